@@ -17,7 +17,7 @@ import {
   type ToolContext,
   type ToolResult,
 } from "turnwright";
-import type { AgentToolFields, Deferred, EmittedPart, Masking, ToolSchema } from "turnwright/parts";
+import type { AgentToolFields, Deferred, EmittedPart, Masking, QuestionFields, ToolSchema } from "turnwright/parts";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region tools
@@ -96,6 +96,9 @@ interface Context {
   context: unknown; // options.context
   depth: number; // the number of outer runs
   defer(options?: { fromPage?: boolean }): Deferred; // return it if the result comes later, from outside
+  // asks a person: the tool runs again after the answer. With `wait`, waits in this process
+  ask<Output>(question: QuestionFields & { schema: StandardSchema<unknown, Output> }): Promise<Output>;
+  ask(question: QuestionFields & { schema?: undefined }): Promise<string>;
   runToolLoop(options: NestedLoopOptions): Promise<LoopResult>; // a run inside this call
 }
 // #endregion tools

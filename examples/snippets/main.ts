@@ -38,6 +38,7 @@ const snippets = [
   () => import("./next-step.ts"),
   () => import("./options.ts"),
   () => import("./outside.ts"),
+  () => import("./questions.ts"),
   () => import("./plan.ts"),
   () => import("./prices.ts"),
   () => import("./prompt-cache.ts"),

@@ -77,6 +77,8 @@ export type AGUICustomName =
   | "tool-progress"
   | "tool-emit"
   | "approval-decided"
+  | "question-asked"
+  | "question-answered"
   | "attempt-discarded"
   | "notice"
   | "masked"

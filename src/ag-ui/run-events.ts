@@ -83,6 +83,9 @@ export class RunEvents {
       };
       this.custom("approval-decided", { toolCallId, decision, ...more });
     },
+    "question-asked": (event) =>
+      this.custom("question-asked", { toolCallId: this.toId(event.callId), id: event.id, ...event.question }),
+    "question-answered": (event) => this.custom("question-answered", { id: event.id, answer: event.answer }),
     "attempt-discarded": ({ replayed }) => this.#discard(replayed === true),
     notice: ({ kind }) => this.custom("notice", { kind }),
     masked: ({ calls, tokensBefore, tokensAfter }) =>

@@ -17,11 +17,12 @@ export function toInterrupt(call: WaitingCall, runId: string): AGUIInterrupt {
   };
   if (call.waitsFor !== "result")
     return { ...facts, reason: "approval_required", message: `May "${call.name}" run?`, responseSchema: decisionSchema };
-  const message = `"${call.name}" waits for a result.`;
-  const metadata = { ...facts.metadata, kind: "result" };
+  const { question } = call;
+  const message = question?.text ?? `"${call.name}" waits for a result.`;
+  const metadata = { ...facts.metadata, kind: "result", ...(question?.issues !== undefined && { issues: question.issues }) };
   // The page cannot send this result, so the interrupt has no schema.
   if (call.fromPage !== true) return { ...facts, metadata, reason: "external_result", message };
-  return { ...facts, metadata, reason: "client_tool_input", message, responseSchema: resultSchema };
+  return { ...facts, metadata, reason: "client_tool_input", message, responseSchema: toResultSchema(call) };
 }
 
 const decisionSchema = {
@@ -34,10 +35,7 @@ const decisionSchema = {
   required: ["approved"],
 };
 
-const resultSchema = {
-  type: "object",
-  properties: {
-    result: { description: "The result of the call." },
-    error: { type: "string", description: "The reason why the call failed." },
-  },
-};
+function toResultSchema({ question }: WaitingCall): NonNullable<AGUIInterrupt["responseSchema"]> {
+  const result = question?.schema ?? { description: "The result of the call." };
+  return { type: "object", properties: { result, error: { type: "string", description: "The reason why the call failed." } } };
+}

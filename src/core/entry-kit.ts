@@ -91,9 +91,12 @@ export {
 export { defineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
 export { processResults } from "./loop/tool-call/process-results.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
+export { answerQuestion, createQuestions, type GivenAnswer, readQuestion } from "./loop/run/decisions.ts";
 export {
   answeredBy,
+  answerIn,
   type BegunRecord,
+  joinPhases,
   questionId,
   type RecordedDecision,
   type RecordedResult,
@@ -110,9 +113,9 @@ export { iterateChunks } from "./providers/guard-stream.ts";
 export { keepAlive } from "./providers/stream-attempts.ts";
 export { isUnfinished as isUnfinishedStream, judgeFinish } from "./providers/judge-finish.ts";
 export { isApproval } from "./policies/approval.ts";
-export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
+export { argumentSchema, findAnswerIssue, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
-export { renderOutcome, wasDispatched } from "./tools/outcome-texts.ts";
+export { renderIssues, renderOutcome, wasDispatched } from "./tools/outcome-texts.ts";
 export { createToolRegistry, findableTools, isToolRegistry, toRegistry } from "./tools/registry.ts";
 export {
   deferred,
@@ -161,6 +164,7 @@ export type {
   LoopLimits,
   LoopOptions,
   NestedLoopOptions,
+  QuestionFields,
   StopRequest,
   ExecutableTool,
   Tool,
@@ -191,6 +195,7 @@ export type {
   ResultCacher,
   ResultStore,
   StoredResult,
+  OutsideResult,
   StructuredOutput,
 } from "./types/policies.ts";
 export type {
@@ -216,7 +221,15 @@ export type {
   ToolChoice,
 } from "./types/provider.ts";
 export type { Ending, EndReason, LoopStatus, StreamStatus } from "./types/termination.ts";
-export type { NestedSpending, ShownTool, ToolCall, ToolChange, ToolOutcome, WaitingCall } from "./types/tool-outcome.ts";
+export type {
+  NestedSpending,
+  ShownTool,
+  ToolCall,
+  ToolChange,
+  ToolOutcome,
+  ToolQuestion,
+  WaitingCall,
+} from "./types/tool-outcome.ts";
 export type { ContextOf } from "./types/typed-call.ts";
 export type { NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
 export { assertNever, hasBrand } from "./utils/guards.ts";

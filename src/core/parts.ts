@@ -81,6 +81,7 @@ export type {
   IterationView,
   StopRequest,
   Unvalidated,
+  QuestionFields,
 } from "./types/loop-options.ts";
 export type { ThoughtLogOwner } from "./types/loop-result.ts";
 export type { AssistantPart, ProviderMetadata, ProviderMetadataPart, TextPart, ToolCallPart } from "./types/message.ts";
@@ -121,6 +122,7 @@ export type {
   ToolChange,
   ToolChangeKind,
   ToolHistoryEntry,
+  ToolQuestion,
   WaitingCall,
 } from "./types/tool-outcome.ts";
 export type {

@@ -23,6 +23,8 @@ const eventTypes: { readonly [Type in LoopEventType]: true } = {
   guardrail: true,
   "approval-asked": true,
   "approval-decided": true,
+  "question-asked": true,
+  "question-answered": true,
   "loop-detected": true,
   "result-processed": true,
   "result-extracted": true,

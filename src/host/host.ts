@@ -1,4 +1,4 @@
-import { checkFields, isLoopError, type LoopResult, type StopRequest } from "../core/entry-kit.ts";
+import { checkFields, isLoopError, type LoopResult, type OutsideResult, type StopRequest } from "../core/entry-kit.ts";
 import { type ConversationLimits, Conversations } from "./conversations.ts";
 import { type ExecutionEnd, type ExecutionPlan, executeRun } from "./execute-run.ts";
 import type { HostedStream, JoinOptions } from "./hosted-event.ts";
@@ -69,6 +69,11 @@ export class Host implements RunHost {
     checkId(id);
     const answer = this.#conversations.currentOf(id)?.control.stop(request);
     return answer === "accepted" ? "accepted" : "not-running";
+  }
+
+  answer(id: string, question: string, answer: OutsideResult): "accepted" | "unknown" {
+    checkId(id);
+    return this.#conversations.currentOf(id)?.control.answer(question, answer) ?? "unknown";
   }
 
   async status(id: string): Promise<HostedStatus | undefined> {

@@ -167,7 +167,9 @@ function refuseDecisions({ status, reason }: ConversationRecord, decisions: Resu
   if (status === "running" || reason === undefined || !("calls" in reason)) return;
   const waiting = reason.calls.map(({ id }) => id);
   // A result may be sent without the suffix of the call id, such as `#2`, which counts how often the decision was requested.
-  const short = reason.calls.flatMap((call) => (call.waitsFor === "result" ? [toCallPath(call)] : []));
+  const short = reason.calls.flatMap((call) =>
+    call.waitsFor === "result" && call.question === undefined ? [toCallPath(call)] : [],
+  );
   const unknown = Object.keys(decisions).find((call) => !waiting.includes(call) && !short.includes(call));
   if (unknown !== undefined) throw new LoopError("unknown-decision", { call: unknown, waiting: waiting.slice(0, 10) });
 }

@@ -1,4 +1,5 @@
 import type {
+  OutsideResult,
   CallDecision,
   Clock,
   EndReason,
@@ -167,6 +168,11 @@ export interface RunHost {
    * with 204.
    */
   join(id: string, options?: JoinOptions): HostedStream | undefined;
+  /**
+   * Answers a question that a tool of the live run asked with `context.ask({ wait: true })`, as `control.answer` does. `question` is
+   * the `id` of its `question-asked` event. Returns "unknown" if no such question waits in this process.
+   */
+  answer(id: string, question: string, answer: OutsideResult): "accepted" | "unknown";
   /** Stops the live run of a conversation in this process. Starts that wait for this run then begin. */
   stop(id: string, request?: StopRequest): "accepted" | "not-running";
   /** Returns the state of a conversation, or undefined if the conversation does not exist. */

@@ -15,6 +15,7 @@ import {
   type UnknownRecord,
 } from "../core/entry-kit.ts";
 import { type McpAnswer, readAnswer } from "./read-server.ts";
+import { noteCall } from "./elicitation.ts";
 import { checkAnswer } from "./check-answer.ts";
 import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
 
@@ -169,6 +170,7 @@ export async function callTool({ client, tool, meta }: McpCallTarget, args: unkn
   const made = meta?.(tool, context);
   const params = { name: tool.name, arguments: { ...args }, ...(made === undefined ? {} : { _meta: { ...made } }) };
   const cancellation = followSignal(context.signal);
+  const endCall = noteCall(client, context);
   try {
     const result = await sendCall({ client, tool }, params, {
       signal: cancellation.signal,
@@ -182,6 +184,7 @@ export async function callTool({ client, tool, meta }: McpCallTarget, args: unkn
   } catch (error) {
     throw new Error(`The MCP server gave no result: ${toPlainError(error).message}`, { cause: error });
   } finally {
+    endCall();
     cancellation.release();
   }
 }

@@ -7,9 +7,11 @@ import {
   type ToolContext,
   type ToolDefinition,
   type ToolRegistry,
+  type ToolTraits,
   toPlainError,
 } from "../core/entry-kit.ts";
 import { callTool, withRests } from "./call-tool.ts";
+import { answerElicitations } from "./elicitation.ts";
 import { listTools } from "./read-server.ts";
 import { type McpTool, onToolsChanged } from "./mcp-client.ts";
 import { checkMcpOptions, type McpRegistryOptions, type McpSettings, mergeTraits, toTraits } from "./mcp-options.ts";
@@ -69,11 +71,15 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     });
   }, restMs);
 
-  // The handler is set before the first request for the tools, because the tools may change during this request.
+  // The handlers are set before the first request for the tools, because the tools may change during this request.
+  const endElicitations = settings.elicitation
+    ? answerElicitations(settings.client, (error) => report(settings, error))
+    : (): void => {};
   const release = settings.listChanged ? onToolsChanged(settings.client, behind.ask) : (): void => {};
   const close = (): void => {
     isClosed = true;
     release();
+    endElicitations();
     behind.stop();
   };
   try {
@@ -100,13 +106,18 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
     // can override it.
     requiresFollowUp: true,
     ...originOf(tool, settings, names),
-    ...mergeTraits(toTraits(tool, settings.annotations), settings.traits?.(tool)),
+    ...mergeTraits(toTraits(tool, settings.annotations), ownTraits(tool, settings)),
     name: names.get(tool.name) ?? tool.name,
     description: describe(tool),
     inputSchema: toSchema(tool),
     execute: (args: unknown, context: ToolContext) =>
       callTool({ client: settings.client, tool, meta: settings.meta }, args, context),
   }));
+}
+
+/** A question of the server does not name its call, so the calls of a server that may ask run one at a time. */
+function ownTraits(tool: McpTool, { traits, elicitation }: McpSettings): ToolTraits | undefined {
+  return elicitation ? { sequential: true, ...traits?.(tool) } : traits?.(tool);
 }
 
 /** A tool object nests its schemas in this many levels. */

@@ -52,6 +52,10 @@ interface McpClientBase {
   readonly transport?: object | undefined;
   getServerCapabilities(): { readonly tools?: object | undefined } | undefined;
   removeNotificationHandler(method: string): void;
+  /** Returns the name of the server, which the questions of the server show. */
+  getServerVersion?(): { readonly name: string } | undefined;
+  /** Needed for the option `elicitation`. */
+  removeRequestHandler?(method: string): void;
 }
 
 /** The class `Client` of version 1 of the MCP SDK, from `@modelcontextprotocol/sdk`. */
@@ -133,6 +137,22 @@ export function requestPage(client: McpClient, cursor: string | undefined): Prom
   if (isSecondGeneration(client)) return client.listTools(params, { cacheMode: "refresh" });
   if (!hasRequest(client)) return client.listTools(params);
   return client.request({ method: "tools/list", ...(params === undefined ? {} : { params }) }, anySchema);
+}
+
+type RequestHandler = (request: unknown) => Promise<object>;
+
+interface HasRequestHandlers {
+  setRequestHandler(method: unknown, handler: RequestHandler): void;
+}
+
+const elicitation = "elicitation/create";
+
+/** Sets the handler for elicitation requests. Throws if the client does not have the capability. */
+export function onElicitation(client: McpClient, answer: RequestHandler): () => void {
+  const schema = { shape: { method: { value: elicitation } }, ...anySchema };
+  // Not part of the type `McpClient`, because the two versions declare incompatible parameters.
+  (client as unknown as HasRequestHandlers).setRequestHandler(isSecondGeneration(client) ? elicitation : schema, answer);
+  return () => client.removeRequestHandler?.(elicitation);
 }
 
 /** The listeners of each client. A client has only one handler per notification, so registries with the same client share it. */

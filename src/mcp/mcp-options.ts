@@ -84,8 +84,15 @@ export interface McpRegistryOptions {
    */
   readonly listChanged?: boolean | undefined;
   /**
-   * Called with the error if the tools cannot be listed after the server has reported a change. The current tools are kept.
-   * Default: errors are ignored.
+   * Set to true to pass questions of the server on to the user. The client must have the capability `elicitation`, and its handler
+   * for `elicitation/create` is set. The call in progress asks with `context.ask({ wait: true, fromPage: true })`, so the run needs
+   * a `control`. A failure as the answer declines. The calls of the server run one at a time, because a question does not name its
+   * call. Default false.
+   */
+  readonly elicitation?: boolean | undefined;
+  /**
+   * Called with the error if the tools cannot be listed after the server has reported a change, or if a question of the server
+   * cannot be asked. The current tools are kept, and the question is cancelled. Default: errors are ignored.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -97,6 +104,7 @@ export interface McpSettings {
   readonly traits: McpRegistryOptions["traits"];
   readonly meta: McpRegistryOptions["meta"];
   readonly listChanged: boolean;
+  readonly elicitation: boolean;
   readonly onError: McpRegistryOptions["onError"];
 }
 
@@ -109,17 +117,18 @@ const checks: Checks<McpRegistryOptions> = {
   traits: is.fn,
   meta: is.fn,
   listChanged: is.flag,
+  elicitation: is.flag,
   onError: is.fn,
 };
 
 export function checkMcpOptions(options: McpRegistryOptions): McpSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client"]);
-  const { client, prefix = "", annotations = "stated", traits, meta, listChanged = true, onError } = options;
+  const { client, prefix = "", annotations = "stated", traits, meta, listChanged = true, elicitation = false, onError } = options;
   if (!isConnected(client)) {
     throw new LoopError("invalid-option", { option: "client", expected: connected, received: "a client that is not connected" });
   }
-  return { client, prefix, annotations, traits, meta, listChanged, onError };
+  return { client, prefix, annotations, traits, meta, listChanged, elicitation, onError };
 }
 
 function isClient(value: unknown): boolean {

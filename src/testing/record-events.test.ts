@@ -48,6 +48,8 @@ const samples: LoopEvents = {
   restart: { ...call, suffix: "with_memory", disableTools: [] },
   "approval-asked": { ...call, args: { a: 1 } },
   "approval-decided": { ...call, decision: "deny", reason: "no" },
+  "question-asked": { ...call, id: "c1#a-1", question: { text: "Which?", schema: { type: "string" } } },
+  "question-answered": { ...call, id: "c1#a-1", answer: "result" },
   "loop-detected": { ...base, toolName: "echo", count: 3, cycle: 2, action: "warn" },
   "result-processed": { ...call, tokensBefore: 30, tokensAfter: 20 },
   "result-extracted": { ...call, tokensBefore: 20, tokensAfter: 15 },

@@ -96,6 +96,8 @@ const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => re
   restart: ({ name, callId, suffix }) => [name, `(${callId})`, suffix],
   "approval-asked": ({ name, callId, args }) => [name, `(${callId})`, JSON.stringify(args)],
   "approval-decided": ({ name, callId, decision }) => [name, `(${callId})`, decision],
+  "question-asked": ({ name, callId, question }) => [name, `(${callId})`, JSON.stringify(question.text)],
+  "question-answered": ({ name, callId, answer }) => [name, `(${callId})`, answer],
   "loop-detected": ({ toolName, count, cycle }) => [toolName, `${count} times`, ...(cycle === 1 ? [] : [`cycle of ${cycle}`])],
   "result-processed": describeResult,
   "result-extracted": describeResult,

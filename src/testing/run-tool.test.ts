@@ -180,6 +180,7 @@ describe("runTool", () => {
     let context: ToolContext | undefined;
     await runTool(toolOf((_args, received) => void (context = received)));
     expect(context).toEqual({
+      ask: expect.any(Function) as unknown,
       callId: "call_1",
       name: "probe",
       runId: "test",

@@ -1,21 +1,26 @@
 import {
+  answerQuestion,
   CancelScope,
   type Check,
   checkFields,
   type Checks,
   type Clock,
   type ContextOf,
+  createQuestions,
   createToolRegistry,
   deferred,
   deferredToPage,
   type EmittedPart,
   executeToolCall,
   is,
+  type Json,
   type LoopOptions,
   type LoopResult,
   type NestedLoopOptions,
   numberWithin,
   type Provider,
+  type QuestionFields,
+  readQuestion,
   resolveTimeouts,
   runToolLoop,
   systemClock,
@@ -33,7 +38,7 @@ export type CallFields = "name" | "signal" | "heartbeat" | "progress" | "emit";
 
 /** The fields of the tool context that a test may set. `Context` is the type of `context`. */
 export type ToolContextOverrides<Context = unknown> = {
-  readonly [Field in Exclude<keyof ToolContext, CallFields | "provider">]?: ToolContext<Context>[Field] | undefined;
+  readonly [Field in Exclude<keyof ToolContext, CallFields | "provider" | "ask">]?: ToolContext<Context>[Field] | undefined;
 } & {
   /**
    * The provider that nested runs use. It replaces the provider in their options. A value without `stream` is only shown as
@@ -41,6 +46,10 @@ export type ToolContextOverrides<Context = unknown> = {
    */
   readonly provider?: ToolContext["provider"] | Provider | undefined;
 };
+
+type OwnFields = Pick<ToolContext, CallFields> & { readonly ask?: ToolContext["ask"] };
+
+const noAnswers = (() => Promise.reject(new Error("This context has no answers. Use runTool."))) as ToolContext["ask"];
 
 const unlimited: ToolBudget = {
   iterations: Number.POSITIVE_INFINITY,
@@ -67,7 +76,7 @@ function runNested(
 }
 
 /** Makes a tool context from `own`, `overrides` and defaults. The fields of `own` are read only when the tool reads them. */
-export function createToolContext(own: Pick<ToolContext, CallFields>, overrides: ToolContextOverrides = {}): ToolContext {
+export function createToolContext(own: OwnFields, overrides: ToolContextOverrides = {}): ToolContext {
   const { iteration = 0, session = {}, provider = mock } = overrides;
   const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined)) as Partial<ToolContext>;
   return {
@@ -85,6 +94,7 @@ export function createToolContext(own: Pick<ToolContext, CallFields>, overrides:
     context: undefined,
     depth: 0,
     defer: (options) => (options?.fromPage === true ? deferredToPage : deferred),
+    ask: own.ask ?? noAnswers,
     ...given,
     provider: { id: provider.id, model: provider.model },
     runToolLoop: overrides.runToolLoop ?? ((options) => runNested({ signal: own.signal, session, ...options }, overrides)),
@@ -106,6 +116,11 @@ export type RunToolOverrides<Context = unknown> = ToolContextOverrides<Context> 
   readonly signal?: AbortSignal | undefined;
   /** Time limits as for `runToolLoop`, in milliseconds. Only `toolMs` and `hookMs` apply. */
   readonly timeouts?: LoopOptions["timeouts"];
+  /**
+   * The answers to the questions that the tool asks with `context.ask`, in order. A question without an answer gives the outcome
+   * `deferred` with this `question`. Default: no answers.
+   */
+  readonly answers?: readonly Json[] | undefined;
   /** Called with each value that the tool passes to `context.progress`, and with each value that its generator yields. */
   readonly onProgress?: ((data: unknown) => void) | undefined;
   /** Called with each part that the tool passes to `context.emit`. */
@@ -132,6 +147,7 @@ const overrideChecks: Checks<RunToolOverrides> = {
   context: anything,
   depth: numberWithin({ min: 0, infinite: false }),
   defer: is.fn,
+  answers: ["an array", Array.isArray],
   runToolLoop: is.fn,
   clock: is.object,
   signal: is.object,
@@ -168,12 +184,18 @@ export async function runTool<T extends Tool>(
   overrides: RunToolOverrides<ContextOf<T>> = {},
 ): Promise<ToolOutcome> {
   checkFields("overrides", overrides, overrideChecks);
-  const { clock = systemClock, signal, callId = "call_1", onProgress, onEmit, onMetadata } = overrides;
+  const { clock = systemClock, signal, callId = "call_1", answers = [], onProgress, onEmit, onMetadata } = overrides;
   const registry = createToolRegistry([tool]);
   const timeouts = resolveTimeouts(overrides.timeouts);
   const call = { callId, name: tool.name, args: toJson(args) };
   const scope = new CancelScope();
   const letGo = scope.follow(signal);
+  const questions = createQuestions();
+  const ask = (async (fields: QuestionFields) => {
+    const asked = readQuestion(fields);
+    questions.answers = answers.map((result) => ({ question: asked.question, decision: { kind: "result", result } }));
+    return answerQuestion(questions, asked);
+  }) as ToolContext["ask"];
   try {
     return await executeToolCall(call, {
       registry,
@@ -195,9 +217,11 @@ export async function runTool<T extends Tool>(
           heartbeat();
           onEmit?.(part);
         };
+        questions.next = 0;
         return createToolContext(
           {
             name,
+            ask,
             heartbeat,
             progress,
             emit,
@@ -212,6 +236,7 @@ export async function runTool<T extends Tool>(
         const data = toPreliminary(value);
         if (data !== undefined) onProgress?.(data);
       },
+      questionsIn: () => questions,
       onMetadata: (_, metadata) => onMetadata?.(metadata),
     });
   } finally {

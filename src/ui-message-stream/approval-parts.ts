@@ -2,7 +2,7 @@ import type { LoopEvents, WaitingCall } from "../core/entry-kit.ts";
 import { toCallPath } from "../core/web-kit.ts";
 import type { MessageWriter } from "./message-writer.ts";
 import type { ToolPart, ToolParts } from "./tool-parts.ts";
-import type { UIVersion } from "./ui-message-chunk.ts";
+import type { UIQuestion, UIVersion } from "./ui-message-chunk.ts";
 
 type Decided = LoopEvents["approval-decided"];
 
@@ -12,10 +12,14 @@ export interface ApprovalTargets {
   readonly version: UIVersion;
 }
 
+type AskedUser = Omit<UIQuestion, "toolCallId" | "toolName">;
+
 export class ApprovalParts {
   readonly #writer: MessageWriter;
   readonly #tools: ToolParts;
   readonly #version: UIVersion;
+  /** The questions that wait in the process, by their ids. */
+  readonly #live = new Map<string, AskedUser>();
 
   constructor({ writer, tools, version }: ApprovalTargets) {
     this.#writer = writer;
@@ -28,8 +32,35 @@ export class ApprovalParts {
     const part = this.#tools.add(toCallPath(call), call);
     this.#tools.show(part, call.name);
     if (call.waitsFor !== "result") this.#ask(part, call.id);
+    else if (call.question !== undefined) {
+      const { question, id, fromPage } = call;
+      this.#askUser(part, { ...question, questionId: this.#tools.toId(id), isLive: false, fromPage: fromPage === true });
+    }
     // The part still shows an approval. Without a reset, `useChat` would send this approval again.
     else if (part.isApproved && this.#version !== 5) this.#tools.showAgain(part, call.fromPage === true);
+  }
+
+  /** Shows a question of a tool, or its end. */
+  #askUser({ id: toolCallId, name: toolName }: ToolPart, question: AskedUser): void {
+    const data = { ...question, toolCallId, toolName };
+    this.#writer.writeBeside({ type: "data-question", id: question.questionId, data });
+  }
+
+  /** Shows a question that waits in the process of the run. */
+  askLive(part: ToolPart, { id: questionId, question, fromPage }: LoopEvents["question-asked"]): void {
+    this.#live.set(questionId, { ...question, questionId, isLive: true, fromPage: fromPage === true });
+    this.#tools.show(part);
+    this.#showLive(part, questionId);
+  }
+
+  endLive(part: ToolPart, { id, answer }: LoopEvents["question-answered"]): void {
+    this.#showLive(part, id, answer);
+    this.#live.delete(id);
+  }
+
+  #showLive(part: ToolPart, id: string, answer?: UIQuestion["answer"]): void {
+    const question = this.#live.get(id);
+    if (question !== undefined) this.#askUser(part, answer === undefined ? question : { ...question, answer });
   }
 
   /** Shows a decision about a tool call of the outermost run. */

@@ -79,6 +79,11 @@ class MessageMapper implements UIMessageMapper {
       this.#writer.release();
       this.#approvals.decide(event.callId, event);
     },
+    "question-asked": (event) => {
+      this.#writer.release();
+      this.#approvals.askLive(this.#tools.add(event.callId, { name: event.name }), event);
+    },
+    "question-answered": (event) => this.#approvals.endLive(this.#tools.add(event.callId, { name: event.name }), event),
     "attempt-discarded": (event) => {
       this.#emitted.endAll();
       const dropped = this.#writer.discard(event);
@@ -231,6 +236,8 @@ class MessageMapper implements UIMessageMapper {
   #mapNestedCall(event: Extract<LoopEvent, { readonly callId: string }>, key: string): void {
     const isRecalled = event.replayed === true && this.#skipsRecalled;
     if (event.type === "tool-args-end") this.#tools.add(key, event);
+    else if (event.type === "question-asked") this.#approvals.askLive(this.#tools.add(key, event), event);
+    else if (event.type === "question-answered") this.#approvals.endLive(this.#tools.add(key, event), event);
     else if (event.type === "approval-decided" && !isRecalled) this.#approvals.decideNested(key, event);
     else if (event.type === "tool-end") this.#endNested(event, key, isRecalled);
   }

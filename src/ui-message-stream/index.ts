@@ -33,6 +33,7 @@ export type {
   UILatestChunk,
   UICompaction,
   UIMasked,
+  UIQuestion,
   UIMessageChunk,
   UIMessageMetadata,
   UINestedCall,

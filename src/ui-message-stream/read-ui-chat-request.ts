@@ -49,7 +49,8 @@ export interface UIChatRequest {
  * The page is not trusted. From a new user message, only the text, the files and the metadata are used: `message.metadata` is any
  * object that the page sent. From the last assistant message, only the decisions and results that the page added are used.
  * Everything else is ignored, such as the history and system messages. A call is denied unless its approval has `approved: true`. To edit arguments, the page sends `{ [id]: { kind: "modify", args } }`
- * in the field `decisions` of the body, where `id` is the id of the approval. The run rejects a decision about a call that does
+ * in the field `decisions` of the body, where `id` is the id of the approval. To answer a question of a tool, the page sends
+ * `{ [questionId]: { kind: "result", result } }` in the same field. The run rejects a decision about a call that does
  * not wait.
  *
  * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid. Throws LoopError "invalid-option" or
@@ -104,10 +105,10 @@ function readAnswers(body: UnknownRecord, last: unknown): Answers {
   const parts = last === undefined ? [] : listOf(message?.parts).filter(isRecord);
   const approvals = parts.flatMap((part) => readApproval(part) ?? []);
   const own = readDecisions(body.decisions);
-  const decisions = [...approvals, ...own].map(([id, decision]) => [toCallId(id, messageId), decision] as const);
-  const results = parts
-    .flatMap((part) => readResult(part) ?? [])
-    .map(([id, result]) => [toCallId(id, messageId), result] as const);
+  const decisions = [...approvals, ...own.decisions].map(([id, decision]) => [toCallId(id, messageId), decision] as const);
+  const results = [...parts.flatMap((part) => readResult(part) ?? []), ...own.results].map(
+    ([id, result]) => [toCallId(id, messageId), result] as const,
+  );
   const isEmpty = decisions.length + results.length === 0;
   if (last !== undefined && isEmpty)
     throw new RequestError(400, "The last message is from the assistant, but has neither decisions nor results.");
@@ -154,11 +155,30 @@ function isAdded({ type, providerExecuted, preliminary }: UnknownRecord): boolea
   return isTool && providerExecuted !== true && preliminary !== true;
 }
 
-function readDecisions(decisions: unknown): [string, Decision][] {
-  if (decisions === undefined || decisions === null) return [];
+interface OwnDecisions {
+  readonly decisions: readonly [string, Decision][];
+  readonly results: readonly [string, OutsideResult][];
+}
+
+/** Reads the field `decisions` of the body: edited approvals, and the answers to questions. */
+function readDecisions(decisions: unknown): OwnDecisions {
+  if (decisions === undefined || decisions === null) return { decisions: [], results: [] };
   if (!isRecord(decisions) || Array.isArray(decisions))
     throw new RequestError(400, 'The "decisions" of the body must be an object.');
-  return Object.entries(decisions).map(([id, decision]) => [readId(id, "id of a decision") ?? id, readDecision(decision)]);
+  const own = { decisions: [] as [string, Decision][], results: [] as [string, OutsideResult][] };
+  for (const [given, decision] of Object.entries(decisions)) {
+    const id = readId(given, "id of a decision") ?? given;
+    const answer = readAnswer(decision);
+    if (answer === undefined) own.decisions.push([id, readDecision(decision)]);
+    else own.results.push([id, answer]);
+  }
+  return own;
+}
+
+function readAnswer(answer: unknown): OutsideResult | undefined {
+  const { kind, result, error } = recordOf(answer);
+  if (kind === "result") return { kind, result: (result ?? null) as Json, fromPage: true };
+  return kind === "failed" && isText(error) ? { kind, error, fromPage: true } : undefined;
 }
 
 function readDecision(decision: unknown): Decision {

@@ -1,7 +1,7 @@
 // The chunks of the UI message stream for the clients of AI SDK 5, 6 and 7. The types are declared here because they differ
 // between versions of `ai`. Tests check the chunks with the validators of all three versions.
 
-import type { CallSummary, Json, LoopStatus, Usage } from "../core/entry-kit.ts";
+import type { CallSummary, Json, LoopStatus, ToolQuestion, Usage } from "../core/entry-kit.ts";
 
 /** The major version of the `ai` package that the page uses. */
 export type UIVersion = 5 | 6 | 7;
@@ -84,6 +84,8 @@ export type UIDataChunk =
   | { readonly type: "data-cost"; readonly transient: true; readonly data: UICost }
   /** A user message that was sent to the live run (steering), for pages of versions 5 and 6. */
   | { readonly type: "data-steered"; readonly id: string; readonly data: { readonly parts: readonly UIUserPart[] } }
+  /** A question of a tool to the user. */
+  | { readonly type: "data-question"; readonly id: string; readonly data: UIQuestion }
   /** A call that waits for a decision, for pages of version 5. */
   | { readonly type: "data-approval"; readonly id: string; readonly data: UIApproval }
   /** Data that a tool emitted. `id` contains the id of its call. */
@@ -93,6 +95,22 @@ export type UIDataChunk =
 
 /** Marks a text part that a tool emitted. The text of the model has no mark. */
 export type UIEmittedMark = { readonly turnwright: { readonly toolCallId: string } };
+/** A question of a tool, as `context.ask` has asked it. */
+export interface UIQuestion extends ToolQuestion {
+  /**
+   * The key of the answer in the field `decisions` of the request. For a question with `isLive`, the id for `control.answer` or
+   * `host.answer`.
+   */
+  readonly questionId: string;
+  readonly toolCallId: string;
+  readonly toolName: string;
+  /** True if the tool waits in the process of the run, because it asked with `wait: true`. */
+  readonly isLive: boolean;
+  /** True if the page may answer. */
+  readonly fromPage: boolean;
+  /** Set when a live question is over. */
+  readonly answer?: "result" | "failed" | "withdrawn" | undefined;
+}
 
 /** The tool results that are omitted from later requests to the model. */
 export interface UIMasked {

@@ -168,6 +168,8 @@ export const eventFields: { readonly [Type in LoopEventType]: Names<Exclude<keyo
   "reasoning-delta": { text: true, attempt: true, isFinal: true },
   "tool-args-delta": { callId: true, name: true, index: true, text: true },
   "tool-args-end": { callId: true, name: true, index: true, args: true, problem: true },
+  "question-asked": { callId: true, name: true, index: true, id: true, question: true, fromPage: true },
+  "question-answered": { callId: true, name: true, index: true, id: true, answer: true },
   "approval-asked": { callId: true, name: true, index: true, args: true },
   "approval-decided": {
     callId: true,

@@ -25,6 +25,11 @@ const verbs: { readonly [Member in keyof ToolContext]: (context: ToolContext) =>
   context: ({ context }) => context,
   depth: ({ depth }) => depth,
   defer: ({ defer }) => defer().kind,
+  ask: ({ ask }) =>
+    ask({ question: "Which?", wait: true }).then(
+      () => "answered",
+      ({ message }: Error) => message,
+    ),
   runToolLoop: (context) =>
     context.runToolLoop({ messages: question, provider: createMockProvider([text("In.")]) }).then(
       () => "ran",
@@ -56,6 +61,7 @@ const expected: { readonly [Member in keyof ToolContext]: readonly [answered: un
   context: [undefined, undefined],
   depth: [0, 0],
   defer: ["deferred", "deferred"],
+  ask: ["The tool call has ended, so it cannot ask a question.", "The tool call has ended, so it cannot ask a question."],
   runToolLoop: [
     "The tool call has ended, so it cannot start a nested run.",
     "The tool call has ended, so it cannot start a nested run.",
@@ -69,7 +75,7 @@ it.for(Object.keys(verbs) as (keyof ToolContext)[])(
       let context: ToolContext | undefined;
       const events = createLoopEvents();
       let told = 0;
-      for (const type of ["tool-progress", "tool-emit", "run-start", "listener-error"] as const)
+      for (const type of ["tool-progress", "tool-emit", "question-asked", "run-start", "listener-error"] as const)
         events.on(type, () => (told += 1));
       const keeper = tool("t", (_, given) => {
         context = given;

@@ -24,7 +24,10 @@ export interface Connection {
 export interface Generation {
   readonly name: string;
   connectEverything(): Promise<Connection>;
-  connectTo(server: McpServer): Promise<Connection>;
+  connectTo(
+    server: McpServer,
+    capabilities?: { readonly elicitation: { readonly form: Record<string, never> } },
+  ): Promise<Connection>;
   /** Connects a client to another server after the first connection was closed. */
   reconnect(client: McpClient, server: McpServer): Promise<void>;
 }
@@ -37,8 +40,8 @@ const v1: Generation = {
     await client.connect(transport);
     return { client, pid: transport.pid ?? undefined, close: () => client.close() };
   },
-  async connectTo(server) {
-    const client = new ClientV1(info);
+  async connectTo(server, capabilities) {
+    const client = new ClientV1(info, capabilities && { capabilities });
     await this.reconnect(client, server);
     return { client, pid: undefined, close: () => client.close() };
   },
@@ -58,8 +61,8 @@ const v2: Generation = {
     await client.connect(transport);
     return { client, pid: transport.pid ?? undefined, close: () => client.close() };
   },
-  async connectTo(server) {
-    const client = new ClientV2(info);
+  async connectTo(server, capabilities) {
+    const client = new ClientV2(info, capabilities && { capabilities });
     await this.reconnect(client, server);
     return { client, pid: undefined, close: () => client.close() };
   },

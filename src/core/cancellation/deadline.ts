@@ -59,6 +59,10 @@ export class Deadline implements Cancellable {
   #settleTimer: unknown;
   #expired = false;
   #over = false;
+  #pauses = 0;
+  #pausedAt = 0;
+  #pausedMs = 0;
+  #limitTimer: { readonly ring: () => void; handle: unknown } | undefined;
 
   constructor(limits: DeadlineLimits, ports: DeadlinePorts) {
     this.#limits = limits;
@@ -87,6 +91,35 @@ export class Deadline implements Cancellable {
     work.then(letGo, letGo);
   }
 
+  /** Pauses both limits until the returned function is called. For work that waits for a person. */
+  pause(): () => void {
+    const { clock } = this.#ports;
+    if (this.#pauses === 0) this.#pausedAt = clock.now();
+    this.#pauses += 1;
+    this.#holds += 1;
+    if (this.#limitTimer !== undefined) clock.clearTimeout(this.#limitTimer.handle);
+    return () => {
+      this.#holds -= 1;
+      this.#pauses -= 1;
+      this.heartbeat();
+      if (this.#pauses > 0) return;
+      this.#pausedMs += clock.now() - this.#pausedAt;
+      this.#armLimit();
+    };
+  }
+
+  #armLimit(): void {
+    const timer = this.#limitTimer;
+    if (timer === undefined || this.#over || this.#pauses > 0) return;
+    timer.handle = this.#ports.clock.setTimeout(timer.ring, Math.max(1, this.#limits.limitMs - this.#usedMs()));
+  }
+
+  /** The elapsed time without the pauses. */
+  #usedMs(): number {
+    const now = this.#pauses > 0 ? this.#pausedAt : this.#ports.clock.now();
+    return now - this.#startedAt - this.#pausedMs;
+  }
+
   elapsedMs(): number {
     return this.#ports.clock.now() - this.#startedAt;
   }
@@ -107,7 +140,7 @@ export class Deadline implements Cancellable {
 
   /** True if the time limit has expired, even if the work blocked the thread and no timer could fire. */
   get expired(): boolean {
-    return this.#expired || this.elapsedMs() >= this.#limits.limitMs;
+    return this.#expired || this.#usedMs() >= this.#limits.limitMs;
   }
 
   /**
@@ -208,7 +241,7 @@ export class Deadline implements Cancellable {
   #raceTime<T>(outcome: Promise<Raced<T>>): Promise<Raced<T>> {
     const { limitMs } = this.#limits;
     // The work may have blocked the thread before it returned a promise, so subtract the elapsed time.
-    const milliseconds = Math.max(1, limitMs - this.elapsedMs());
+    const milliseconds = Math.max(1, limitMs - this.#usedMs());
     return pTimeout(outcome, { milliseconds, fallback: () => this.#expire(limitMs), customTimers: this.#timers() });
   }
 
@@ -243,12 +276,15 @@ export class Deadline implements Cancellable {
     const { clock } = this.#ports;
     const idle = this.#watchSilence();
     return {
-      setTimeout: (fn: () => void, ms: number) => clock.setTimeout(fn, ms),
-      clearTimeout: (handle: unknown) => {
-        idle?.stop();
-        if (handle !== undefined) clock.clearTimeout(handle);
+      setTimeout: (ring: () => void) => {
+        this.#limitTimer = { ring, handle: undefined };
+        this.#armLimit();
       },
-    } as CustomTimers;
+      clearTimeout: () => {
+        idle?.stop();
+        if (this.#limitTimer !== undefined) clock.clearTimeout(this.#limitTimer.handle);
+      },
+    } as unknown as CustomTimers;
   }
 
   #watchSilence(): IdleTimer | undefined {

@@ -67,7 +67,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
 
 /** Replays the calls that ran while the model streamed. Also counts the cost of calls that ran during discarded attempts. */
 function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
-  for (const outcome of eagerOutcomes) replayCall(run, outcome);
+  for (const outcome of eagerOutcomes) replayCall(run, outcome, false);
   for (const spent of eagerSpent) run.meter.add(toSpending(spent));
 }
 

@@ -5,7 +5,7 @@ import { LoopError } from "../errors/loop-error.ts";
 import { cutText, describeValue, quote } from "../utils/texts.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
-import { toJson } from "../utils/json.ts";
+import { stableJson, toJson } from "../utils/json.ts";
 import { memoize, promiseOrValue } from "../utils/promises.ts";
 import type { Json } from "../types/json.ts";
 import { nearestName } from "../utils/tool-arguments.ts";
@@ -191,6 +191,46 @@ export function issue(message: string, field?: string): { readonly issues: reado
 }
 
 const misfit = "does not fit the schema";
+
+/**
+ * Checks the answer to a question with the most common keywords of its JSON Schema. The tool has the complete schema, and checks
+ * the answer again when it runs.
+ */
+export function findAnswerIssue(schema: unknown, value: unknown, path: readonly (string | number)[] = []): Issue | undefined {
+  if (!isRecord(schema)) return undefined;
+  const { type, enum: allowed, required, properties, items } = schema;
+  const types = [type].flat().filter((one) => typeof one === "string");
+  if (types.length > 0 && !types.some((one) => isOfType(value, one)))
+    return { path, message: `must be of the type ${types.join(" or ")}` };
+  if (Array.isArray(allowed) && !allowed.some((one) => stableJson(one) === stableJson(value)))
+    return { path, message: "must be one of the values of the question" };
+  if (Array.isArray(value)) return firstOf(value.entries(), ([index, one]) => findAnswerIssue(items, one, [...path, index]));
+  if (!isRecord(value)) return undefined;
+  const missing = Array.isArray(required)
+    ? required.find((name) => typeof name === "string" && !Object.hasOwn(value, name))
+    : undefined;
+  if (missing !== undefined) return { path: [...path, missing as string], message: "is required" };
+  return firstOf(Object.entries(isRecord(properties) ? properties : {}), ([name, one]) =>
+    Object.hasOwn(value, name) ? findAnswerIssue(one, value[name], [...path, name]) : undefined,
+  );
+}
+
+function firstOf<T>(items: Iterable<T>, find: (item: T) => Issue | undefined): Issue | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** True for a type that JSON Schema does not know, so that an unusual schema refuses nothing. */
+function isOfType(value: unknown, type: string): boolean {
+  if (type === "null") return value === null;
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return isRecord(value) && !Array.isArray(value);
+  if (type === "integer") return Number.isInteger(value);
+  return !["string", "number", "boolean"].includes(type) || typeof value === type;
+}
 
 // Limits for the issues that a model reads. Arguments may be hostile or huge, and the model does not need to read every issue.
 const mostIssues = 20;

@@ -134,8 +134,10 @@ export function toOutcome(output: unknown): {
   readonly outcome: Conclusion<"completed" | "failed" | "deferred">;
   readonly metadata?: unknown;
 } {
-  if (hasBrand(output, deferral))
-    return { outcome: "fromPage" in output ? { kind: "deferred", fromPage: true } : { kind: "deferred" } };
+  if (hasBrand(output, deferral)) {
+    const { fromPage, question } = output as Deferred;
+    return { outcome: { kind: "deferred", ...(fromPage && { fromPage }), ...(question && { question }) } };
+  }
   if (!isToolResult(output)) return { outcome: output instanceof Error ? toFailure(output) : complete(output) };
   const outcome = output.success ? completeWith(output) : failWith(output);
   return output.metadata === undefined ? { outcome } : { outcome, metadata: output.metadata };

@@ -8,7 +8,7 @@ import type { FinishReason } from "./provider.ts";
 import type { EndReason, LoopStatus, StreamStatus } from "./termination.ts";
 import type { PromptCacheBreak } from "./prompt-cache.ts";
 import type { AnyTool } from "./tool.ts";
-import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
+import type { ToolCall, ToolOutcome, ToolQuestion } from "./tool-outcome.ts";
 import type { CallResult } from "./typed-call.ts";
 
 /** The fields that every event has. */
@@ -154,6 +154,18 @@ export interface LoopEvents {
   };
   /** Emitted when the run goes on as another agent. */
   handoff: CallEvent & Pick<Handoff, "from" | "to" | "reason">;
+  /**
+   * Emitted when a tool asks a question with `context.ask({ wait: true })`, and waits in this process. Pass the answer to
+   * `control.answer(id, answer)`. `id` is the path of the call and the number of the question.
+   */
+  "question-asked": CallEvent & {
+    readonly id: string;
+    readonly question: ToolQuestion;
+    /** True if a page may send the answer. */
+    readonly fromPage?: true | undefined;
+  };
+  /** Emitted when a waiting question is over: "withdrawn" if the call has ended without an answer. */
+  "question-answered": CallEvent & { readonly id: string; readonly answer: "result" | "failed" | "withdrawn" };
   /** Emitted before the approval policy decides about a tool call. */
   "approval-asked": CallEvent & { readonly args: Json };
   /**

@@ -9,7 +9,7 @@ import type { Json } from "./json.ts";
 import type { Journal } from "./journal.ts";
 import type { EmittedPart, LoopEmitter } from "./loop-event.ts";
 import type { LoopResult } from "./loop-result.ts";
-import type { CallDecision, LoopPolicies } from "./policies.ts";
+import type { CallDecision, LoopPolicies, OutsideResult } from "./policies.ts";
 import type { ContextFor, ContextOf, ContextOption } from "./typed-call.ts";
 
 /** The limits of a run. All are whole numbers, except the cost. `Infinity` means no limit. */
@@ -132,6 +132,12 @@ export interface LoopControl {
   stop(request?: StopRequest): "accepted" | "finished";
   /** Ends the run immediately, as `killed`. */
   kill(): "accepted" | "finished";
+  /**
+   * Answers a question that a tool asked with `context.ask({ wait: true })`. `id` is the `id` of its `question-asked` event.
+   * Returns "unknown" if no such question waits. Throws LoopError "invalid-decision" if the answer is neither a result nor a
+   * failure, or if a page sent it and may not.
+   */
+  answer(id: string, answer: OutsideResult): "accepted" | "unknown";
   /** True after `stop` or `kill` was called, or the `signal` of the run was aborted. */
   hasStopRequest(): boolean;
   /** True from the first tool call of the run until the run ends. */
@@ -273,6 +279,19 @@ export type NestedLoopOptions = Pick<LoopOptions, "messages"> & {
   readonly [Name in Exclude<keyof LoopOptions, "messages">]?: LoopOptions[Name] | undefined;
 };
 
+/** A question of a tool to a person, for `context.ask`. */
+export interface QuestionFields {
+  /** The text of the question. Must not be blank. */
+  readonly question: string;
+  /** Set to true if a page may send the answer. Default false. */
+  readonly fromPage?: boolean | undefined;
+  /**
+   * Set to true to wait in this process, until `control.answer` gets the answer. The call then keeps its place in the process, and
+   * `timeoutMs` and `idleTimeoutMs` stop. Needs the option `control` of the run or of an outer run. Default false.
+   */
+  readonly wait?: boolean | undefined;
+}
+
 /** The second argument of a tool's `execute`. `Context` is the type of the option `context`. */
 export interface ToolContext<Context = unknown> {
   /** The id of the run. A tool that defers its result can send this id and `callId` to the system that produces the result. */
@@ -325,6 +344,24 @@ export interface ToolContext<Context = unknown> {
    * itself was started with `context.runToolLoop`. With `fromPage: true`, a page may send the result. Default false.
    */
   defer(options?: { readonly fromPage?: boolean | undefined }): Deferred;
+  /**
+   * Asks a person a question, and resolves to the answer: the output of `schema`, or a string without a schema. The schema must
+   * have a conversion to JSON Schema, as zod 4 has.
+   *
+   * The first time, there is no answer. The promise then rejects, the execution of the tool ends, and the call waits. After the
+   * answer was passed in `decisions`, the tool runs again from its start, and the same `ask` returns the answer. So ask first and
+   * act afterwards. Each execution must ask the same questions in the same order; otherwise `ask` rejects. An answer that does not
+   * fit the schema is asked for again. `{ kind: "failed", error }` makes `ask` reject with the text of `error`, in an error with the name "AnswerFailed".
+   *
+   * With `wait: true`, the tool waits in this process instead. The question is the event `question-asked`, and the answer comes
+   * through `control.answer`.
+   *
+   * Rejects with LoopError "invalid-option" or "unknown-option" for invalid fields.
+   *
+   * @example const { city } = await ask({ question: "Which city?", schema: z.object({ city: z.string() }) });
+   */
+  ask<Output>(question: QuestionFields & { readonly schema: StandardSchema<unknown, Output> }): Promise<Output>;
+  ask(question: QuestionFields & { readonly schema?: undefined }): Promise<string>;
   /**
    * Starts a nested run, which ends at the latest when this call ends. The nested run shares the remaining tokens and tool calls
    * of the outer run, and its usage counts for both. Listeners of the outer run also get its events, with a `path`. Rejects with

@@ -57,11 +57,21 @@ export interface ToolCall {
   readonly problem?: "malformed" | "truncated" | undefined;
 }
 
+/** A question that a tool has asked with `context.ask`, as plain data. */
+export interface ToolQuestion {
+  readonly text: string;
+  /** The JSON Schema of the answer. `{ type: "string" }` if the tool gave no schema. */
+  readonly schema: JsonSchema;
+  /** Set if the same question was asked before, and the answer did not fit the schema of the tool. */
+  readonly issues?: readonly Issue[] | undefined;
+}
+
 /** A call that is waiting for a decision or for its result. */
 export interface WaitingCall {
   /**
    * The key of the call in `decisions`: the ids of the outer calls and of the call itself, joined by "/". A number follows, as in
-   * `call_i0_0#2`, if the call has waited before: for a decision about an older version of its tool, or for its approval.
+   * `call_i0_0#2`, if the call has waited before: for a decision about an older version of its tool, for its approval, or for
+   * the answer to another question.
    */
   readonly id: string;
   readonly callId: string;
@@ -72,8 +82,10 @@ export interface WaitingCall {
    * comes from outside.
    */
   readonly waitsFor: "approval" | "result";
-  /** True if a page may send the result: the tool has no `execute`, or called `context.defer({ fromPage: true })`. */
+  /** True if a page may send the result: the tool has no `execute`, or called `defer` or `ask` with `fromPage: true`. */
   readonly fromPage?: true | undefined;
+  /** Set if the tool has asked a question with `context.ask`. The result of the call is then the answer to this question. */
+  readonly question?: ToolQuestion | undefined;
   /** The changes of the tool after the last request for a decision. Earlier decisions do not apply to the changed tool. */
   readonly toolChanges?: readonly ToolChange[] | undefined;
 }
@@ -144,8 +156,11 @@ export type ToolOutcome = {
    * another outcome follows.
    */
   | { readonly kind: "not-run"; readonly mustAsk?: "first" | "again" | undefined }
-  /** The tool has run, and its result comes later, from outside. Another outcome follows. */
-  | { readonly kind: "deferred"; readonly fromPage?: true | undefined }
+  /**
+   * The tool has run, and its result comes later, from outside. Another outcome follows. With a `question`, the tool runs again
+   * after the answer.
+   */
+  | { readonly kind: "deferred"; readonly fromPage?: true | undefined; readonly question?: ToolQuestion | undefined }
 );
 
 /** The ids of the calls whose results the model no longer needs, or "all" for all calls of earlier iterations. */

@@ -1,5 +1,6 @@
 import type { ContentPart, JsonSchema, Masking, Session, ToolSchema } from "./common.ts";
 import type { Message } from "./message.ts";
+import type { ToolQuestion } from "./tool-outcome.ts";
 
 /**
  * Properties of a tool that tell the loop how to run it. All properties are optional. `Args` is the type of the arguments of
@@ -123,6 +124,8 @@ export interface Deferred {
   readonly kind: "deferred";
   /** True if a page may send the result. */
   readonly fromPage?: true | undefined;
+  /** Set if the call waits for an answer, after which the tool runs again. */
+  readonly question?: ToolQuestion | undefined;
 }
 
 /** A tool result with more than a plain value. Created by `toolResult`. */

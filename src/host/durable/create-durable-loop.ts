@@ -1,4 +1,6 @@
 import {
+  findAnswerIssue,
+  renderIssues,
   type CallDecision,
   checkFields,
   checkRequired,
@@ -175,9 +177,13 @@ class DurableVerbs {
     const { pendingCalls } = inspection;
     // The id of a result may lack its suffix, such as `#2`, because the tool does not know the suffix.
     const isMeant = (one: PendingCall): boolean =>
-      one.id === callId || (one.state === "awaiting-result" && toCallPath(one) === callId);
+      one.id === callId || (one.state === "awaiting-result" && one.question === undefined && toCallPath(one) === callId);
     const call = pendingCalls.find(isMeant);
     if (call === undefined || !("waitKey" in call)) {
+      if (isLiveQuestion(callId) && isOutsideResult(decision)) {
+        await this.#engineOf().store.send(id, { verb: "answer", id: callId, answer: toJson(decision) });
+        return;
+      }
       const waiting = pendingCalls.filter((one) => "waitKey" in one).map((one) => one.id);
       throw new LoopError("unknown-decision", { call: callId, ...(waiting.length === 0 ? {} : { waiting }) });
     }
@@ -198,6 +204,11 @@ class DurableVerbs {
   }
 }
 
+/** True for the id of a question that waits in the process of the run, as in its event `question-asked`. */
+function isLiveQuestion(id: string): boolean {
+  return /#\w{8}-\d+$/.test(id);
+}
+
 /** Throws LoopError "invalid-decision" if the decision does not fit the waiting call. Otherwise, the run would deny the call. */
 function checkDecision({ id, state }: PendingCall, decision: unknown): void {
   const waitsFor = state === "awaiting-result" ? "result" : "approval";
@@ -208,6 +219,12 @@ function checkDecision({ id, state }: PendingCall, decision: unknown): void {
 /** Throws LoopError "invalid-decision" if a result does not fit the `outputSchema` of its tool. The run checks nested calls. */
 async function checkResult({ tools }: OpenedRun["options"], call: PendingCall, decision: CallDecision): Promise<void> {
   if (decision.kind !== "result" || call.id.includes("/")) return;
+  if ("question" in call && call.question !== undefined) {
+    const issue = findAnswerIssue(call.question.schema, decision.result);
+    if (issue === undefined) return;
+    const problem = `does not fit the schema of its question: ${renderIssues([issue])}`;
+    throw new LoopError("invalid-decision", { call: call.id, waitsFor: "result", problem, issues: [issue] });
+  }
   const checked = await toRegistry(tools ?? [], "tools").validateResult?.(call.name, toJson(decision.result));
   const { issues = [] } = checked !== undefined && "issues" in checked ? checked : {};
   if (issues.length === 0) return;

@@ -85,7 +85,8 @@ export interface DurableLoop<Input> {
   steer(id: string, message: string | UserMessage): Promise<"accepted" | "finished">;
   /**
    * Sends a decision or a result to a waiting call. `callId` is the `id` of a call in `pendingCalls` of the status. Rejects with
-   * LoopError "unknown-decision" if the call does not wait, or "invalid-decision" if the decision does not fit.
+   * LoopError "unknown-decision" if the call does not wait, or "invalid-decision" if the decision does not fit. With the `id` of a
+   * `question-asked` event, sends an answer to the process of the run. Such an answer is dropped if its question no longer waits.
    */
   decide(id: string, callId: string, decision: CallDecision): Promise<void>;
   /**

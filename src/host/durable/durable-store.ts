@@ -2,12 +2,14 @@
 
 import type { Journal, Json, UserMessage } from "../../core/entry-kit.ts";
 
-/** A request to a run from any process: a steering message, a stop, a kill or a decision. */
+/** A request to a run from any process: a steering message, a stop, a kill, a decision or an answer. */
 export type RunMessage =
   | { readonly verb: "steer"; readonly message: UserMessage }
   | { readonly verb: "stop"; readonly request?: unknown }
   | { readonly verb: "kill" }
-  | { readonly verb: "decide"; readonly key: string; readonly decision: Json };
+  | { readonly verb: "decide"; readonly key: string; readonly decision: Json }
+  /** The answer to a question that waits in the process of the run. */
+  | { readonly verb: "answer"; readonly id: string; readonly answer: Json };
 
 /** A row with its position. Positions increase. The positions of messages may have gaps. */
 export interface Row<T> {

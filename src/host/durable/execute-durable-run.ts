@@ -1,6 +1,13 @@
 // One execution of a durable run in a worker.
 
-import { type Journal, type Json, type LoopControl, type LoopResult, runToolLoop } from "../../core/entry-kit.ts";
+import {
+  type Journal,
+  type Json,
+  type LoopControl,
+  type LoopResult,
+  type OutsideResult,
+  runToolLoop,
+} from "../../core/entry-kit.ts";
 import { createLoopControl } from "../../core/index.ts";
 import { createEmitter } from "../execution-events.ts";
 import type { DurableLoopFields, DurableResult } from "./durable-loop.ts";
@@ -82,6 +89,16 @@ class Execution implements LiveRun {
     for (const { body } of await this.#site.store.readMessages(this.#given.runId, 0)) {
       if (body.verb === "kill") this.#control.kill();
       else if (body.verb === "stop") this.#control.stop(body.request as Parameters<LoopControl["stop"]>[0]);
+      else if (body.verb === "answer") this.#answer(body.id, body.answer);
+    }
+  }
+
+  /** Messages are read again and again. An earlier answer has no effect, because its question no longer waits. */
+  #answer(id: string, answer: Json): void {
+    try {
+      this.#control.answer(id, answer as OutsideResult);
+    } catch {
+      // A page sent the answer, although it may not. The question still waits.
     }
   }
 

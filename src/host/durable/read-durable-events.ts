@@ -144,7 +144,9 @@ export async function isWaiting(
   }
   const keys = new Set(first.values());
   const messages = await store.readMessages(id, 0);
-  return !messages.some(({ body }) => body.verb !== "steer" && (body.verb !== "decide" || keys.has(body.key)));
+  return !messages.some(
+    ({ body }) => body.verb !== "steer" && body.verb !== "answer" && (body.verb !== "decide" || keys.has(body.key)),
+  );
 }
 
 function toRunEnd(runId: string, state: JournalInspection, last: LoopEvent | undefined): LoopEvent {

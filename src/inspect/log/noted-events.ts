@@ -26,6 +26,8 @@ export const places: { readonly [Type in Exclude<LoopEventType, "run-start" | "t
   guardrail: "error",
   "approval-asked": "arguments",
   "approval-decided": "event",
+  "question-asked": "arguments",
+  "question-answered": "event",
   "loop-detected": "event",
   "result-processed": "event",
   "result-extracted": "event",

@@ -1,5 +1,6 @@
 import {
   answeredBy,
+  answerIn,
   type BegunRecord,
   callKey,
   type CallPlace,
@@ -10,6 +11,7 @@ import {
   editKey,
   type Ending,
   isCallKey,
+  joinPhases,
   type LoopState,
   type NestedSpending,
   questionId,
@@ -81,11 +83,25 @@ interface CallProgress {
 function readCall(reading: CallReading, call: ToolCall, index: number): CallProgress {
   const early = findEarly(reading, call, index);
   if (early !== undefined) return toOver(early);
-  for (let round = 0; ; round += 1) {
-    const place = { index, name: call.name, round };
-    const read = readDecision(reading, call, place) ?? readStep(reading, call, place);
-    if (read !== "ask-again") return read;
+  let place: Place = { index, name: call.name, round: 0, answers: 0, questions: 0, asked: undefined };
+  for (;;) {
+    const decided = readDecision(reading, call, place);
+    if (decided !== undefined) return decided;
+    place = { ...place, questions: countQuestions(reading, place) };
+    const read = readStep(reading, call, place);
+    if (read === "ask-again") place = { ...place, round: place.round + 1 };
+    else if ("settled" in read) return read;
+    else place = { ...place, answers: place.answers + 1, questions: place.questions + 1, asked: read };
   }
+}
+
+/** The position of a call, and the last execution of its tool that ended with a question and got an answer. */
+interface Place extends CallPlace {
+  readonly round: number;
+  readonly answers: number;
+  /** The number of questions about the call so far. */
+  readonly questions: number;
+  readonly asked: DeferredOutcome | undefined;
 }
 
 function toOver(outcome: ToolOutcome): CallProgress {
@@ -143,42 +159,46 @@ function findLast<T extends { readonly kind: string }>(
   }
 }
 
-function readResult({ records, state }: CallReading, place: CallPlace, deferred: DeferredOutcome): CallProgress {
-  const { call } = deferred;
+function readResult({ records, state }: CallReading, place: Place, deferred: DeferredOutcome): CallProgress | DeferredOutcome {
+  const { call, fromPage, question } = deferred;
   const key = callKey(state, "result", place);
   const last = findLast<RecordedResult>(records, key, "wait");
   const record = last?.answer;
+  if (record !== undefined && answerIn(record, deferred) !== undefined) return deferred;
   if (record !== undefined && record.kind !== "wait") return toOver(answeredBy(record, deferred));
-  const id = questionId(call.callId, record === undefined ? countQuestions({ records, state }, place) : record.earlier);
+  const id = questionId(call.callId, record === undefined ? place.questions : record.earlier);
   const pending: PendingCall = {
     ...describe(call, place),
     id,
     waitKey: last?.waitKey ?? decisionKey(key, 1),
     state: "awaiting-result",
-    ...(deferred.fromPage && { fromPage: true }),
+    ...(fromPage && { fromPage }),
+    ...(question && { question }),
   };
   return { stage: "waits", settled: { outcome: deferred, awaiting: id }, pending: [pending] };
 }
 
-function countQuestions({ records, state }: Pick<CallReading, "records" | "state">, place: CallPlace): number {
-  let count = 0;
-  for (let round = 0; round <= (place.round ?? 0); round += 1) {
-    const key = callKey(state, "approval", { ...place, round });
-    for (let attempt = 0; ; attempt += 1) {
-      const decision = records.find<RecordedDecision>(decisionKey(key, attempt));
-      if (decision?.kind !== "ask") break;
-      count = (decision.earlier ?? 0) + 1;
-    }
+/** Counts the questions about a call: the requests for a decision, and the answered questions of its tool. */
+function countQuestions({ records, state }: CallReading, place: Place): number {
+  const key = callKey(state, "approval", place);
+  let count = place.questions;
+  for (let attempt = 0; ; attempt += 1) {
+    const decision = records.find<RecordedDecision>(decisionKey(key, attempt));
+    if (decision?.kind !== "ask") return count;
+    count = (decision.earlier ?? 0) + 1;
   }
-  return count;
 }
 
-function readAnswer(reading: CallReading, place: CallPlace, answer: ToolOutcome): CallProgress | "ask-again" {
+/** The progress of a call. A deferred outcome means that its question was answered, so that the tool runs again. */
+type Read = CallProgress | DeferredOutcome | "ask-again";
+
+function readAnswer(reading: CallReading, place: Place, answer: ToolOutcome): Read {
   if (answer.kind === "not-run" && answer.mustAsk !== undefined) return "ask-again";
-  return answer.kind === "deferred" ? readResult(reading, place, { ...answer, kind: "deferred" }) : toOver(answer);
+  const whole = joinPhases(place.asked, answer);
+  return answer.kind === "deferred" ? readResult(reading, place, { ...whole, kind: "deferred" }) : toOver(whole);
 }
 
-function readStep(reading: CallReading, call: ToolCall, place: CallPlace): CallProgress | "ask-again" {
+function readStep(reading: CallReading, call: ToolCall, place: Place): Read {
   const { records, state, readNested } = reading;
   const key = callKey(state, "tool", place);
   const answer = records.find<ToolOutcome>(key);

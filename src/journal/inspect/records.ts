@@ -1,4 +1,4 @@
-import { checkAnswer, isRecord, type Json, type ShownTool, type ToolChange } from "../../core/entry-kit.ts";
+import { checkAnswer, isRecord, type Json, type ShownTool, type ToolChange, type ToolQuestion } from "../../core/entry-kit.ts";
 
 /** A tool call in the current iteration that has no outcome yet. Plain data. */
 export type PendingCall = {
@@ -47,6 +47,8 @@ export type PendingCall = {
       readonly waitKey: string;
       /** True if a web page may send the result of the call. */
       readonly fromPage?: true | undefined;
+      /** Set if the tool has asked a question. The result is then the answer, after which the tool runs again. */
+      readonly question?: ToolQuestion | undefined;
     }
   | {
       /**

@@ -55,7 +55,7 @@ describe("a call that waits for a result in options.decisions", () => {
       "a result from a page for a call that waits for a webhook",
       { call_i0_0: { kind: "result", result: { made: 3 }, fromPage: true }, call_i0_2: both["call_i0_2"] as never },
       "invalid-decision",
-      `The decision about call "call_i0_0", which is waiting for its result, comes from a page. A page may only send the results of tools without "execute", and of calls that returned context.defer({ fromPage: true }). ${resultAdvice}`,
+      `The decision about call "call_i0_0", which is waiting for its result, comes from a page. A page may only send the results of tools without "execute", and of calls that used context.defer or context.ask with { fromPage: true }. ${resultAdvice}`,
     ],
     [
       "a failure from a page for a call that waits for a webhook",

@@ -8,6 +8,9 @@ import { assertNever, isLiteral, isRecord } from "../../utils/guards.ts";
 import { describeValue, quote } from "../../utils/texts.ts";
 import { textOrNone } from "../../utils/plain-error.ts";
 import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
+import { isOutsideResult, toRecordedResult } from "../../tools/to-outcome.ts";
+import type { OutsideResult } from "../../types/policies.ts";
+import { pageProblem } from "../run/decisions.ts";
 import { toUserMessage as copyMessage } from "../state/check-messages.ts";
 import type { InboxMessage } from "../state/step-result.ts";
 
@@ -21,6 +24,8 @@ interface Holder {
   /** True if a message may still interrupt the run, because the run has not called a tool yet. */
   readonly mayInterrupt: boolean;
   readonly messages: InboxMessage[];
+  /** The questions that wait in this process, by their ids. */
+  readonly questions: Map<string, Parameters<ControlClaim["ask"]>[1]>;
   drains: boolean;
   chainActive: boolean;
   isShut: boolean;
@@ -42,10 +47,11 @@ interface ControlState {
  * - `drain` suspends the run between two iterations.
  * - `stop` ends the run, and lets running tools finish within `settleMs`.
  * - `kill` ends the run without waiting for running tools.
+ * - `answer` answers a question that a tool of the run asked with `wait: true`.
  *
  * A kill takes precedence over a stop, and a stop over an interrupt.
  *
- * Each method returns "accepted", or "finished" if the ending of the run is already decided and no other run uses the control
+ * Each method except `answer` returns "accepted", or "finished" if the ending of the run is already decided and no other run uses the control
  * yet. Before the first run, requests are queued. `result.undelivered` contains the messages that the model did not get.
  *
  * Throws LoopError "invalid-option" for an invalid message, or for a `stop` with fields other than `requester` and `note`. A run
@@ -79,12 +85,25 @@ export function createLoopControl(): LoopControl {
         cause: { kind: "stop", requester: textOrNone(facts?.requester), note: textOrNone(facts?.note) },
       });
     },
+    answer: (id, answer) => giveAnswer(state.holder, id, answer),
     kill: () => ask({ verb: "cancel", cause: { kind: "kill" } }),
     hasStopRequest: () => isAsked(state.holder?.scope.cause) || state.queued.some(({ verb }) => verb === "cancel"),
     isToolChainActive: () => state.holder?.chainActive === true,
   };
   claims.set(control, (ports) => claimControl(state, ports));
   return control;
+}
+
+function giveAnswer(holder: Holder | undefined, id: string, answer: OutsideResult): "accepted" | "unknown" {
+  const question = holder?.questions.get(id);
+  if (question === undefined) return "unknown";
+  const isRefused = !isOutsideResult(answer) || (answer.fromPage === true && !question.fromPage);
+  if (isRefused) {
+    const problem = isOutsideResult(answer) ? pageProblem : `is ${describeValue(answer)}`;
+    throw new LoopError("invalid-decision", { call: id, waitsFor: "result", problem });
+  }
+  question.take(toRecordedResult(answer));
+  return "accepted";
 }
 
 /**
@@ -155,13 +174,25 @@ function isAsked(cause: CancelReason | undefined): boolean {
 function claimControl(state: ControlState, { scope, maxInterrupts }: ClaimPorts): ControlClaim {
   if (state.holder !== undefined) throw new LoopError("already-running", { what: "control" });
   const mayInterrupt = state.interruptsInARow < maxInterrupts;
-  const holder: Holder = { scope, mayInterrupt, messages: [], drains: false, chainActive: false, isShut: false };
+  const holder: Holder = {
+    scope,
+    mayInterrupt,
+    messages: [],
+    questions: new Map(),
+    drains: false,
+    chainActive: false,
+    isShut: false,
+  };
   state.holder = holder;
   state.hasRun = true;
   const { queued } = state;
   state.queued = [];
   for (const request of queued) deliver(holder, request);
   return {
+    ask: (id, question) => {
+      holder.questions.set(id, question);
+      return () => holder.questions.delete(id);
+    },
     get messages() {
       return holder.messages;
     },

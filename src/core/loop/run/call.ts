@@ -8,6 +8,7 @@ import type { ToolContext, ToolRegistry } from "../../types/loop-options.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import type { CallQuestions } from "./decisions.ts";
 
 /** A call that may run, with the final arguments for its tool. */
 export interface ReadyCall {
@@ -53,6 +54,8 @@ export interface ToolCallPorts extends DeadlinePorts {
   contextFor(call: ToolCall, deadline: Deadline): ToolContext;
   /** Called with each value that the generator of a tool yields, until the call is over. Must not throw. */
   onYield?(call: ToolCall, value: unknown): void;
+  /** Returns the questions that the tool has asked with `context.ask`. Default: none. */
+  questionsIn?(call: ToolCall): CallQuestions | undefined;
   /** Called with the metadata of a tool result, which only event listeners get. */
   onMetadata?(call: ToolCall, metadata: unknown): void;
   /** Called when a call ends after the loop stopped waiting for it. */

@@ -1,17 +1,125 @@
 // The decisions about waiting calls, from the option `decisions`.
 
-import type { LoopOptions } from "../../types/loop-options.ts";
+import type { LoopOptions, QuestionFields } from "../../types/loop-options.ts";
 import type { CallDecision, ApprovalDecision, OutsideResult } from "../../types/policies.ts";
-import type { WaitingCall } from "../../types/tool-outcome.ts";
-import type { Issue } from "../../types/common.ts";
+import type { Deferred } from "../../types/tool.ts";
+import type { ToolQuestion, WaitingCall } from "../../types/tool-outcome.ts";
+import type { Issue, StandardSchema, Validation } from "../../types/common.ts";
 import { renderIssues } from "../../tools/outcome-texts.ts";
-import { toRecordedResult } from "../../tools/to-outcome.ts";
+import { convertSchema, isStandard, issue, validateArgs } from "../../tools/argument-schema.ts";
+import { checkFields, type Checks, invalidOption, is, isText } from "../../errors/check-fields.ts";
+import { deferred, deferredToPage, toRecordedResult } from "../../tools/to-outcome.ts";
 import { toDecision } from "../../policies/approval.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { quote } from "../../utils/texts.ts";
 import { stableJson } from "../../utils/json.ts";
 
 const mostListed = 10;
+
+/** The end of the message about a result from a page that may not send it. */
+export const pageProblem: string =
+  'comes from a page. A page may only send the results of tools without "execute", and of calls that used context.defer or context.ask with { fromPage: true }';
+
+/** Why a result from outside does not fit the schema that its call has for it. */
+export interface Misfit {
+  readonly schema: '"outputSchema" of its tool' | "schema of its question";
+  readonly issues: readonly Issue[];
+}
+
+/** The answer to a question of a tool. */
+export interface GivenAnswer {
+  readonly question: ToolQuestion;
+  readonly decision: OutsideResult;
+}
+
+/** The questions of one call. */
+export interface CallQuestions {
+  answers: readonly GivenAnswer[];
+  /** The position of the answer that the next `ask` of this execution gets. */
+  next: number;
+  /** Set when the tool has asked a question that has no answer. */
+  open: Deferred | undefined;
+  /** The number of questions that have waited in this process. */
+  count: number;
+  /** Withdraw the questions that wait in this process. */
+  readonly withdraw: Set<() => void>;
+}
+
+export function createQuestions(answers: readonly GivenAnswer[] = []): CallQuestions {
+  return { answers, next: 0, open: undefined, count: 0, withdraw: new Set() };
+}
+
+/** Withdraws the questions of a call that has ended. Returns the question that its tool has asked without an answer. */
+export function takeQuestion(questions: CallQuestions | undefined): Deferred | undefined {
+  if (questions === undefined) return undefined;
+  for (const withdraw of questions.withdraw) withdraw();
+  const { open } = questions;
+  questions.open = undefined;
+  return open;
+}
+
+/** A question of a tool, and the schema of its answer. */
+export interface Asked {
+  readonly question: ToolQuestion;
+  readonly schema: StandardSchema | undefined;
+  readonly fromPage: boolean;
+  readonly wait: boolean;
+}
+
+const questionChecks: Checks<QuestionFields & { readonly schema: StandardSchema }> = {
+  question: ["a text that is not blank", (value) => isText(value) && value.trim() !== ""],
+  schema: ["a Standard Schema, such as a zod schema", isStandard],
+  fromPage: is.flag,
+  wait: is.flag,
+};
+
+/** Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid. */
+export function readQuestion(fields: QuestionFields & { readonly schema?: StandardSchema | undefined }): Asked {
+  checkFields("question", fields, questionChecks);
+  const { question: text, schema, fromPage = false, wait = false } = fields;
+  if ((text as unknown) === undefined) throw invalidOption("question.question", questionChecks.question[0], undefined);
+  const converted = schema === undefined ? { json: { type: "string" } } : convertSchema(schema);
+  if ("problem" in converted) {
+    const received = `a schema that ${converted.problem}`;
+    throw new LoopError("invalid-option", { option: "question.schema", expected: questionChecks.schema[0], received });
+  }
+  return { question: { text, schema: converted.json }, schema, fromPage, wait };
+}
+
+/** Validates an answer. Throws an error with the text of an answer that reports a failure. */
+export function checkAnswerOf(schema: StandardSchema | undefined, answer: OutsideResult): Validation | Promise<Validation> {
+  if (answer.kind === "failed") throw Object.assign(new Error(answer.error), { name: "AnswerFailed" });
+  if (schema !== undefined) return validateArgs(schema, answer.result);
+  return isText(answer.result) ? { value: answer.result } : issue("must be a string");
+}
+
+/**
+ * Returns the answer to a question. Skips answers that do not fit the schema, because the same question was asked again after
+ * them. Without an answer, the call waits, and this execution of the tool has to end.
+ */
+export async function answerQuestion(questions: CallQuestions, { question, schema, fromPage }: Asked): Promise<unknown> {
+  let issues: readonly Issue[] | undefined;
+  for (;;) {
+    const given = questions.answers[questions.next];
+    if (given === undefined) break;
+    questions.next += 1;
+    if (given.question.text !== question.text || stableJson(given.question.schema) !== stableJson(question.schema))
+      throw new Error(
+        `The tool asked another question than in its earlier execution, so the answer to "${given.question.text}" was not used. A tool must ask the same questions each time it runs.`,
+      );
+    const found = checkAnswerOf(schema, given.decision);
+    const checked = found instanceof Promise ? await found : found;
+    if (!("issues" in checked)) return checked.value;
+    issues = checked.issues;
+  }
+  questions.open ??= deferUntilAnswered(issues === undefined ? question : { ...question, issues }, fromPage);
+  throw new Error("The question has no answer yet, so this execution of the tool ends. Do not catch this error.");
+}
+
+/** The value of a call that waits for the answer to a question. */
+function deferUntilAnswered(question: ToolQuestion, fromPage: boolean): Deferred {
+  return { ...(fromPage ? deferredToPage : deferred), question };
+}
 
 function copy(given: CallDecision): CallDecision {
   if (given.kind !== "result" && given.kind !== "failed") return toDecision(given);
@@ -99,11 +207,12 @@ export class Decisions {
     return this.#left.get(name);
   }
 
-  refuse(id: string, waitsFor: WaitingCall["waitsFor"], why: string | readonly Issue[]): LoopError<"invalid-decision"> {
+  refuse(id: string, waitsFor: WaitingCall["waitsFor"], why: string | Misfit): LoopError<"invalid-decision"> {
     const call = this.#prefix + id;
     if (typeof why === "string") return new LoopError("invalid-decision", { call, waitsFor, problem: why });
-    const problem = `does not fit the "outputSchema" of its tool: ${renderIssues(why)}`;
-    return new LoopError("invalid-decision", { call, waitsFor, problem, issues: why });
+    const { schema, issues } = why;
+    const problem = `does not fit the ${schema}: ${renderIssues(issues)}`;
+    return new LoopError("invalid-decision", { call, waitsFor, problem, issues });
   }
 
   /** Records that a call is still waiting, so that an error can list it. */

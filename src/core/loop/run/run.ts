@@ -17,6 +17,7 @@ import type {
   Compaction,
   CompactionAnswer,
   LoopPolicies,
+  OutsideResult,
   ResultProcessing,
   StopCondition,
   StructuredOutput,
@@ -25,7 +26,7 @@ import type { IdleTimer } from "../../cancellation/deadline.ts";
 import type { LoopState } from "../state/loop-state.ts";
 import type { SettledCall, InboxMessage } from "../state/step-result.ts";
 import type { ReadyCall, ToolCallPorts } from "./call.ts";
-import type { Decisions } from "./decisions.ts";
+import type { CallQuestions, Decisions, GivenAnswer } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
 import type { CacheWatch, CacheWatcher, LoopDetector, MaskedView, ResultMasking } from "./features.ts";
 import type { JournalTraffic } from "./journal-call.ts";
@@ -61,6 +62,8 @@ export interface RunCallPorts extends ToolCallPorts {
   addNested(callId: string, nested: NestedRun): void;
   countNested(callId: string): number;
   takeNested(callId: string): readonly NestedRun[] | undefined;
+  /** The questions of one call. Created when they are first needed. */
+  questionsOf(callId: string): CallQuestions;
 }
 
 export interface NestedRun {
@@ -117,6 +120,8 @@ export interface Run {
   readonly maxDepth: number;
   readonly meter: Meter;
   readonly outer: Run | undefined;
+  /** The ids of the calls that contain this run, each followed by a slash. Empty for the outermost run. */
+  readonly path: string;
   /** True for a nested run that records its steps in the outer run's journal. The outer run then decides about retries. */
   readonly sharesJournal: boolean;
   readonly park: Park | undefined;
@@ -237,6 +242,10 @@ export interface BatchCall {
   round: number;
   /** How often an execution ended because there was no decision about the call yet. */
   questions: number;
+  /** The answers to the questions of the tool, in order. */
+  readonly answers: GivenAnswer[];
+  /** The last execution of the tool that ended with a question, with the time and the spending of all executions before it. */
+  asked: DeferredOutcome | undefined;
   /** True if an earlier execution may have run the tool without recording an outcome. */
   mayHaveRun: boolean;
   /** True after another call has failed fatally. This call may not start any more, but its recorded outcome is replayed. */
@@ -270,6 +279,8 @@ export function toBatchCall(call: ToolCall, index: number): BatchCall {
     isOpen: false,
     round: 0,
     questions: 0,
+    answers: [],
+    asked: undefined,
     mayHaveRun: false,
     isBarred: false,
     awaitsTurn: false,
@@ -324,6 +335,8 @@ export interface ClaimPorts {
 export const claims: WeakMap<LoopControl, (ports: ClaimPorts) => ControlClaim> = /* @__PURE__ */ sharedMap("controls");
 
 export interface ControlClaim {
+  /** Passes the answer to the question `id` to `take`. Returns the function that withdraws the question. */
+  ask(id: string, question: { readonly fromPage: boolean; readonly take: (answer: OutsideResult) => void }): () => void;
   /** The messages that the run has not taken yet, in order. New messages may be added at the end. */
   readonly messages: readonly InboxMessage[];
   takeMessages(count: number): void;

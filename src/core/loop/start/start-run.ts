@@ -61,6 +61,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     control: claims.control,
     nest,
     outer: nesting?.run,
+    path: nesting === undefined ? "" : `${nesting.run.path}${nesting.callId}/`,
     view: settings.features.masking?.createView(),
     cacheWatcher: settings.features.promptCache?.createWatcher(),
     guard: undefined,

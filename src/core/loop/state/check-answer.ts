@@ -24,6 +24,8 @@ const isGuardrailRecord = (value: unknown): boolean =>
   (value["spent"] === undefined || isSpent(value["spent"]));
 const isSpent = (value: unknown): boolean =>
   isRecord(value) && isRecord(value["usage"]) && typeof value["usage"]["totalTokens"] === "number";
+const isIssues = (value: unknown): boolean =>
+  value === undefined || (Array.isArray(value) && value.every((issue) => isRecord(issue) && isText(issue["message"])));
 const isReason = (value: unknown): boolean => isRecord(value) && isText(value["kind"]);
 const isEnding = (value: unknown): boolean => isRecord(value) && isText(value["status"]) && isReason(value["reason"]);
 
@@ -66,6 +68,8 @@ const fits = {
   "handoff?": (value: unknown) => value === undefined || (isRecord(value) && isText(value["to"])),
   "guardrails?": (value: unknown) => value === undefined || (Array.isArray(value) && value.every(isGuardrailRecord)),
   decision: isOutsideResult,
+  "question?": (value: unknown) =>
+    value === undefined || (isRecord(value) && isText(value["text"]) && isRecord(value["schema"]) && isIssues(value["issues"])),
   compaction: isCompaction,
   "compaction?": (value: unknown) => value === undefined || isCompaction(value),
   outcome: (value: unknown) => isRecord(value) && problemOf(value, "tool") === undefined,
@@ -130,10 +134,11 @@ const kinds: { readonly [kind: string]: Fields } = {
   ask: { token: "text", tool: "object" },
   wait: { token: "text" },
   given: { decision: "decision" },
+  deferred: { question: "question?" },
 };
 
 const plainKinds =
-  "completed denied malformed truncated interrupted not-run limit deferred continue abort valid checked approve modify deny cancelled fits cut begun";
+  "completed denied malformed truncated interrupted not-run limit continue abort valid checked approve modify deny cancelled fits cut begun";
 
 export function checkAnswer(key: string, answer: unknown): void {
   // A record in another version of the format is rejected later, with "journal-mismatch".

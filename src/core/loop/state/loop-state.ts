@@ -240,9 +240,10 @@ export function toContextMessage(items: readonly Json[]): UserMessage | undefine
 }
 
 /** Says if a waiting call needs a decision or a result, and if a page may send the result. */
-export function neededBy(outcome: ToolOutcome): Pick<WaitingCall, "waitsFor" | "fromPage"> {
+export function neededBy(outcome: ToolOutcome): Pick<WaitingCall, "waitsFor" | "fromPage" | "question"> {
   if (outcome.kind !== "deferred") return { waitsFor: "approval" };
-  return outcome.fromPage === true ? { waitsFor: "result", fromPage: true } : { waitsFor: "result" };
+  const { fromPage, question } = outcome;
+  return { waitsFor: "result", ...(fromPage && { fromPage }), ...(question && { question }) };
 }
 
 export function suspensionOf({ lastBatch }: LoopState): Ending | undefined {

@@ -63,6 +63,8 @@ export interface CallPlace {
   readonly name: string;
   /** How often the decision was requested again because the tool had changed. Default 0. */
   readonly round?: number | undefined;
+  /** The number of questions of the tool that were answered, so that the tool runs again. Default 0. */
+  readonly answers?: number | undefined;
 }
 
 type IterationPlace = Pick<LoopState, "iteration" | "retry">;
@@ -102,8 +104,8 @@ export function nextKeyAfter(state: LoopState): string {
   return state.ending === undefined ? inboxKey(state, 0, state.resumes + 1) : lastInboxKey(state, state.endChecks);
 }
 
-export function callKey(state: IterationPlace, step: CallStep, { index, name, round = 0 }: CallPlace): string {
-  return againKey(placeKey(state, `${step}/${index}/${escapeName(name)}`), "again", round);
+export function callKey(state: IterationPlace, step: CallStep, { index, name, round = 0, answers = 0 }: CallPlace): string {
+  return againKey(againKey(placeKey(state, `${step}/${index}/${escapeName(name)}`), "again", round), "answer", answers);
 }
 
 export function isCallKey(state: IterationPlace, key: string): boolean {
@@ -155,7 +157,7 @@ function placeKey({ iteration, retry }: IterationPlace, step: string): string {
 }
 
 /** Returns the key for a repetition of a step at the same position. With a `count` of 0, `key` is returned unchanged. */
-function againKey(key: string, word: "resume" | "again" | "decision", count: number): string {
+function againKey(key: string, word: "resume" | "again" | "answer" | "decision", count: number): string {
   return count === 0 ? key : `${key}/${word}${count}`;
 }
 

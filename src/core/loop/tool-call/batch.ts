@@ -5,6 +5,7 @@
 import type { ToolOutcome } from "../../types/tool-outcome.ts";
 import { isFatal } from "../../tools/outcome-texts.ts";
 import { callKey, type CallStep } from "../state/step-key.ts";
+import { keptFactsOf, joinPhases } from "./record-verdicts.ts";
 import { sendBoth } from "./replay-call.ts";
 import type { BatchCall, Run, RunnableAgent } from "../run/run.ts";
 
@@ -170,6 +171,7 @@ export class Batch {
       hold(one);
       this.#wait(one);
     } else if (one.outcome === undefined) {
+      this.#leave(one);
       one.agent = this.#run.registry.agentOf?.(one.call.name) as RunnableAgent | undefined;
       this.#todo.push(one);
     } else {
@@ -208,25 +210,23 @@ function isOverFatally({ outcome }: BatchCall): boolean {
   return outcome !== undefined && isFatal(outcome);
 }
 
-export function batchKey({ state }: Run, step: CallStep, { call, index, round }: BatchCall): string {
-  return callKey(state, step, { index, name: call.name, round });
+export function batchKey({ state }: Run, step: CallStep, { call, index, round, answers }: BatchCall): string {
+  return callKey(state, step, { index, name: call.name, round, answers: answers.length });
 }
 
-export function cutOff({ call, deferred }: BatchCall): ToolOutcome {
-  if (deferred === undefined) return { call, durationMs: 0, kind: "not-run" };
-  const { fromPage: _, ...facts } = deferred;
-  return { ...facts, kind: "interrupted" };
+export function cutOff({ call, deferred }: Pick<BatchCall, "call" | "deferred">): ToolOutcome {
+  return deferred === undefined ? { call, durationMs: 0, kind: "not-run" } : { ...keptFactsOf(deferred), kind: "interrupted" };
 }
 
 /** Sets a preliminary outcome for a call that has not begun or that waits for its result. Emits no events. */
 export function hold(one: BatchCall): void {
-  one.outcome = one.deferred ?? { call: one.call, durationMs: 0, kind: "not-run" };
+  one.outcome = one.deferred ?? cutOff({ call: one.call, deferred: one.asked });
   one.isLive = true;
 }
 
 /** Stores the outcome of a call whose events were already emitted. `isLive` is true if the call ended in this execution. */
 export function end(one: BatchCall, outcome: ToolOutcome, isLive: boolean): void {
-  one.outcome = outcome;
+  one.outcome = joinPhases(one.asked, outcome);
   one.isLive = isLive;
   one.isTold = true;
   one.suspended = undefined;

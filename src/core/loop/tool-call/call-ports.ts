@@ -10,6 +10,7 @@ import { nearestName } from "../../utils/tool-arguments.ts";
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { eventBase, type NestedRun, type Run, type RunCallPorts } from "../run/run.ts";
 import { canWait } from "../run/run-step.ts";
+import { type CallQuestions, createQuestions } from "../run/decisions.ts";
 import { mostListed } from "./prepare-call.ts";
 import { findTool } from "../../tools/registry.ts";
 import { toPreliminary } from "../../tools/to-outcome.ts";
@@ -46,6 +47,8 @@ export class CallPorts implements RunCallPorts {
   #metadata: Map<string, unknown> | undefined;
   /** The nested runs of each call, by call id, until the call has ended. */
   #nested: Map<string, NestedRun[]> | undefined;
+  /** The questions of each call, by call id. */
+  #questions: Map<string, CallQuestions> | undefined;
   readonly places: Map<string, number> = new Map();
   readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
   #told: Told = { iteration: 0, hints: 0, names: 0, listed: 0, explained: 0 };
@@ -96,6 +99,9 @@ export class CallPorts implements RunCallPorts {
   }
 
   contextFor(call: ToolCall, deadline: Deadline): ToolContext {
+    // A repeated attempt of the tool asks its questions again.
+    const questions = this.questionsIn(call);
+    if (questions !== undefined) questions.next = 0;
     return new CallContext(this.#run, call, deadline);
   }
 
@@ -173,6 +179,19 @@ export class CallPorts implements RunCallPorts {
     const runs = this.#nested?.get(callId);
     this.#nested?.delete(callId);
     return runs;
+  }
+
+  questionsOf(callId: string): CallQuestions {
+    this.#questions ??= new Map();
+    const known = this.#questions.get(callId);
+    if (known !== undefined) return known;
+    const made = createQuestions();
+    this.#questions.set(callId, made);
+    return made;
+  }
+
+  questionsIn({ callId }: ToolCall): CallQuestions | undefined {
+    return this.#questions?.get(callId);
   }
 
   onLate({ callId, name }: ToolCall, success: boolean): void {

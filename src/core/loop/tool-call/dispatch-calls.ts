@@ -11,7 +11,7 @@ import { performCall } from "./execute-tool-call.ts";
 import { checkRecorded, replayCall } from "./replay-call.ts";
 import type { Park } from "../run/parking.ts";
 import type { ToolOutcome } from "../../types/tool-outcome.ts";
-import { refuseChangedTools } from "./record-verdicts.ts";
+import { joinPhases, refuseChangedTools } from "./record-verdicts.ts";
 import { approveAgain } from "./approve-calls.ts";
 import { askResults } from "./settle-call.ts";
 
@@ -263,8 +263,8 @@ function takeAnswer(run: Run, one: BatchCall, { answer, isLive }: { answer: Tool
   }
   if (!isLive) {
     checkRecorded(one.call, answer);
-    replayCall(run, answer);
+    replayCall(run, answer, one.answers.length > 0);
   }
-  if (answer.kind === "deferred") one.deferred = { ...answer, kind: "deferred" };
+  if (answer.kind === "deferred") one.deferred = { ...joinPhases(one.asked, answer), kind: "deferred" };
   else end(one, answer, isLive);
 }

@@ -4,7 +4,7 @@ import type { ReadyCall, ToolCallPorts } from "../run/call.ts";
 import { type BatchCall, eventBase, type NestedRun, readyOf, type Run } from "../run/run.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
-import { prepareCall, validateCall } from "./prepare-call.ts";
+import { findDeferralProblem, prepareCall, validateCall } from "./prepare-call.ts";
 import { promiseOrValue, whenReady } from "../../utils/promises.ts";
 import { sendToolEnd, sendToolStart } from "./replay-call.ts";
 import { assertNever, isThenable } from "../../utils/guards.ts";
@@ -20,6 +20,7 @@ import { toJson } from "../../utils/json.ts";
 import { detectContextRestart } from "../restart/detect-context-restart.ts";
 import { askHook } from "../run/ask-hook.ts";
 import { endNested } from "./tool-context.ts";
+import { takeQuestion } from "../run/decisions.ts";
 
 /**
  * The maximum number of repeated decisions about one call. Without this limit, a registry that changes its tool every time would
@@ -69,27 +70,46 @@ export function performCall(run: Run, one: BatchCall): ToolOutcome | PromiseLike
  * other runs are checked here, because other runs may have used them in the meantime.
  */
 export function admitCall(run: Run, one: BatchCall): ReadyCall | ToolOutcome | PromiseLike<ReadyCall | ToolOutcome> {
-  const { meter, ports } = run;
+  const { ports } = run;
   const { call, mayHaveRun } = one;
   const ready = readyOf(one);
-  const left: ToolOutcome = { call, durationMs: 0, kind: mayHaveRun ? "interrupted" : "not-run" };
+  const left = leftOf(one);
   run.scope.checkDeadline(run.clock.now());
   if (mustEnd(run) || one.isBarred) return left;
   if (ready.unfit !== undefined) return mayHaveRun ? left : ready.unfit;
-  if (meter.toolCallsLeft < 1) return { call, durationMs: 0, kind: "limit" };
+  if (isLimited(run, one)) return { call, durationMs: 0, kind: "limit" };
   if (mayHaveRun && !mayRunAgain(ready.definition)) {
-    meter.add({ toolCalls: 1 });
+    countCall(run, one);
     return left;
   }
   if (one.mustAsk !== undefined) {
     const refused = refuseChanged(call, ports);
-    if (wasDispatched(refused.kind)) meter.add({ toolCalls: 1 });
+    if (wasDispatched(refused.kind)) countCall(run, one);
     return refused;
   }
   return whenReady(ready.unvalidated === true ? validateCall(ready, ports) : ready, (checked) => {
-    if (checked.kind === "ready") meter.add({ toolCalls: 1 });
+    if (checked.kind === "ready") countCall(run, one);
     return checked;
   });
+}
+
+/** Returns the outcome of a call that must not begin. The call may have run before, or has run up to a question. */
+function leftOf(one: BatchCall): ToolOutcome {
+  return { call: one.call, durationMs: 0, kind: one.mayHaveRun || isAgain(one) ? "interrupted" : "not-run" };
+}
+
+/** True if the tool has already run up to a question that was answered. */
+function isAgain({ answers }: BatchCall): boolean {
+  return answers.length > 0;
+}
+
+function isLimited({ meter }: Run, one: BatchCall): boolean {
+  return !isAgain(one) && meter.toolCallsLeft < 1;
+}
+
+/** Counts a call that begins. A call whose tool runs again after an answer was already counted. */
+function countCall({ meter }: Run, one: BatchCall): void {
+  if (!isAgain(one)) meter.add({ toolCalls: 1 });
 }
 
 export function refuseChanged(call: ToolCall, { registry }: Pick<ToolCallPorts, "registry">): ToolOutcome {
@@ -184,7 +204,10 @@ function readGenerator({ call }: ReadyCall, output: unknown, { ports, deadline }
 async function attemptAgain(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): Promise<unknown> {
   const maxAttempts = maxAttemptsOf(ready.definition);
   const isOver = (): boolean =>
-    deadline.expired || ports.scope.cause !== undefined || ports.isCurrent?.(ready.definition) === false;
+    ports.questionsIn?.(ready.call)?.open !== undefined ||
+    deadline.expired ||
+    ports.scope.cause !== undefined ||
+    ports.isCurrent?.(ready.definition) === false;
   for (let count = 1; ; count += 1) {
     try {
       // Timers cannot fire between attempts that fail synchronously, so the time is checked here.
@@ -207,9 +230,12 @@ interface CallTimer {
 function conclude(ready: ReadyCall, end: Raced<unknown>, { ports, deadline }: CallTimer): ToolOutcome {
   const { call, approvedArgs } = ready;
   deadline.end();
+  const question = takeQuestion(ports.questionsIn?.(call));
   if (end.kind === "value" && end.value === changed) return refuseChanged(call, ports);
   const facts = { call, durationMs: deadline.elapsedMs(), approvedArgs };
   if (ports.scope.cause !== undefined) return { ...facts, kind: "interrupted" };
+  // Also true if the tool has caught the rejection of `ask`, and then returned a value or taken too long.
+  if (question !== undefined) return readOutput(ready, question, { ports, facts });
   if (end.kind === "expired") return { ...facts, kind: "timed-out", limitMs: end.limitMs };
   if (deadline.expired) return { ...facts, kind: "timed-out", limitMs: deadline.limitMs };
   switch (end.kind) {
@@ -233,7 +259,7 @@ function readOutput(
   try {
     const { outcome, metadata } = toOutcome(value);
     if (metadata !== undefined) ports.onMetadata?.(ready.call, metadata);
-    const problem = outcome.kind === "deferred" ? findDeferralProblem(ready, ports) : undefined;
+    const problem = outcome.kind === "deferred" ? findDeferralProblem(ready, ports, outcome.question) : undefined;
     if (problem !== undefined) return { ...facts, kind: "failed", error: toolFailure(problem) };
     if (outcome.kind !== "completed" || (outcome.release ?? outcome.load ?? outcome.restart ?? outcome.handoff) !== undefined)
       return { ...facts, ...outcome };
@@ -244,15 +270,6 @@ function readOutput(
   } catch (error) {
     return { ...facts, kind: "failed", error: toPlainError(error) };
   }
-}
-
-function findDeferralProblem({ definition, execute }: ReadyCall, ports: ToolCallPorts): string | undefined {
-  const { name } = definition;
-  if (execute !== undefined) return `The agent tool ${quote(name)} cannot defer its result. Return a result from "toResult".`;
-  if (definition.eager === true)
-    return `The tool ${quote(name)} cannot defer its result, because it has "eager". Remove "eager" from the tool.`;
-  if (ports.mayDefer !== false) return undefined;
-  return `The tool ${quote(name)} cannot defer its result, because it belongs to a nested run that an ordinary tool started. Start that run with defineAgentTool.`;
 }
 
 /**

@@ -1,7 +1,8 @@
 // Finds the tool of each call and validates the arguments.
 
+import { quote } from "../../utils/texts.ts";
 import type { StreamResult } from "../../types/provider.ts";
-import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import type { ToolCall, ToolOutcome, ToolQuestion } from "../../types/tool-outcome.ts";
 import { isRecord, isThenable, type UnknownRecord, assertNever } from "../../utils/guards.ts";
 import type { ToolCallPorts, ReadyCall } from "../run/call.ts";
 import type { OutsideResult } from "../../types/policies.ts";
@@ -199,4 +200,18 @@ function parseErrorOf({ argsText = "" }: ToolCall, ports: ToolCallPorts): string
   } catch (error) {
     return toPlainError(error).message;
   }
+}
+
+export function findDeferralProblem(
+  { definition, execute }: ReadyCall,
+  ports: ToolCallPorts,
+  question: ToolQuestion | undefined,
+): string | undefined {
+  const { name } = definition;
+  const action = question === undefined ? "defer its result" : "wait for an answer";
+  if (execute !== undefined) return `The agent tool ${quote(name)} cannot ${action}. Return a result from "toResult".`;
+  if (definition.eager === true)
+    return `The tool ${quote(name)} cannot ${action}, because it has "eager". Remove "eager" from the tool.`;
+  if (ports.mayDefer !== false) return undefined;
+  return `The tool ${quote(name)} cannot ${action}, because it belongs to a nested run that an ordinary tool started. Start that run with defineAgentTool.`;
 }

@@ -6,10 +6,14 @@ import { assertNever, isThenable } from "../../utils/guards.ts";
 import type { Cancelled, FailedApproval } from "../../policies/approval.ts";
 import type { ReadyCall } from "../run/call.ts";
 import type { BatchCall, DeferredOutcome, Run } from "../run/run.ts";
-import { concludeOutside } from "../../tools/to-outcome.ts";
+import { concludeOutside, isOutsideResult } from "../../tools/to-outcome.ts";
+import { type GivenAnswer, type Misfit, pageProblem } from "../run/decisions.ts";
+import { addSpending } from "../../utils/count-usage.ts";
+import { describeValue } from "../../utils/texts.ts";
+import { findAnswerIssue } from "../../tools/argument-schema.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import type { Step } from "../../types/journal.ts";
-import { prepareCall, toUnfit } from "./prepare-call.ts";
+import { findMisfit, prepareCall, toUnfit } from "./prepare-call.ts";
 import { runStep, runSteps } from "../run/run-step.ts";
 import { callKey, editKey } from "../state/step-key.ts";
 import { outcomesById } from "../state/transcript.ts";
@@ -88,10 +92,57 @@ export function refusedBy(decision: FinalDecision, call: ToolCall): ToolOutcome 
   }
 }
 
+/** The fields of a deferred outcome that the final outcome keeps. */
+export function keptFactsOf(deferred: DeferredOutcome): Omit<DeferredOutcome, "kind" | "fromPage" | "question"> {
+  const { kind: _, fromPage: __, question: ___, ...facts } = deferred;
+  return facts;
+}
+
 /** Returns the final outcome of a call whose result was deferred. The duration and the spending are copied from `deferred`. */
 export function answeredBy(record: Exclude<RecordedResult, OpenResult>, deferred: DeferredOutcome): ToolOutcome {
-  const { kind: _, fromPage: __, ...facts } = deferred;
-  return { ...facts, ...(record.kind === "given" ? concludeOutside(record.decision) : { kind: "interrupted" }) };
+  return { ...keptFactsOf(deferred), ...(record.kind === "given" ? concludeOutside(record.decision) : { kind: "interrupted" }) };
+}
+
+/** Returns the answer that a record contains if the call has waited for the answer to a question, and not for its result. */
+export function answerIn(record: RecordedResult, { question }: DeferredOutcome): GivenAnswer | undefined {
+  return record.kind === "given" && question !== undefined ? { question, decision: record.decision } : undefined;
+}
+
+/** Adds the time and the spending of the executions that ended with a question to the outcome of the next execution. */
+export function joinPhases(asked: DeferredOutcome | undefined, outcome: ToolOutcome): ToolOutcome {
+  if (asked === undefined) return outcome;
+  const durationMs = asked.durationMs + outcome.durationMs;
+  const { nested } = asked;
+  if (nested === undefined) return { ...outcome, durationMs };
+  return { ...outcome, durationMs, nested: outcome.nested === undefined ? nested : addSpending(nested, outcome.nested) };
+}
+
+/** Notes the answer to the question of a call. The tool then runs again, and `context.ask` returns the answer. */
+export function noteAnswer(run: Run, one: BatchCall, given: GivenAnswer): void {
+  one.answers.push(given);
+  run.ports.questionsOf(one.call.callId).answers = one.answers;
+  one.asked = one.deferred;
+  one.questions += 1;
+  one.deferred = undefined;
+  one.outcome = undefined;
+  one.isLive = undefined;
+}
+
+/** Returns why a result from outside cannot be used, or undefined if it can. */
+export async function findResultProblem(
+  run: Run,
+  { call, deferred }: BatchCall,
+  given: unknown,
+): Promise<string | Misfit | undefined> {
+  if (!isOutsideResult(given)) return `is ${describeValue(given)}`;
+  const { fromPage, question } = deferred ?? {};
+  if (given.fromPage === true && fromPage !== true) return pageProblem;
+  if (question === undefined) {
+    const issues = await findMisfit(call, given, run);
+    return issues && { schema: '"outputSchema" of its tool', issues };
+  }
+  const issue = given.kind === "result" ? findAnswerIssue(question.schema, given.result) : undefined;
+  return issue && { schema: "schema of its question", issues: [issue] };
 }
 
 /**

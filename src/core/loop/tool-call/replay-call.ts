@@ -54,9 +54,10 @@ export function checkRecorded({ callId, name }: ToolCall, { call }: ToolOutcome)
   });
 }
 
-export function replayCall(run: Run, outcome: ToolOutcome): void {
+/** Replays an execution of a call. A call whose tool ran again after an answer counts once. */
+export function replayCall(run: Run, outcome: ToolOutcome, isAgain: boolean): void {
   sendBoth(run, outcome, false);
-  if (wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
+  if (!isAgain && wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
   if (outcome.nested !== undefined) run.meter.add(toSpending(outcome.nested));
 }
 

@@ -2,19 +2,17 @@
 // run.
 
 import type { Json } from "../../types/json.ts";
-import type { Issue } from "../../types/common.ts";
 import type { Step } from "../../types/journal.ts";
 import type { ApprovalDecision, OutsideResult } from "../../types/policies.ts";
 import type { ShownTool } from "../../types/tool-outcome.ts";
 import { assertNever } from "../../utils/guards.ts";
-import { describeValue } from "../../utils/texts.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
-import { isOutsideResult, toRecordedResult } from "../../tools/to-outcome.ts";
+import { toRecordedResult } from "../../tools/to-outcome.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
 import { toJson } from "../../utils/json.ts";
 import { toDecision } from "../../policies/approval.ts";
 import { refuseChanged } from "./execute-tool-call.ts";
-import { editCall, findMisfit } from "./prepare-call.ts";
+import { editCall } from "./prepare-call.ts";
 import { type BatchCall, eventBase, readyOf, type Run } from "../run/run.ts";
 import { findToolChanges, toShown } from "../../tools/compare-tools.ts";
 import { denials } from "../../tools/outcome-texts.ts";
@@ -22,7 +20,10 @@ import { findTool } from "../../tools/registry.ts";
 import { batchKey, limitOf, type Room } from "./batch.ts";
 import {
   answeredBy,
+  answerIn,
   type FinalDecision,
+  findResultProblem,
+  noteAnswer,
   type OpenQuestion,
   type OpenResult,
   questionId,
@@ -241,7 +242,8 @@ async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undef
     const question: OpenResult = answer;
     const id = questionId(one.call.callId, question.earlier);
     const key = decisionKey(asking.key, attempt);
-    run.decisions.renameResult(one.call.callId, id);
+    // The answer to a question names the question, because a call may have several. A result may also name the call.
+    if (one.deferred.question === undefined) run.decisions.renameResult(one.call.callId, id);
     if (!hasResult(run, id) && !(await resumesPast(run, key, question.token))) {
       run.decisions.noteWaiting(id);
       one.question = { id, key };
@@ -252,6 +254,8 @@ async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undef
     ({ answer, live } = await runStep({ ...asking, key, run: body }, run, (given, isLive) => ({ answer: given, live: isLive })));
     run.decisions.settle(id, answer.kind === "given" ? answer.decision : { kind: "ask" });
   }
+  const given = answerIn(answer, one.deferred);
+  if (given !== undefined) return noteAnswer(run, one, given);
   one.outcome = answeredBy(answer, one.deferred);
   one.isLive = live;
 }
@@ -291,16 +295,6 @@ async function takeResult(run: Run, one: BatchCall, { question, id, waited }: Ta
   if (waited === undefined) throw error;
   run.events.send({ type: "listener-error", ...eventBase(run), event: "journal.wait", error: toPlainError(error) });
   return open;
-}
-
-function findResultProblem(
-  run: Run,
-  { call, deferred }: BatchCall,
-  given: unknown,
-): Promise<string | readonly Issue[] | undefined> | string {
-  if (!isOutsideResult(given)) return `is ${describeValue(given)}`;
-  if (given.fromPage !== true || deferred?.fromPage === true) return findMisfit(call, given, run);
-  return 'comes from a page. A page may only send the results of tools without "execute", and of calls that returned context.defer({ fromPage: true })';
 }
 
 /**

@@ -1,0 +1,173 @@
+import { z } from "zod";
+import { describe, expect, it } from "vitest";
+import { type ToolContext } from "turnwright";
+import { inspectJournal, replayJournal } from "turnwright/journal";
+import { createMockProvider, runTool, text, toolCall } from "turnwright/testing";
+
+import { answersOf, outcomesOf, tool } from "../play.ts";
+import { byAnn, city, type Decisions, inOslo, refusalOf, setUp, twoQuestions } from "./question-stage.ts";
+
+describe("a question of a tool", () => {
+  it("suspends the call, and each answer runs the tool again from its start", async () => {
+    const { ran, store, start } = setUp(twoQuestions);
+    const first = start();
+    const waits = { callId: "call_i0_0", name: "book", args: {}, waitsFor: "result" };
+    const asked = { text: "Which city?", schema: z.toJSONSchema(city) };
+    const { $schema: _, additionalProperties: __, ...schema } = asked.schema;
+    const cityQuestion = { ...asked, schema };
+    expect((await first.result).reason).toEqual({
+      kind: "result-required",
+      calls: [{ ...waits, id: "call_i0_0", question: cityQuestion }],
+    });
+    expect((await first.result).pendingCalls).toMatchObject([{ callId: "call_i0_0", question: cityQuestion }]);
+    expect((await inspectJournal(store.open())).pendingCalls).toMatchObject([
+      { id: "call_i0_0", state: "awaiting-result", waitKey: "i0/result/0/book/decision1", question: cityQuestion },
+    ]);
+    const nameQuestion = { text: "Which name?", schema: { type: "string" } };
+    expect((await start(inOslo).result).reason).toEqual({
+      kind: "result-required",
+      calls: [{ ...waits, id: "call_i0_0#2", question: nameQuestion }],
+    });
+    expect((await inspectJournal(store.open())).pendingCalls).toMatchObject([{ id: "call_i0_0#2", question: nameQuestion }]);
+    const last = start({ ...inOslo, ...byAnn });
+    const result = await last.result;
+    expect([answersOf(result)[0]?.result, result.toolCallsExecuted]).toEqual(["Oslo for Ann", 1]);
+    expect(ran).toEqual(["start", "start", "Oslo", "start", "Oslo"]);
+    expect(last.recording.events.flatMap((event) => (event.type === "tool-end" ? [event.outcome] : []))).toEqual([
+      "deferred",
+      "deferred",
+      "completed",
+    ]);
+    const replayed = await start(undefined, { journal: replayJournal(store.open()) }).result;
+    expect([replayed.messages, ran.length]).toEqual([result.messages, 5]);
+    expect(last.clock.pending).toBe(0);
+  });
+
+  it("is not answered by a decision about another question", async () => {
+    const { start } = setUp(twoQuestions);
+    await start().result;
+    await start(inOslo).result;
+    const late = { call_i0_0: { kind: "result", result: "Bob" } } satisfies Decisions;
+    expect(await refusalOf(start(late))).toMatchObject(["unknown-decision", expect.stringContaining('"call_i0_0"')]);
+    expect((await start(inOslo).result).reason).toMatchObject({ calls: [{ id: "call_i0_0#2" }] });
+  });
+
+  it("refuses an answer that does not fit its JSON Schema, and keeps waiting", async () => {
+    const { ran, start } = setUp(twoQuestions);
+    await start().result;
+    const wrong = { call_i0_0: { kind: "result", result: { city: 7 } } } satisfies Decisions;
+    expect(await refusalOf(start(wrong))).toMatchObject([
+      "invalid-decision",
+      expect.stringContaining("does not fit the schema of its question: city: must be of the type string."),
+    ]);
+    expect(await refusalOf(start({ call_i0_0: { kind: "result", result: {} } }))).toMatchObject([
+      "invalid-decision",
+      expect.stringContaining("city: is required"),
+    ]);
+    expect(await refusalOf(start({ call_i0_0: { kind: "approve" } }))).toMatchObject(["invalid-decision", expect.anything()]);
+    const fromPage = { call_i0_0: { ...inOslo.call_i0_0, fromPage: true } };
+    expect(await refusalOf(start(fromPage))).toMatchObject(["invalid-decision", expect.stringContaining("comes from a page")]);
+    expect(ran).toEqual(["start"]);
+    expect((await start(inOslo).result).reason).toMatchObject({ calls: [{ id: "call_i0_0#2" }] });
+  });
+
+  it("is asked again with the issues if the answer does not fit a rule of the tool's schema", async () => {
+    const { start } = setUp(({ ask }) => ask({ question: "Which city?", schema: city }));
+    await start().result;
+    const lost = { call_i0_0: { kind: "result", result: { city: "Atlantis" } } } satisfies Decisions;
+    const issues = [{ message: "there is no such city", path: ["city"] }];
+    expect((await start(lost).result).reason).toMatchObject({
+      calls: [{ id: "call_i0_0#2", question: { text: "Which city?", issues } }],
+    });
+    const found = { ...lost, "call_i0_0#2": inOslo.call_i0_0 };
+    expect(answersOf(await start(found).result)[0]?.result).toEqual({ city: "Oslo" });
+  });
+
+  it("gives the tool the output of the schema", async () => {
+    const { start } = setUp(async ({ ask }) => {
+      const schema = z.object({ many: z.number().default(2), name: z.string().transform((name) => name.length) });
+      const { many, name } = await ask({ question: "How many?", schema });
+      return many + name;
+    });
+    await start().result;
+    const result = await start({ call_i0_0: { kind: "result", result: { name: "Ann" } } }).result;
+    expect(answersOf(result)[0]?.result).toBe(5);
+  });
+
+  it("rejects with the error of a decision, which the tool may handle", async () => {
+    const { start } = setUp(({ ask }) => ask({ question: "Which city?" }).catch(({ message }: Error) => `no city: ${message}`));
+    await start().result;
+    const result = await start({ call_i0_0: { kind: "failed", error: "Nobody is there." } }).result;
+    expect(answersOf(result)[0]?.result).toBe("no city: Nobody is there.");
+  });
+
+  it("waits also if the tool catches the rejection, whatever it does afterwards", async () => {
+    const ends: readonly ((ask: ToolContext["ask"]) => unknown)[] = [
+      (ask) => ask({ question: "Which city?" }).catch(() => "caught"),
+      (ask) => (void ask({ question: "Which city?" }), "not awaited"),
+      (ask) => ask({ question: "Which city?" }).catch(() => ask({ question: "Another one?" })),
+      (ask) =>
+        ask({ question: "Which city?" }).catch(() => {
+          throw new Error("Something else.");
+        }),
+    ];
+    for (const end of ends) {
+      const { start } = setUp(({ ask }) => end(ask));
+      expect((await start().result).reason).toMatchObject({ calls: [{ question: { text: "Which city?" } }] });
+    }
+  });
+
+  it("fails the call if the tool asks another question than before", async () => {
+    let text1 = "Which city?";
+    const { start } = setUp(({ ask }) => ask({ question: text1 }));
+    await start().result;
+    text1 = "Delete everything?";
+    const result = await start({ call_i0_0: { kind: "result", result: "Oslo" } }).result;
+    expect(outcomesOf(result)).toEqual(["call_i0_0: failed"]);
+    expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("another question than in its earlier execution");
+  });
+
+  it("runs the tool again after an answer, but not after a crash of this execution", async () => {
+    for (const [replay, outcome] of [
+      ["never", "interrupted"],
+      ["safe", "completed"],
+    ] as const) {
+      const { ran, store, start } = setUp(twoQuestions);
+      const other = {
+        tools: [tool("book", (_, context) => (ran.push("start"), context.ask({ question: "Which?" })), { replay })],
+      };
+      const decisions = { call_i0_0: { kind: "result", result: "this one" } } satisfies Decisions;
+      await start(undefined, other).result;
+      const crashed = start(decisions, { ...other, journal: store.open({ within: "i0/tool/0/book/answer1" }) });
+      await expect(crashed.result).rejects.toThrow("The process died.");
+      expect((await inspectJournal(store.open())).pendingCalls).toMatchObject([{ id: "call_i0_0", state: "may-have-run" }]);
+      expect(outcomesOf(await start(decisions, other).result)).toEqual([`call_i0_0: ${outcome}`]);
+      expect(ran).toHaveLength(replay === "never" ? 2 : 3);
+    }
+  });
+
+  it("ends as interrupted if the run is stopped while the call waits", async () => {
+    const late = tool("late", (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", resolve)));
+    const script = createMockProvider([[toolCall("book"), toolCall("late")], text("Done.")]);
+    const asking = tool("book", (_, { ask }) => ask({ question: "Which city?" }));
+    const playing = setUp(() => undefined).start(undefined, { provider: script, tools: [asking, late] });
+    await playing.clock.flush();
+    playing.control.stop();
+    expect(outcomesOf(await playing.result)[0]).toBe("call_i0_0: interrupted");
+  });
+});
+
+describe("runTool", () => {
+  it("passes the answers to a tool that asks, and returns the question that has no answer", async () => {
+    const book = tool("book", (_, context) => twoQuestions(context, () => {}));
+    expect(await runTool(book)).toMatchObject({ kind: "deferred", question: { text: "Which city?" } });
+    expect(await runTool(book, {}, { answers: [{ city: "Oslo" }] })).toMatchObject({
+      kind: "deferred",
+      question: { text: "Which name?" },
+    });
+    expect(await runTool(book, {}, { answers: [{ city: "Oslo" }, "Ann"] })).toMatchObject({
+      kind: "completed",
+      data: "Oslo for Ann",
+    });
+  });
+});

@@ -1,0 +1,131 @@
+import { z } from "zod";
+import { describe, expect, it } from "vitest";
+import { type Journal, memoryJournal, type SavedJournal } from "turnwright";
+import { inspectJournal } from "turnwright/journal";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+
+import { nesting, question } from "../nested/nesting.ts";
+import { answersOf, outcomesOf, tool } from "../play.ts";
+import { byAnn, type Decisions, inOslo, refusalOf, setUp, twoQuestions } from "./question-stage.ts";
+
+describe("a question of a tool, beside other features of the loop", () => {
+  it("comes after the approval of its call, and has an id of its own", async () => {
+    const asking = tool("book", (_, { ask }) => ask({ question: "Which city?", fromPage: true }), { needsApproval: true });
+    const { store, start } = setUp(() => undefined, { tools: [asking] });
+    expect((await start().result).reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0" }] });
+    const approved = { call_i0_0: { kind: "approve" } } satisfies Decisions;
+    expect((await start(approved).result).reason).toMatchObject({
+      kind: "result-required",
+      calls: [{ id: "call_i0_0#2", fromPage: true }],
+    });
+    expect((await inspectJournal(store.open())).pendingCalls).toMatchObject([{ id: "call_i0_0#2", fromPage: true }]);
+    const answered = { ...approved, "call_i0_0#2": { kind: "result", result: "Oslo", fromPage: true } } satisfies Decisions;
+    expect(answersOf(await start(answered).result)[0]?.result).toBe("Oslo");
+  });
+
+  it("inside an agent tool suspends the outer run, with the path of the call", async () => {
+    const inside = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("book")] : text("Inside.")));
+    const asking = tool("book", (_, { ask }) => ask({ question: "Which city?" }));
+    const agent = nesting("agent tool", "agent", () => ({ messages: question, provider: inside, tools: [asking] }));
+    const provider = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("agent")] : text("Done.")));
+    const { store, start } = setUp(() => undefined, { tools: [agent], provider });
+    const id = "call_i0_0/call_i0_0";
+    expect((await start().result).reason).toMatchObject({ calls: [{ id, question: { text: "Which city?" } }] });
+    expect((await inspectJournal(store.open())).pendingCalls).toMatchObject([{}, { id, question: { text: "Which city?" } }]);
+    expect((await start({ [id]: { kind: "result", result: "Oslo" } }).result).reason.kind).toBe("answered");
+  });
+
+  it("fails the call of an eager tool, and of a tool in a run that an ordinary tool started", async () => {
+    const eager = tool("book", (_, { ask }) => ask({ question: "Which city?" }), { eager: true });
+    const { start } = setUp(() => undefined, { tools: [eager] });
+    expect(JSON.stringify(answersOf(await start().result)[0]?.result)).toContain(
+      'cannot wait for an answer, because it has \\"eager\\"',
+    );
+    const asking = tool("ask", (_, { ask }) => ask({ question: "Which city?" }));
+    const outer = tool("book", async (_, { runToolLoop }) => {
+      const provider = createMockProvider([[toolCall("ask")], text("Inside.")]);
+      return answersOf(await runToolLoop({ messages: question, provider, tools: [asking] }))[0]?.result;
+    });
+    const nested = await setUp(() => undefined, { tools: [outer] }).start().result;
+    expect(JSON.stringify(answersOf(nested)[0]?.result)).toContain(
+      "cannot wait for an answer, because it belongs to a nested run",
+    );
+  });
+
+  it("is not repeated by retries, and counts the spending of each execution", async () => {
+    let starts = 0;
+    const asking = tool(
+      "book",
+      async (_, { ask, runToolLoop }) => {
+        starts += 1;
+        await runToolLoop({ messages: question, provider: createMockProvider([text("Inside.")]) });
+        return ask({ question: "Which city?" });
+      },
+      { idempotent: true, retry: { maxAttempts: 3 } },
+    );
+    const { store, start } = setUp(() => undefined, { tools: [asking] });
+    const first = await start().result;
+    expect(starts).toBe(1);
+    const last = await start({ call_i0_0: { kind: "result", result: "Oslo" } }).result;
+    const [own, nested] = [
+      last.streamResults.reduce((sum, { usage }) => sum + (usage?.totalTokens ?? 0), 0),
+      last.usage.totalTokens,
+    ];
+    expect([starts, first.usage.totalTokens < nested, nested - own]).toEqual([
+      2,
+      true,
+      2 * (first.usage.totalTokens - (first.streamResults[0]?.usage?.totalTokens ?? 0)),
+    ]);
+    expect((await inspectJournal(store.open())).usage).toEqual(last.usage);
+  });
+
+  it("can be answered by a journal that waits", async () => {
+    const { store, start } = setUp(twoQuestions);
+    const answers: { readonly [key: string]: unknown } = {
+      "i0/result/0/book/decision1": { kind: "result", result: { city: 7 } },
+      "i0/result/0/book/decision2": inOslo.call_i0_0,
+      "i0/result/0/book/answer1/decision1": byAnn["call_i0_0#2"],
+    };
+    const journal: Journal = { ...store.open(), ordered: true, wait: (key) => Promise.resolve(answers[key] as never) };
+    const playing = start(undefined, { journal });
+    expect(answersOf(await playing.result)[0]?.result).toBe("Oslo for Ann");
+    expect(playing.recording.events.filter(({ type }) => type === "listener-error")).toHaveLength(1);
+  });
+
+  it("in a damaged journal is refused", async () => {
+    const { store, start } = setUp(twoQuestions);
+    await start().result;
+    const saved = JSON.parse(
+      JSON.stringify(Object.fromEntries([...store.records].map(([key, one]) => [key, JSON.parse(one) as unknown]))),
+    ) as SavedJournal["steps"];
+    for (const damaged of [
+      { text: 7, schema: {} },
+      "Which city?",
+      { text: "Which?" },
+      { text: "Which?", schema: {}, issues: "no" },
+    ]) {
+      const steps = { ...saved, "i0/tool/0/book": { ...(saved["i0/tool/0/book"] as object), question: damaged } };
+      const journal = memoryJournal({ steps });
+      expect(await refusalOf(start(undefined, { journal }))).toMatchObject([
+        "journal-damaged",
+        expect.stringContaining('"question"'),
+      ]);
+    }
+  });
+
+  it("with invalid fields rejects, and the model reads the error", async () => {
+    for (const fields of [
+      {},
+      { question: " " },
+      { question: "Which?", schema: {} },
+      { question: "Which?", pages: true },
+      undefined,
+    ]) {
+      const { start } = setUp(({ ask }) => ask(fields as never));
+      expect(outcomesOf(await start().result)).toEqual(["call_i0_0: failed"]);
+    }
+    const date = z.object({ on: z.date() });
+    const { start } = setUp(({ ask }) => ask({ question: "When?", schema: date }));
+    expect(JSON.stringify(answersOf(await start().result)[0]?.result)).toContain("cannot be converted to JSON Schema");
+  });
+});

@@ -1,0 +1,176 @@
+import { z } from "zod";
+import { describe, expect, it } from "vitest";
+import { createLoopControl, type LoopEvent, type LoopOptions } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "../durable-store.ts";
+import { nesting, question } from "../nested/nesting.ts";
+import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
+
+const script = (name = "book"): NonNullable<Parameters<typeof play>[0]> => [[toolCall(name)], text("Done.")];
+const city = z.object({ city: z.string().refine((name) => name !== "Atlantis", "there is no such city") });
+
+function askedIn({ recording }: Playing): readonly Extract<LoopEvent, { type: "question-asked" }>[] {
+  return recording.events.flatMap((event) => (event.type === "question-asked" ? [event] : []));
+}
+
+function answersIn({ recording }: Playing): readonly string[] {
+  return recording.events.flatMap((event) => (event.type === "question-answered" ? [event.answer] : []));
+}
+
+function ask(traits: Parameters<typeof tool>[2] = {}, more: Partial<LoopOptions> = {}): Playing {
+  const book = tool("book", async (_, context) => context.ask({ question: "Which city?", schema: city, wait: true }), traits);
+  return play(script(), { tools: [book], ...more });
+}
+
+const lastId = (playing: Playing): string => askedIn(playing).at(-1)?.id ?? "none";
+
+describe("a question that waits in the process", () => {
+  it("is an event, and control.answer gives the tool the answer", async () => {
+    const playing = ask();
+    await playing.clock.flush();
+    const [asked] = askedIn(playing);
+    expect(asked).toMatchObject({
+      callId: "call_i0_0",
+      name: "book",
+      index: 0,
+      question: { text: "Which city?", schema: { type: "object" } },
+    });
+    expect(asked?.id).toMatch(/^call_i0_0#\w{8}-1$/);
+    expect(playing.control.answer("call_i0_0", { kind: "result", result: {} })).toBe("unknown");
+    expect(playing.control.answer(lastId(playing), { kind: "result", result: { city: "Oslo" } })).toBe("accepted");
+    expect(playing.control.answer(lastId(playing), { kind: "result", result: { city: "Rome" } })).toBe("unknown");
+    const result = await playing.result;
+    expect([answersOf(result)[0]?.result, answersIn(playing), playing.clock.pending]).toEqual([{ city: "Oslo" }, ["result"], 0]);
+    expect(playing.control.answer(lastId(playing), { kind: "result", result: {} })).toBe("unknown");
+  });
+
+  it("is asked again under another id if the answer does not fit the schema", async () => {
+    const playing = ask();
+    await playing.clock.flush();
+    const first = lastId(playing);
+    playing.control.answer(first, { kind: "result", result: { city: "Atlantis" } });
+    await playing.clock.flush();
+    const issues = [{ message: "there is no such city", path: ["city"] }];
+    expect(askedIn(playing).map(({ question: { issues: found } }) => found)).toEqual([undefined, issues]);
+    expect(playing.control.answer(first, { kind: "result", result: { city: "Oslo" } })).toBe("unknown");
+    playing.control.answer(lastId(playing), { kind: "result", result: { city: "Oslo" } });
+    expect(answersOf(await playing.result)[0]?.result).toEqual({ city: "Oslo" });
+  });
+
+  it("refuses what is not an answer, and an answer of a page that may not answer", async () => {
+    const playing = ask();
+    await playing.clock.flush();
+    for (const [answer, problem] of [
+      [undefined, "is undefined"],
+      [{ kind: "approve" }, "is an object"],
+      [{ kind: "result", result: 1n }, "is an object"],
+      [{ kind: "result", result: "x", fromPage: true }, "comes from a page"],
+    ] as const) {
+      const give = (): unknown => playing.control.answer(lastId(playing), answer as never);
+      expect(give).toThrow(
+        expect.objectContaining({ code: "invalid-decision", message: expect.stringContaining(problem) as string }),
+      );
+    }
+    playing.control.answer(lastId(playing), { kind: "failed", error: "Nobody is there." });
+    expect([outcomesOf(await playing.result), answersIn(playing)]).toEqual([["call_i0_0: failed"], ["failed"]]);
+  });
+
+  it("stops the time limits of its call", async () => {
+    const playing = ask({ timeoutMs: 1_000, idleTimeoutMs: 500 });
+    await playing.clock.advance(600_000);
+    expect(answersIn(playing)).toEqual([]);
+    playing.control.answer(lastId(playing), { kind: "result", result: { city: "Oslo" } });
+    expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: completed"]);
+    expect(playing.clock.pending).toBe(0);
+  });
+
+  it("gives the tool the rest of its time after the answer", async () => {
+    const slow = tool(
+      "book",
+      async (_, context) => {
+        const wait = async (ms: number): Promise<void> => new Promise((resolve) => void playing.clock.setTimeout(resolve, ms));
+        await wait(600);
+        await context.ask({ question: "Which city?", wait: true });
+        await wait(600);
+      },
+      { timeoutMs: 1_000 },
+    );
+    const playing: Playing = play(script(), { tools: [slow] });
+    await playing.clock.advance(5_000);
+    playing.control.answer(lastId(playing), { kind: "result", result: "Oslo" });
+    await playing.clock.advance(399);
+    expect(playing.endedAt()).toBeUndefined();
+    await playing.clock.advance(1);
+    expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: timed-out"]);
+    await playing.clock.advance(1_000);
+    expect(playing.clock.pending).toBe(0);
+  });
+
+  it("is withdrawn when the run is stopped, aborted or out of time, and when its call ends", async () => {
+    const ends: { readonly [how: string]: (playing: Playing) => void } = {
+      stop: ({ control }) => void control.stop(),
+      kill: ({ control }) => void control.kill(),
+      abort: ({ abort }) => abort.abort(),
+    };
+    for (const end of Object.values(ends)) {
+      const playing = ask();
+      await playing.clock.flush();
+      end(playing);
+      expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: interrupted"]);
+      expect([answersIn(playing), playing.clock.pending]).toEqual([["withdrawn"], 0]);
+    }
+    const late = ask({}, { limits: { wallClockMs: 1_000 } });
+    await late.clock.advance(1_000);
+    expect([(await late.result).reason.kind, answersIn(late)]).toEqual(["wall-clock", ["withdrawn"]]);
+    const hasty = tool("book", (_, context) => (void context.ask({ question: "Which city?", wait: true }), "done"));
+    const playing = play(script(), { tools: [hasty] });
+    await playing.result;
+    expect([answersIn(playing), playing.control.answer(lastId(playing), { kind: "result", result: "x" })]).toEqual([
+      ["withdrawn"],
+      "unknown",
+    ]);
+  });
+
+  it("fails without a control", async () => {
+    const playing = ask({}, { control: undefined });
+    expect(JSON.stringify(answersOf(await playing.result)[0]?.result)).toContain('Pass the option \\"control\\"');
+  });
+
+  it("in a nested run has the path of its call, and any control around it can answer", async () => {
+    const asking = tool("book", (_, context) => context.ask({ question: "Which city?", wait: true }));
+    const own = createLoopControl();
+    const inside = (): LoopOptions => ({
+      messages: question,
+      provider: createMockProvider(script()),
+      tools: [asking],
+      control: own,
+    });
+    const tools = [
+      nesting("agent tool", "agent", inside),
+      tool("plain", async (_, { runToolLoop }) => (await runToolLoop(inside())).text),
+    ];
+    for (const [name, byOuter] of [
+      ["agent", true],
+      ["agent", false],
+      ["plain", true],
+    ] as const) {
+      const playing = play(script(name), { tools });
+      await playing.clock.flush();
+      expect(lastId(playing)).toMatch(/^call_i0_0\/call_i0_0#\w{8}-1$/);
+      const control = byOuter ? playing.control : own;
+      expect(control.answer(lastId(playing), { kind: "result", result: "Oslo" })).toBe("accepted");
+      expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: completed"]);
+    }
+  });
+
+  it("is lost with its process, and the call may have run", async () => {
+    const store = createDurableStore();
+    const first = ask({}, { journal: store.open({ within: "i0/tool/0/book" }), runId: "r" });
+    while (askedIn(first).length === 0) await first.clock.flush();
+    first.control.answer(lastId(first), { kind: "result", result: { city: "Oslo" } });
+    await expect(first.result).rejects.toThrow("The process died.");
+    const provider = createMockProvider([text("Done.")]);
+    const second = ask({}, { journal: store.open(), runId: "r", provider });
+    expect([outcomesOf(await second.result), askedIn(second)]).toEqual([["call_i0_0: interrupted"], []]);
+  });
+});
