@@ -1,7 +1,7 @@
 // Internal exports of the core, for the other entries of this package.
 
 export { type CancelReason, CancelScope } from "./cancellation/cancel-scope.ts";
-export { followSignal } from "./cancellation/signals.ts";
+export { followSignal, longestTimerMs, systemClock } from "./cancellation/signals.ts";
 export {
   type Check,
   checkFields,
@@ -130,23 +130,9 @@ export {
   toOutcome,
   toPreliminary,
 } from "./tools/to-outcome.ts";
-export type {
-  Clock,
-  ContentPart,
-  Issue,
-  JsonSchema,
-  PlainError,
-  Pricing,
-  ProviderError,
-  ProviderErrorCode,
-  StandardResult,
-  StandardSchema,
-  ToolSchema,
-  Session,
-  Usage,
-  UserPart,
-  Validation,
-} from "./types/common.ts";
+export type { Clock, ContentPart, Issue, JsonSchema, PlainError, Pricing, ProviderError } from "./types/common.ts";
+export type { ProviderErrorCode, StandardResult, StandardSchema, ToolSchema, Session, Usage, UserPart } from "./types/common.ts";
+export type { Validation } from "./types/common.ts";
 export type { Journal, Step, StepKind } from "./types/journal.ts";
 export type { Json, Plain } from "./types/json.ts";
 export type {
@@ -159,18 +145,8 @@ export type {
   ResultEvent,
   TriggerMatch,
 } from "./types/loop-event.ts";
-export type {
-  LoopControl,
-  LoopLimits,
-  LoopOptions,
-  NestedLoopOptions,
-  QuestionFields,
-  StopRequest,
-  ExecutableTool,
-  Tool,
-  ToolContext,
-  ToolRegistry,
-} from "./types/loop-options.ts";
+export type { LoopControl, LoopLimits, LoopOptions, NestedLoopOptions, QuestionFields } from "./types/loop-options.ts";
+export type { StopRequest, ExecutableTool, Tool, ToolContext, ToolRegistry } from "./types/loop-options.ts";
 export type { LoopResult } from "./types/loop-result.ts";
 export type {
   AssistantMessage,
@@ -233,7 +209,7 @@ export type {
 export type { ContextOf } from "./types/typed-call.ts";
 export type { NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
 export { assertNever, hasBrand } from "./utils/guards.ts";
-export { Deadline, longestTimerMs, systemClock } from "./cancellation/deadline.ts";
+export { Deadline } from "./cancellation/deadline.ts";
 export { addCost, addSpending, addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";
 export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-trust.ts";
 export { isEmitter, isRecord, isThenable, type UnknownRecord } from "./utils/guards.ts";

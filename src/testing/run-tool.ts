@@ -218,17 +218,10 @@ export async function runTool<T extends Tool>(
           onEmit?.(part);
         };
         questions.next = 0;
+        const signalOf = { get: (): AbortSignal => deadline.signal, enumerable: true };
+        const own = { name, ask, heartbeat, progress, emit };
         return createToolContext(
-          {
-            name,
-            ask,
-            heartbeat,
-            progress,
-            emit,
-            get signal() {
-              return deadline.signal;
-            },
-          },
+          Object.defineProperty(own, "signal", signalOf) as typeof own & Pick<ToolContext, "signal">,
           overrides,
         );
       },

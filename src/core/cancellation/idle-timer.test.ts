@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createTestClock, type TestClock } from "../../testing/test-clock.ts";
-import { IdleTimer } from "./deadline.ts";
+import { IdleTimer } from "./signals.ts";
 
 function setUp(): {
   readonly clock: TestClock;

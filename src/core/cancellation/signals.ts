@@ -1,5 +1,7 @@
-// Creates abort signals only when they are read, and adds at most one listener to each signal of the caller.
+// Abort signals that are created only when they are read, with at most one listener on each signal of the caller. And a timer that is
+// cheap to push back.
 
+import type { Clock } from "../types/common.ts";
 import { dropPromise } from "../utils/promises.ts";
 
 /** The functions to call when a signal is aborted. `tell` is the only listener on the signal, and calls these functions. */
@@ -125,4 +127,60 @@ export function tellClosed(emitter: object | undefined, run: ClosedRun): void {
   } catch {
     // An emitter from the caller may throw on any access.
   }
+}
+
+/** The longest possible delay of a timer, in milliseconds. A timer with a longer delay would fire immediately. */
+export const longestTimerMs: number = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  setTimeout: (fn, ms) => setTimeout(fn, ms),
+  clearTimeout: (handle) => clearTimeout(handle as ReturnType<typeof setTimeout>),
+};
+
+/** A timer whose due time can be changed often at low cost. All streams of a run share one such timer. */
+export class IdleTimer {
+  readonly #clock: Clock;
+  #dueAt = Number.POSITIVE_INFINITY;
+  #armedFor = Number.POSITIVE_INFINITY;
+  #handle: unknown;
+  #ring: () => void = () => {};
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Sets the due time, and replaces an earlier one. The timer calls `ring` once at `dueAt`. With `Infinity`, it never fires. */
+  set(dueAt: number, ring: () => void): void {
+    this.#dueAt = dueAt;
+    this.#ring = ring;
+    if (dueAt < this.#armedFor) this.#arm();
+  }
+
+  /** Cancels the due time. The underlying timer may keep running until `stop` is called. */
+  silence(): void {
+    this.#dueAt = Number.POSITIVE_INFINITY;
+  }
+
+  /** Cancels the due time and releases the timer. */
+  stop(): void {
+    this.silence();
+    if (this.#armedFor === Number.POSITIVE_INFINITY) return;
+    this.#clock.clearTimeout(this.#handle);
+    this.#armedFor = Number.POSITIVE_INFINITY;
+  }
+
+  #arm(): void {
+    if (this.#armedFor !== Number.POSITIVE_INFINITY) this.#clock.clearTimeout(this.#handle);
+    this.#armedFor = this.#dueAt;
+    this.#handle = this.#clock.setTimeout(this.#fire, Math.max(1, this.#dueAt - this.#clock.now()));
+  }
+
+  readonly #fire = (): void => {
+    this.#armedFor = Number.POSITIVE_INFINITY;
+    if (this.#dueAt === Number.POSITIVE_INFINITY) return;
+    if (this.#clock.now() < this.#dueAt) return this.#arm();
+    this.silence();
+    this.#ring();
+  };
 }

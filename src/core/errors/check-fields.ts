@@ -1,6 +1,6 @@
 // Checks for options. Each error message says what is wrong and what is expected.
 
-import { longestTimerMs } from "../cancellation/deadline.ts";
+import { longestTimerMs } from "../cancellation/signals.ts";
 import { describeValue } from "../utils/texts.ts";
 import { isRecord } from "../utils/guards.ts";
 import { nearestName } from "../utils/tool-arguments.ts";

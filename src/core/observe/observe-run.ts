@@ -11,17 +11,11 @@ import type {
 } from "../types/loop-options.ts";
 import { isEmitter, isRecord } from "../utils/guards.ts";
 import { whenReady } from "../utils/promises.ts";
+import { observeProvider } from "./observe-provider.ts";
 import { createToolRegistry, findAgent, isToolRegistry } from "../tools/registry.ts";
 import { isGenerator } from "../tools/to-outcome.ts";
-import {
-  ObservedEmitter,
-  type Observing,
-  type RunObserver,
-  type StartObserving,
-  type StreamObserver,
-  type Watch,
-} from "./run-observer.ts";
-import type { ModelChunk, Provider } from "../types/provider.ts";
+import { ObservedEmitter, type Observing, type RunObserver, type StartObserving, type Watch } from "./run-observer.ts";
+import type { Provider } from "../types/provider.ts";
 import { isProvider } from "../errors/provider-error.ts";
 import type { LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
 import type { LoopPolicies } from "../types/policies.ts";
@@ -116,44 +110,6 @@ function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPor
   });
 }
 
-function observeProvider(provider: Provider, current: () => RunObserver | undefined): Provider {
-  if (!isProvider(provider)) return provider;
-  return {
-    // Getters are used, because the caller may change the fields of the wrapped provider later.
-    get id() {
-      return provider.id;
-    },
-    get model() {
-      return provider.model;
-    },
-    get family() {
-      return provider.family;
-    },
-    get compacts() {
-      return provider.compacts;
-    },
-    get searchesTools() {
-      return provider.searchesTools;
-    },
-    get structuresOutput() {
-      return provider.structuresOutput;
-    },
-    stream(request, call) {
-      // The request for a summary belongs to no iteration.
-      if (request.purpose !== undefined) return provider.stream(request, call);
-      const observer = current()?.startStream?.(request, provider);
-      // The observer gets only chunks that the guardrails of the run have passed.
-      const { guard = unguarded } = call;
-      const open = (): AsyncIterable<ModelChunk> => guard(provider.stream(request, call));
-      return observer === undefined ? open() : observeStream(open, observer);
-    },
-  };
-}
-
-function unguarded(stream: AsyncIterable<ModelChunk>): AsyncIterable<ModelChunk> {
-  return stream;
-}
-
 /** Observes the providers of the agents too. */
 function observePolicies(policies: LoopPolicies, current: () => RunObserver | undefined): LoopPolicies {
   const { handoffs } = policies;
@@ -174,47 +130,6 @@ function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined):
         return { ...plan, provider: observeProvider(plan.provider, () => observer) };
       });
     },
-  };
-}
-
-/** Opens an observed stream. Any value that is not a stream is returned unchanged, because the loop reports it. */
-function observeStream(open: () => AsyncIterable<ModelChunk>, observer: StreamObserver): AsyncIterable<ModelChunk> {
-  const stream = observer.run(open);
-  if (typeof (stream as Partial<typeof stream> | null)?.[Symbol.asyncIterator] !== "function") return stream;
-  return {
-    [Symbol.asyncIterator]() {
-      const iterator = observer.run(() => stream[Symbol.asyncIterator]());
-      return typeof (iterator as Partial<typeof iterator> | null)?.next === "function"
-        ? observeIterator(iterator, observer)
-        : iterator;
-    },
-  };
-}
-
-function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamObserver): AsyncIterator<ModelChunk> {
-  // Created once, so that chunks do not allocate functions.
-  const pull = (): Promise<IteratorResult<ModelChunk>> => iterator.next();
-  let looks = observer.onChunk !== undefined;
-  const look = (result: IteratorResult<ModelChunk>): void => {
-    if (!looks || result?.done === true || !isRecord(result?.value)) return;
-    try {
-      looks = observer.onChunk?.(result.value) === true;
-    } catch {
-      // The loop itself reports a chunk that cannot be read.
-      looks = false;
-    }
-  };
-  return {
-    next() {
-      const result = observer.run(pull);
-      // The loop gets the original promise of the provider, without delay. Other thenables are not observed: a second call of
-      // `then` might request a second chunk.
-      if (looks && result instanceof Promise) result.then(look, () => {});
-      return result;
-    },
-    ...(typeof iterator.return === "function" && {
-      return: (value?: unknown) => observer.run(() => iterator.return?.(value) as Promise<IteratorResult<ModelChunk>>),
-    }),
   };
 }
 

@@ -5,7 +5,7 @@
 import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
-import { IdleTimer } from "../cancellation/deadline.ts";
+import { IdleTimer } from "../cancellation/signals.ts";
 import { Lull } from "../utils/promises.ts";
 import { isContent } from "../utils/texts.ts";
 import { dropPromise } from "../utils/promises.ts";

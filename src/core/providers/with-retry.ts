@@ -4,7 +4,7 @@ import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import type { Provider } from "../types/provider.ts";
 import { type Check, checkFields, type Checks, is, numberWithin } from "../errors/check-fields.ts";
 import { assertProvider } from "../errors/provider-error.ts";
-import { longestTimerMs } from "../cancellation/deadline.ts";
+import { longestTimerMs } from "../cancellation/signals.ts";
 import { streamAttempts } from "./stream-attempts.ts";
 
 /** The number of attempts for a request, and the waits before each repetition. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { longestTimerMs } from "../cancellation/deadline.ts";
+import { longestTimerMs } from "../cancellation/signals.ts";
 import { describeRule, findTimeoutProblem, isWithin, timeLimit } from "../errors/check-fields.ts";
 
 const none = Number.POSITIVE_INFINITY;

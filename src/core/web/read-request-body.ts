@@ -1,6 +1,6 @@
 // Reads the JSON body of a request, with a maximum size and a time limit.
 
-import { systemClock } from "../cancellation/deadline.ts";
+import { systemClock } from "../cancellation/signals.ts";
 import type { Clock } from "../types/common.ts";
 import { isRecord } from "../utils/guards.ts";
 import { dropPromise } from "../utils/promises.ts";

@@ -1,6 +1,6 @@
 // Converts the chunks of a run to Server-Sent Events.
 
-import { longestTimerMs, systemClock } from "../cancellation/deadline.ts";
+import { longestTimerMs, systemClock } from "../cancellation/signals.ts";
 import { type Checks, numberWithin } from "../errors/check-fields.ts";
 import type { Clock } from "../types/common.ts";
 import { isLiteral, isRecord } from "../utils/guards.ts";

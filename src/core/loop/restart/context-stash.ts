@@ -5,7 +5,7 @@ import type { ContextStash } from "../../types/policies.ts";
 import type { Json } from "../../types/json.ts";
 import { checkFields, type Checks, isFunction, numberWithin } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { systemClock } from "../../cancellation/deadline.ts";
+import { systemClock } from "../../cancellation/signals.ts";
 import { describeValue } from "../../utils/texts.ts";
 import { isRecord, isThenable } from "../../utils/guards.ts";
 import { toPlainError } from "../../utils/plain-error.ts";

@@ -15,7 +15,7 @@ import {
   timeLimit,
   unknownOption,
 } from "../../errors/check-fields.ts";
-import { longestTimerMs } from "../../cancellation/deadline.ts";
+import { longestTimerMs } from "../../cancellation/signals.ts";
 import type { FinalAnswerReserve, LoopPolicies, PreToolTextPolicy } from "../../types/policies.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { listItems } from "../../utils/promises.ts";

@@ -22,7 +22,7 @@ import type {
   StopCondition,
   StructuredOutput,
 } from "../../types/policies.ts";
-import type { IdleTimer } from "../../cancellation/deadline.ts";
+import type { IdleTimer } from "../../cancellation/signals.ts";
 import type { LoopState } from "../state/loop-state.ts";
 import type { SettledCall, InboxMessage } from "../state/step-result.ts";
 import type { ReadyCall, ToolCallPorts } from "./call.ts";

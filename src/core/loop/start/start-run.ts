@@ -4,7 +4,7 @@ import type { LoopEvent } from "../../types/loop-event.ts";
 import type { LoopOptions, ToolRegistry } from "../../types/loop-options.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { memoryJournal } from "../../journal/memory-journal.ts";
-import { IdleTimer, systemClock } from "../../cancellation/deadline.ts";
+import { IdleTimer, systemClock } from "../../cancellation/signals.ts";
 import type { EventQueue } from "../../utils/event-queue.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
