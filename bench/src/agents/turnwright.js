@@ -2,7 +2,22 @@
 import { z } from "zod";
 import { dist } from "../turnwright.js";
 import { measureCompile } from "./compile.js";
-import { agentRequests, countOf, order, piecesOf, teamBudget, tokensOfRequest, usageOfRequest } from "./script.js";
+import {
+  agentRequests,
+  countOf,
+  createMoment,
+  handoffTrip,
+  never,
+  order,
+  orSoon,
+  partlyDone,
+  piecesOf,
+  secret,
+  sleep,
+  teamBudget,
+  tokensOfRequest,
+  usageOfRequest,
+} from "./script.js";
 
 /**
  * @typedef {import("./script.js").Counter} Counter
@@ -12,8 +27,11 @@ import { agentRequests, countOf, order, piecesOf, teamBudget, tokensOfRequest, u
  * @typedef {import("../../../src/core/types/provider.ts").ModelChunk} ModelChunk
  */
 
-const { defineAgentTool, defineTool, memoryJournal, runToolLoop, structuredOutput } =
-  /** @type {typeof import("../../../src/core/index.ts")} */ (await import(new URL("index.js", dist).href));
+/** @param {string} name */
+const load = (name) => import(new URL(`${name}.js`, dist).href);
+
+const { createLoopEvents, defineAgentTool, defineTool, memoryJournal, runToolLoop, streamToolLoop, structuredOutput } =
+  /** @type {typeof import("../../../src/core/index.ts")} */ (await load("index"));
 
 let calls = 0;
 
@@ -52,6 +70,116 @@ const ask = (content) => [{ role: "user", content }];
 const none = { type: "object" };
 const work = defineTool({ name: "work", description: "Works", inputSchema: none, execute: () => "more" });
 
+async function outputCheck() {
+  const { guardrails } = await load("guardrails");
+  const events = createLoopEvents();
+  let shown = "";
+  events.on("text-delta", ({ text }) => (shown += text));
+  const check = (/** @type {{ text: string }} */ { text }) => ({
+    kind: text.includes("secret") ? "refuse" : "pass",
+    reason: "secret",
+  });
+  const policies = { guardrails: guardrails({ output: [{ name: "secrets", check }] }) };
+  const provider = providerOf(() => ({ text: secret }), { requests: 0 });
+  const result = await runToolLoop({ provider, messages: ask("Tell me."), policies, events });
+  if (result.reason.kind !== "output-guardrail") throw new Error(`The run ended as ${result.reason.kind}.`);
+  return countOf(shown.length, "character");
+}
+
+async function inputCheck() {
+  const { guardrails } = await load("guardrails");
+  const events = createLoopEvents();
+  const worked = createMoment();
+  let shown = "";
+  let ran = 0;
+  events.on("text-delta", ({ text }) => (shown += text));
+  const execute = () => {
+    ran += 1;
+    worked.happen();
+    return "paid";
+  };
+  const pay = defineTool({ name: "pay", description: "Pays", inputSchema: none, execute });
+  const check = async () => {
+    await orSoon(worked.happened);
+    return { kind: "refuse", reason: "slow" };
+  };
+  const policies = { guardrails: guardrails({ input: [{ name: "slow", check }] }) };
+  const provider = providerOf((results) => (results === 0 ? { text: secret, calls: [{ name: "pay" }] } : { text: "Paid." }), {
+    requests: 0,
+  });
+  const result = await runToolLoop({ provider, tools: [pay], messages: ask("Pay."), policies, events });
+  if (result.reason.kind !== "input-guardrail") throw new Error(`The run ended as ${result.reason.kind}.`);
+  return `${countOf(shown.length, "character")}, ${countOf(ran, "tool")}`;
+}
+
+/**
+ * @param {Counter} counter
+ * @param {boolean} [dies]
+ */
+async function createDesk(counter, dies = false) {
+  const { createHandoffs } = await load("handoffs");
+  const provider = providerOf((results) => {
+    if (results === 0) return { calls: [{ name: "transfer_to_billing" }] };
+    if (dies) return never();
+    return results === 1 ? { calls: [{ name: "transfer_to_triage" }] } : { text: handoffTrip.answer };
+  }, counter);
+  const handoffs = createHandoffs({
+    agents: {
+      triage: { description: "Finds out what the user needs", handoffs: ["billing"] },
+      billing: { description: "Answers questions about money", handoffs: ["triage"] },
+    },
+    start: "triage",
+  });
+  return { provider, tools: handoffs.tools, messages: ask(handoffTrip.question), policies: { handoffs } };
+}
+
+async function handoff() {
+  const counter = { requests: 0 };
+  const { text, messages } = await runToolLoop(await createDesk(counter));
+  const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
+  if (text !== handoffTrip.answer || results.length !== 2) throw new Error("The handoffs failed.");
+  return `${countOf(counter.requests, "request")}, one transcript`;
+}
+
+async function handoffCrash() {
+  const journal = memoryJournal();
+  const waits = createMoment();
+  const dying = await createDesk({ requests: 0 }, true);
+  const events = createLoopEvents();
+  events.on("iteration-start", ({ iteration }) => void (iteration === 1 && waits.happen()));
+  void runToolLoop({ ...dying, journal, events });
+  await waits.happened;
+  await sleep(20);
+  const counter = { requests: 0 };
+  const stored = JSON.parse(JSON.stringify(journal));
+  const { text } = await runToolLoop({ ...(await createDesk(counter)), journal: memoryJournal(stored) });
+  if (text !== handoffTrip.answer) throw new Error("The answer is another one.");
+  return countOf(counter.requests - 2, "request");
+}
+
+async function preliminary() {
+  const events = createLoopEvents();
+  let seen = 0;
+  events.on("tool-progress", ({ preliminary: isPreliminary }) => void (isPreliminary === true && (seen += 1)));
+  const count = defineTool({
+    name: "count",
+    description: "Counts",
+    inputSchema: none,
+    async *execute() {
+      yield "1";
+      yield "2";
+      yield "3";
+      return "done";
+    },
+  });
+  const provider = providerOf((results) => (results === 0 ? { calls: [{ name: "count" }] } : { text: "Counted." }), {
+    requests: 0,
+  });
+  const { messages } = await runToolLoop({ provider, tools: [count], messages: ask("Count."), events });
+  const [read] = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
+  return `${seen} preliminary results, the model reads \`${read?.result}\``;
+}
+
 async function question() {
   const counter = { requests: 0 };
   let questions = 0;
@@ -81,6 +209,16 @@ async function question() {
 
 const schema = z.object({ id: z.string(), customer: z.string(), city: z.string(), items: z.number(), express: z.boolean() });
 
+async function partialObjects() {
+  const { partialOutputs } = await load("partial-output");
+  const provider = providerOf(() => ({ text: JSON.stringify(order) }), { requests: 0 });
+  const stream = streamToolLoop({ provider, messages: ask("Order."), policies: { output: structuredOutput(schema) } });
+  let partial = 0;
+  for await (const _ of partialOutputs(stream)) partial += 1;
+  if ((await stream.result).output?.id !== order.id) throw new Error("There is no object.");
+  return String(partial);
+}
+
 async function invalidObject() {
   const counter = { requests: 0 };
   const provider = providerOf(
@@ -90,6 +228,75 @@ async function invalidObject() {
   const { output } = await runToolLoop({ provider, messages: ask("Order."), policies: { output: structuredOutput(schema) } });
   if (output?.items !== order.items) throw new Error("There is no object.");
   return `valid object after ${countOf(counter.requests, "request")}`;
+}
+
+async function tokenLimit() {
+  const provider = providerOf(partlyDone, { requests: 0 });
+  const { text, reason } = await runToolLoop({
+    provider,
+    tools: [work],
+    messages: ask("Work."),
+    limits: { maxTokens: teamBudget },
+    policies: { finalAnswer: { reserve: { tokens: 2 * tokensOfRequest } } },
+  });
+  if (reason.kind !== "max-tokens") throw new Error(`The run ended as ${reason.kind}.`);
+  return text === "" ? "empty" : `"${text}"`;
+}
+
+/** A question, a call with its result, and an answer, in the formats that applications store. */
+const formats = {
+  "Chat Completions": [
+    { role: "user", content: "Work." },
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "a", type: "function", function: { name: "work", arguments: "{}" } }],
+    },
+    { role: "tool", tool_call_id: "a", content: "more" },
+    { role: "assistant", content: "Done." },
+  ],
+  Responses: [
+    { role: "user", content: "Work." },
+    { type: "function_call", call_id: "a", name: "work", arguments: "{}" },
+    { type: "function_call_output", call_id: "a", output: "more" },
+    { type: "message", role: "assistant", content: [{ type: "output_text", text: "Done.", annotations: [] }] },
+  ],
+  Messages: [
+    { role: "user", content: "Work." },
+    { role: "assistant", content: [{ type: "tool_use", id: "a", name: "work", input: {} }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "more" }] },
+    { role: "assistant", content: [{ type: "text", text: "Done." }] },
+  ],
+  "UI messages": [
+    { id: "1", role: "user", parts: [{ type: "text", text: "Work." }] },
+    {
+      id: "2",
+      role: "assistant",
+      parts: [
+        { type: "step-start" },
+        { type: "tool-work", toolCallId: "a", state: "output-available", input: {}, output: "more" },
+        { type: "step-start" },
+        { type: "text", text: "Done." },
+      ],
+    },
+  ],
+};
+
+async function histories() {
+  const { fromOpenAIMessages } = await load("openai");
+  const { fromAnthropicMessages } = await load("anthropic");
+  const { fromUIMessages } = await load("ui-message-stream");
+  const read = [
+    fromOpenAIMessages(formats["Chat Completions"]),
+    fromOpenAIMessages(formats.Responses),
+    fromAnthropicMessages(formats.Messages),
+    fromUIMessages(formats["UI messages"]),
+  ];
+  const complete = read.filter(
+    ({ messages, lost }) =>
+      lost.length === 0 && messages.map((/** @type {Message} */ { role }) => role).join() === "user,assistant,tool,assistant",
+  );
+  return `${complete.length}, with nothing lost`;
 }
 
 async function team() {
@@ -128,8 +335,16 @@ const compile = () =>
 
 /** @type {import("./script.js").Library} */
 export const library = {
+  outputCheck,
+  inputCheck,
+  handoff,
+  handoffCrash,
+  preliminary,
   question,
+  partialObjects,
   invalidObject,
+  tokenLimit,
+  histories,
   team,
   compile,
 };
