@@ -26,5 +26,6 @@ export const features = [
     name: "team",
     title: `A lead and 3 parallel agents of ${agentRequests} requests share ${teamBudget.toLocaleString("en")} tokens: tokens above the budget`,
   },
+  { name: "triggers", title: "The model calls 3 tools, and the text of the user matches the triggers of one: tools that run" },
   { name: "compile", title: "Type check of 50 typed tools, in addition to one" },
 ];

@@ -187,15 +187,13 @@ async function question() {
     name: "book",
     description: "Asks for the meal",
     inputSchema: none,
-    execute: (_args, { defer }) => {
-      questions += 1;
-      return defer();
-    },
+    execute: async (_args, context) => `Booked with a ${await context.ask({ question: "Which meal?" })} meal.`,
   });
   const provider = providerOf((results) => (results === 0 ? { calls: [{ name: "book" }] } : { text: "Booked." }), counter);
   const options = { provider, tools: [book], messages: ask("Book."), runId: "seat" };
   const { reason, journal } = await runToolLoop(options);
   if (reason.kind !== "result-required") throw new Error(`The run ended as ${reason.kind}.`);
+  questions += reason.calls.length;
   const id = reason.calls[0]?.id ?? "";
   const stored = JSON.parse(JSON.stringify(journal));
   const { text } = await runToolLoop({
@@ -333,6 +331,21 @@ const compile = () =>
       `export const tool${index} = defineTool({ name: "tool${index}", description: "Tool ${index}", inputSchema: z.object({ city: z.string(), days: z.number(), unit: z.enum(["C", "F"]), tags: z.array(z.string()) }), execute: async ({ city, days }) => city.repeat(days) });`,
   );
 
+async function triggers() {
+  const { createDeliberateMode } = await load("deliberate");
+  const ran = new Set();
+  const toolOf = (/** @type {string} */ name, /** @type {string[]} */ own) =>
+    defineTool({ name, description: name, inputSchema: none, triggers: own, execute: () => (ran.add(name), "done") });
+  const tools = [toolOf("remind", ["remind me"]), toolOf("pay", ["pay"]), toolOf("send", ["send*"])];
+  const provider = providerOf((results) => (results === 0 ? { calls: tools.map(({ name }) => ({ name })) } : { text: "Done." }), {
+    requests: 0,
+  });
+  const said = "Remind me of the cake.";
+  const gate = createDeliberateMode({ tools }).forTurn({ conversationId: "one", text: said });
+  await runToolLoop({ provider, tools, messages: ask(said), policies: { gate } });
+  return `${ran.size} of ${tools.length}`;
+}
+
 /** @type {import("./script.js").Library} */
 export const library = {
   outputCheck,
@@ -346,5 +359,6 @@ export const library = {
   tokenLimit,
   histories,
   team,
+  triggers,
   compile,
 };
