@@ -1,7 +1,7 @@
 // Asks the tool checks before the approval of the run.
 
 import { type ApprovalDecision, type Approve, describeValue, isRecord, textOrNone, toJson } from "../core/entry-kit.ts";
-import type { ToolCheck } from "./guardrails.ts";
+import type { ToolCheck } from "./checks.ts";
 
 /** Returns an approval that asks the checks in order, and then `approve` with the arguments that the checks have rewritten. */
 export function approveWithChecks(checks: readonly ToolCheck[], approve: Approve = waitIfNeeded): Approve {

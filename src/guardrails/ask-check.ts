@@ -1,7 +1,7 @@
 // Calls one check, within the limits of the run.
 
 import { type CancelScope, Deadline, type GuardrailRecord, promiseOrValue, type Run, toPlainError } from "../core/entry-kit.ts";
-import type { CheckContext } from "./guardrails.ts";
+import type { CheckContext } from "./checks.ts";
 import { type ReadVerdict, readVerdict } from "./verdicts.ts";
 
 export interface Asked extends Pick<GuardrailRecord, "guardrail" | "reason" | "info" | "error" | "spent" | "durationMs"> {

@@ -17,7 +17,7 @@ import {
   userTextOf,
 } from "../core/entry-kit.ts";
 import { askCheck } from "./ask-check.ts";
-import type { CheckedInput, InputCheck } from "./guardrails.ts";
+import type { CheckedInput, InputCheck } from "./checks.ts";
 
 /**
  * Runs the checks, or replays their records. Returns undefined if the request has no new user messages. `modelKey` is the key of

@@ -15,7 +15,7 @@ import {
 } from "../core/entry-kit.ts";
 import { askCheck } from "./ask-check.ts";
 import { checkInput } from "./check-input.ts";
-import type { InputCheck, OutputCheck } from "./guardrails.ts";
+import type { InputCheck, OutputCheck } from "./checks.ts";
 import { OutputGate, StoppedStream } from "./output-gate.ts";
 
 export interface RequestChecks {

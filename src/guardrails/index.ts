@@ -1,11 +1,3 @@
-export {
-  type CheckContext,
-  type CheckedInput,
-  type CheckedOutput,
-  type GuardrailOptions,
-  guardrails,
-  type InputCheck,
-  type OutputCheck,
-  type ToolCheck,
-} from "./guardrails.ts";
+export type { CheckContext, CheckedInput, CheckedOutput, InputCheck, OutputCheck, ToolCheck } from "./checks.ts";
+export { type GuardrailOptions, guardrails } from "./guardrails.ts";
 export type { CheckSpending, InputVerdict, OutputVerdict, ToolVerdict } from "./verdicts.ts";

@@ -2,7 +2,7 @@
 
 import { addCost, addUsage, type GuardrailRecord, type ModelChunk } from "../core/entry-kit.ts";
 import type { Asked } from "./ask-check.ts";
-import type { CheckedOutput, OutputCheck } from "./guardrails.ts";
+import type { CheckedOutput, OutputCheck } from "./checks.ts";
 
 type PartName = CheckedOutput["part"];
 type TextChunk = Extract<ModelChunk, { readonly type: "text-delta" | "refusal-delta" | "reasoning-delta" }>;

@@ -20,7 +20,6 @@ import { isProvider } from "../errors/provider-error.ts";
 import type { LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
 import type { LoopPolicies } from "../types/policies.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { AgentTable } from "../loop/run/run.ts";
 import type { ClosedRun } from "../cancellation/signals.ts";
 
 interface ToolPorts {
@@ -110,11 +109,16 @@ function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPor
   });
 }
 
+/** The method of the value that `createHandoffs` makes. */
+interface ProviderMap {
+  mapProviders(map: (provider: Provider) => Provider): LoopPolicies["handoffs"];
+}
+
 /** Observes the providers of the agents too. */
 function observePolicies(policies: LoopPolicies, current: () => RunObserver | undefined): LoopPolicies {
   const { handoffs } = policies;
   if (!isRecord(handoffs) || typeof handoffs["mapProviders"] !== "function") return policies;
-  const { mapProviders } = handoffs as unknown as AgentTable;
+  const { mapProviders } = handoffs as unknown as ProviderMap;
   return { ...policies, handoffs: mapProviders((provider) => observeProvider(provider, current)) };
 }
 

@@ -72,7 +72,7 @@ interface Conversion {
   unions: number;
 }
 
-interface Position {
+interface SchemaPlace {
   /** The number of schemas around the position. Limits schemas that refer to themselves. */
   readonly level: number;
   /** The number of objects and lists around the position. */
@@ -94,7 +94,7 @@ const refused = [
   ..."dependentSchemas dependentRequired unevaluatedItems unevaluatedProperties $dynamicRef $recursiveRef".split(" "),
 ];
 
-function convertNode(node: unknown, position: Position, work: Conversion): JsonSchema {
+function convertNode(node: unknown, position: SchemaPlace, work: Conversion): JsonSchema {
   work.nodes += 1;
   if (!work.fits || !isRecord(node) || isTooLarge(position, work)) return misfit(work);
   if (refused.some((keyword) => Object.hasOwn(node, keyword))) return misfit(work);
@@ -109,7 +109,7 @@ function convertNode(node: unknown, position: Position, work: Conversion): JsonS
   return withHints(node, Array.isArray(values) ? convertValues(node, values, work) : convertType(node, inner, work));
 }
 
-function isTooLarge({ level, depth }: Position, { nodes, maxDepth }: Conversion): boolean {
+function isTooLarge({ level, depth }: SchemaPlace, { nodes, maxDepth }: Conversion): boolean {
   return nodes > mostNodes || level > deepestLevel || depth > maxDepth;
 }
 
@@ -119,7 +119,7 @@ function misfit(work: Conversion): JsonSchema {
 }
 
 /** Replaces a reference with its schema, because services differ in the references that they accept. */
-function convertReference(node: UnknownRecord, position: Position, work: Conversion): JsonSchema {
+function convertReference(node: UnknownRecord, position: SchemaPlace, work: Conversion): JsonSchema {
   const found = findSchema(work.root, String(node["$ref"]));
   if (found === undefined || constraints.some((keyword) => Object.hasOwn(node, keyword))) return misfit(work);
   const made = convertNode(found, position, work);
@@ -154,7 +154,7 @@ function convertValues({ type }: UnknownRecord, values: readonly Json[], work: C
   return kind === "boolean" || kind === "null" ? { type: kind } : misfit(work);
 }
 
-function convertType(node: UnknownRecord, position: Position, work: Conversion): JsonSchema {
+function convertType(node: UnknownRecord, position: SchemaPlace, work: Conversion): JsonSchema {
   const inner = { ...position, depth: position.depth + 1 };
   switch (node["type"]) {
     case "object":
@@ -173,7 +173,7 @@ function convertType(node: UnknownRecord, position: Position, work: Conversion):
 }
 
 /** An object without a rule for unknown properties becomes an object without unknown properties. */
-function convertObject(node: UnknownRecord, position: Position, work: Conversion): JsonSchema {
+function convertObject(node: UnknownRecord, position: SchemaPlace, work: Conversion): JsonSchema {
   const { properties = {}, required = [], additionalProperties: rest } = node;
   if (!isRecord(properties) || !Array.isArray(required)) return misfit(work);
   const names = Object.keys(properties);
