@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { type MemoryJournal, memoryJournal, runToolLoop, type SavedJournal } from "turnwright";
+import { parseRunLog, rerunFrom, withRunLog } from "turnwright/inspect";
 import { inspectJournal } from "turnwright/journal";
 import { createHandoffs } from "turnwright/handoffs";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { createAgents, messages, shared, toBilling, tool, toTriage } from "./stage.ts";
+import { createAgents, facts, messages, shared, toBilling, tool, toTriage } from "./stage.ts";
 
 function save(journal: MemoryJournal): SavedJournal {
   return JSON.parse(JSON.stringify(journal)) as SavedJournal;
@@ -123,4 +124,17 @@ describe("createHandoffs: options", () => {
       message: expect.stringContaining("policies.handoffs") as string,
     });
   });
+});
+
+it.for(["log", "journal"] as const)("rerunFrom: continues as the agent of the %s", async (kind) => {
+  const agents = createAgents();
+  const options = { tools: agents.tools, policies: { handoffs: agents } };
+  const lines: string[] = [];
+  const first = { ...options, messages, provider: createMockProvider([toBilling, toolCall("find_invoice", {}), text("Done.")]) };
+  const { journal } = await runToolLoop(withRunLog(first, { to: { write: (line) => void lines.push(line) } }));
+  const source = kind === "log" ? parseRunLog(lines.join("")) : journal;
+  const provider = createMockProvider([text("Again.")]);
+  const result = await runToolLoop(await rerunFrom(source, { iteration: 2 }, { ...options, provider }));
+  expect(facts(provider)).toEqual([["You are billing.", ["find_invoice", "transfer_to_triage"]]]);
+  expect(result.agent).toBe("billing");
 });

@@ -139,6 +139,10 @@ const takers: { readonly [type: string]: Take | undefined } = {
     Object.assign(call, { endedAt: line.at, outcome, result, metadata, durationMs: numberOrNone(line["durationMs"]) });
     if (outcome === "deferred") timesOf(call).deferredAt = line.at;
   },
+  handoff: (parts, line) => {
+    const { reason } = line;
+    callOf(parts, line).handoff = { to: requireText(line, "to"), ...(typeof reason === "string" && { reason }) };
+  },
   "approval-asked": (parts, line) => {
     const times = timesOf(callOf(parts, line));
     times.askedAt ??= line.at;

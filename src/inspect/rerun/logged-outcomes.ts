@@ -32,7 +32,7 @@ export function toLoggedOutcome({ logged, call, approvedArgs, sent }: CallParts)
   if (kind === undefined || result === undefined || sent?.outcome === "restarted") return undefined;
   const nested = runs.length === 0 ? undefined : runs.map(spendingOf).reduce(addSpending);
   const base = { call, durationMs, ...(approvedArgs !== undefined && { approvedArgs }), ...(nested && { nested }) };
-  const outcome = rebuild(kind, { base, result, content: sent?.content });
+  const outcome = rebuild(kind, { base, result, content: sent?.content, handoff: logged.handoff });
   return outcome !== undefined && isSameJson(renderOutcome(outcome), result) ? outcome : undefined;
 }
 
@@ -40,6 +40,7 @@ interface Rebuilding {
   readonly base: Pick<ToolOutcome, "call" | "durationMs" | "approvedArgs" | "nested">;
   readonly result: Json;
   readonly content: readonly ContentPart[] | undefined;
+  readonly handoff: LoggedCall["handoff"];
 }
 
 type Rebuild = (rebuilding: Rebuilding, report: UnknownRecord) => ToolOutcome | undefined;
@@ -52,7 +53,13 @@ const plain =
   ({ base }) => ({ ...base, kind });
 
 const rebuilders: { readonly [kind: string]: Rebuild | undefined } = {
-  completed: ({ base, result, content }) => ({ ...base, kind: "completed", data: result, ...(content && { content }) }),
+  completed: ({ base, result, content, handoff }) => ({
+    ...base,
+    kind: "completed",
+    data: result,
+    ...(content && { content }),
+    ...(handoff && { handoff }),
+  }),
   failed: ({ base }, report) => ({ ...base, kind: "failed", error: { name: "Error", message: reasonOf(report) ?? "" } }),
   "timed-out": ({ base }, report) => {
     const limitMs = Number(/^timed out after (\d+(?:\.\d+)?) ms$/.exec(reasonOf(report) ?? "")?.[1]);
