@@ -61,6 +61,7 @@ export function settleLastRun({ messages, state }: StoredConversation, recovered
     ...earlier,
     ...sumSpending(earlier, recovered ?? lastRun),
     compaction: lastRun.compaction ?? earlier.compaction,
+    agent: lastRun.agent ?? earlier.agent,
     lastRequest: lastRun.lastRequest ?? earlier.lastRequest,
   };
   return {
@@ -107,9 +108,9 @@ export function reopenRun({ messages, state }: StoredConversation, lastRun: Stor
 
 /** Stores the end of the last run. Its result has the messages with which the run began, and all messages of the run. */
 export function endRun({ state }: StoredConversation, start: number, result: LoopResult): ConversationChange {
-  const { runId, status, reason, usage, costUSD, compaction, cache, undelivered } = result;
+  const { runId, status, reason, usage, costUSD, compaction, agent, cache, undelivered } = result;
   const late = reason.kind === "interrupted" ? [reason.message, ...undelivered] : undelivered;
-  const lastRun: StoredRun = { runId, start, status, reason, usage, costUSD, compaction, lastRequest: cache?.last };
+  const lastRun: StoredRun = { runId, start, status, reason, usage, costUSD, compaction, agent, lastRequest: cache?.last };
   return {
     from: start,
     messages: result.messages.slice(start),
@@ -126,12 +127,12 @@ export function forkAt({ stored }: Changed, atMessage: number = stored.messages.
   if (last?.role === "assistant" && last.content.some(({ type }) => type === "tool-call")) {
     throw invalidOption("atMessage", "a number of messages that does not separate a tool call from its result", atMessage);
   }
-  const { compaction, lastRequest, undelivered } = stored.state;
+  const { compaction, agent, lastRequest, undelivered } = stored.state;
   const fits = compaction !== undefined && compaction.count <= atMessage;
   const state: ConversationState = {
     ...emptyState,
     ...(fits && { compaction }),
-    ...(atMessage === length ? { lastRequest, undelivered } : { undelivered: [] }),
+    ...(atMessage === length ? { agent, lastRequest, undelivered } : { undelivered: [] }),
   };
   return { from: 0, messages, state };
 }

@@ -16,6 +16,8 @@ export interface ConversationState {
   readonly costUSD?: number | undefined;
   /** The summary with which the last run began. If there was no run yet, the next run begins with it. */
   readonly compaction?: CompactedMessages | undefined;
+  /** The agent at the end of the run before the last one. Undefined without `policies.handoffs`. */
+  readonly agent?: string | undefined;
   /** The last request before the last run, as digests. The first request of the last run was compared with it. */
   readonly lastRequest?: LastRequest | undefined;
   /** Messages that reached a run too late. The next run begins with them. */
@@ -39,6 +41,8 @@ export interface StoredRun {
   readonly costUSD?: number | undefined;
   /** The last summary of the run. Undefined if the run made no new summary. */
   readonly compaction?: CompactedMessages | undefined;
+  /** The agent at the end of the run. Undefined without `policies.handoffs`. */
+  readonly agent?: string | undefined;
   /** The last request of the run, as digests. Undefined if the run did not watch the prompt cache. */
   readonly lastRequest?: LastRequest | undefined;
 }

@@ -196,7 +196,7 @@ class StoredChat<Output> implements Conversation<Output> {
     const journal = this.#journalOf(runId) ?? memoryJournal();
     if (this.#given.journal === undefined) this.#last = { runId, journal };
     const { policies, signal, session } = options;
-    const { compaction, promptCache } = policies ?? {};
+    const { compaction, handoffs, promptCache } = policies ?? {};
     const stop = joinSignals(signal, lock.lost);
     return {
       start,
@@ -206,6 +206,7 @@ class StoredChat<Output> implements Conversation<Output> {
         policies: {
           ...policies,
           compaction: compaction?.startWith(state.compaction),
+          handoffs: handoffs?.startWith(state.agent),
           promptCache: promptCache?.startWith(state.lastRequest),
         },
         ...(stop !== undefined && { signal: stop.signal }),

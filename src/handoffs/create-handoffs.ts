@@ -60,10 +60,6 @@ export interface HandoffOptions<Name extends string = string> {
 export interface AgentHandoffs<Name extends string = string> extends Handoffs {
   /** All tools of the agents, and the tools for handoffs. Pass them in the option `tools` of the run. */
   readonly tools: readonly Tool[];
-  /**
-   * Returns the same agents with another one that begins: the `agent` in the result of the last run of a conversation. Returns the
-   * agents unchanged for `undefined`.
-   */
   startWith(agent: string | undefined): AgentHandoffs<Name>;
 }
 
@@ -164,7 +160,7 @@ function createTable<Name extends string>(parts: TableParts): AgentHandoffs<Name
     tools,
     start,
     maxHandoffs,
-    startWith: (agent) => (agent === undefined ? table : createTable({ ...parts, start: agent })),
+    startWith: (agent) => (agent !== undefined && agents.has(agent) ? createTable({ ...parts, start: agent }) : table),
     mapProviders: (map) =>
       createTable({ ...parts, agents: new Map([...agents].map(([name, agent]) => [name, mapAgent(agent, map)])) }),
     planFor: ({ state, registry }: Run) => {

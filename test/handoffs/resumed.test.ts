@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type MemoryJournal, memoryJournal, runToolLoop, type SavedJournal } from "turnwright";
+import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import { parseRunLog, rerunFrom, withRunLog } from "turnwright/inspect";
 import { inspectJournal } from "turnwright/journal";
 import { createHandoffs } from "turnwright/handoffs";
@@ -137,4 +138,18 @@ it.for(["log", "journal"] as const)("rerunFrom: continues as the agent of the %s
   const result = await runToolLoop(await rerunFrom(source, { iteration: 2 }, { ...options, provider }));
   expect(facts(provider)).toEqual([["You are billing.", ["find_invoice", "transfer_to_triage"]]]);
   expect(result.agent).toBe("billing");
+});
+
+it("createConversation: begins the next run with the agent of the last one, also from a store", async () => {
+  const store = memoryConversationStore();
+  const agents = createAgents();
+  const options = { tools: agents.tools, policies: { handoffs: agents } };
+  const send = async (script: Parameters<typeof createMockProvider>[0]): Promise<unknown> => {
+    const provider = createMockProvider(script);
+    const conversation = createConversation({ id: "c1", store, options: { ...options, provider } });
+    await conversation.send("My invoice is wrong.");
+    return facts(provider);
+  };
+  await send([toBilling, text("Done.")]);
+  expect(await send([text("Again.")])).toEqual([["You are billing.", ["find_invoice", "transfer_to_triage"]]]);
 });

@@ -5,6 +5,11 @@ export interface Handoffs {
   readonly kind: "handoffs";
   /** All tools of the agents, and the tools for handoffs. Pass them in the option `tools` of the run. */
   readonly tools: readonly { readonly name: string }[];
+  /**
+   * Returns the same agents with another one that begins: the `agent` in the result of the last run of a conversation. Returns the
+   * agents unchanged for `undefined`, and for an agent that does not exist any more.
+   */
+  startWith(agent: string | undefined): Handoffs;
 }
 
 /** One handoff: the run went on as another agent. */
