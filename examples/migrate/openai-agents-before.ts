@@ -153,34 +153,4 @@ assert.deepEqual([next.finalOutput, next.history.length], ["Tomorrow.", 7]);
   // #endregion test
 }
 
-{
-  const model = new ScriptedModel([
-    [functionCall("transfer_to_Billing", {}, { callId: "call_1" })],
-    [functionCall("refund", { id: "7" }, { callId: "call_2" })],
-    [assistantMessage("Refunded.")],
-  ]);
-  const refund = tool({
-    name: "refund",
-    description: "Refunds an order",
-    parameters: z.object({ id: z.string() }),
-    execute: ({ id }) => `refunded ${id}`,
-  });
-  // #region handoff
-  const billing = new Agent({ name: "Billing", instructions: "You refund orders.", model, tools: [refund] });
-  const triage = Agent.create({ name: "Triage", instructions: "You route questions.", model, handoffs: [billing] });
-
-  const result = await run(triage, "Refund order 7.");
-  // `result.finalOutput` is "Refunded." `result.lastAgent` is `billing`, which gave the answer.
-  // #endregion handoff
-  assert.deepEqual([result.finalOutput, result.lastAgent?.name], ["Refunded.", "Billing"]);
-  assert.deepEqual(
-    model.calls.map(({ request }) => [request.systemInstructions, request.tools.length]),
-    [
-      ["You route questions.", 0],
-      ["You refund orders.", 1],
-      ["You refund orders.", 1],
-    ],
-  );
-}
-
 console.log("openai-agents-before: the programs on OpenAI Agents hold.");

@@ -1,0 +1,17 @@
+// The facts about a support desk that both libraries must agree on, and the check of its input.
+
+/** The facts about a run of the desk. */
+export interface DeskFacts {
+  /** The lines that the program showed. */
+  readonly shown: readonly string[];
+  /** The system text and the names of the tools of each request. */
+  readonly requests: readonly { readonly system: string; readonly tools: readonly string[] }[];
+  /** The system text of the next run. */
+  readonly nextSystem: string;
+  readonly refunds: readonly string[];
+}
+
+/** Stands in for a small model that judges the topic. */
+export async function isOffTopic(input: unknown): Promise<boolean> {
+  return JSON.stringify(input).includes("lock");
+}
