@@ -34,7 +34,9 @@ const tools = [readFile];
   const policies = {
     guardrails: guardrails({
       input: [{ name: "length", check: ({ text: asked }) => (asked.length > 5_000 ? { kind: "refuse" } : { kind: "pass" }) }],
-      output: [{ name: "numbers", check: ({ text: said }) => ({ kind: "rewrite", text: said.replaceAll(/\d{6,}/g, "[number]") }) }],
+      output: [
+        { name: "numbers", check: ({ text: said }) => ({ kind: "rewrite", text: said.replaceAll(/\d{6,}/g, "[number]") }) },
+      ],
       tools: [
         {
           name: "folder",
@@ -68,7 +70,9 @@ const tools = [readFile];
 }
 
 {
-  const provider = createMockProvider([text(`Call us at 0301234567. ${"Or write to the desk in the hall. ".repeat(4)}`, { chunks: 50 })]);
+  const provider = createMockProvider([
+    text(`Call us at 0301234567. ${"Or write to the desk in the hall. ".repeat(4)}`, { chunks: 50 }),
+  ]);
   // #region window
   const numbers: OutputCheck = {
     name: "numbers",
@@ -117,9 +121,7 @@ const tools = [readFile];
 }
 
 {
-  const small: Provider = createMockProvider([
-    [text('{"isAboutParcels":true}'), usage({ inputTokens: 30, outputTokens: 5 })],
-  ]);
+  const small: Provider = createMockProvider([[text('{"isAboutParcels":true}'), usage({ inputTokens: 30, outputTokens: 5 })]]);
   const provider = createMockProvider([[text("Tomorrow."), usage({ inputTokens: 10, outputTokens: 5 })]]);
   const pricing = (): number => 0.25;
   // #region model

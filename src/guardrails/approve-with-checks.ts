@@ -3,10 +3,14 @@
 import { type ApprovalDecision, type Approve, describeValue, isRecord, textOrNone, toJson } from "../core/entry-kit.ts";
 import type { ToolCheck } from "./checks.ts";
 
-/** Returns an approval that asks the checks in order, and then `approve` with the arguments that the checks have rewritten. */
+/**
+ * Returns an approval that asks the checks in order, and then `approve` with the arguments that the checks have rewritten. The
+ * approval throws if a call with rewritten arguments would have to wait for a decision.
+ */
 export function approveWithChecks(checks: readonly ToolCheck[], approve: Approve = waitIfNeeded): Approve {
   return async (call, context) => {
     let checked = call;
+    let rewriter = "";
     for (const { name, check } of checks) {
       const verdict: unknown = await check({ ...checked, args: toJson(checked.args) }, context);
       const { kind, reason, args, endsRun } = isRecord(verdict) ? verdict : {};
@@ -14,11 +18,16 @@ export function approveWithChecks(checks: readonly ToolCheck[], approve: Approve
         const guardrail = endsRun === true ? ({ name, endsRun } as const) : { name };
         return { kind: "deny", reason: textOrNone(reason), guardrail };
       }
-      if (kind === "rewrite" && args !== undefined) checked = { ...checked, args: toJson(args) };
-      else if (kind !== "pass") throw refuseVerdict(name, verdict);
+      if (kind === "rewrite" && args !== undefined) {
+        checked = { ...checked, args: toJson(args) };
+        rewriter = name;
+      } else if (kind !== "pass") throw refuseVerdict(name, verdict);
     }
     const decision = await approve(checked, context);
-    return checked !== call && decision.kind === "approve" ? { kind: "modify", args: checked.args } : decision;
+    if (checked === call) return decision;
+    // A waiting call shows and keeps the arguments of the model, so a later approval would undo the rewrite.
+    if (decision.kind === "ask") throw refuseWaiting(rewriter);
+    return decision.kind === "approve" ? { kind: "modify", args: checked.args } : decision;
   };
 }
 
@@ -28,5 +37,11 @@ function refuseVerdict(name: string, verdict: unknown): TypeError {
   const expected = '"pass", "refuse" or "rewrite" (with "args")';
   return new TypeError(
     `The tool check "${name}" must return an object whose "kind" is ${expected}, but returned ${describeValue(verdict)}.`,
+  );
+}
+
+function refuseWaiting(name: string): Error {
+  return new Error(
+    `The tool check "${name}" has rewritten the arguments of a call that must wait for a decision. Refuse such a call, or approve it in "policies.approve".`,
   );
 }

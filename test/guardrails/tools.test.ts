@@ -87,6 +87,16 @@ describe("guardrails: tool checks", () => {
     expect({ asked, read }).toEqual({ asked: [{ path: "a" }], read: ["a"] });
   });
 
+  it("refuse a call with rewritten arguments that would wait, because a later approval would undo the rewrite", async () => {
+    const lower: ToolCheck = { name: "lower", check: ({ args }) => ({ kind: "rewrite", args: { path: pathOf(args) } }) };
+    const { read, options } = createStage([lower], () => ({ kind: "ask" }));
+    const provider = createMockProvider([toolCall("read", { path: "A" }), text("Done.")]);
+    const recording = recordEvents();
+    const { functionHistory } = await runToolLoop({ ...options, provider, events: recording.emitter });
+    expect({ read, outcome: functionHistory[0]?.outcome }).toEqual({ read: [], outcome: "approval-failed" });
+    expect(recording.of("approval-decided")[0]?.error?.message).toContain('"lower" has rewritten the arguments');
+  });
+
   it.for<[title: string, check: ToolCheck["check"]]>([
     [
       "throws",
