@@ -34,7 +34,6 @@ const findAccount = defineTool({
   name: "find_account",
   description: "Looks up the account of a customer",
   inputSchema: z.object({ customer: z.string() }),
-  eager: true,
   execute: ({ customer }) => {
     lookups += 1;
     return { customer, card: "4929 1234 5678 9012" };
@@ -102,7 +101,7 @@ async function ask(question: string): Promise<Answer> {
     reason: "We only talk about your account.",
     info: undefined,
   });
-  // The model was already writing and had called an eager tool. Neither its text nor its call came through.
+  // The model was already writing, and called a tool. Neither its text nor its call came through.
   assert.equal(model.calls, 1);
   assert.deepEqual([shown, lookups, result.text], [[], 0, ""]);
   assert.ok((result.usage.totalTokens ?? 0) >= 44); // the tokens of the judge count

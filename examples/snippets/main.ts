@@ -8,6 +8,7 @@ const snippets = [
   () => import("./changing-code.ts"),
   () => import("./chat.ts"),
   () => import("./cheat-sheet.ts"),
+  () => import("./cheat-sheet-agents.ts"),
   () => import("./cheat-sheet-conversation.ts"),
   () => import("./cheat-sheet-kit.ts"),
   () => import("./cheat-sheet-long-runs.ts"),

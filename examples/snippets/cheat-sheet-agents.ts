@@ -1,0 +1,119 @@
+// A summary for llms.txt: guardrails and handoffs. If a type here differs from the real type, the compiler reports an error.
+
+import type {
+  Guardrails,
+  Handoffs,
+  Json,
+  Message,
+  ModelSettings,
+  Provider,
+  Session,
+  Tool,
+  ToolCall,
+  ToolChoice,
+  Usage,
+  UserMessage,
+} from "turnwright";
+import type { ApprovalContext } from "turnwright/parts";
+import type * as guards from "turnwright/guardrails";
+import type * as handoffs from "turnwright/handoffs";
+import { type Differing, expectNone } from "./same-names.ts";
+
+// #region guardrails
+interface GuardrailsEntry {
+  // pass it as policies.guardrails; a check that throws or takes longer than timeouts.hookMs ends the run as "hook-failed"
+  guardrails(options: {
+    input?: readonly InputCheck[]; // run together, beside the request; nothing is shown and no tool runs before they have passed
+    output?: readonly OutputCheck[]; // run in order, on the text and the reasoning of each response, before it is shown or recorded
+    tools?: readonly ToolCheck[]; // run in order, before policies.approve
+  }): Guardrails;
+}
+
+interface InputCheck {
+  name: string;
+  check(input: CheckedInput, context: CheckContext): Refusable | PromiseLike<Refusable>; // "input-guardrail"
+}
+
+interface CheckedInput {
+  text: string; // the texts of newMessages
+  newMessages: readonly UserMessage[]; // at the start of the run, and after control.steer
+  messages: readonly Message[];
+}
+
+interface OutputCheck {
+  name: string;
+  check(output: CheckedOutput, context: CheckContext): OutputVerdict | PromiseLike<OutputVerdict>; // "output-guardrail"
+  window?: number; // characters that are held back while the text streams; default: everything until the text is complete
+  parts?: readonly ("text" | "reasoning")[]; // both
+}
+
+interface CheckedOutput {
+  text: string; // the whole text so far
+  part: "text" | "reasoning";
+  isComplete: boolean;
+  hasCalls: boolean;
+}
+
+interface ToolCheck {
+  name: string;
+  // "refuse" denies the call, and with endsRun ends the run as "tool-guardrail"
+  check(call: ToolCall, context: ApprovalContext): ToolVerdict | PromiseLike<ToolVerdict>;
+}
+
+interface CheckContext {
+  runId: string;
+  iteration: number;
+  session: Session;
+  context: unknown;
+  signal: AbortSignal;
+}
+
+type Spending = { spent?: { usage: Usage; costUSD?: number } }; // counts towards the run; a LoopResult fits
+type Refusable = ({ kind: "pass" } | { kind: "refuse"; reason?: string; info?: Json }) & Spending;
+type OutputVerdict = Refusable | ({ kind: "rewrite"; text: string } & Spending);
+type ToolVerdict = { kind: "pass" } | { kind: "rewrite"; args: Json } | { kind: "refuse"; reason?: string; endsRun?: boolean };
+// #endregion guardrails
+
+// #region handoffs
+interface HandoffsEntry {
+  // pass it as policies.handoffs, and its `tools` in the option tools; the model hands over with transfer_to_NAME
+  createHandoffs<Name extends string>(options: {
+    agents: Record<Name, AgentOptions>;
+    start: NoInfer<Name>;
+    maxHandoffs?: number; // 10; one more ends the run as "handoff-cap"
+  }): AgentHandoffs<Name>;
+  withoutToolCalls(messages: readonly Message[]): readonly Message[]; // a `history`: only texts
+}
+
+interface AgentHandoffs<Name extends string> extends Handoffs {
+  tools: readonly Tool[];
+  startWith(agent: string | undefined): AgentHandoffs<Name>; // result.agent, for the next run of the conversation
+}
+
+interface AgentOptions {
+  description: string; // for the other agents
+  system?: string; // these fields default to the options of the run
+  provider?: Provider;
+  modelSettings?: ModelSettings;
+  toolChoice?: ToolChoice;
+  tools?: readonly (Tool | string)[]; // []; in addition, every agent has the tools of the run that no agent lists
+  handoffs?: readonly string[]; // []; names of agents
+  history?: (messages: readonly Message[]) => readonly Message[]; // filters the messages before the handoff
+}
+// #endregion handoffs
+
+expectNone<Differing<GuardrailsEntry, typeof guards>>();
+expectNone<Differing<Parameters<GuardrailsEntry["guardrails"]>[0], guards.GuardrailOptions>>();
+expectNone<Differing<InputCheck, guards.InputCheck>>();
+expectNone<Differing<CheckedInput, guards.CheckedInput>>();
+expectNone<Differing<OutputCheck, guards.OutputCheck>>();
+expectNone<Differing<CheckedOutput, guards.CheckedOutput>>();
+expectNone<Differing<ToolCheck, guards.ToolCheck>>();
+expectNone<Differing<CheckContext, guards.CheckContext>>();
+expectNone<Differing<HandoffsEntry, typeof handoffs>>();
+expectNone<Differing<Parameters<HandoffsEntry["createHandoffs"]>[0], handoffs.HandoffOptions>>();
+expectNone<Differing<AgentHandoffs<string>, handoffs.AgentHandoffs>>();
+expectNone<Differing<AgentOptions, handoffs.AgentOptions>>();
+expectNone<Exclude<OutputVerdict["kind"], guards.OutputVerdict["kind"]>>();
+expectNone<Exclude<guards.OutputVerdict["kind"], OutputVerdict["kind"]>>();
+expectNone<Exclude<guards.ToolVerdict["kind"], ToolVerdict["kind"]>>();

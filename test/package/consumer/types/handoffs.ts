@@ -1,0 +1,36 @@
+import { type Handoff, type LoopResult, runToolLoop } from "turnwright";
+import {
+  type AgentHandoffs,
+  type AgentOptions,
+  createHandoffs,
+  type HandoffOptions,
+  type HistoryFilter,
+  withoutToolCalls,
+} from "turnwright/handoffs";
+
+const history: HistoryFilter = (messages) => withoutToolCalls(messages).slice(-5);
+const billing: AgentOptions = { description: "Knows invoices.", history, handoffs: ["triage"], tools: ["find_invoice"] };
+
+export const options: HandoffOptions<"triage" | "billing"> = {
+  start: "triage",
+  maxHandoffs: 3,
+  agents: { triage: { description: "Finds out the topic.", handoffs: ["billing"] }, billing },
+};
+export const agents: AgentHandoffs<"triage" | "billing"> = createHandoffs(options);
+
+// @ts-expect-error: the agent that begins is one of the agents.
+export const misspelt: AgentHandoffs = createHandoffs({ start: "tirage", agents: options.agents });
+
+export async function next(
+  result: LoopResult,
+  provider: Parameters<typeof runToolLoop>[0]["provider"],
+): Promise<readonly Handoff[]> {
+  const current = agents.startWith(result.agent);
+  const { handoffs = [] } = await runToolLoop({
+    provider,
+    messages: result.messages,
+    tools: current.tools,
+    policies: { handoffs: current },
+  });
+  return handoffs;
+}
