@@ -8,6 +8,7 @@ import {
   handoff,
   type InputGuardrail,
   InputGuardrailTripwireTriggered,
+  OutputGuardrailTripwireTriggered,
   run,
   setTracingDisabled,
   tool,
@@ -105,6 +106,21 @@ try {
     await stream.completed;
   }, InputGuardrailTripwireTriggered);
   assert.equal(leaked.join(""), "First, you need");
+}
+
+{
+  // A guardrail of the output runs when the answer has been streamed.
+  const outputGuardrails = [{ name: "all", execute: async () => ({ tripwireTriggered: true, outputInfo: undefined }) }];
+  const model = new ScriptedModel([[assistantMessage("The secret")]]);
+  const stream = await run(new Agent({ name: "a", model, outputGuardrails }), "Hi", { stream: true });
+  const leaked: string[] = [];
+  await assert.rejects(async () => {
+    for await (const event of stream) {
+      if (event.type === "raw_model_stream_event" && event.data.type === "output_text_delta") leaked.push(event.data.delta);
+    }
+    await stream.completed;
+  }, OutputGuardrailTripwireTriggered);
+  assert.equal(leaked.join(""), "The secret");
 }
 
 export const facts: DeskFacts = { shown, requests, nextSystem, refunds };
