@@ -10,6 +10,7 @@ const facts = {
   error: { name: "E", message: "no", code: "server", retryable: false },
   calls: [],
   toolName: "t",
+  guardrail: "g",
   limitUSD: 1,
   spentUSD: 1,
 };

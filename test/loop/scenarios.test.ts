@@ -16,7 +16,6 @@ import { createMockProvider, createTestClock, recordEvents, text } from "turnwri
 import { countListeners } from "./count-listeners.ts";
 import { scenarios } from "./scenarios/all.ts";
 import { setUp, type Scenario, type Staged } from "./scenarios/scenario.ts";
-import { createTools } from "./scenarios/stage.ts";
 
 const byTitle = scenarios.map((scenario) => [scenario.title, scenario] as const);
 const isSuspended = ([, { status }]: (typeof byTitle)[number]): boolean => status === "suspended";
@@ -66,7 +65,11 @@ async function recall(scenario: Scenario, result: LoopResult, provider?: Provide
   const staged = setUp({ ...scenario, script: [] });
   const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
   const keys = journal.keys();
-  const options = { ...staged.options, ...untouchable(staged.options, createTools(staged.stage)), ...(provider && { provider }) };
+  const options = {
+    ...staged.options,
+    ...untouchable(staged.options, staged.options.tools as readonly Tool[]),
+    ...(provider && { provider }),
+  };
   return { again: await runToolLoop({ ...options, journal }), journal, keys };
 }
 

@@ -18,9 +18,6 @@ export const options: HandoffOptions<"triage" | "billing"> = {
 };
 export const agents: AgentHandoffs<"triage" | "billing"> = createHandoffs(options);
 
-// @ts-expect-error: the agent that begins is one of the agents.
-export const misspelt: AgentHandoffs = createHandoffs({ start: "tirage", agents: options.agents });
-
 export async function next(
   result: LoopResult,
   provider: Parameters<typeof runToolLoop>[0]["provider"],
