@@ -47,7 +47,7 @@ function createDesk(lookUp: Desk["lookUp"]): Desk {
 }
 
 // #region agents
-function createAgents({ lookUp, refunds, billing }: Desk): AgentHandoffs<"triage" | "billing"> {
+function createAgents({ lookUp, refunds, billing }: Desk): AgentHandoffs {
   const inputSchema = z.object({ id: z.string() });
   const findOrder = defineTool({ name: "find_order", description: "Finds an order", inputSchema, execute: () => "sent" });
   const findInvoice = defineTool({

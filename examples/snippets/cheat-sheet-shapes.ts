@@ -74,6 +74,7 @@ interface HistoryEntry {
   functionCall: { readonly id: string; readonly name: string; readonly args: Json };
   functionResponse: { readonly name: string; readonly response: { readonly result: Json } };
   outcome: ToolOutcome["kind"];
+  approvedArgs?: Json | undefined; // the arguments that an approval or a check set
   processed?: true | undefined; // policies.results changed the result
   error?: PlainError | undefined; // for the outcome approval-failed
   iteration: number;

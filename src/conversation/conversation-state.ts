@@ -111,9 +111,12 @@ export function endRun({ state }: StoredConversation, start: number, result: Loo
   const { runId, status, reason, usage, costUSD, compaction, agent, cache, undelivered } = result;
   const late = reason.kind === "interrupted" ? [reason.message, ...undelivered] : undelivered;
   const lastRun: StoredRun = { runId, start, status, reason, usage, costUSD, compaction, agent, lastRequest: cache?.last };
+  // Otherwise, the same check would refuse the next run too.
+  const last = reason.kind === "input-guardrail" ? result.messages.findLastIndex(({ role }) => role !== "user") : undefined;
+  const end = last === undefined ? result.messages.length : last + 1;
   return {
-    from: start,
-    messages: result.messages.slice(start),
+    from: Math.min(start, end),
+    messages: result.messages.slice(start, Math.max(start, end)),
     state: { ...state, undelivered: [...state.undelivered, ...late], lastRun },
   };
 }

@@ -4,12 +4,12 @@ import type { ApprovalContext, Message, Session, ToolCall, UserMessage } from ".
 import type { InputVerdict, OutputVerdict, ToolVerdict } from "./verdicts.ts";
 
 /** Facts about the run, for a check. */
-export interface CheckContext {
+export interface CheckContext<Context = unknown> {
   readonly runId: string;
   readonly iteration: number;
   readonly session: Session;
   /** The value of the run's option `context`. */
-  readonly context: unknown;
+  readonly context: Context;
   /** Aborted if the run ends, or if the check takes longer than `timeouts.hookMs`. */
   readonly signal: AbortSignal;
 }
@@ -25,10 +25,10 @@ export interface CheckedInput {
 }
 
 /** A check of the user's input. It runs at the same time as the request, which is cut off if the check refuses. */
-export interface InputCheck {
+export interface InputCheck<Context = unknown> {
   /** The name of the check, for events and results. */
   readonly name: string;
-  readonly check: (input: CheckedInput, context: CheckContext) => InputVerdict | PromiseLike<InputVerdict>;
+  readonly check: (input: CheckedInput, context: CheckContext<Context>) => InputVerdict | PromiseLike<InputVerdict>;
 }
 
 /** The output that a check judges. */
@@ -43,10 +43,10 @@ export interface CheckedOutput {
 }
 
 /** A check of the text that the model writes. Checks run in order, and each one gets the text as the earlier ones rewrote it. */
-export interface OutputCheck {
+export interface OutputCheck<Context = unknown> {
   /** The name of the check, for events and results. */
   readonly name: string;
-  readonly check: (output: CheckedOutput, context: CheckContext) => OutputVerdict | PromiseLike<OutputVerdict>;
+  readonly check: (output: CheckedOutput, context: CheckContext<Context>) => OutputVerdict | PromiseLike<OutputVerdict>;
   /**
    * The number of characters that are held back while the model writes, at least 1. The check is called again after as many new
    * characters, and text before the window is shown. It must find everything within this distance. Default: the whole text is held
@@ -58,8 +58,8 @@ export interface OutputCheck {
 }
 
 /** A check of a tool call. It runs before `policies.approve`, after the arguments were validated. */
-export interface ToolCheck {
+export interface ToolCheck<Context = unknown> {
   /** The name of the check, for events and results. */
   readonly name: string;
-  readonly check: (call: ToolCall, context: ApprovalContext) => ToolVerdict | PromiseLike<ToolVerdict>;
+  readonly check: (call: ToolCall, context: ApprovalContext<Context>) => ToolVerdict | PromiseLike<ToolVerdict>;
 }

@@ -17,14 +17,14 @@ import { approveWithChecks } from "./approve-with-checks.ts";
 import { guardRequest } from "./guard-request.ts";
 import type { InputCheck, OutputCheck, ToolCheck } from "./checks.ts";
 
-/** The options of `guardrails`. */
-export interface GuardrailOptions {
+/** The options of `guardrails`. `Context` is the type of the option `context` of the run. */
+export interface GuardrailOptions<Context = unknown> {
   /** The checks of the user's input. They run at the same time. Default: none. */
-  readonly input?: readonly InputCheck[] | undefined;
+  readonly input?: readonly InputCheck<Context>[] | undefined;
   /** The checks of the model's text and reasoning. They run in this order. Default: none. */
-  readonly output?: readonly OutputCheck[] | undefined;
+  readonly output?: readonly OutputCheck<Context>[] | undefined;
   /** The checks of tool calls. They run in this order. Default: none. */
-  readonly tools?: readonly ToolCheck[] | undefined;
+  readonly tools?: readonly ToolCheck<Context>[] | undefined;
 }
 
 const list: readonly [string, (value: unknown) => boolean] = ["an array of checks", Array.isArray];
@@ -62,7 +62,12 @@ const ofOutput: Checks<OutputCheck> = {
  *   }),
  * };
  */
-export function guardrails(options: GuardrailOptions): Guardrails {
+export function guardrails<Context = unknown>(options: GuardrailOptions<Context>): Guardrails {
+  // The run passes its own context, of any type.
+  return createGuardrails(options as GuardrailOptions);
+}
+
+function createGuardrails(options: GuardrailOptions): Guardrails {
   checkFields("guardrails", options, optionChecks);
   const input = readChecks("input", options.input, own);
   const output = readChecks("output", options.output, ofOutput);

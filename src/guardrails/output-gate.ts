@@ -163,7 +163,7 @@ export class OutputGate {
     for (const check of part.checks) {
       if (!isComplete && check.window === undefined) continue;
       const output = { text, part: part.name, isComplete, hasCalls: this.#hasCalls };
-      const asked = await this.#options.ask(check, output);
+      const asked = toPass(await this.#options.ask(check, output), text);
       this.#note(part, asked);
       if (asked.verdict === "rewrite") text = asked.text ?? "";
       else if (asked.verdict !== "pass") throw new StoppedStream(asked);
@@ -201,6 +201,11 @@ function changedTooLate({ checks }: Part): Asked {
     message: "The check has rewritten text that was already shown. Give it a larger `window`.",
   };
   return { guardrail: name, verdict: "failed", error, durationMs: 0 };
+}
+
+/** A check that returns the text unchanged has passed it. */
+function toPass(asked: Asked, text: string): Asked {
+  return asked.verdict === "rewrite" && asked.text === text ? { ...asked, verdict: "pass" } : asked;
 }
 
 function sumOf(first: Asked["spent"], second: Asked["spent"]): Asked["spent"] {

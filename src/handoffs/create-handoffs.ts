@@ -4,6 +4,7 @@ import {
   type AgentTable,
   assertProvider,
   assertTool,
+  cutText,
   checkFields,
   checkNeeded,
   type Checks,
@@ -21,7 +22,7 @@ import {
   type ToolChoice,
 } from "../core/entry-kit.ts";
 import { createHistoryView, type HistoryFilter } from "./filter-history.ts";
-import { createTransferTool, transferName } from "./transfer-tool.ts";
+import { createTransferTool, transferName, type TransferTool } from "./transfer-tool.ts";
 
 /** One agent of a run. */
 export interface AgentOptions {
@@ -46,21 +47,32 @@ export interface AgentOptions {
   readonly history?: HistoryFilter | undefined;
 }
 
-/** The options of `createHandoffs`. `Name` are the names of the agents. */
-export interface HandoffOptions<Name extends string = string> {
+/** The agents by name. */
+export interface Agents {
+  readonly [name: string]: AgentOptions;
+}
+
+/** The options of `createHandoffs`. `A` are the agents. */
+export interface HandoffOptions<A extends Agents = Agents> {
   /** The agents by name: 1 to 50 letters, digits, "_" or "-". */
-  readonly agents: { readonly [Agent in Name]: AgentOptions };
+  readonly agents: A & { readonly [Name in keyof A]: { readonly handoffs?: readonly (keyof A & string)[] | undefined } };
   /** The agent that begins. */
-  readonly start: NoInfer<Name>;
+  readonly start: keyof A & string;
   /** The maximum number of handoffs in a run. One more ends the run as `handoff-cap`. Default 10. */
   readonly maxHandoffs?: number | undefined;
 }
 
-/** The agents of a run, as the value of `policies.handoffs`. */
-export interface AgentHandoffs<Name extends string = string> extends Handoffs {
-  /** All tools of the agents, and the tools for handoffs. Pass them in the option `tools` of the run. */
-  readonly tools: readonly Tool[];
-  startWith(agent: string | undefined): AgentHandoffs<Name>;
+/** The tools that agents list, without those that they only name. */
+export type ToolsOf<A extends Agents> = {
+  [Name in keyof A]: A[Name] extends { readonly tools: infer Listed extends readonly unknown[] }
+    ? Extract<Listed[number], Tool>
+    : never;
+}[keyof A];
+
+/** The agents of a run, as the value of `policies.handoffs`. `T` are their tools. */
+export interface AgentHandoffs<T extends Tool = Tool> extends Handoffs {
+  readonly tools: readonly (T | TransferTool)[];
+  startWith(agent: string | undefined): AgentHandoffs<T>;
 }
 
 const optionChecks: Checks<HandoffOptions> = {
@@ -103,7 +115,7 @@ const agentChecks: Checks<AgentOptions> = {
  * });
  * await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
  */
-export function createHandoffs<const Name extends string>(options: HandoffOptions<Name>): AgentHandoffs<Name> {
+export function createHandoffs<const A extends Agents>(options: HandoffOptions<A>): AgentHandoffs<ToolsOf<A>> {
   checkFields("createHandoffs", options, optionChecks);
   for (const name of ["agents", "start"] as const) checkNeeded("createHandoffs", options, { name, check: optionChecks[name] });
   const agents = new Map<string, AgentOptions>(Object.entries(options.agents));
@@ -126,7 +138,11 @@ function checkAgent(name: string, agent: AgentOptions, agents: ReadonlyMap<strin
   for (const tool of agent.tools ?? []) if (typeof tool !== "string") assertTool(tool);
   for (const target of agent.handoffs ?? []) {
     if (target !== name && agents.has(target)) continue;
-    throw invalidOption(`${option}.handoffs`, `an array of other agents: ${[...agents.keys()].map(quote).join(", ")}`, [target]);
+    const others = [...agents.keys()].filter((other) => other !== name).map(quote);
+    const expected = `an array of other agents (${others.join(", ")})`;
+    const received =
+      target === name ? "an array with the agent itself" : `an array with ${quote(cutText(target, 60))}, which is no agent`;
+    throw new LoopError("invalid-option", { option: `${option}.handoffs`, expected, received });
   }
 }
 
@@ -151,16 +167,17 @@ interface TableParts {
   readonly maxHandoffs: number;
 }
 
-function createTable<Name extends string>(parts: TableParts): AgentHandoffs<Name> & AgentTable {
+function createTable<T extends Tool>(parts: TableParts): AgentHandoffs<T> & AgentTable {
   const { agents, tools, start, maxHandoffs } = parts;
   if (!agents.has(start)) throw invalidOption("start", listNames(agents), start);
   const listed = new Set([...tools.map(({ name }) => name), ...namesIn(agents)]);
-  const table: AgentHandoffs<Name> & AgentTable = {
+  const table: AgentHandoffs<T> & AgentTable = {
     kind: "handoffs",
-    tools,
+    // The tools come from the agents, whose types the caller's type argument describes.
+    tools: tools as readonly (T | TransferTool)[],
     start,
     maxHandoffs,
-    startWith: (agent) => (agent !== undefined && agents.has(agent) ? createTable({ ...parts, start: agent }) : table),
+    startWith: (agent) => (agent !== undefined && agents.has(agent) ? createTable<T>({ ...parts, start: agent }) : table),
     mapProviders: (map) =>
       createTable({ ...parts, agents: new Map([...agents].map(([name, agent]) => [name, mapAgent(agent, map)])) }),
     planFor: ({ state, registry }: Run) => {

@@ -54,7 +54,7 @@ export function createHistoryView(
     const end = Math.max(0, base.length - (state.messages.length - last.messagesBefore));
     const before = base.slice(0, end);
     if (filtered?.filter !== filter || !isSame(filtered.before, before)) {
-      filtered = { before, filter, messages: readMessages(filter(Object.freeze(before))) };
+      filtered = { before, filter, messages: readMessages(filter(Object.freeze(before)), before) };
     }
     const kept = filtered.messages;
     if (view?.base !== base || view.kept !== kept) {
@@ -68,6 +68,12 @@ function isSame(first: readonly Message[], second: readonly Message[]): boolean 
   return first.length === second.length && first.every((message, index) => message === second[index]);
 }
 
-function readMessages(messages: readonly Message[]): readonly Message[] {
-  return checkMessages(messages, true).messages;
+/**
+ * Reads the result of a filter. Removes assistant messages at its end, because the model has to answer a message of the user. If
+ * nothing is left, keeps the last message of the user.
+ */
+function readMessages(filtered: readonly Message[], before: readonly Message[]): readonly Message[] {
+  const { messages } = checkMessages(filtered, true);
+  const end = messages.findLastIndex(({ role }) => role !== "assistant");
+  return end < 0 ? before.filter(({ role }) => role === "user").slice(-1) : messages.slice(0, end + 1);
 }

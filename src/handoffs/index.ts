@@ -1,2 +1,10 @@
-export { type AgentHandoffs, type AgentOptions, createHandoffs, type HandoffOptions } from "./create-handoffs.ts";
+export {
+  type AgentHandoffs,
+  type AgentOptions,
+  type Agents,
+  createHandoffs,
+  type HandoffOptions,
+  type ToolsOf,
+} from "./create-handoffs.ts";
 export { type HistoryFilter, withoutToolCalls } from "./filter-history.ts";
+export type { TransferTool } from "./transfer-tool.ts";

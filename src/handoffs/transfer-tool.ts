@@ -9,6 +9,7 @@ import {
   type Tool,
   type ToolContext,
   toolResult,
+  type ToolSchema,
   type UnknownRecord,
 } from "../core/entry-kit.ts";
 
@@ -18,11 +19,14 @@ interface Transfer {
 
 const prefix = "transfer_to_";
 
-export function transferName(agent: string): string {
+/** A tool that hands the run over to an agent. */
+export type TransferTool = Tool<never, ToolSchema, unknown, never, `${typeof prefix}${string}`>;
+
+export function transferName(agent: string): TransferTool["name"] {
   return `${prefix}${agent}`;
 }
 
-export function createTransferTool(agent: string, description: string): Tool {
+export function createTransferTool(agent: string, description: string): TransferTool {
   return {
     name: transferName(agent),
     description: `Hands the conversation over to ${agent}, who then answers. ${description}`.trim(),

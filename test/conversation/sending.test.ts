@@ -3,8 +3,9 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createLoopControl, defineTool, structuredOutput, type UserMessage } from "turnwright";
-import { fileConversationStore, memoryConversationStore } from "turnwright/conversation";
-import { fail, type MockScript, stall, text, toolCall } from "turnwright/testing";
+import { createConversation, fileConversationStore, memoryConversationStore } from "turnwright/conversation";
+import { guardrails, type InputCheck } from "turnwright/guardrails";
+import { createMockProvider, fail, type MockScript, stall, text, toolCall } from "turnwright/testing";
 import { open, sent } from "./chat-stage.ts";
 import { makeFolder, removeFolders, show } from "./stage.ts";
 
@@ -191,4 +192,15 @@ describe("stream", () => {
     await live.result;
     expect([provider.calls, show(await another().messages())[0]]).toEqual([1, "user: First"]);
   });
+});
+
+it("createConversation: forgets a message that an input check refused, so that the next message is answered", async () => {
+  const check: InputCheck = { name: "topic", check: ({ text: said }) => ({ kind: said.includes("evil") ? "refuse" : "pass" }) };
+  const provider = createMockProvider((_, index) => text(`Answer ${index}.`));
+  const options = { provider, policies: { guardrails: guardrails({ input: [check] }) } };
+  const conversation = createConversation({ id: "g1", store: memoryConversationStore(), options });
+  await conversation.send("Hello.");
+  expect((await conversation.send("An evil plan.")).reason.kind).toBe("input-guardrail");
+  expect((await conversation.send("Sorry, the weather?")).status).toBe("completed");
+  expect(JSON.stringify(await conversation.messages())).not.toContain("evil");
 });

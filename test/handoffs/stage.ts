@@ -9,7 +9,7 @@ export const search: Tool = tool("search");
 export const invoice: Tool = tool("find_invoice");
 export const shared: Tool = tool("get_time");
 
-export function createAgents(maxHandoffs?: number, history?: HistoryFilter): AgentHandoffs<"triage" | "billing"> {
+export function createAgents(maxHandoffs?: number, history?: HistoryFilter): AgentHandoffs {
   return createHandoffs({
     start: "triage",
     maxHandoffs,

@@ -18,6 +18,7 @@ import {
   toolResult,
 } from "turnwright";
 import type { ApprovalContext, CallArgs, CallResult, ContextOf, RunCall, WaitingCall } from "turnwright/parts";
+import { createHandoffs } from "turnwright/handoffs";
 import { createMockProvider, text, toolCall as call } from "turnwright/testing";
 
 interface App {
@@ -241,4 +242,33 @@ it("isCallOf: narrows entries of result.calls, pending calls and waiting calls",
   if (!isCallOf(priceOf, waiting)) throw new Error("The names are equal.");
   expectTypeOf(waiting.args).toEqualTypeOf<{ article: string }>();
   expect([isCallOf(weather, waiting), isCallOf(weather, {})]).toEqual([false, false]);
+});
+
+it("createHandoffs: keeps the types of its tools, and knows the names of its agents", () => {
+  const invoice = defineTool({
+    name: "find_invoice",
+    description: "",
+    inputSchema: z.object({ id: z.string() }),
+    execute: ({ id }, { context }: ToolContext<{ readonly db: string }>) => ({ amount: id.length, db: context.db }),
+  });
+  const agents = createHandoffs({
+    start: "triage",
+    agents: { triage: { description: "", handoffs: ["billing"] }, billing: { description: "", tools: [invoice, "search"] } },
+  });
+  const options = {
+    provider: createMockProvider([text("Hi")]),
+    messages: [],
+    tools: agents.tools,
+    policies: { handoffs: agents },
+  };
+  // @ts-expect-error The tool of an agent needs a context.
+  void ((): unknown => runToolLoop(options));
+  void (async () => {
+    const { calls } = await runToolLoop({ ...options, context: { db: "a" } });
+    for (const call of calls) {
+      if (call.name === "find_invoice" && call.outcome === "completed") expectTypeOf(call.result.amount).toEqualTypeOf<number>();
+    }
+  });
+  // @ts-expect-error No agent has this name.
+  expect(() => createHandoffs({ start: "a", agents: { a: { description: "", handoffs: ["b"] } } })).toThrow("which is no agent");
 });

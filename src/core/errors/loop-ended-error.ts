@@ -1,5 +1,6 @@
 // LoopEndedError, and the text that describes how a run ended.
 
+import type { GuardrailRefusal } from "../types/guardrails.ts";
 import type { CostUnknownWhy, EndReason, LoopStatus } from "../types/termination.ts";
 import { quote } from "../utils/texts.ts";
 import type { LoopResult } from "../types/loop-result.ts";
@@ -25,6 +26,15 @@ export function describeCost(reason: CostReason): string {
   const place = iteration === undefined ? "an iteration" : `iteration ${iteration}`;
   const cause = why === undefined ? "" : because[why];
   return `the cost of ${place}${by} is unknown${cause}, so the cost limit cannot be enforced`;
+}
+
+type Refusal = Extract<EndReason, GuardrailRefusal>;
+
+/** Describes the refusal of a guardrail, for the middle of a sentence. */
+export function describeRefusal(reason: Refusal): string {
+  const refused = { "input-guardrail": "the input", "output-guardrail": "the answer", "tool-guardrail": "a call of" };
+  const of = reason.kind === "tool-guardrail" ? ` ${quote(reason.toolName)}` : "";
+  return `the guardrail ${quote(reason.guardrail)} refused ${refused[reason.kind]}${of}${behind(reason.reason)}`;
 }
 
 function round(usd: number): number {
@@ -67,10 +77,9 @@ const words: ReasonWords = {
   "max-pauses": ({ limit }) => `the provider paused its response more than ${limit} times`,
   "hook-failed": ({ hook, error }) => `the hook ${hook} failed: ${error.message}`,
   "fatal-tool-error": ({ toolName, error }) => `the tool ${quote(toolName)} ended the run: ${error.message}`,
-  "input-guardrail": ({ guardrail, reason }) => `the guardrail ${quote(guardrail)} refused the input${behind(reason)}`,
-  "output-guardrail": ({ guardrail, reason }) => `the guardrail ${quote(guardrail)} refused the answer${behind(reason)}`,
-  "tool-guardrail": ({ guardrail, toolName, reason }) =>
-    `the guardrail ${quote(guardrail)} refused a call of ${quote(toolName)}${behind(reason)}`,
+  "input-guardrail": describeRefusal,
+  "output-guardrail": describeRefusal,
+  "tool-guardrail": describeRefusal,
   "max-iterations": ({ limit }) => `the limit of ${limit} iterations is reached`,
   "stream-idle": ({ limitMs }) => `the model sent nothing for ${limitMs} ms`,
   "first-chunk": ({ limitMs }) => `the model sent nothing within ${limitMs} ms`,

@@ -62,8 +62,8 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   /** The active time in milliseconds, without the time between the executions of a resumed run. */
   readonly durationMs: number;
   /**
-   * The error of `reason`, if it has one. For `max-cost`, the message contains the cost so far; for `cost-unknown`, it explains
-   * why the cost is unknown.
+   * The error of `reason`, if it has one. For a guardrail, the message names the check and its reason. For
+   * `max-cost`, it contains the cost so far; for `cost-unknown`, it explains why the cost is unknown.
    */
   readonly error?: PlainError | undefined;
   /** True if the known costs exceed `limits.maxCostUSD`. The stream that exceeds the limit is still completed. */

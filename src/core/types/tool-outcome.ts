@@ -195,6 +195,8 @@ export interface ToolHistoryEntry {
   readonly functionCall: { readonly id: string; readonly name: string; readonly args: Json };
   readonly functionResponse: { readonly name: string; readonly response: { readonly result: Json } };
   readonly outcome: ToolOutcome["kind"];
+  /** The arguments that an approval decision or a check set in place of `args`. */
+  readonly approvedArgs?: Json | undefined;
   /** True if a stage of `policies.results` changed the result. */
   readonly processed?: true | undefined;
   /** The reason why there was no decision about the call, if its outcome is `approval-failed`. */

@@ -82,6 +82,8 @@ export interface RunCallFacts {
   readonly iteration: number;
   /** The time from the start to the end of the call, in milliseconds. 0 if the call was not started. */
   readonly durationMs: number;
+  /** The arguments that an approval decision or a check set in place of `args`. */
+  readonly approvedArgs?: Json | undefined;
   /** The reason why there was no decision about the call, if its outcome is `approval-failed`. */
   readonly error?: PlainError | undefined;
   /** Images, files and text in addition to `result`. */

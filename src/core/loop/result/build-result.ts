@@ -7,7 +7,7 @@ import type { UserMessage } from "../../types/message.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
 import type { RunCall } from "../../types/typed-call.ts";
 import type { ToolHistoryEntry } from "../../types/tool-outcome.ts";
-import { describeCost } from "../../errors/loop-ended-error.ts";
+import { describeCost, describeRefusal } from "../../errors/loop-ended-error.ts";
 import { frozenView, isNamed } from "../state/transcript.ts";
 import { type LoopState, neededBy } from "../state/loop-state.ts";
 
@@ -97,6 +97,9 @@ function joinDetails(text: string, details: string, label: string | undefined): 
 function errorOf(reason: EndReason): PlainError | undefined {
   if (reason.kind === "max-cost" || reason.kind === "cost-unknown") {
     return { name: "CostLimitError", message: `The run ended as ${reason.kind}: ${describeCost(reason)}.` };
+  }
+  if ("guardrail" in reason) {
+    return { name: "GuardrailError", message: `The run ended as ${reason.kind}: ${describeRefusal(reason)}.` };
   }
   return "error" in reason ? reason.error : undefined;
 }

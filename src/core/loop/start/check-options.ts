@@ -260,12 +260,12 @@ function checkNeededTools({ tools = [], policies }: LoopOptions): void {
   const names = new Set(tools.map((tool: unknown) => (isRecord(tool) ? tool["name"] : undefined)));
   const check = (toolName: string | undefined, why: string): void => {
     if (toolName === undefined || names.has(toolName)) return;
-    const expected = `an array with the tool "${toolName}", because ${why}`;
+    const expected = `an array with the tool "${toolName}" (${why})`;
     throw new LoopError("invalid-option", { option: "tools", expected, received: "an array without this tool" });
   };
   check(policies?.results?.toolName, 'the texts from "policies.results.cacher" mention this tool');
   for (const { name } of policies?.handoffs?.tools ?? [])
-    check(name, '"policies.handoffs" needs it. Add its "tools" to the array');
+    check(name, 'write: tools: agents.tools, as "policies.handoffs" needs them');
 }
 
 function isNames(value: unknown): boolean {

@@ -171,12 +171,13 @@ function toHistoryEntry(
   { outcome, textForModel }: SettledCall,
   { result, content }: ToolResultPart,
 ): ToolHistoryEntry {
-  const { call, kind, durationMs } = outcome;
+  const { call, kind, durationMs, approvedArgs } = outcome;
   const { text } = state.current;
   return {
     functionCall: { id: call.callId, name: call.name, args: call.args },
     functionResponse: { name: call.name, response: { result } },
     outcome: kind,
+    ...(approvedArgs === undefined ? {} : { approvedArgs }),
     ...(textForModel === undefined ? {} : { processed: true as const }),
     ...(kind === "approval-failed" ? { error: outcome.error } : {}),
     iteration: state.iteration,

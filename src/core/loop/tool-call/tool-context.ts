@@ -22,6 +22,9 @@ import { findableKey } from "../../tools/registry.ts";
 import { deferred, deferredToPage, toEmittedPart } from "../../tools/to-outcome.ts";
 import { addSpending, noUsage } from "../../utils/count-usage.ts";
 
+/** The maximum number of answers to one question. Without it, a program that gives a wrong answer at once would go on forever. */
+const mostAnswers = 20;
+
 export class CallContext implements ToolContext {
   readonly callId: string;
   readonly name: string;
@@ -163,12 +166,13 @@ export class CallContext implements ToolContext {
   /** Waits in this process. An answer that does not fit the schema is asked for again. */
   async #waitFor({ schema, question, fromPage }: Asked, questions: CallQuestions): Promise<unknown> {
     let asked = question;
-    for (;;) {
+    for (let round = 0; round < mostAnswers; round += 1) {
       const answer = await this.#hold(asked, fromPage, questions);
       const checked = await checkAnswerOf(schema, answer);
       if (!("issues" in checked)) return checked.value;
       asked = { ...question, issues: checked.issues };
     }
+    throw new Error(`None of ${mostAnswers} answers fits the schema of the question.`);
   }
 
   #hold(question: ToolQuestion, fromPage: boolean, questions: CallQuestions): Promise<OutsideResult> {

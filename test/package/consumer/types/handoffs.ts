@@ -11,12 +11,12 @@ import {
 const history: HistoryFilter = (messages) => withoutToolCalls(messages).slice(-5);
 const billing: AgentOptions = { description: "Knows invoices.", history, handoffs: ["triage"], tools: ["find_invoice"] };
 
-export const options: HandoffOptions<"triage" | "billing"> = {
+export const options: HandoffOptions = {
   start: "triage",
   maxHandoffs: 3,
   agents: { triage: { description: "Finds out the topic.", handoffs: ["billing"] }, billing },
 };
-export const agents: AgentHandoffs<"triage" | "billing"> = createHandoffs(options);
+export const agents: AgentHandoffs = createHandoffs(options);
 
 export async function next(
   result: LoopResult,
