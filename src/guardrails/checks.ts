@@ -36,7 +36,10 @@ export interface CheckedOutput {
   /** The whole text of this part so far, as earlier checks have rewritten it. */
   readonly text: string;
   readonly part: "text" | "reasoning";
-  /** False while the model is still writing this part. Always true for a check without `window`. */
+  /**
+   * False while the model is still writing this part. Always true for a check without `window`. Also true at the end of a response
+   * that another response continues: its text is shown then, and the check gets the whole message with the next response.
+   */
   readonly isComplete: boolean;
   /** True if the message contains tool calls, so that its text is not the final answer. */
   readonly hasCalls: boolean;
