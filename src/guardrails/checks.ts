@@ -60,7 +60,10 @@ export interface OutputCheck {
   readonly parts?: readonly ("text" | "reasoning")[] | undefined;
 }
 
-/** A check of a tool call. It runs before `policies.approve`, after the arguments were validated. */
+/**
+ * A check of a tool call. It runs before `policies.approve`, after the arguments were validated. It runs again for arguments that
+ * `policies.approve` or a decision has edited, before they are validated.
+ */
 export interface ToolCheck {
   /** The name of the check, for events and results. */
   readonly name: string;
