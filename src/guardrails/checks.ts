@@ -36,7 +36,10 @@ export interface CheckedOutput {
   /** The whole text of this part so far, as earlier checks have rewritten it. */
   readonly text: string;
   readonly part: "text" | "reasoning";
-  /** False while the model is still writing this part. Always true for a check without `window`. */
+  /**
+   * False while the model is still writing this part. Always true for a check without `window`. Also true at the end of a response
+   * that another response continues: its text is shown then, and the check gets the whole message with the next response.
+   */
   readonly isComplete: boolean;
   /** True if the message contains tool calls, so that its text is not the final answer. */
   readonly hasCalls: boolean;
@@ -57,7 +60,10 @@ export interface OutputCheck<Context = unknown> {
   readonly parts?: readonly ("text" | "reasoning")[] | undefined;
 }
 
-/** A check of a tool call. It runs before `policies.approve`, after the arguments were validated. */
+/**
+ * A check of a tool call. It runs before `policies.approve`, after the arguments were validated. It runs again for arguments that
+ * `policies.approve` or a decision has edited, before they are validated.
+ */
 export interface ToolCheck<Context = unknown> {
   /** The name of the check, for events and results. */
   readonly name: string;

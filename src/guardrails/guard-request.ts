@@ -86,6 +86,8 @@ async function* guardStream(provider: Provider, { request, call }: Requested, gu
   const own = followSignal(call.signal);
   let isGuarded = false;
   const guard = (stream: AsyncIterable<ModelChunk>): AsyncIterable<ModelChunk> => {
+    // Of several wrappers that record chunks, the innermost one applies the checks.
+    if (isGuarded) return stream;
     isGuarded = true;
     return checkChunks(stream, call, guarding);
   };
@@ -93,7 +95,7 @@ async function* guardStream(provider: Provider, { request, call }: Requested, gu
   try {
     const inner: ModelCall = { signal: own.signal, iteration, clock, timeouts, heartbeat, mayAsk, sending, guard };
     const stream = provider.stream(request, inner);
-    yield* isGuarded ? stream : guard(stream);
+    yield* guard(stream);
   } finally {
     own.release();
     own.abort(new DOMException("The stream is over.", "AbortError"));

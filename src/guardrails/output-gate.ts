@@ -94,17 +94,18 @@ export class OutputGate {
   /** Checks everything that is still held back, and returns it. */
   async end(): Promise<readonly ModelChunk[]> {
     const { text, reasoning } = this.#parts;
-    const shown = [...(await this.#finish(reasoning)), ...(await this.#finish(text))];
+    const shown = await this.#finish([reasoning, text]);
     const extra = text.isRewritten || reasoning.isRewritten ? [] : this.#extras;
     this.#extras = [];
-    return [...shown, ...this.#release(), ...extra];
+    return [...shown, ...extra];
   }
 
   async #takeText(chunk: TextChunk): Promise<readonly ModelChunk[]> {
+    const { text, reasoning } = this.#parts;
     const part = this.#parts[partOf(chunk)];
-    const other = part.name === "text" ? this.#parts.reasoning : this.#parts.text;
-    // The earlier part is over, so that it is checked and shown before this one.
-    const before = await this.#finish(other);
+    // Reasoning is over when the text begins, so that it is checked and shown before. Text may go on after more reasoning.
+    const isFirst = part === text && !this.#held.some((held) => isTextOf(held, text));
+    const before = isFirst ? await this.#finish([reasoning]) : [];
     part.raw += chunk.text;
     if (part.checks.length === 0 && this.#held.length === 0) return [...before, chunk];
     this.#held.push(chunk);
@@ -124,21 +125,22 @@ export class OutputGate {
     return this.#takeHeld(shown.length);
   }
 
-  /** Checks the whole text of a part, and shows all that was held back. */
-  async #finish(part: Part): Promise<readonly ModelChunk[]> {
-    if (!this.#held.some((chunk) => isTextOf(chunk, part)) && part.checkedAt === part.raw.length) return [];
-    const text = await this.#check(part, true);
-    const rest = text.slice(part.shown.length);
-    part.shown = text;
-    if (!part.isRewritten) return this.#release();
-    const others = this.#release().filter((chunk) => !isTextOf(chunk, part));
-    return rest === "" ? others : [{ type: deltaOf(part), text: rest }, ...others];
-  }
-
-  #release(): readonly ModelChunk[] {
-    const released = this.#held;
+  /** Checks the whole text of parts, and shows all that was held back. Rewritten text appears where its part was first held. */
+  async #finish(parts: readonly Part[]): Promise<readonly ModelChunk[]> {
+    const rests = new Map<Part, string>();
+    for (const part of parts) {
+      if (!this.#held.some((chunk) => isTextOf(chunk, part)) && part.checkedAt === part.raw.length) continue;
+      const text = await this.#check(part, true);
+      rests.set(part, text.slice(part.shown.length));
+      part.shown = text;
+    }
+    if (rests.size === 0 && parts.length === 1) return [];
+    const shown = this.#held.flatMap((chunk): readonly ModelChunk[] => {
+      const part = parts.find((one) => one.isRewritten && isTextOf(chunk, one));
+      return part === undefined ? [chunk] : takeRest(rests, part);
+    });
     this.#held = [];
-    return released;
+    return [...shown, ...[...rests.keys()].flatMap((part) => (part.isRewritten ? takeRest(rests, part) : []))];
   }
 
   /** Removes the first characters of the held text, and returns them. Only text is held at this point. */
@@ -192,6 +194,12 @@ function createParts({ checks, before }: GateOptions): { readonly [Name in PartN
     return { name, checks: own, window, raw: text, shown: text, checkedAt: text.length, isRewritten: false };
   };
   return { text: create("text"), reasoning: create("reasoning") };
+}
+
+function takeRest(rests: Map<Part, string>, part: Part): readonly ModelChunk[] {
+  const text = rests.get(part) ?? "";
+  rests.set(part, "");
+  return text === "" ? [] : [{ type: deltaOf(part), text }];
 }
 
 function changedTooLate({ checks }: Part): Asked {

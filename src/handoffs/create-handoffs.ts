@@ -156,7 +156,8 @@ function collectTools(agents: ReadonlyMap<string, AgentOptions>): readonly Tool[
   };
   for (const { tools = [] } of agents.values()) for (const tool of tools) if (typeof tool !== "string") add(tool);
   const targets = new Set([...agents.values()].flatMap(({ handoffs = [] }) => handoffs));
-  for (const target of targets) add(createTransferTool(target, agents.get(target)?.description ?? ""));
+  const names = new Set([...targets].map(transferName));
+  for (const target of targets) add(createTransferTool(target, { description: agents.get(target)?.description ?? "", names }));
   return Object.freeze([...byName.values()]);
 }
 

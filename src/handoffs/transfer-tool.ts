@@ -26,7 +26,14 @@ export function transferName(agent: string): TransferTool["name"] {
   return `${prefix}${agent}`;
 }
 
-export function createTransferTool(agent: string, description: string): TransferTool {
+interface TransferFacts {
+  /** The description of the agent. */
+  readonly description: string;
+  /** The names of all tools for handoffs. Another tool may have a name with the same beginning. */
+  readonly names: ReadonlySet<string>;
+}
+
+export function createTransferTool(agent: string, { description, names }: TransferFacts): TransferTool {
   return {
     name: transferName(agent),
     description: `Hands the conversation over to ${agent}, who then answers. ${description}`.trim(),
@@ -34,7 +41,7 @@ export function createTransferTool(agent: string, description: string): Transfer
     // A repeated call has the same effect, because the handoff takes place after the call.
     replay: "safe",
     execute: ({ reason }: Transfer, context: ToolContext) => {
-      if (findFirst(context) !== context.callId)
+      if (findFirst(context, names) !== context.callId)
         return toolResult({ success: false, message: "Only the first handoff of a message is carried out." });
       return markSignal(toolResult({ data: { handed_over_to: agent } }), { handoff: { to: agent, reason } });
     },
@@ -55,9 +62,9 @@ function readTransfer({ reason }: UnknownRecord): StandardResult<Transfer> {
 }
 
 /** Returns the id of the first handoff in the last assistant message. */
-function findFirst({ messages, callId }: ToolContext): string {
+function findFirst({ messages, callId }: ToolContext, names: ReadonlySet<string>): string {
   const last: Message | undefined = messages.findLast(({ role }) => role === "assistant");
   const parts = last?.role === "assistant" ? last.content : [];
-  const first = parts.find((part) => part.type === "tool-call" && part.name.startsWith(prefix));
+  const first = parts.find((part) => part.type === "tool-call" && names.has(part.name));
   return first?.type === "tool-call" ? first.callId : callId;
 }

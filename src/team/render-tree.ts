@@ -83,8 +83,9 @@ function columnsOf(text: string): number {
 
 function columnsOfOne(character: string): number {
   const code = character.codePointAt(0) ?? 0;
-  // Lines of the tree and its marks are above the Latin letters, but have one column.
-  return code < 0x1100 || (code >= 0x2000 && code < 0x2800) ? 1 : 2;
+  // Lines of the tree and its marks are above the Latin letters, but have one column. Some symbols beside them have two.
+  const isNarrow = (code >= 0x2000 && code < 0x2300) || (code >= 0x2500 && code < 0x25f0) || code === 0x2713 || code === 0x2717;
+  return code < 0x1100 || isNarrow ? 1 : 2;
 }
 
 function cutColumns(text: string, most: number): string {

@@ -69,6 +69,13 @@ describe("renderTree", () => {
     `);
   });
 
+  it("counts two columns for symbols that are as wide as two letters", () => {
+    const tree = createRunTree({ name: "\u2705\u26A1\u231A".repeat(20), now: () => 0 });
+    tree.add({ type: "run-start", runId: "r1" } as LoopEvent);
+    const [line = ""] = renderTree(tree, { width: 60 }).split("\n");
+    expect(line.length + (line.match(/[\u2705\u26A1\u231A]/g)?.length ?? 0)).toBeLessThanOrEqual(60);
+  });
+
   it("cuts lines to the width, and lines beyond the height", async () => {
     const [narrow] = await treesOf(({ type, path }) => type === "run-end" && path === undefined, 40);
     expect(narrow).toMatchInlineSnapshot(`

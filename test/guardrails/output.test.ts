@@ -232,7 +232,10 @@ describe("guardrails: a window", () => {
           const said = words.join("");
           const chunks: ModelChunk[] = [];
           for (let at = 0, index = 0; at < said.length; index += 1) {
-            const end = at + 1 + (cuts[index % cuts.length] ?? 0);
+            const cut = cuts[index % cuts.length] ?? 0;
+            const end = at + 1 + cut;
+            // Some models think again between two pieces of text.
+            if (cut === 4) chunks.push({ type: "reasoning-delta", text: "Hm." });
             chunks.push({ type: "text-delta", text: said.slice(at, end) });
             at = end;
           }

@@ -97,6 +97,21 @@ describe("guardrails: tool checks", () => {
     expect(recording.of("approval-decided")[0]?.error?.message).toContain('"lower" has rewritten the arguments');
   });
 
+  it("judge arguments that a person or policies.approve has edited", async () => {
+    const edit = { kind: "modify", args: { path: "/etc/passwd" } } as const;
+    const script = [toolCall("read", { path: "a" }), text("Done.")];
+    const { read, options } = createStage([inside], () => edit);
+    const result = await runToolLoop({ ...options, provider: createMockProvider(script) });
+    const waiting = createStage([inside], () => ({ kind: "ask" }));
+    const run = { ...waiting.options, provider: createMockProvider(script), journal: memoryJournal(), runId: "r1" };
+    await runToolLoop(run);
+    const decisions = { call_i0_0: edit };
+    const edited = await runToolLoop({ ...run, decisions });
+    for (const { calls } of [result, edited]) expect(calls).toMatchObject([{ outcome: "denied" }]);
+    expect([...read, ...waiting.read]).toEqual([]);
+    expect((await runToolLoop({ ...run, decisions })).calls).toEqual(edited.calls);
+  });
+
   it.for<[title: string, check: ToolCheck["check"]]>([
     [
       "throws",

@@ -1,7 +1,8 @@
 import { memoryJournal, runToolLoop } from "turnwright";
 import { expect, it, onTestFinished } from "vitest";
-import { guardrails } from "turnwright/guardrails";
-import { recordEvents } from "turnwright/testing";
+import { guardrails, type OutputCheck } from "turnwright/guardrails";
+import { withRunLog } from "turnwright/inspect";
+import { createMockProvider, reasoning, recordEvents, text } from "turnwright/testing";
 import { wires } from "../wire/all-wires.ts";
 import { startRawServer } from "../wire/raw-sse-server.ts";
 
@@ -38,3 +39,44 @@ it.for(wires.map((wire) => [wire.name, wire] as const))(
     expect(`${JSON.stringify(result)} ${JSON.stringify(journal)} ${JSON.stringify(recording.events)}`).not.toContain("SECRET");
   },
 );
+
+const redact: OutputCheck = {
+  name: "numbers",
+  check: ({ text: said }) => ({ kind: "rewrite", text: said.replaceAll(/\d{6,}/g, "[number]") }),
+};
+
+it("guardrails: judge each text once if several wrappers record the run", async () => {
+  const judged: string[] = [];
+  const note: OutputCheck = { name: "note", check: ({ text: said }) => (judged.push(said), { kind: "pass" }) };
+  const options = {
+    messages: [{ role: "user", content: "Hi" }],
+    policies: { guardrails: guardrails({ output: [note, redact] }) },
+  } as const;
+  const lines: string[] = [];
+  const log = { to: { write: (line: string) => void lines.push(line) } };
+  const provider = createMockProvider([text("Call 1234567.", { chunks: 4 })]);
+  const result = await runToolLoop(withRunLog(withRunLog({ ...options, provider }, log), log));
+  expect({ text: result.text, judged }).toEqual({ text: "Call [number].", judged: ["Call 1234567."] });
+  expect(lines.join("")).not.toContain("1234567");
+});
+
+it("guardrails: hold text back while the model thinks between two pieces of it", async () => {
+  const secret: OutputCheck = {
+    name: "secret",
+    check: ({ text: said }) => (said.includes("SECRET") ? { kind: "refuse" } : { kind: "pass" }),
+  };
+  const options = {
+    messages: [{ role: "user", content: "Hi" }],
+    policies: { guardrails: guardrails({ output: [redact, secret] }) },
+  } as const;
+  const recording = recordEvents();
+  const thought = reasoning("Hm, 1234567.");
+  const refused = createMockProvider([[text("a SEC"), thought, text("RET")]]);
+  const { reason } = await runToolLoop({ ...options, provider: refused, events: recording.emitter });
+  expect(reason).toMatchObject({ kind: "output-guardrail", guardrail: "secret" });
+  expect(recording.of("text-delta")).toEqual([]);
+  const rewritten = createMockProvider([[text("at 1234"), thought, text("567.")]]);
+  const result = await runToolLoop({ ...options, provider: rewritten });
+  expect(result.text).toBe("at [number].");
+  expect(JSON.stringify(result.messages)).not.toContain("1234");
+});

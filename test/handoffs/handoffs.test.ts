@@ -3,7 +3,7 @@ import { runToolLoop } from "turnwright";
 import { withTracing } from "turnwright/otel";
 import { createHandoffs, withoutToolCalls } from "turnwright/handoffs";
 import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
-import { createAgents, facts, messages, outline, shared, toBilling, toTriage } from "./stage.ts";
+import { createAgents, facts, messages, outline, shared, toBilling, tool, toTriage } from "./stage.ts";
 
 describe("createHandoffs", () => {
   it("goes on as another agent, with its system prompt and its tools, in one transcript", async () => {
@@ -87,6 +87,14 @@ describe("createHandoffs", () => {
     const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
     expect(result.handoffs).toHaveLength(1);
     expect(result.functionHistory.map(({ outcome }) => outcome)).toEqual(["completed", "failed"]);
+  });
+
+  it("carries a handoff out after another tool whose name also begins with transfer_to_", async () => {
+    const agents = createAgents();
+    const tools = [...agents.tools, tool("transfer_to_account")];
+    const provider = createMockProvider([[toolCall("transfer_to_account", {}), toBilling], text("Done.")]);
+    const result = await runToolLoop({ provider, messages, tools, policies: { handoffs: agents } });
+    expect(result).toMatchObject({ agent: "billing", calls: [{ outcome: "completed" }, { outcome: "completed" }] });
   });
 
   it("does not let an agent hand over to an agent that it does not list", async () => {

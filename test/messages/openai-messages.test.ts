@@ -209,6 +209,18 @@ describe("fromOpenAIMessages", () => {
     expect(() => fromOpenAIMessages(history as never)).toThrow(message);
   });
 
+  it("gives each call its own id, also in a history that repeats one id", () => {
+    const call = (id: string): ChatMessage => ({
+      role: "assistant",
+      tool_calls: [{ id, type: "function", function: { name: "search", arguments: "{}" } }],
+    });
+    const history = ["a", "a-2", ...Array.from({ length: 300 }, () => "a")].map(call);
+    const ids = fromOpenAIMessages(history).messages.flatMap((message) =>
+      message.role === "assistant" ? message.content.flatMap((part) => (part.type === "tool-call" ? [part.callId] : [])) : [],
+    );
+    expect([ids.slice(0, 4), new Set(ids).size]).toEqual([["a", "a-2", "a-3", "a-4"], 302]);
+  });
+
   it("throws only LoopErrors for hostile histories", () => {
     const keys = fc.constantFrom(
       "role",

@@ -62,7 +62,8 @@ export type PieceWriter = (messages: readonly Message[]) => readonly Json[];
 export class HistoryDraft {
   readonly #units: Unit[] = [];
   readonly #stray: Piece[] = [];
-  readonly #callIds = new Set<string>();
+  /** The last number that was added to an id, by id. */
+  readonly #callIds = new Map<string, number>();
   readonly #open = new Map<string, { readonly unit: Unit; readonly call: OpenCall }>();
   readonly #late: LostContent[] = [];
 
@@ -93,8 +94,14 @@ export class HistoryDraft {
 
   #toNewId(id: string): string {
     let fresh = id;
-    for (let count = 2; this.#callIds.has(fresh); count += 1) fresh = `${id}-${count}`;
-    this.#callIds.add(fresh);
+    // Goes on from the last number of the id, because a history may have the same id very often.
+    let count = this.#callIds.get(id) ?? 1;
+    while (this.#callIds.has(fresh)) {
+      count += 1;
+      fresh = `${id}-${count}`;
+    }
+    this.#callIds.set(id, count);
+    if (fresh !== id) this.#callIds.set(fresh, 1);
     return fresh;
   }
 

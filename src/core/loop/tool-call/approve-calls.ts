@@ -40,6 +40,9 @@ async function askAll(run: Run, calls: readonly BatchCall[], asked: readonly Bat
     if (answered !== undefined) await settleCall(run, one, { ...answered, room });
     room.admit(one);
   }
+  // A guardrail may also have refused arguments that were edited while the call waited.
+  const isEnded = calls.some(({ outcome }) => outcome?.kind === "denied" && outcome.guardrail?.endsRun === true);
+  for (const one of calls) one.isBarred ||= isEnded;
 }
 
 export async function approveAgain(run: Run, calls: readonly BatchCall[], isBarred: boolean): Promise<void> {

@@ -3,9 +3,9 @@
 import type { ApprovalDecision, OutsideResult } from "../../types/policies.ts";
 import type { ShownTool, ToolCall, ToolChange, ToolOutcome } from "../../types/tool-outcome.ts";
 import { assertNever, isThenable } from "../../utils/guards.ts";
-import type { Cancelled, FailedApproval } from "../../policies/approval.ts";
+import { askApproval, type Cancelled, type FailedApproval } from "../../policies/approval.ts";
 import type { ReadyCall } from "../run/call.ts";
-import type { BatchCall, DeferredOutcome, Run } from "../run/run.ts";
+import { type BatchCall, type DeferredOutcome, readyOf, type Run } from "../run/run.ts";
 import { concludeOutside, isOutsideResult } from "../../tools/to-outcome.ts";
 import { type GivenAnswer, type Misfit, pageProblem } from "../run/decisions.ts";
 import { addSpending } from "../../utils/count-usage.ts";
@@ -16,7 +16,7 @@ import type { Step } from "../../types/journal.ts";
 import { findMisfit, prepareCall, toUnfit } from "./prepare-call.ts";
 import { runStep, runSteps } from "../run/run-step.ts";
 import { callKey, editKey } from "../state/step-key.ts";
-import { outcomesById } from "../state/transcript.ts";
+import { frozenView, outcomesById } from "../state/transcript.ts";
 
 /** A question is a request for a decision. An open question had no decision in the execution that asked it. */
 export interface OpenQuestion {
@@ -73,6 +73,38 @@ export type BegunRecord =
   | { readonly kind: "begun" }
   | { readonly kind: "over"; readonly outcome: ToolOutcome }
   | { readonly kind: "must-ask"; readonly mustAsk: NonNullable<BatchCall["mustAsk"]> };
+
+interface Editing {
+  readonly question: OpenQuestion;
+  readonly decided: RecordedDecision;
+}
+
+/** Asks the guardrails about arguments that were edited after their first check. They may come from a page. */
+export function checkEdit(
+  run: Run,
+  one: BatchCall,
+  { question, decided }: Editing,
+): RecordedDecision | Promise<RecordedDecision> {
+  const approve = decided.kind === "modify" ? run.features.guardrails?.around(() => decided) : undefined;
+  if (decided.kind !== "modify" || approve === undefined) return decided;
+  const { state, options, timeouts, clock, scope } = run;
+  const { iteration, messages } = state;
+  const { session = {}, context: given } = options;
+  const context = { tool: readyOf(one).definition, iteration, messages: frozenView(messages), session, context: given };
+  const ports = { approve, approvalMs: timeouts.approvalMs, context, validated: () => undefined, clock, scope };
+  // If the run was ended during the check, the question stays open.
+  return askApproval({ ...one.call, args: decided.args }, ports).then((checked) =>
+    checked.kind === "cancelled" || checked.kind === "ask" ? { ...question, token: run.token } : checked,
+  );
+}
+
+/** Notes even the decision "ask", because the caller may pass the same decision again after the run has ended. */
+export function noteDecided({ decisions, features }: Run, id: string, { question, decided: answer }: Editing): void {
+  if (answer.kind === "ask") decisions.settle(id, answer.earlier === question.earlier ? { kind: "ask" } : answer.passed);
+  // A guardrail may have changed the recorded decision.
+  else if (features.guardrails !== undefined) decisions.noteEarlier(id);
+  else decisions.settle(id, answer);
+}
 
 export function refusedBy(decision: FinalDecision, call: ToolCall): ToolOutcome | undefined {
   switch (decision.kind) {

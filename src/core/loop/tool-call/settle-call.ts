@@ -21,9 +21,11 @@ import { batchKey, limitOf, type Room } from "./batch.ts";
 import {
   answeredBy,
   answerIn,
+  checkEdit,
   type FinalDecision,
   findResultProblem,
   noteAnswer,
+  noteDecided,
   type OpenQuestion,
   type OpenResult,
   questionId,
@@ -85,15 +87,15 @@ export async function settleCall(run: Run, one: BatchCall, first: Answered): Pro
     }
     const sent = await waitFor(run, next);
     const waited = sent === undefined ? undefined : toDecision(sent.value);
-    const body = (): RecordedDecision => decide(run, one, { question, waited, room });
+    const body = (): RecordedDecision | Promise<RecordedDecision> =>
+      checkEdit(run, one, { question, decided: decide(run, one, { question, waited, room }) });
     const step = { key: next, kind: "approval" as const, input: { callId, name, args }, run: body };
     ({ answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive })));
-    // Notes even the decision "ask", because the caller may pass the same decision again after the run has ended.
-    const decided = answer.kind === "ask" ? { kind: "ask" } : answer;
-    run.decisions.settle(id, answer.kind === "ask" && answer.earlier !== question.earlier ? answer.passed : decided);
+    noteDecided(run, id, { question, decided: answer });
   }
-  sendDecision(run, one, { answer, asked, live });
-  await applyDecision(run, one, { answer, asked, live });
+  const decided = { answer, asked, live };
+  sendDecision(run, one, decided);
+  await applyDecision(run, one, decided);
   // The events of a call that is refused now are not marked as replayed, even if the iteration was replayed.
   if (one.outcome !== undefined && live) one.isLive = true;
 }
