@@ -42,15 +42,15 @@ export interface CheckedOutput {
   readonly hasCalls: boolean;
 }
 
-/** A check of the text that the model writes. Checks run in order, and each one gets the text as the earlier ones rewrote it. */
+/** A check of the text that the model writes. Checks run in order, and each one gets the text with the changes of the earlier ones. */
 export interface OutputCheck {
   /** The name of the check, for events and results. */
   readonly name: string;
   readonly check: (output: CheckedOutput, context: CheckContext) => OutputVerdict | PromiseLike<OutputVerdict>;
   /**
-   * The number of characters that are held back while the model writes, at least 1. The check is called again after as many new
-   * characters, and text before the window is shown. It must find everything within this distance. Default: the whole text is held
-   * back until it is complete.
+   * The number of characters that are held back while the model writes, at least 1. The check is called again after this number of
+   * new characters, and text before the window is shown. Everything that the check looks for must fit into the window. Default: the
+   * whole text is held back until it is complete.
    */
   readonly window?: number | undefined;
   /** The parts that the check judges. Default: both. */

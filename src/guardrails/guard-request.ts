@@ -52,7 +52,7 @@ function createGate(run: Run, checks: readonly OutputCheck[]): OutputGate {
   });
 }
 
-/** Returns the ending of a stream that a check has stopped. If the run was cancelled during the check, the stream's ending stays. */
+/** Returns the ending of a stream that a check stopped. If the run was cancelled during the check, the stream keeps its ending. */
 function judgeStop(
   stage: "input" | "output",
   record: GuardrailRecord,
@@ -120,7 +120,7 @@ async function* checkChunks(
       else yield* await waitFor(call, gate.take(read.value));
       next = readNext(source);
     }
-    // A stream that fails or ends without a `finish` chunk has ended too early, but its text is kept.
+    // A stream that fails or has no `finish` chunk ended too early, but its text is kept.
     if (gate !== undefined) yield* await waitFor(call, gate.end());
     if (failure !== undefined) throw failure.error;
   } catch (error) {
@@ -146,7 +146,7 @@ function readNext(source: AsyncIterator<ModelChunk>): Promise<IteratorResult<Mod
   return next;
 }
 
-/** Waits for a check. The limits on silence do not apply meanwhile, because the checks have a limit of their own. */
+/** Waits for a check. Timeouts of a silent stream are paused, because each check has its own time limit. */
 async function waitFor<T>(call: ModelCall, work: Promise<T>): Promise<T> {
   const letGo = keepAlive(call);
   try {

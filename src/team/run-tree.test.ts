@@ -69,7 +69,7 @@ describe("renderTree", () => {
     `);
   });
 
-  it("cuts lines to the width, and lines beyond the height", async () => {
+  it("cuts long lines, and omits lines beyond the height", async () => {
     const [narrow] = await treesOf(({ type, path }) => type === "run-end" && path === undefined, 40);
     expect(narrow).toMatchInlineSnapshot(`
       "✓ lead      5,000 tokens  $0.0500  2.5 s

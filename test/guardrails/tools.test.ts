@@ -55,7 +55,7 @@ describe("guardrails: tool checks", () => {
     expect(read).toEqual(["readme"]);
   });
 
-  it("end the run with endsRun, and no other call of the message runs", async () => {
+  it("end the run with endsRun, and run no other call of the message", async () => {
     const strict: ToolCheck = {
       name: "strict",
       check: (call) =>

@@ -1,6 +1,6 @@
 // The types of `policies.handoffs` that the core needs. The agents themselves are in the entry `turnwright/handoffs`.
 
-/** The agents that a run may go on as. Created by `createHandoffs` from `turnwright/handoffs`. */
+/** The agents that a run may continue as. Created by `createHandoffs` from `turnwright/handoffs`. */
 export interface Handoffs {
   readonly kind: "handoffs";
   /** All tools of the agents, and the tools for handoffs. Pass them in the option `tools` of the run. */
@@ -12,7 +12,7 @@ export interface Handoffs {
   startWith(agent: string | undefined): Handoffs;
 }
 
-/** One handoff: the run went on as another agent. */
+/** One handoff: the run continued as another agent. */
 export interface Handoff {
   /** The names of the agents. */
   readonly from: string;

@@ -72,7 +72,7 @@ type JsonOf<Value> = [Value] extends [never]
       : Json
     : Json;
 
-/** `undefined` becomes null if it is the whole value. */
+/** `undefined` becomes null only as the whole value. */
 type Written<Value> = Value extends undefined | void ? null : Plain<Value>;
 
 /** The fields of `RunCall` that are the same for all tools. */
@@ -82,7 +82,7 @@ export interface RunCallFacts {
   readonly iteration: number;
   /** The time from the start to the end of the call, in milliseconds. 0 if the call was not started. */
   readonly durationMs: number;
-  /** The reason why there was no decision about the call, if its outcome is `approval-failed`. */
+  /** Why the approval gave no decision, if the outcome is `approval-failed`. */
   readonly error?: PlainError | undefined;
   /** Images, files and text in addition to `result`. */
   readonly content?: readonly ContentPart[] | undefined;
