@@ -42,8 +42,8 @@ const ofOutput: Checks<OutputCheck> = {
 };
 
 /**
- * Checks the input, the output and the tool calls of a run. Pass the returned value as `policies.guardrails`. A guardrail is a check
- * with a name.
+ * Checks the input, the output and the tool calls of a run. Pass the returned value as `policies.guardrails`. In events and
+ * results, `guardrail` is the name of a check.
  *
  * - `input`: runs at the same time as each request with new user messages, such as the first one. Until all checks have passed, no
  *   part of the response is shown and no tool runs. A refusal cuts off the request and ends the run as `input-guardrail`.

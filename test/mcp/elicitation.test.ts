@@ -114,7 +114,7 @@ describe.for(generations)("an elicitation request over $name", (generation) => {
     await expect(served.server.server.elicitInput({ message: "?", requestedSchema: schema })).resolves.toMatchObject({
       action: "cancel",
     });
-    expect(errors.at(-1)).toContain("while no call");
+    expect(errors.at(-1)).toContain("while none of its calls was");
   });
 
   it("is cancelled without a question to the user if its schema is hostile", async () => {
@@ -124,7 +124,7 @@ describe.for(generations)("an elicitation request over $name", (generation) => {
     expect(await resultOf(playing)).toMatchObject({ action: "cancel" });
     expect([playing.recording.types().includes("question-asked"), errors.join()]).toEqual([
       false,
-      "The MCP server asked a question with a mode or a schema that is not supported.",
+      "The MCP server asked a question with an unsupported mode or schema.",
     ]);
   });
 
