@@ -18,7 +18,7 @@ export interface CheckContext {
 export interface CheckedInput {
   /** The text of `newMessages`, with an empty line between two messages. */
   readonly text: string;
-  /** The user messages that no check has passed yet: at the start of the run, or sent with `control.steer`. */
+  /** The user messages that have not passed the checks yet: from the start of the run, or sent with `control.steer`. */
   readonly newMessages: readonly UserMessage[];
   /** The whole transcript. */
   readonly messages: readonly Message[];
@@ -33,7 +33,7 @@ export interface InputCheck {
 
 /** The output that a check judges. */
 export interface CheckedOutput {
-  /** The whole text of this part so far, as earlier checks have rewritten it. */
+  /** The whole text of this part so far, with the changes of earlier checks. */
   readonly text: string;
   readonly part: "text" | "reasoning";
   /** False while the model is still writing this part. Always true for a check without `window`. */

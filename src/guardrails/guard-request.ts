@@ -100,7 +100,7 @@ async function* guardStream(provider: Provider, { request, call }: Requested, gu
   }
 }
 
-/** Yields the checked chunks of a stream. Ends without a `finish` chunk if a check has refused. */
+/** Yields the checked chunks of a stream. Ends without a `finish` chunk if a check refused. */
 async function* checkChunks(
   stream: AsyncIterable<ModelChunk>,
   call: ModelCall,
@@ -108,7 +108,7 @@ async function* checkChunks(
 ): AsyncGenerator<ModelChunk> {
   const source = iterateChunks(stream);
   try {
-    // The request is sent before the checks have ended.
+    // The request is sent without waiting for the checks.
     let next = readNext(source);
     const refused = await findRefusal(call, checked);
     if (refused !== undefined) return stop("input", refused);
@@ -131,7 +131,7 @@ async function* checkChunks(
   }
 }
 
-/** Returns the check that has refused or failed. It has cancelled the others. */
+/** Returns the check that refused or failed. It has cancelled the others. */
 async function findRefusal(call: ModelCall, checked: Guarding["checked"]): Promise<GuardrailRecord | undefined> {
   if (checked === undefined) return undefined;
   const records = await waitFor(call, checked);

@@ -32,7 +32,7 @@ export interface GateOptions {
   readonly before: { readonly [Name in PartName]: string };
 }
 
-/** Thrown to end a stream that a check has refused, or whose check has failed. */
+/** Thrown to end a stream if a check refused its text or failed. */
 export class StoppedStream extends Error {
   readonly asked: Asked;
 
@@ -103,7 +103,7 @@ export class OutputGate {
   async #takeText(chunk: TextChunk): Promise<readonly ModelChunk[]> {
     const part = this.#parts[partOf(chunk)];
     const other = part.name === "text" ? this.#parts.reasoning : this.#parts.text;
-    // The earlier part is over, so that it is checked and shown before this one.
+    // The earlier part is complete, so it is checked and shown before this one.
     const before = await this.#finish(other);
     part.raw += chunk.text;
     if (part.checks.length === 0 && this.#held.length === 0) return [...before, chunk];
@@ -156,7 +156,7 @@ export class OutputGate {
     return taken;
   }
 
-  /** Calls the checks of a part in order, and returns the text that they have left. */
+  /** Calls the checks of a part in order, and returns the resulting text. */
   async #check(part: Part, isComplete: boolean): Promise<string> {
     let text = part.raw;
     part.checkedAt = part.raw.length;

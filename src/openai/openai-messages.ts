@@ -41,7 +41,7 @@ export interface OpenAIHistoryOptions {
    * this model is kept as provider metadata, such as encrypted reasoning. Default: this content is omitted, and listed in `lost`.
    */
   readonly provider?: HistoryProvider | undefined;
-  /** True if the service has stored the responses of the history, and the provider has `store: true`. Default false. */
+  /** Set to true if the service stored the responses of the history, and the provider has `store: true`. Default false. */
   readonly store?: boolean | undefined;
 }
 

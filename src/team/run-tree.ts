@@ -9,9 +9,9 @@ export interface RunNode {
   readonly name: string;
   /** The first text in the arguments of that call. Undefined for the outermost run. */
   readonly task: string | undefined;
-  /** "working", or the status with which the run has ended. */
+  /** "working", or the status of the run after its end. */
   readonly state: "working" | LoopStatus;
-  /** Why the run has ended. Undefined while it works. */
+  /** Why the run ended. Undefined while it works. */
   readonly reason: EndReason["kind"] | undefined;
   /** The names of the tools that run now, without calls that contain nested runs. */
   readonly tools: readonly string[];

@@ -57,7 +57,7 @@ export interface ToolCall {
   readonly problem?: "malformed" | "truncated" | undefined;
 }
 
-/** A question that a tool has asked with `context.ask`, as plain data. */
+/** A question that a tool asked with `context.ask`, as plain data. */
 export interface ToolQuestion {
   readonly text: string;
   /** The JSON Schema of the answer. `{ type: "string" }` if the tool gave no schema. */
@@ -84,7 +84,7 @@ export interface WaitingCall {
   readonly waitsFor: "approval" | "result";
   /** True if a page may send the result: the tool has no `execute`, or called `defer` or `ask` with `fromPage: true`. */
   readonly fromPage?: true | undefined;
-  /** Set if the tool has asked a question with `context.ask`. The result of the call is then the answer to this question. */
+  /** Set if the tool asked a question with `context.ask`. The result of the call is then the answer to this question. */
   readonly question?: ToolQuestion | undefined;
   /** The changes of the tool after the last request for a decision. Earlier decisions do not apply to the changed tool. */
   readonly toolChanges?: readonly ToolChange[] | undefined;

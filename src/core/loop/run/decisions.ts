@@ -49,7 +49,7 @@ export function createQuestions(answers: readonly GivenAnswer[] = []): CallQuest
   return { answers, next: 0, open: undefined, count: 0, withdraw: new Set() };
 }
 
-/** Withdraws the questions of a call that has ended. Returns the question that its tool has asked without an answer. */
+/** Withdraws the questions of a call that has ended. Returns the question of its tool that has no answer. */
 export function takeQuestion(questions: CallQuestions | undefined): Deferred | undefined {
   if (questions === undefined) return undefined;
   for (const withdraw of questions.withdraw) withdraw();

@@ -169,7 +169,7 @@ export interface RequestGuard {
   readonly checked: Promise<readonly GuardrailRecord[]> | undefined;
   /** Returns a provider whose stream contains only checked text. */
   wrap(provider: Provider): Provider;
-  /** Adds the records of the output checks, and the ending if a check has refused. */
+  /** Adds the records of the output checks, and the ending if a check refused. */
   judge(result: StreamResult): StreamResult;
 }
 
