@@ -1,10 +1,10 @@
-// Asks the tool checks before the approval of the run.
+// Calls the tool checks before the approval of the run.
 
 import { type ApprovalDecision, type Approve, describeValue, isRecord, textOrNone, toJson } from "../core/entry-kit.ts";
 import type { ToolCheck } from "./checks.ts";
 
 /**
- * Returns an approval that asks the checks in order, and then `approve` with the arguments that the checks have rewritten. The
+ * Returns an approval that calls the checks in order, and then `approve` with the rewritten arguments. The
  * approval throws if a call with rewritten arguments would have to wait for a decision.
  */
 export function approveWithChecks(checks: readonly ToolCheck[], approve: Approve = waitIfNeeded): Approve {
