@@ -25,7 +25,7 @@ export function approveWithChecks(checks: readonly ToolCheck[], approve: Approve
     }
     const decision = await approve(checked, context);
     if (checked === call) return decision;
-    // A waiting call shows and keeps the arguments of the model, so a later approval would undo the rewrite.
+    // A waiting call keeps the arguments of the model, so a later approval would undo the rewrite.
     if (decision.kind === "ask") throw refuseWaiting(rewriter);
     return decision.kind === "approve" ? { kind: "modify", args: checked.args } : decision;
   };
@@ -42,6 +42,6 @@ function refuseVerdict(name: string, verdict: unknown): TypeError {
 
 function refuseWaiting(name: string): Error {
   return new Error(
-    `The tool check "${name}" has rewritten the arguments of a call that must wait for a decision. Refuse such a call, or approve it in "policies.approve".`,
+    `The tool check "${name}" rewrote the arguments of a call that must wait for a decision. Refuse such a call, or approve it in "policies.approve".`,
   );
 }

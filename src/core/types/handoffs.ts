@@ -6,8 +6,8 @@ export interface Handoffs {
   /** All tools of the agents, and the tools for handoffs. Pass them in the option `tools` of the run. */
   readonly tools: readonly { readonly name: string }[];
   /**
-   * Returns the same agents with another one that begins: the `agent` in the result of the last run of a conversation. Returns the
-   * agents unchanged for `undefined`, and for an agent that does not exist any more.
+   * Returns the same agents with a different first agent. To continue a conversation, pass the `agent` from the result of its last
+   * run. Returns the agents unchanged for `undefined`, and for an agent that no longer exists.
    */
   startWith(agent: string | undefined): Handoffs;
 }
