@@ -94,7 +94,7 @@ describe("guardrails: tool checks", () => {
     const recording = recordEvents();
     const { functionHistory } = await runToolLoop({ ...options, provider, events: recording.emitter });
     expect({ read, outcome: functionHistory[0]?.outcome }).toEqual({ read: [], outcome: "approval-failed" });
-    expect(recording.of("approval-decided")[0]?.error?.message).toContain('"lower" has rewritten the arguments');
+    expect(recording.of("approval-decided")[0]?.error?.message).toContain('"lower" rewrote the arguments');
   });
 
   it.for<[title: string, check: ToolCheck["check"]]>([
