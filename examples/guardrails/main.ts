@@ -1,5 +1,5 @@
-// A chat of a bank with guardrails: a question is refused before anything is shown, card numbers are redacted while the answer
-// streams, a call for another customer is denied, and an answer with an internal code ends the run.
+// A chat of a bank with guardrails. A question is refused before anything is shown, and a call for another customer is denied. Card
+// numbers are redacted while the answer streams. An answer with an internal code ends the run.
 // `npx tsx examples/guardrails/main.ts` needs no key: a script plays the models.
 
 import assert from "node:assert/strict";
