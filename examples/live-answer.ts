@@ -18,7 +18,7 @@ const forecast = {
 
 const answer = '{"title":"Oslo","days":[{"day":"Monday","celsius":7},{"day":"Tuesday","celsius":9}]}';
 const script = createMockProvider([toolCall("get_forecast"), answer.split(/(?<=[,\]])/).map((piece) => text(piece))]);
-// The adapters for real services set this field. The schema is then a field of the request, and no part of the system text.
+// The adapters for real services set this field. The schema is then in a field of the request, not in the system text.
 const provider: Provider = Object.assign(script, { structuresOutput: true });
 
 function render({ title = "", days = [] }: DeepPartial<Report>): string {

@@ -1,4 +1,4 @@
-// A tool that asks two questions. Each answer comes in another execution over the same file, as after a kill of the process. Run it
+// A tool that asks two questions. Each answer comes in another execution with the same journal file, as after a crash. Run it
 // with `npx tsx examples/questions.ts`.
 
 import assert from "node:assert/strict";
@@ -26,7 +26,7 @@ const bookRoom = defineTool({
   },
 });
 
-/** One process of the run. Nothing but the file survives it. */
+/** One process of the run. Only the file remains after it. */
 function runOnce(decisions?: LoopOptions["decisions"]): Promise<LoopResult> {
   const provider = createMockProvider(({ messages }) =>
     messages.length === 1 ? [toolCall("book_room", { hotel: "Grand Hotel" })] : text("The room is booked."),

@@ -1,5 +1,5 @@
-// A chat of a bank with guardrails: a question is refused before anything is shown, card numbers are redacted while the answer
-// streams, a call for another customer is denied, and an answer with an internal code ends the run.
+// A chat of a bank with guardrails. A question is refused before anything is shown, and a call for another customer is denied. Card
+// numbers are redacted while the answer streams. An answer with an internal code ends the run.
 // `npx tsx examples/guardrails/main.ts` needs no key: a script plays the models.
 
 import assert from "node:assert/strict";
@@ -19,7 +19,7 @@ const judge = createMockProvider(({ messages }) => [
   usage({ inputTokens: 40, outputTokens: 4 }),
 ]);
 
-/** The model of the chat. It would answer every question, and leaks a code if the user asks for it. */
+/** The model of the chat. It answers every question, and leaks a code if the user asks for it. */
 const model = createMockProvider(({ messages }) => {
   const question = lastText(messages);
   const isAnswered = messages.at(-1)?.role === "tool";
@@ -87,7 +87,7 @@ async function ask(question: string): Promise<Answer> {
   const shown: string[] = [];
   for await (const event of stream) if (event.type === "text-delta") shown.push(event.text);
   const result = await stream.result;
-  // A question that was refused does not join the transcript. Otherwise the next run would check and refuse it again.
+  // The transcript does not keep refused questions. Otherwise the next run would check and refuse them again.
   if (result.reason.kind !== "input-guardrail") transcript = result.messages;
   return { shown, result };
 }

@@ -23,7 +23,7 @@ interface Desk {
   readonly billing: MockProvider;
 }
 
-/** The models read only their request, so any process can continue. */
+/** The scripted models depend only on the request, so any process can continue. */
 function createDesk(lookUp: Desk["lookUp"]): Desk {
   const lastTool = (messages: readonly Message[]): string => {
     const last = messages.at(-1);
@@ -140,7 +140,7 @@ async function checkDesk(folder: string): Promise<void> {
   assert.equal(result.agent, "triage");
   assert.deepEqual(desk.refunds, ["7"]);
 
-  // The first message of triage was not requested again: triage has written only after it got the run back.
+  // The first message of triage was not requested again. Triage wrote only after it got the run back.
   assert.deepEqual([desk.billing.calls, desk.triage.calls], [2, 2]);
   const [first] = desk.billing.requests;
   assert.equal(first?.system, "Look up the invoice before you refund it.");
@@ -148,7 +148,7 @@ async function checkDesk(folder: string): Promise<void> {
     first?.tools.map(({ name }) => name),
     ["find_invoice", "refund", "transfer_to_triage"],
   );
-  // Billing sees what the customer and triage have said, but not the call that handed over.
+  // Billing sees the messages of the customer and of triage, but not the handoff call.
   assert.deepEqual(
     first?.messages.slice(0, 2).map(({ role }) => role),
     ["user", "assistant"],

@@ -22,7 +22,7 @@ async function fetch(input: string | URL | Request, init?: RequestInit): Promise
   return Response.json({ error: { message: "No network." } }, { status: 400 });
 }
 
-/** Continues a history with one question. The request is recorded and refused. */
+/** Continues a history with one question. `fetch` records and refuses the request. */
 async function ask(provider: Provider, { messages, system }: ReturnType<typeof fromOpenAIMessages>): Promise<void> {
   await runToolLoop({ provider, system, messages: [...messages, { role: "user", content: "And Lima?" }] });
 }
@@ -121,7 +121,7 @@ const prompt = JSON.stringify(model.doStreamCalls[0]?.prompt);
 assert.ok(prompt.includes('"providerOptions":{"anthropic":{"signature":"signed"}}'));
 
 // #region elsewhere
-// Each format can be written from any other one. `lost` says what the target cannot hold.
+// You can convert each format to any other one. `lost` lists the content that the target cannot hold.
 const elsewhere = toOpenAIMessages(fromWire.messages, { system: fromWire.system });
 console.log(elsewhere.lost);
 // [

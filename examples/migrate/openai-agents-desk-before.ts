@@ -109,7 +109,7 @@ try {
 }
 
 {
-  // A guardrail of the output runs when the answer has been streamed.
+  // An output guardrail runs after the answer was streamed.
   const outputGuardrails = [{ name: "all", execute: async () => ({ tripwireTriggered: true, outputInfo: undefined }) }];
   const model = new ScriptedModel([[assistantMessage("The secret")]]);
   const stream = await run(new Agent({ name: "a", model, outputGuardrails }), "Hi", { stream: true });

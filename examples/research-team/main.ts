@@ -1,5 +1,5 @@
-// A lead with three researchers who read the docs of this project at the same time. Run it with a key in OPENAI_API_KEY or
-// ANTHROPIC_API_KEY, or without one: a script then plays the models. Pass a question to ask another one.
+// A lead with three researchers that read the docs of this project at the same time. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or run it
+// without a key: a script then plays the models. To ask your own question, pass it as an argument.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";

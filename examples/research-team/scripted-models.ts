@@ -1,4 +1,4 @@
-// The models of the team without a key. They decide by what they have read, so they cite real lines of real files.
+// The models of the team without a key. They react to the results of their tools, so they cite real lines of real files.
 
 import type { Message, ModelRequest, Provider } from "turnwright";
 import { createMockProvider, type MockMessage, text, toolCall, usage } from "turnwright/testing";
@@ -9,7 +9,7 @@ function resultsIn(messages: readonly Message[]): readonly unknown[] {
   return messages.flatMap((message) => (message.role === "tool" ? message.results.map(({ result }) => result) : []));
 }
 
-/** The usage of a request: about a token for each four characters. */
+/** The usage of a request: about one token for every four characters. */
 function spent({ messages, system = "" }: ModelRequest): ReturnType<typeof usage> {
   return usage({ inputTokens: Math.ceil((JSON.stringify(messages).length + system.length) / 4), outputTokens: 50 });
 }

@@ -23,7 +23,7 @@ import { type Differing, expectNone } from "./same-names.ts";
 interface GuardrailsEntry {
   // pass it as policies.guardrails; a check that throws or takes longer than timeouts.hookMs ends the run as "hook-failed"
   guardrails(options: {
-    input?: readonly InputCheck[]; // run together, beside the request; nothing is shown and no tool runs before they have passed
+    input?: readonly InputCheck[]; // run at the same time as the request; nothing is shown and no tool runs before they have passed
     output?: readonly OutputCheck[]; // run in order, on the text and the reasoning of each response, before it is shown or recorded
     tools?: readonly ToolCheck[]; // run in order, before policies.approve
   }): Guardrails;
@@ -80,9 +80,9 @@ interface HandoffsEntry {
   createHandoffs<Name extends string>(options: {
     agents: Record<Name, AgentOptions>;
     start: NoInfer<Name>;
-    maxHandoffs?: number; // 10; one more ends the run as "handoff-cap"
+    maxHandoffs?: number; // 10; a further handoff ends the run as "handoff-cap"
   }): AgentHandoffs<Name>;
-  withoutToolCalls(messages: readonly Message[]): readonly Message[]; // a `history`: only texts
+  withoutToolCalls(messages: readonly Message[]): readonly Message[]; // a `history`: only text
 }
 
 interface AgentHandoffs<Name extends string> extends Handoffs {
@@ -91,12 +91,12 @@ interface AgentHandoffs<Name extends string> extends Handoffs {
 }
 
 interface AgentOptions {
-  description: string; // for the other agents
+  description: string; // its tasks, which the other agents read
   system?: string; // these fields default to the options of the run
   provider?: Provider;
   modelSettings?: ModelSettings;
   toolChoice?: ToolChoice;
-  tools?: readonly (Tool | string)[]; // []; in addition, every agent has the tools of the run that no agent lists
+  tools?: readonly (Tool | string)[]; // []; every agent also has the tools of the run that no agent lists
   handoffs?: readonly string[]; // []; names of agents
   history?: (messages: readonly Message[]) => readonly Message[]; // filters the messages before the handoff
 }

@@ -63,7 +63,7 @@ interface ProviderPort {
   model: string;
   family?: string;
   searchesTools?: boolean; // true: the service finds tools with `deferred` by itself
-  structuresOutput?: boolean; // true: requests may have `output`, the schema of the answer, instead of a text in `system`
+  structuresOutput?: boolean; // true: requests may have `output`, the schema of the answer, instead of instructions in `system`
   compacts?: boolean; // the service can write summaries itself, from `compactAt` tokens on
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>; // ends with one "finish", or an "error" chunk, or throws
   // to make several requests in one stream, call call.mayAsk?.([{ provider, model, usage }, ...]) before each further request;

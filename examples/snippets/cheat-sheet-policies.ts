@@ -53,7 +53,7 @@ interface Policies {
   finalAnswer?: boolean | { readonly reserve: FinalAnswerReserve }; // one more iteration without tools at a limit; reserve: { tokens?, costUSD?, ms? }
   stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
   loopDetection?: LoopDetection; // detectLoops({ ... })
-  output?: StructuredOutput; // structuredOutput(schema, { ... }): the answer as a value; the service gets the schema, or the system text describes it
+  output?: StructuredOutput; // structuredOutput(schema, { ... }): the answer as a value; the service or the system text gets the schema
 }
 
 interface Results {
@@ -79,7 +79,7 @@ interface Loops {
 
 interface Structured {
   readonly jsonSchema?: JsonSchema; // if the schema cannot be converted to JSON Schema
-  readonly native?: boolean; // true: a provider that supports it sends the schema to the service; false: always a text in `system`
+  readonly native?: boolean; // true: a provider that supports it sends the schema to the service; false: always instructions in `system`
   readonly maxRetries?: number; // 2
 }
 // #endregion policies

@@ -26,7 +26,7 @@ interface ToolFields {
   description: string;
   inputSchema: StandardSchema | JsonSchema; // zod, valibot, arktype ...; JSON Schema is shown to the model, not enforced
   jsonSchema?: JsonSchema; // shown instead of the JSON Schema of inputSchema
-  execute?(args: unknown, context: ToolContext): unknown; // a plain value, a promise or a generator's return value means success, a throw failure; a yield is a preliminary result; without it, calls wait for results from outside
+  execute?(args: unknown, context: ToolContext): unknown; // a returned value means success, a throw failure; a generator's yields are preliminary results; without it, calls wait for results from outside
   outputSchema?: StandardSchema; // checks results from outside
   sequential?: boolean; // never runs in parallel
   timeoutMs?: number; // default timeouts.toolMs
@@ -77,7 +77,7 @@ interface Context {
   signal: AbortSignal; // fires on stop, kill, abort and this call's timeout
   heartbeat(): void;
   progress(data: unknown): void;
-  emit(part: EmittedPart<unknown>): void; // a part for the user's stream, which the model never sees
+  emit(part: EmittedPart<unknown>): void; // text or data for the user's stream, which the model never sees
   idempotencyKey: string;
   messages: readonly Message[];
   contextItems: readonly Json[];
@@ -96,7 +96,7 @@ interface Context {
   context: unknown; // options.context
   depth: number; // the number of outer runs
   defer(options?: { fromPage?: boolean }): Deferred; // return it if the result comes later, from outside
-  // asks a person: the tool runs again after the answer. With `wait`, waits in this process
+  // asks a person, and runs the tool again after the answer; with `wait`, the tool waits in this process
   ask<Output>(question: QuestionFields & { schema: StandardSchema<unknown, Output> }): Promise<Output>;
   ask(question: QuestionFields & { schema?: undefined }): Promise<string>;
   runToolLoop(options: NestedLoopOptions): Promise<LoopResult>; // a run inside this call

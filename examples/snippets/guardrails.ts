@@ -49,7 +49,7 @@ const tools = [readFile];
     }),
   };
   const result = await runToolLoop({ provider, tools, messages, policies });
-  // result.text: "Call [number] tomorrow." The call that was refused has the outcome "denied", and the model read the reason.
+  // result.text: "Call [number] tomorrow." The refused call has the outcome "denied", and the model read the reason.
   // #endregion checks
   assert.equal(result.text, "Call [number] tomorrow.");
   assert.deepEqual(

@@ -1,4 +1,4 @@
-// Agents that take a run over from one another.
+// Agents that hand a run over to one another.
 
 import assert from "node:assert/strict";
 import { createLoopEvents, defineTool, type Message, type Provider, runToolLoop } from "turnwright";

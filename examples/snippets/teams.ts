@@ -1,4 +1,4 @@
-// A lead with sub-agents, and the tree of their runs.
+// A lead with members, and the tree of their runs.
 
 import assert from "node:assert/strict";
 import { createLoopEvents, defineTool, type Message, runToolLoop, streamToolLoop } from "turnwright";

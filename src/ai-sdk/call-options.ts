@@ -215,7 +215,7 @@ function toCallPart({ callId, name, args }: ToolCallPart): PromptPart {
   return { type: "tool-call", toolCallId: callId, toolName: toWireName(name), input: toArgumentsObject(args) };
 }
 
-/** The rules fit all services, because the service behind the model is unknown. */
+/** The rules of all services combined, because the service of the model is unknown. */
 const planOutput = /* @__PURE__ */ createOutputPlanner({ maxOptional: 0, maxUnions: 16, maxDepth: 4 });
 
 type CallBuilder = (request: ModelRequest, signal: AbortSignal) => Promise<AiSdkCallOptions>;

@@ -10,8 +10,7 @@ import {
 
 /**
  * The service allows 24 optional properties and 16 unions (https://platform.claude.com/docs/en/build-with-claude/structured-outputs).
- * Schemas with fewer optional properties have failed too: from 11 on (`supports-native-structured-output-schema.ts` in
- * @ai-sdk/anthropic 4.0.105).
+ * Schemas with 11 optional properties have failed too (`supports-native-structured-output-schema.ts` in @ai-sdk/anthropic 4.0.105).
  */
 const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__PURE__ */ createOutputPlanner({
   maxOptional: 10,
@@ -20,8 +19,8 @@ const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__P
 });
 
 /**
- * The service rejects a format together with citations, which its own search tools add, and after a message that the model is to
- * continue.
+ * The service rejects a format together with citations, which its own search tools add. It also rejects a format if the model has to
+ * continue a message.
  */
 export function planOutput(request: ModelRequest, serverTools: readonly object[]): OutputPlan {
   const isContinued = request.messages.at(-1)?.role === "assistant";

@@ -18,8 +18,8 @@ import { createBlockWriter, readAnthropicMessages } from "./read-messages-histor
 /** The options of `toAnthropicMessages`. */
 export interface ToAnthropicOptions {
   /**
-   * The provider whose model wrote the history: the provider itself, or its `id` and `model`. Content that only this model may get
-   * back, such as thinking with its signature, is kept. Default: this content is omitted, and listed in `lost`.
+   * The provider whose model wrote the history: the provider itself, or its `id` and `model`. Content that may only be sent back to
+   * this model is kept, such as thinking with its signature. Default: this content is omitted, and listed in `lost`.
    */
   readonly provider?: HistoryProvider | undefined;
   /** The system text. It is returned unchanged. Default none. */
@@ -28,7 +28,7 @@ export interface ToAnthropicOptions {
 
 /** The options of `fromAnthropicMessages`. */
 export interface FromAnthropicOptions extends Omit<ToAnthropicOptions, "system"> {
-  /** The field `system` of the request: a text, or text blocks. Lost parts of it have the field "system" and the index 0. */
+  /** The field `system` of the request: a string, or text blocks. In `lost`, its parts have the field "system" and the index 0. */
   readonly system?: string | readonly object[] | undefined;
 }
 
@@ -61,7 +61,7 @@ export type AnthropicContent =
         | { type: "text"; media_type: "text/plain"; data: string };
     };
 
-/** A transcript in the format of Anthropic. */
+/** A transcript in Anthropic's format. */
 export interface AnthropicHistory<Item> {
   readonly messages: Item[];
   /** The option `system`. */

@@ -23,7 +23,7 @@ import {
 } from "../core/provider-kit.ts";
 import { createMessageConverter } from "./messages-body.ts";
 
-/** Adds messages to a history. Without `model` in the owner, content that only this model may get back is not kept. */
+/** Adds messages to a history. Content that may only be sent back to one model is kept if the owner has a `model`. */
 export function readAnthropicMessages(
   messages: readonly FieldReader[],
   draft: HistoryDraft,
@@ -137,7 +137,7 @@ export function createBlockWriter(owner: MetadataReader | undefined): PieceWrite
   return (messages) => messages.flatMap((message) => convert(message, 0).asLast.content.map(normalizeBlock));
 }
 
-/** Omits differences in form that have no meaning. */
+/** Removes differences in form that have no meaning. */
 function normalizeBlock(block: UnknownRecord): Json {
   if (block.type !== "tool_result") return withoutDefaults(block);
   const { content, ...rest } = block;

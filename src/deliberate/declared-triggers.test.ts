@@ -7,7 +7,7 @@ import type { DeliberateMode } from "./types.ts";
 const allowedBy = (mode: DeliberateMode, said: string): readonly string[] => [...mode.forTurn({ text: said }).allowedNames];
 
 describe("createDeliberateMode with tools", () => {
-  it("reads the triggers that tools declare, and replaces them by its own", () => {
+  it("reads the triggers that tools declare, and replaces them with those of its option", () => {
     const named = (name: string, phrases?: string | readonly string[]) => ({ name, triggers: phrases });
     const tools = [named("search", "look"), named("set_reminder", ["remind*"]), named("danger", "^"), named("plain")];
     const mode = createDeliberateMode({ tools, triggers: { danger: [], set_reminder: "nudge" } });
@@ -29,7 +29,7 @@ describe("createDeliberateMode with tools", () => {
     expect([(await runToolLoop(again)).text, provider.calls]).toEqual(["Done.", 1]);
   });
 
-  it("gets checked triggers from defineTool", () => {
+  it("cannot get invalid triggers, because defineTool refuses them", () => {
     const make = () => defineTool({ name: "a", description: "a", inputSchema: {}, triggers: 7 as never, execute: () => 1 });
     expect(make).toThrow('Tool "a" has an invalid "triggers": it must be a string or an array of strings, but is 7.');
   });

@@ -1,4 +1,4 @@
-// Asks the tool checks before the approval of the run.
+// Calls the tool checks before the approval of the run.
 
 import {
   type ApprovalContext,
@@ -73,6 +73,6 @@ function refuseVerdict(name: string, verdict: unknown): TypeError {
 
 function refuseWaiting(name: string): Error {
   return new Error(
-    `The tool check "${name}" has rewritten the arguments of a call that must wait for a decision. Refuse such a call, or approve it in "policies.approve".`,
+    `The tool check "${name}" rewrote the arguments of a call that must wait for a decision. Refuse such a call, or approve it in "policies.approve".`,
   );
 }

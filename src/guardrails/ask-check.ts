@@ -1,4 +1,4 @@
-// Calls one check, within the limits of the run.
+// Calls one check within the time limits of the run.
 
 import { type CancelScope, Deadline, type GuardrailRecord, promiseOrValue, type Run, toPlainError } from "../core/entry-kit.ts";
 import type { CheckContext } from "./checks.ts";

@@ -21,7 +21,7 @@ import type { CheckedInput, InputCheck } from "./checks.ts";
 
 /**
  * Runs the checks, or replays their records. Returns undefined if the request has no new user messages. `modelKey` is the key of
- * the request: if an execution without guardrails has recorded it, the input is not checked any more.
+ * the request. If an execution without guardrails recorded this request, its input is not checked.
  */
 export function checkInput(
   run: Run,

@@ -18,7 +18,7 @@ export interface CheckContext<Context = unknown> {
 export interface CheckedInput {
   /** The text of `newMessages`, with an empty line between two messages. */
   readonly text: string;
-  /** The user messages that no check has passed yet: at the start of the run, or sent with `control.steer`. */
+  /** The user messages that have not passed the checks yet: from the start of the run, or sent with `control.steer`. */
   readonly newMessages: readonly UserMessage[];
   /** The whole transcript. */
   readonly messages: readonly Message[];
@@ -33,7 +33,7 @@ export interface InputCheck<Context = unknown> {
 
 /** The output that a check judges. */
 export interface CheckedOutput {
-  /** The whole text of this part so far, as earlier checks have rewritten it. */
+  /** The whole text of this part so far, with the changes of earlier checks. */
   readonly text: string;
   readonly part: "text" | "reasoning";
   /**
@@ -45,15 +45,15 @@ export interface CheckedOutput {
   readonly hasCalls: boolean;
 }
 
-/** A check of the text that the model writes. Checks run in order, and each one gets the text as the earlier ones rewrote it. */
+/** A check of the text that the model writes. Checks run in order, and each one gets the text with the changes of the earlier ones. */
 export interface OutputCheck<Context = unknown> {
   /** The name of the check, for events and results. */
   readonly name: string;
   readonly check: (output: CheckedOutput, context: CheckContext<Context>) => OutputVerdict | PromiseLike<OutputVerdict>;
   /**
-   * The number of characters that are held back while the model writes, at least 1. The check is called again after as many new
-   * characters, and text before the window is shown. It must find everything within this distance. Default: the whole text is held
-   * back until it is complete.
+   * The number of characters that are held back while the model writes, at least 1. The check is called again after this number of
+   * new characters, and text before the window is shown. Everything that the check looks for must fit into the window. Default: the
+   * whole text is held back until it is complete.
    */
   readonly window?: number | undefined;
   /** The parts that the check judges. Default: both. */

@@ -52,7 +52,7 @@ function createGate(run: Run, checks: readonly OutputCheck[]): OutputGate {
   });
 }
 
-/** Returns the ending of a stream that a check has stopped. If the run was cancelled during the check, the stream's ending stays. */
+/** Returns the ending of a stream that a check stopped. If the run was cancelled during the check, the stream keeps its ending. */
 function judgeStop(
   stage: "input" | "output",
   record: GuardrailRecord,
@@ -102,7 +102,7 @@ async function* guardStream(provider: Provider, { request, call }: Requested, gu
   }
 }
 
-/** Yields the checked chunks of a stream. Ends without a `finish` chunk if a check has refused. */
+/** Yields the checked chunks of a stream. Ends without a `finish` chunk if a check refused. */
 async function* checkChunks(
   stream: AsyncIterable<ModelChunk>,
   call: ModelCall,
@@ -110,7 +110,7 @@ async function* checkChunks(
 ): AsyncGenerator<ModelChunk> {
   const source = iterateChunks(stream);
   try {
-    // The request is sent before the checks have ended.
+    // The request is sent without waiting for the checks.
     let next = readNext(source);
     const refused = await findRefusal(call, checked);
     if (refused !== undefined) return stop("input", refused);
@@ -122,7 +122,7 @@ async function* checkChunks(
       else yield* await waitFor(call, gate.take(read.value));
       next = readNext(source);
     }
-    // A stream that fails or ends without a `finish` chunk has ended too early, but its text is kept.
+    // A stream that fails or has no `finish` chunk ended too early, but its text is kept.
     if (gate !== undefined) yield* await waitFor(call, gate.end());
     if (failure !== undefined) throw failure.error;
   } catch (error) {
@@ -133,7 +133,7 @@ async function* checkChunks(
   }
 }
 
-/** Returns the check that has refused or failed. It has cancelled the others. */
+/** Returns the check that refused or failed. It has cancelled the others. */
 async function findRefusal(call: ModelCall, checked: Guarding["checked"]): Promise<GuardrailRecord | undefined> {
   if (checked === undefined) return undefined;
   const records = await waitFor(call, checked);
@@ -148,7 +148,7 @@ function readNext(source: AsyncIterator<ModelChunk>): Promise<IteratorResult<Mod
   return next;
 }
 
-/** Waits for a check. The limits on silence do not apply meanwhile, because the checks have a limit of their own. */
+/** Waits for a check. Timeouts of a silent stream are paused, because each check has its own time limit. */
 async function waitFor<T>(call: ModelCall, work: Promise<T>): Promise<T> {
   const letGo = keepAlive(call);
   try {

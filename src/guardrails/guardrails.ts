@@ -42,10 +42,11 @@ const ofOutput: Checks<OutputCheck> = {
 };
 
 /**
- * Checks the input, the output and the tool calls of a run, as the value of `policies.guardrails`.
+ * Checks the input, the output and the tool calls of a run. Pass the returned value as `policies.guardrails`. In events and
+ * results, `guardrail` is the name of a check.
  *
- * - `input`: runs at the same time as the first request, and as each request with new user messages. Until all checks have passed,
- *   nothing of the response is shown and no tool runs. A refusal cuts the request off and ends the run as `input-guardrail`.
+ * - `input`: runs at the same time as each request with new user messages, such as the first one. Until all checks have passed, no
+ *   part of the response is shown and no tool runs. A refusal cuts off the request and ends the run as `input-guardrail`.
  * - `output`: passes, rewrites or refuses the text of each response, before it is shown, recorded or used. A refusal ends the run as
  *   `output-guardrail`.
  * - `tools`: passes, rewrites or denies each tool call, like `policies.approve`.

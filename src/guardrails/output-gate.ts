@@ -1,4 +1,4 @@
-// Holds the text of one stream back until its checks have passed. Chunks keep their order.
+// Holds back the text of one stream until its checks have passed. Chunks keep their order.
 
 import { addCost, addUsage, type GuardrailRecord, type ModelChunk } from "../core/entry-kit.ts";
 import type { Asked } from "./ask-check.ts";
@@ -32,7 +32,7 @@ export interface GateOptions {
   readonly before: { readonly [Name in PartName]: string };
 }
 
-/** Thrown to end a stream that a check has refused, or whose check has failed. */
+/** Thrown to end a stream if a check refused its text or failed. */
 export class StoppedStream extends Error {
   readonly asked: Asked;
 
@@ -48,7 +48,7 @@ const extras: ReadonlySet<ModelChunk["type"]> = new Set(["provider-metadata", "d
 export class OutputGate {
   readonly #options: GateOptions;
   #parts: { readonly [Name in PartName]: Part };
-  /** The chunks behind text that is held back, in order. */
+  /** The chunks after text that is held back, in order. */
   #held: ModelChunk[] = [];
   #extras: ModelChunk[] = [];
   #hasCalls = false;
@@ -117,7 +117,7 @@ export class OutputGate {
   async #advance(part: Part): Promise<readonly ModelChunk[]> {
     const text = await this.#check(part, false);
     const end = cutBefore(text, text.length - part.window);
-    // Text behind a call stays held, so that the chunks keep their order.
+    // Text after a call stays held back, so that the chunks keep their order.
     if (end <= part.shown.length || this.#held.some((chunk) => !isTextOf(chunk, part))) return [];
     const shown = text.slice(part.shown.length, end);
     part.shown = text.slice(0, end);
@@ -158,7 +158,7 @@ export class OutputGate {
     return taken;
   }
 
-  /** Calls the checks of a part in order, and returns the text that they have left. */
+  /** Calls the checks of a part in order, and returns the resulting text. */
   async #check(part: Part, isComplete: boolean): Promise<string> {
     let text = part.raw;
     part.checkedAt = part.raw.length;
@@ -206,7 +206,7 @@ function changedTooLate({ checks }: Part): Asked {
   const name = checks.at(-1)?.name ?? "";
   const error = {
     name: "GuardrailError",
-    message: "The check has rewritten text that was already shown. Give it a larger `window`.",
+    message: "The check rewrote text that was already shown. Give it a larger `window`.",
   };
   return { guardrail: name, verdict: "failed", error, durationMs: 0 };
 }
@@ -237,7 +237,7 @@ function deltaOf({ name }: Part): "text-delta" | "reasoning-delta" {
   return name === "text" ? "text-delta" : "reasoning-delta";
 }
 
-/** Returns the position, or the position before if a character of two units would be cut there. */
+/** Returns the position, or the one before it if the position is inside a character of two units. */
 function cutBefore(text: string, position: number): number {
   const unit = text.charCodeAt(position - 1);
   return unit >= 0xd800 && unit <= 0xdbff ? position - 1 : position;

@@ -1,4 +1,4 @@
-// `createHandoffs`: the agents of a run, and the tools with which a model hands the run over.
+// `createHandoffs`: the agents of a run, and the tools that a model calls to hand the run over.
 
 import {
   type AgentTable,
@@ -26,13 +26,13 @@ import { createTransferTool, transferName, type TransferTool } from "./transfer-
 
 /** One agent of a run. */
 export interface AgentOptions {
-  /** Tells the other agents for which tasks they should hand over to this agent. */
+  /** Describes the tasks of this agent. The other agents read it to decide when to hand over. */
   readonly description: string;
   /** The system prompt. Default: the option `system` of the run. */
   readonly system?: string | undefined;
   /**
-   * The tools of the agent. A string is the name of a tool that the option `tools` of the run has anyway, for example from a registry.
-   * In addition, the agent has the tools of the run that no agent lists. Default: none.
+   * The tools of the agent. A string is the name of a tool in the option `tools` of the run, for example from a registry. The agent
+   * also has the tools of the run that no agent lists. Default: none.
    */
   readonly tools?: readonly (Tool | string)[] | undefined;
   /** The names of the agents to which this agent may hand over. Default: none. */
@@ -58,7 +58,7 @@ export interface HandoffOptions<A extends Agents = Agents> {
   readonly agents: A & { readonly [Name in keyof A]: { readonly handoffs?: readonly (keyof A & string)[] | undefined } };
   /** The agent that begins. */
   readonly start: keyof A & string;
-  /** The maximum number of handoffs in a run. One more ends the run as `handoff-cap`. Default 10. */
+  /** The maximum number of handoffs in a run. A further handoff ends the run as `handoff-cap`. Default 10. */
   readonly maxHandoffs?: number | undefined;
 }
 
@@ -95,12 +95,12 @@ const agentChecks: Checks<AgentOptions> = {
 };
 
 /**
- * Defines agents that take a run over from one another. The run goes on in one transcript, with the system prompt, the tools and the
- * provider of the new agent. Each agent gets a tool `transfer_to_NAME` for each agent in its `handoffs`. Pass the returned value as
+ * Defines agents that can hand a run over to one another. After a handoff, the run continues in the same transcript, with the system
+ * prompt, the tools and the provider of the new agent. Each agent gets a tool `transfer_to_NAME` for each agent in its `handoffs`. Pass the returned value as
  * `policies.handoffs`, and its `tools` in the option `tools`.
  *
- * A message can hand over once: its first handoff is carried out, and the others fail. A resumed run continues with the agent that
- * had taken over. Each handoff emits the event `handoff`, and `result.agent` is the last agent.
+ * Only the first handoff in a message is carried out, and the others fail. A resumed run continues as the agent of its last handoff.
+ * Each handoff emits the event `handoff`, and `result.agent` is the last agent.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid. Throws "duplicate-tool" if two agents have different
  * tools with the same name.
@@ -204,5 +204,5 @@ function namesIn(agents: ReadonlyMap<string, AgentOptions>): readonly string[] {
 function findAgent(agents: ReadonlyMap<string, AgentOptions>, name: string | undefined): AgentOptions {
   const agent = name === undefined ? undefined : agents.get(name);
   if (agent !== undefined) return agent;
-  throw new Error(`The run has gone on as the agent ${quote(name ?? "")}, which is not in "policies.handoffs". Add the agent.`);
+  throw new Error(`The run continues as the agent ${quote(name ?? "")}, which is not in "policies.handoffs". Add the agent.`);
 }

@@ -1,10 +1,10 @@
-// The filters of the history, which decide what an agent sees of the messages before its handoff.
+// Filters for the messages before a handoff. They decide which messages the new agent sees.
 
 import { type AssistantMessage, checkMessages, type Message, type Run } from "../core/entry-kit.ts";
 
 /**
- * Returns the messages that an agent sees of the history before its handoff. Called again with the same messages when a run is
- * resumed, so equal messages must give equal results. Results without their call are dropped.
+ * Filters the messages before the handoff to an agent. It is called again with the same messages when a run is resumed, so equal
+ * messages must give equal results. Tool results without their call are dropped.
  */
 export type HistoryFilter = (messages: readonly Message[]) => readonly Message[];
 
@@ -39,7 +39,7 @@ interface View {
   readonly messages: readonly Message[];
 }
 
-/** Returns the function that filters the messages before the last handoff, for the agent that the run went on as. */
+/** Returns the function that filters the messages before the last handoff, for the agent that the run continues as. */
 export function createHistoryView(
   { state }: Run,
   filterOf: (agent: string) => HistoryFilter | undefined,

@@ -1,4 +1,4 @@
-// The tool with which a model hands the run over to another agent.
+// The tool that a model calls to hand the run over to another agent.
 
 import {
   argumentSchema,
@@ -36,20 +36,23 @@ interface TransferFacts {
 export function createTransferTool(agent: string, { description, names }: TransferFacts): TransferTool {
   return {
     name: transferName(agent),
-    description: `Hands the conversation over to ${agent}, who then answers. ${description}`.trim(),
+    description: `Hands the conversation over to the agent ${agent}, which then answers. ${description}`.trim(),
     inputSchema,
     // A repeated call has the same effect, because the handoff takes place after the call.
     replay: "safe",
     execute: ({ reason }: Transfer, context: ToolContext) => {
       if (findFirst(context, names) !== context.callId)
-        return toolResult({ success: false, message: "Only the first handoff of a message is carried out." });
+        return toolResult({
+          success: false,
+          message: "This handoff was ignored. Only the first handoff in a message is carried out.",
+        });
       return markSignal(toolResult({ data: { handed_over_to: agent } }), { handoff: { to: agent, reason } });
     },
   };
 }
 
 const inputSchema = /* @__PURE__ */ argumentSchema<Transfer>(
-  { type: "object", properties: { reason: { type: "string", description: "Why you hand over, in one sentence." } } },
+  { type: "object", properties: { reason: { type: "string", description: "The reason for the handoff, in one sentence." } } },
   readTransfer,
 );
 
@@ -57,7 +60,7 @@ const longestReason = 500;
 
 function readTransfer({ reason }: UnknownRecord): StandardResult<Transfer> {
   if (reason === undefined || reason === null || reason === "") return { value: {} };
-  if (typeof reason !== "string") return issue("must be a text", "reason");
+  if (typeof reason !== "string") return issue("must be a string", "reason");
   return { value: { reason: reason.slice(0, longestReason) } };
 }
 

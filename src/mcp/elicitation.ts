@@ -1,4 +1,4 @@
-// Questions of MCP servers to the user. A request names no tool call, so it is only answered if exactly one call is in progress.
+// Questions of MCP servers to the user. A request does not name its tool call, so it is answered only if exactly one is in progress.
 
 import { cutText, isRecord, LoopError, quote, textOf, type ToolContext, toPlainError } from "../core/entry-kit.ts";
 import { type McpClient, onElicitation } from "./mcp-client.ts";
@@ -48,11 +48,11 @@ async function askUser(client: McpClient, params: Readonly<Record<string, unknow
   const [context, other] = callsOf.get(client) ?? [];
   if (context === undefined || other !== undefined)
     throw new Error(
-      `The MCP server asked a question while ${context === undefined ? "no call" : "several calls"} of it were in progress.`,
+      `The MCP server asked a question while ${context === undefined ? "none" : "more than one"} of its calls was in progress.`,
     );
   const { mode = "form", message, requestedSchema } = params;
   const schema = mode === "form" ? readRequestedSchema(requestedSchema) : undefined;
-  if (schema === undefined) throw new Error("The MCP server asked a question with a mode or a schema that is not supported.");
+  if (schema === undefined) throw new Error("The MCP server asked a question with an unsupported mode or schema.");
   const question = `The MCP server ${quote(nameOf(client))} asks: ${cutText(textOf(message), longestMessage)}`;
   try {
     return { action: "accept", content: await context.ask({ question, schema, wait: true, fromPage: true }) };

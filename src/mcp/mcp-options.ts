@@ -84,15 +84,15 @@ export interface McpRegistryOptions {
    */
   readonly listChanged?: boolean | undefined;
   /**
-   * Set to true to pass questions of the server on to the user. The client must have the capability `elicitation`, and its handler
-   * for `elicitation/create` is set. The call in progress asks with `context.ask({ wait: true, fromPage: true })`, so the run needs
-   * a `control`. A failure as the answer declines. The calls of the server run one at a time, because a question does not name its
+   * Set to true to pass questions of the server to the user. The client must have the capability `elicitation`. Its handler for
+   * `elicitation/create` is replaced. The call in progress asks with `context.ask({ wait: true, fromPage: true })`, so the run needs
+   * a `control`. An answer that reports a failure declines the question. The calls of the server run one at a time, because a question does not name its
    * call. Default false.
    */
   readonly elicitation?: boolean | undefined;
   /**
-   * Called with the error if the tools cannot be listed after the server has reported a change, or if a question of the server
-   * cannot be asked. The current tools are kept, and the question is cancelled. Default: errors are ignored.
+   * Called with the error if the tools cannot be listed after a change. The current tools are then kept. Also called if a question
+   * of the server cannot be asked. The question is then cancelled. Default: errors are ignored.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
 }

@@ -13,7 +13,7 @@ const texts = ["type", "title", "description", "format"];
 const numbers = ["minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"];
 
 /**
- * Reads the schema of an elicitation request: an object whose fields are texts, numbers, booleans, or lists of texts from a choice.
+ * Reads the schema of an elicitation request: an object whose fields are strings, numbers, booleans, or arrays of chosen strings.
  * Returns undefined for any other schema. Unknown keywords are dropped.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema
@@ -83,7 +83,7 @@ function copyKeywords(field: UnknownRecord): Copied {
   return copied;
 }
 
-/** Returns the choice of a field: `enum`, with the titles of its values if the server has sent titles. */
+/** Returns the choices of a field: `enum`, with the titles of its values if the server sent titles. */
 function optionsOf({ enum: values, enumNames, oneOf, anyOf }: UnknownRecord): Copied | "invalid" | undefined {
   const titled = Array.isArray(oneOf) ? oneOf : anyOf;
   if (Array.isArray(titled)) {
@@ -108,7 +108,7 @@ function findProblem(value: unknown, { type, items, ...rules }: Copied): string 
   if (type === "boolean") return typeof value === "boolean" ? undefined : "must be true or false";
   if (type === "array") return findListProblem(value, isRecord(items) ? items["enum"] : undefined, rules);
   if (type === "string") {
-    if (typeof value !== "string") return "must be a text";
+    if (typeof value !== "string") return "must be a string";
     return (
       findRangeProblem(value.length, [rules["minLength"], rules["maxLength"]], "characters") ??
       findChoiceProblem(value, rules["enum"])
@@ -116,11 +116,11 @@ function findProblem(value: unknown, { type, items, ...rules }: Copied): string 
   }
   if (typeof value !== "number" || !Number.isFinite(value)) return "must be a number";
   if (type === "integer" && !Number.isInteger(value)) return "must be a whole number";
-  return findRangeProblem(value, [rules["minimum"], rules["maximum"]], "as its value");
+  return findRangeProblem(value, [rules["minimum"], rules["maximum"]]);
 }
 
 function findListProblem(value: unknown, choice: unknown, { minItems, maxItems }: Copied): string | undefined {
-  if (!Array.isArray(value)) return "must be a list";
+  if (!Array.isArray(value)) return "must be an array";
   for (const one of value) {
     const problem = findChoiceProblem(one, choice);
     if (problem !== undefined) return problem;
@@ -132,7 +132,8 @@ function findChoiceProblem(value: unknown, choice: unknown): string | undefined 
   return !Array.isArray(choice) || choice.includes(value) ? undefined : "must be one of the given values";
 }
 
-function findRangeProblem(size: number, [min, max]: readonly (Json | undefined)[], what: string): string | undefined {
-  if (typeof min === "number" && size < min) return `must have at least ${min} ${what}`;
-  return typeof max === "number" && size > max ? `must have at most ${max} ${what}` : undefined;
+function findRangeProblem(size: number, [min, max]: readonly (Json | undefined)[], unit?: string): string | undefined {
+  const [verb, end] = unit === undefined ? ["be", ""] : ["have", ` ${unit}`];
+  if (typeof min === "number" && size < min) return `must ${verb} at least ${min}${end}`;
+  return typeof max === "number" && size > max ? `must ${verb} at most ${max}${end}` : undefined;
 }

@@ -1,9 +1,9 @@
-// The format of the answer, which both APIs of OpenAI accept in different fields.
+// The format of the answer. The two APIs of OpenAI accept it in different fields.
 
 import { createOutputPlanner, isClientOf, type JsonSchema, type ModelRequest, type OutputPlan } from "../core/provider-kit.ts";
 
 /**
- * OpenAI requires that all properties are required, and allows ten levels (https://developers.openai.com/api/docs/guides/structured-outputs,
+ * In OpenAI's schemas, all properties must be required, and ten levels are allowed (https://developers.openai.com/api/docs/guides/structured-outputs,
  * "Supported schemas").
  */
 export const planOutput: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__PURE__ */ createOutputPlanner({

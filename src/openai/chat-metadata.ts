@@ -87,7 +87,7 @@ export function toChatMetadata(details: readonly Json[], extras: ReadonlyMap<num
 export interface MetadataFields {
   readonly reasoningDetails: Json | undefined;
   readonly extras: ReadonlyMap<number, Json>;
-  /** The arguments of calls as the service wrote them, by position. Only histories from elsewhere have them. */
+  /** The arguments of calls as the service wrote them, by position. Only converted histories have them. */
   readonly argumentTexts: ReadonlyMap<number, string>;
 }
 

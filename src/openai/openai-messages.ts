@@ -34,14 +34,14 @@ export type OpenAIMessagesApi = "chat" | "responses";
 
 /** The options of `fromOpenAIMessages` and `toOpenAIMessages`. */
 export interface OpenAIHistoryOptions {
-  /** The API of the history. Default of `fromOpenAIMessages`: the API is recognized. Default of `toOpenAIMessages`: "chat". */
+  /** The API of the history. By default, `fromOpenAIMessages` recognizes it, and `toOpenAIMessages` uses "chat". */
   readonly api?: OpenAIMessagesApi | undefined;
   /**
-   * The provider whose model wrote the history: the provider itself, or its `id` and `model`. Content that only this model may get
-   * back, such as encrypted reasoning, is kept as provider metadata. Default: this content is omitted, and listed in `lost`.
+   * The provider whose model wrote the history: the provider itself, or its `id` and `model`. Content that may only be sent back to
+   * this model is kept as provider metadata, such as encrypted reasoning. Default: this content is omitted, and listed in `lost`.
    */
   readonly provider?: HistoryProvider | undefined;
-  /** True if the service has stored the responses of the history, and the provider has `store: true`. Default false. */
+  /** Set to true if the service stored the responses of the history, and the provider has `store: true`. Default false. */
   readonly store?: boolean | undefined;
 }
 
@@ -72,7 +72,7 @@ export interface OpenAIMessageCall {
   function: { name: string; arguments: string };
 }
 
-/** A transcript in a format of OpenAI. */
+/** A transcript in one of OpenAI's formats. */
 export interface OpenAIHistory<Item> {
   /** The messages of a Chat request, or the `input` of a Responses request. */
   readonly messages: Item[];

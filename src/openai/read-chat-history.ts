@@ -25,7 +25,7 @@ import {
 import { createMessageConverter } from "./chat-body.ts";
 import { collectReasoningDetails } from "./chat-metadata.ts";
 
-/** The provider that gets the history, and sends its provider metadata back. */
+/** The provider that gets the history, and sends back its provider metadata. */
 export interface HistoryOwner {
   readonly id: string;
   readonly model: string | undefined;
@@ -149,13 +149,13 @@ function readChatCalls(message: FieldReader): readonly AssistantPart[] {
   });
 }
 
-/** Returns the text itself if it is not valid JSON. The model then sees the wrong arguments that it wrote. */
+/** Returns the text itself if it is not valid JSON. The model then sees its own invalid arguments. */
 export function toArgs(text: string): Json {
   const parsed = parseToolArguments(text);
   return "args" in parsed ? (parsed.args as Json) : text;
 }
 
-/** Returns the content that only the same model may get back. */
+/** Returns the content that may only be sent back to the same model. */
 function readKeptItems(message: FieldReader): readonly Json[] {
   const { reasoning_details: details } = message.fields;
   const items = message.records("tool_calls").flatMap(({ fields }, call): readonly Json[] => {
@@ -177,7 +177,7 @@ function readResult(message: FieldReader, callId: string): Parameters<HistoryDra
   return { callId, outcome: "completed", ...(isText ? { result: texts.join("") } : toReadResult(parts)) };
 }
 
-/** Omits differences in form that have no meaning, and reasoning that is kept as text. */
+/** Removes differences in form that have no meaning, and reasoning that is kept as text. */
 export function normalizeChat(message: UnknownRecord): Json {
   const { content, reasoning_content: _one, reasoning: _other, tool_calls: calls, ...rest } = message;
   const parts = typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);

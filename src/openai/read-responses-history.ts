@@ -113,7 +113,7 @@ function readItemCall(item: FieldReader): readonly AssistantPart[] {
   return [{ ...call, args: type === "function_call" ? toArgs(item.text("arguments")) : { input: item.text("input") } }];
 }
 
-/** The adapter accepts only the form of messages that the service sends. */
+/** The adapter accepts messages only in the form that the service sends. */
 function toOutputItem({ fields }: FieldReader): Json {
   if (fields.role !== "assistant") return fields as Json;
   const { content, ...rest } = fields;
@@ -156,7 +156,7 @@ function readInputPart(part: FieldReader): readonly ContentPart[] {
   }
 }
 
-/** Omits ids, states, and differences in form that have no meaning. */
+/** Removes ids, states, and differences in form that have no meaning. */
 export function normalizeItem(item: UnknownRecord): Json {
   const { id: _id, status: _status, created_by: _by, type, content, output, summary, ...rest } = item;
   const isMessage = typeof item.role === "string";

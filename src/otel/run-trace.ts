@@ -47,7 +47,7 @@ const handlers: EventHandlers<RunTrace> = {
   "approval-asked": (run, event) => run.note("approval-asked", event),
   "approval-decided": (run, event) => run.note("approval-decided", event),
   "late-result": (run, event) => run.note("late-result", event),
-  // A text has many fragments, so only data is noted.
+  // Emitted text has many fragments, so only data is noted.
   "tool-emit": (run, event) => (event.part.type === "data" ? run.note("tool-emit", event) : undefined),
 };
 

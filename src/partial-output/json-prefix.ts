@@ -1,4 +1,4 @@
-/** JSON that nests deeper than this has no partial values, because other functions recurse over the value. */
+/** Deeper JSON has no partial values, because other functions recurse over the value. */
 const deepest = 200;
 
 /**
@@ -10,7 +10,7 @@ export class JsonPrefix {
   /** The brackets that close the open objects and lists, outermost first. */
   readonly #closers: string[] = [];
   #token: "string" | "bare" | undefined;
-  /** True in a string that is a key, and where a key may begin. */
+  /** True inside a key, and if a key may begin here. */
   #isKey = false;
   /** The positions of the last two escapes in the current string, and the number of characters that are missing in the last one. */
   #escape = { before: -1, at: -1, missing: 0 };

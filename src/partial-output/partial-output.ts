@@ -1,7 +1,7 @@
 import { type LoopStream, parseJson, type StructuredOutput } from "../core/entry-kit.ts";
 import { JsonPrefix } from "./json-prefix.ts";
 
-/** A value whose fields may be missing, and whose texts and lists may be incomplete. */
+/** A value whose fields may be missing, and whose strings and arrays may be incomplete. */
 export type DeepPartial<Value> = Value extends readonly (infer Item)[]
   ? readonly DeepPartial<Item>[]
   : Value extends object
@@ -21,13 +21,14 @@ export interface PartialOutput<Output = unknown> {
  * Creates a reader that turns the events of a run into partial values of its answer. Pass every event, for example from
  * `streamToolLoop`, from a listener, or from the event stream of a web page. Events of nested runs are ignored.
  *
- * A partial value contains all complete parts of the answer so far, and the beginning of the current text. Numbers, `true`, `false`
- * and `null` appear when they are complete. In a long answer, a new value appears after about every 3% of its length, and at its end.
- * Values are not validated, and have no defaults and transforms of the schema. `Output` is the type of the answer before these.
+ * A partial value contains all complete parts of the answer so far, and the beginning of the current string. Numbers, `true`, `false`
+ * and `null` appear when they are complete. In a long answer, a new value appears each time the text has grown by about 3%, and at
+ * the end. Values are not validated, and the schema's defaults and transforms are not applied.
  *
- * Values start again if the model answers again: in each iteration, after an invalid answer, and after an attempt was discarded. A text
- * that is not JSON has no values; a code fence around the answer is ignored. An answer that nests deeper than 200 levels has no values
- * either. Pass the value of `policies.output` to get its type; the argument has no other use.
+ * Values start again if the model answers again: in each iteration, after an invalid answer, and after an attempt was discarded. An
+ * answer has no values if it is not JSON, or if it nests deeper than 200 levels. A code fence around the answer is ignored.
+ *
+ * `Output` is the type of the answer. Pass the value of `policies.output` to infer it; the argument has no other use.
  *
  * @example
  * const partial = createPartialOutput<Report>();
@@ -61,9 +62,9 @@ export function createPartialOutput<Output = unknown>(_output?: StructuredOutput
 }
 
 /**
- * Yields the partial values of the answer while it streams, as `createPartialOutput` reads them. Starts to read the events of
- * `stream`, so nobody else may read them. Ends with the run; `await stream.result` then has the validated value. Leaving the
- * `for await` loop early stops the run.
+ * Yields the partial values of the answer while it streams, as `createPartialOutput` reads them. It reads the events of `stream`, so
+ * do not read them yourself. Ends with the run; `await stream.result` then has the validated value. Leaving the `for await` loop
+ * early stops the run.
  *
  * @example
  * const stream = streamToolLoop({ provider, messages, policies: { output: structuredOutput(report) } });

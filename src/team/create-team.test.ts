@@ -64,7 +64,7 @@ describe("createTeam", () => {
     expect(busy.requests[0]?.tools.map(({ name }) => name)).toEqual(["look"]);
   });
 
-  it("reports members that fail, reach their own limit or run out of time, and the lead goes on", async () => {
+  it("reports members that fail, reach their own limit or run out of time, and the lead continues", async () => {
     const clock = createTestClock();
     const looping: MockScript = () => [text("So far."), toolCall("look"), spend];
     const look = defineTool({ name: "look", description: "Looks", inputSchema: {}, execute: () => 1 });
@@ -99,14 +99,14 @@ describe("createTeam", () => {
     expect(result.usage.totalTokens).toBeLessThanOrEqual(1_000);
   });
 
-  it("refuses tasks beyond maxTasks, for each run by itself", async () => {
+  it("refuses tasks beyond maxTasks, separately for each run", async () => {
     const team = createTeam({
       members: { writer: { ...writer, maxTasks: 2, provider: createMockProvider(() => text("Written.")) } },
     });
     const lead = () => leadOf(task("writer", "One"), task("writer", "Two"), task("writer", "Three"));
     const done = { status: "completed", report: "Written." };
     const first = await runToolLoop({ provider: lead(), messages, ...team });
-    const reason = "writer has had all of its 2 tasks. Go on with the results that you have.";
+    const reason = "writer has already had its maximum of 2 tasks. Continue with the reports that you have.";
     const expected = [done, done, { status: "tool_execution_failed", reason, tool_name: "writer" }];
     expect(reportsOf(first)).toEqual(expected);
     const second = await runToolLoop({ provider: lead(), messages, ...team });

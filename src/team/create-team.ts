@@ -1,5 +1,4 @@
-// A team: a lead whose tools are agents. All members are tools of `defineAgentTool`, so the loop schedules, limits, records and
-// resumes them like other nested runs.
+// A team: a lead whose members are agent tools. The loop schedules, limits, records and resumes their runs like all nested runs.
 
 import {
   checkFields,
@@ -31,13 +30,13 @@ export type MemberOptions = Pick<
 
 /** A member of a team. Each call of the lead starts a nested run of the member: a task. */
 export interface TeamMember extends MemberOptions {
-  /** Tells the lead what the member can do. */
+  /** Describes the tasks of the member. The lead reads it. */
   readonly description: string;
   /** The system text of the member. */
   readonly system: string;
   /**
-   * The schema of a task. Default: an object with a string `task`. The member gets the text of `task` as its message, or all
-   * arguments as JSON if there are others.
+   * The schema of a task. Default: an object with a string `task`. The member gets `task` as its message. If there are other
+   * arguments, it gets all of them as JSON.
    */
   readonly inputSchema?: ToolSchema | undefined;
   /** The maximum number of tasks of this member in one run of the lead. Calls beyond it fail. Default: no limit. */
@@ -50,7 +49,7 @@ export interface TeamOptions {
   readonly lead?: { readonly system?: string | undefined; readonly tools?: readonly Tool[] | undefined } | undefined;
   /** The members by name. A name is also the name of the lead's tool, so it has 1 to 64 letters, digits, "_" or "-". */
   readonly members: { readonly [name: string]: TeamMember };
-  /** The limits of the lead. Tokens, cost, tool calls and time include those of all members. Default: those of `runToolLoop`. */
+  /** The limits of the lead. Tokens, cost, tool calls and time include those of all members. Default: the defaults of `runToolLoop`. */
   readonly limits?: LoopLimits | undefined;
   /** The maximum number of tasks and other calls of the lead that run at the same time. Default: `limits.toolConcurrency`. */
   readonly maxParallel?: number | undefined;
@@ -106,18 +105,18 @@ const limitChecks: Checks<LoopLimits> = {
 
 const taskSchema = {
   type: "object",
-  properties: { task: { type: "string", description: "What to do, with everything that is needed to do it" } },
+  properties: { task: { type: "string", description: "The task, with all the facts that are needed for it" } },
   required: ["task"],
   additionalProperties: false,
 } as const;
 
 /**
- * Makes the options of a lead whose members are sub-agents. Pass them to `runToolLoop` with a provider and messages. Each member is
- * a tool of the lead. The lead may call it several times at once, and each call is a nested run with the limits of the member.
+ * Makes the options of the lead of a team. Pass them to `runToolLoop` with a provider and messages. Each member is a tool of the lead.
+ * The lead may call it several times at once, and each call is a nested run with the limits of the member.
  *
  * `limits` are shared: a run counts the tokens, the cost, the tool calls and the time of its nested runs. The result of each task
- * is a `MemberReport`. A member that fails or reaches a limit does not end the lead: its status and its text so far are the
- * result. With `policies.finalAnswer: { reserve }` of the lead, members leave the reserve to the lead.
+ * is a `MemberReport`. A member that fails or reaches a limit does not end the run of the lead: the report has its status and its
+ * text so far. With `policies.finalAnswer: { reserve }` of the lead, members leave the reserve to the lead.
  *
  * `maxTasks` is counted by the id of the run, for the last 1,000 runs that use this team.
  *
@@ -173,7 +172,7 @@ function toMessage(args: unknown): string {
   const { task, ...others } = isRecord(args) ? args : { task: args };
   if (isText(task) && task.trim() !== "" && Object.keys(others).length === 0) return task;
   if (Object.keys(others).length > 0) return JSON.stringify(args);
-  throw new Error('The arguments have no "task". Call the tool again with the task as text.');
+  throw new Error('The argument "task" must be a string that describes the task. Call the tool again.');
 }
 
 /** The number of runs whose tasks are remembered. */
@@ -194,7 +193,7 @@ function createTaskCounter(name: string, maxTasks: number): (runId: string, key:
       tasks.delete(oldest);
     }
     if (!keys.has(key) && keys.size >= maxTasks)
-      throw new Error(`${name} has had all of its ${maxTasks} tasks. Go on with the results that you have.`);
+      throw new Error(`${name} has already had its maximum of ${maxTasks} tasks. Continue with the reports that you have.`);
     keys.add(key);
   };
 }

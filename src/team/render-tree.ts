@@ -11,7 +11,7 @@ export interface RenderTreeOptions {
 }
 
 /**
- * Draws a tree of runs: one line for each run, with its state, its tools, its tokens, its cost and its time. Names and texts come
+ * Draws a tree of runs: one line for each run, with its state, tools, tokens, cost and time. Names and texts come
  * from models, so control characters are removed, and long lines are cut.
  *
  * @example
@@ -74,7 +74,7 @@ export function toLine(text: string): string {
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{M}]/gu, "");
 }
 
-/** Counts columns. East Asian characters and emoji count twice, which is too much for some others: a line is then shorter. */
+/** Counts columns. East Asian characters and emoji count twice. Some narrow characters do too, and their lines are then shorter. */
 function columnsOf(text: string): number {
   let columns = 0;
   for (const character of text) columns += columnsOfOne(character);

@@ -9,9 +9,9 @@ export interface RunNode {
   readonly name: string;
   /** The first text in the arguments of that call. Undefined for the outermost run. */
   readonly task: string | undefined;
-  /** "working", or the status with which the run has ended. */
+  /** "working", or the status of the run after its end. */
   readonly state: "working" | LoopStatus;
-  /** Why the run has ended. Undefined while it works. */
+  /** Why the run ended. Undefined while it works. */
   readonly reason: EndReason["kind"] | undefined;
   /** The names of the tools that run now, without calls that contain nested runs. */
   readonly tools: readonly string[];
@@ -64,7 +64,7 @@ interface Node {
 }
 
 /**
- * Makes a tree of a run and its nested runs. Works with all nested runs, of teams and of other tools.
+ * Makes a tree of a run and its nested runs. Works for teams and for all other tools with nested runs.
  *
  * @example
  * const tree = createRunTree();
@@ -77,7 +77,7 @@ export function createRunTree({ name = "lead", now = Date.now }: RunTreeOptions 
   const nodes = new Map<string, Node>();
   const roots: Node[] = [];
 
-  /** Finds the run with the call that contains a new run. Ids of calls are unique in one run only. */
+  /** Finds the run with the call that contains a new run. Call ids are unique only within one run. */
   function findOuter(path: readonly string[]): Node | undefined {
     const callId = path.at(-1) ?? "";
     const outerPath = path.slice(0, -1).join(" ");

@@ -47,10 +47,10 @@ const frameMs = 100;
 const watched = ["run-start", "tool-start", "tool-end", "iteration-end", "compaction-end", "run-end"] as const;
 
 /**
- * Shows the runs of an emitter as a live tree: each run with its state, its tools, its tokens, its cost and its time. In a
+ * Shows the runs of an emitter as a live tree: each run with its state, tools, tokens, cost and time. In a
  * terminal, the tree is redrawn in place. In a file or a pipe, each start and each end of a run is a line without control codes.
  *
- * Ends when the outermost run ends. Returns a function that ends it earlier. The tree stays visible, and the cursor is below it.
+ * Stops when the outermost run ends. Returns a function that stops it earlier. The tree stays visible, and the cursor is below it.
  * The cursor is never hidden, so nothing has to be restored. Print nothing else while the tree is shown.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.

@@ -117,8 +117,8 @@ export type RunToolOverrides<Context = unknown> = ToolContextOverrides<Context> 
   /** Time limits as for `runToolLoop`, in milliseconds. Only `toolMs` and `hookMs` apply. */
   readonly timeouts?: LoopOptions["timeouts"];
   /**
-   * The answers to the questions that the tool asks with `context.ask`, in order. A question without an answer gives the outcome
-   * `deferred` with this `question`. Default: no answers.
+   * The answers to the questions that the tool asks with `context.ask`, in order. If an answer is missing, the outcome is `deferred`
+   * with the `question`. Default: no answers.
    */
   readonly answers?: readonly Json[] | undefined;
   /** Called with each value that the tool passes to `context.progress`, and with each value that its generator yields. */

@@ -14,10 +14,10 @@ export interface FromUIOptions {
 
 /**
  * Converts the messages of `useChat` to a transcript. Accepts the `UIMessage`s of AI SDK 5, 6 and 7. System messages at the
- * beginning become `system`, and later ones pinned user messages. Each step of an assistant message becomes one message, with the
+ * beginning become `system`, and later ones become pinned user messages. Each step of an assistant message becomes one message, with the
  * results of its calls. A call without a result gets a `not-run` result. Ids of messages and states of texts are not compared.
  *
- * A page can invent the results of tools. Use `readUIChatRequest` for the requests of pages, and this function for messages that
+ * A page can invent tool results. Use `readUIChatRequest` for the requests of pages, and this function for messages that
  * the server has stored.
  *
  * Throws LoopError "invalid-messages" if a field has a wrong type; the message names its path. Throws "invalid-option" or

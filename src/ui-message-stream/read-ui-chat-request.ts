@@ -46,12 +46,13 @@ export interface UIChatRequest {
 /**
  * Reads a request from `useChat`: a web `Request`, a node:http request, a JSON string, or a parsed body.
  *
- * The page is not trusted. From a new user message, only the text, the files and the metadata are used: `message.metadata` is any
+ * The page is not trusted. From a new user message, only the text, the files and the metadata are used. `message.metadata` is any
  * object that the page sent. From the last assistant message, only the decisions and results that the page added are used.
- * Everything else is ignored, such as the history and system messages. A call is denied unless its approval has `approved: true`. To edit arguments, the page sends `{ [id]: { kind: "modify", args } }`
+ * Everything else is ignored, such as the history and system messages.
+ *
+ * A call is denied unless its approval has `approved: true`. To edit arguments, the page sends `{ [id]: { kind: "modify", args } }`
  * in the field `decisions` of the body, where `id` is the id of the approval. To answer a question of a tool, the page sends
- * `{ [questionId]: { kind: "result", result } }` in the same field. The run rejects a decision about a call that does
- * not wait.
+ * `{ [questionId]: { kind: "result", result } }` in the same field. The run rejects a decision about a call that does not wait.
  *
  * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid. Throws LoopError "invalid-option" or
  * "unknown-option" if an option is invalid.

@@ -112,7 +112,7 @@ function addResult(part: FieldReader, id: string, draft: HistoryDraft): void {
   if (!isTool(type)) return;
   const call = readCall(part, id);
   const { callId } = call;
-  // The piece is the one of the call, so the result has none.
+  // The result belongs to the piece of its call, so it has no piece of its own.
   if (state === "output-available") draft.addResult({ callId, outcome: "completed", result: (output ?? null) as Json });
   else if (state === "output-error") draft.addResult({ callId, outcome: "failed", result: part.text("errorText") });
   else if (state === "output-denied") {
@@ -145,7 +145,7 @@ function toPiece(part: FieldReader, facts: PieceFacts): Piece {
   return { ...part.piece, value: normalizePart(part.fields, facts) };
 }
 
-/** Omits ids of messages, states of texts, and other differences in form that have no meaning. */
+/** Removes ids of messages, states of texts, and other differences in form that have no meaning. */
 export function normalizePart(part: UnknownRecord, { id, isKept }: PieceFacts): Json {
   const {
     providerExecuted: _executed,

@@ -95,7 +95,7 @@ export type UIDataChunk =
 
 /** Marks a text part that a tool emitted. The text of the model has no mark. */
 export type UIEmittedMark = { readonly turnwright: { readonly toolCallId: string } };
-/** A question of a tool, as `context.ask` has asked it. */
+/** A question that a tool asked with `context.ask`. */
 export interface UIQuestion extends ToolQuestion {
   /**
    * The key of the answer in the field `decisions` of the request. For a question with `isLive`, the id for `control.answer` or

@@ -38,7 +38,7 @@ function createHeldCheck(
 }
 
 describe("guardrails: input checks", () => {
-  it("let a run pass that all checks pass", async () => {
+  it("let a run continue if all checks pass", async () => {
     const provider = createMockProvider([text("Hello")]);
     const recording = recordEvents();
     const policies = { guardrails: guardrails({ input: [pass, { ...pass, name: "second" }] }) };
@@ -73,7 +73,7 @@ describe("guardrails: input checks", () => {
     `);
   });
 
-  it("run beside the request: nothing is shown and no tool runs before the verdict", async () => {
+  it("run at the same time as the request: nothing is shown and no tool runs before the verdict", async () => {
     const held = createHeldCheck("slow", "pass");
     let runs = 0;
     const search = defineTool({
@@ -95,7 +95,7 @@ describe("guardrails: input checks", () => {
     expect(runs).toBe(1);
   });
 
-  it("cut the request off as soon as one check refuses, and cancel the other checks", async () => {
+  it("cut off the request as soon as one check refuses, and cancel the other checks", async () => {
     let aborted = "";
     const slow: InputCheck = {
       name: "slow",
@@ -151,7 +151,7 @@ describe("guardrails: input checks", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("check messages that are sent with steer, and nothing twice", async () => {
+  it("check messages sent with steer, and no message twice", async () => {
     const seen: string[] = [];
     const control = createLoopControl();
     const check: InputCheck = {
@@ -194,7 +194,7 @@ describe("guardrails: input checks of a resumed run", () => {
   const start = (options: Options, check: InputCheck): ReturnType<typeof runToolLoop> =>
     runToolLoop({ ...options, policies: { guardrails: guardrails({ input: [check] }) } });
 
-  it("repeat no check after a crash between the check and the answer", async () => {
+  it("are not repeated after a crash between the check and the answer", async () => {
     const journal = memoryJournal();
     let checks = 0;
     const check: InputCheck = { name: "counted", check: () => ((checks += 1), { kind: "pass" }) };
@@ -213,7 +213,7 @@ describe("guardrails: input checks of a resumed run", () => {
     expect({ checks, requests: again.requests.length, text: result.text }).toEqual({ checks: 1, requests: 1, text: "Whole." });
   });
 
-  it("send no request if the recorded check has refused", async () => {
+  it("send no request if the recorded check refused", async () => {
     const journal = memoryJournal();
     const options = { messages, runId: "run-2" };
     const first = await start({ ...options, provider: createMockProvider([text("Hi")]), journal }, refuse);
@@ -226,7 +226,7 @@ describe("guardrails: input checks of a resumed run", () => {
     expect(second.text).toBe("");
   });
 
-  it("replay the events of the checks, and are checked again by a retry", async () => {
+  it("replay their events, and run again in a retry", async () => {
     const journal = memoryJournal();
     const options = { messages, runId: "run-3", journal };
     await start({ ...options, provider: createMockProvider([text("Hi")]) }, refuse);

@@ -61,7 +61,7 @@ function start(
 }
 
 describe("guardrails: output checks", () => {
-  it("rewrite the answer before it is shown, recorded or sent back, and drop the message of the provider", async () => {
+  it("rewrite the answer before it is shown, recorded or sent back, and drop the provider's own message", async () => {
     const answer = [
       reasoning("It was 1234567."),
       providerMetadata({ raw: "1234567" }),
@@ -93,7 +93,7 @@ describe("guardrails: output checks", () => {
     expect(result.messages.at(-1)).toMatchObject({ content: [{ type: "reasoning" }, { type: "text" }] });
   });
 
-  it("refuse an answer: nothing of it is shown, recorded or returned", async () => {
+  it("refuse an answer: no part of it is shown, recorded or returned", async () => {
     const { running, recording, shown, written } = start([text("The SECRET is 7.", { chunks: 6 })], [refuseSecret()]);
     const result = await running;
     expect(result.reason).toEqual({ kind: "output-guardrail", guardrail: "secret", reason: "a secret", info: undefined });
@@ -121,7 +121,7 @@ describe("guardrails: output checks", () => {
     expect(seen).toEqual(["text"]);
   });
 
-  it("get the text as earlier checks have rewritten it", async () => {
+  it("get the text that earlier checks rewrote", async () => {
     const { running } = start(
       [text("Call 1234567.")],
       [redact(), { name: "loud", check: ({ text: said }) => ({ kind: "rewrite", text: said.toUpperCase() }) }],
@@ -145,12 +145,12 @@ describe("guardrails: output checks", () => {
     expect(shown()).toEqual([]);
   });
 
-  it("keep the text of a stream that breaks off, after they have passed it", async () => {
+  it("keep the text that they passed if the stream breaks off", async () => {
     const { running } = start([[text("Call 1234567."), endEarly()]], [redact()]);
     expect(await running).toMatchObject({ status: "error", text: "Call [number]." });
   });
 
-  it("keep the text of a stream that fails, after they have passed it", async () => {
+  it("keep the text that they passed if the stream fails", async () => {
     const { running } = start([[text("Call 1234567."), fail({ status: 503 })]], [redact()]);
     expect(await running).toMatchObject({ reason: { kind: "provider-error" }, text: "Call [number]." });
   });

@@ -55,7 +55,7 @@ describe("guardrails: tool checks", () => {
     expect(read).toEqual(["readme"]);
   });
 
-  it("end the run with endsRun, and no other call of the message runs", async () => {
+  it("end the run with endsRun, and run no other call of the message", async () => {
     const strict: ToolCheck = {
       name: "strict",
       check: (call) =>
@@ -94,7 +94,7 @@ describe("guardrails: tool checks", () => {
     const recording = recordEvents();
     const { functionHistory } = await runToolLoop({ ...options, provider, events: recording.emitter });
     expect({ read, outcome: functionHistory[0]?.outcome }).toEqual({ read: [], outcome: "approval-failed" });
-    expect(recording.of("approval-decided")[0]?.error?.message).toContain('"lower" has rewritten the arguments');
+    expect(recording.of("approval-decided")[0]?.error?.message).toContain('"lower" rewrote the arguments');
   });
 
   it("judge arguments that a person or policies.approve has edited", async () => {

@@ -6,7 +6,7 @@ import { createMockProvider, recordEvents, text, toolCall } from "turnwright/tes
 import { createAgents, facts, messages, outline, shared, toBilling, tool, toTriage } from "./stage.ts";
 
 describe("createHandoffs", () => {
-  it("goes on as another agent, with its system prompt and its tools, in one transcript", async () => {
+  it("continues as another agent, with its system prompt and its tools, in one transcript", async () => {
     const agents = createAgents();
     const provider = createMockProvider([
       toolCall("search", {}),
@@ -81,7 +81,7 @@ describe("createHandoffs", () => {
     expect(outline(provider.requests[4]?.messages ?? [])).toEqual(outline(result.messages.slice(0, -1)));
   });
 
-  it("carries out only the first handoff of a message", async () => {
+  it("carries out only the first handoff in a message", async () => {
     const agents = createAgents();
     const provider = createMockProvider([[toBilling, toBilling], text("Done.")]);
     const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
@@ -107,7 +107,7 @@ describe("createHandoffs", () => {
     });
   });
 
-  it("ends a run that hands over too often as handoff-cap", async () => {
+  it("ends a run with too many handoffs as handoff-cap", async () => {
     const agents = createAgents(2);
     const provider = createMockProvider((_, index) => (index % 2 === 0 ? toBilling : toTriage));
     const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });

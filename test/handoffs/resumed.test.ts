@@ -140,7 +140,7 @@ it.for(["log", "journal"] as const)("rerunFrom: continues as the agent of the %s
   expect(result.agent).toBe("billing");
 });
 
-it("createConversation: begins the next run with the agent of the last one, also from a store", async () => {
+it("createConversation: begins the next run with the agent of the last one, even if it comes from a store", async () => {
   const store = memoryConversationStore();
   const agents = createAgents();
   const options = { tools: agents.tools, policies: { handoffs: agents } };

@@ -78,7 +78,7 @@ describe("a question of a tool", () => {
     expect((await runToolLoop({ ...options, journal, decisions: results })).reason.kind).toBe("answered");
   });
 
-  it("that waits in the process is shown to the page until host.answer has answered it", async () => {
+  it("is shown to the page until host.answer answers it, if it waits in the process", async () => {
     const host = createRunHost();
     const { provider, tools } = optionsOf(true);
     const started = await host.start("chat", { message: "Go.", provider, tools });

@@ -132,9 +132,9 @@ describe("context.emit", () => {
   it.for<[what: string, part: unknown, option: string]>([
     ["a text", "hi", "emit(part)"],
     ["an unknown type", { type: "html", text: "" }, "emit(part).type"],
-    ["a text without text", { type: "text" }, "emit(part).text"],
+    ["a text part without text", { type: "text" }, "emit(part).text"],
     ["data with a name that no page can use", { type: "data", name: "a b", data: 1 }, "emit(part).name"],
-    ["data with an id that is no text", { type: "data", name: "a", data: 1, id: 1 }, "emit(part).id"],
+    ["data with an id that is not a string", { type: "data", name: "a", data: 1, id: 1 }, "emit(part).id"],
     ["data that is not plain", { type: "data", name: "a", data: 1n }, "emit(part).data"],
     ["data that is missing", { type: "data", name: "a" }, "emit(part).data"],
   ])("throws LoopError invalid-option for %s", async ([, part, option]) => {

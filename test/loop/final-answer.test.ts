@@ -73,7 +73,7 @@ describe("policies.finalAnswer with a reserve", () => {
     ["of the cost of one request", { maxCostUSD: 50 }, { costUSD: 10 }, "max-cost", 5, true],
     ["of less than the cost of a request", { maxCostUSD: 45 }, { costUSD: 1 }, "max-cost", 4, false],
     ["of time for one request", { wallClockMs: 45 }, { ms: 15 }, "wall-clock", 4, true],
-    ["of another limit than the limit that is reached", { maxTokens: 90, maxCostUSD: 30 }, { tokens: 10 }, "max-cost", 3, false],
+    ["of a limit other than the one that is reached", { maxTokens: 90, maxCostUSD: 30 }, { tokens: 10 }, "max-cost", 3, false],
     [
       "of tokens, if maxIterations is reached first",
       { maxTokens: 50, maxIterations: 2 },
@@ -100,7 +100,7 @@ describe("policies.finalAnswer with a reserve", () => {
     expect([result.status, result.reason]).toEqual(["error", { kind: "max-tokens", limit: 50, spent: 30 }]);
   });
 
-  it("keeps each request within the whole limit, and each request with tools within the rest, by the last request", async () => {
+  it("predicts each request from the last one, and keeps requests with tools out of the reserve", async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 12, maxLength: 12 });
     const limit = fc.integer({ min: 20, max: 120 });
     await fc.assert(
@@ -200,13 +200,13 @@ describe("policies.finalAnswer with a reserve of time", () => {
     expect([result.status, finalAnswer, said, playing.endedAt()]).toEqual(["timeout", true, "In", 1_000]);
   });
 
-  it("grants no final answer if a hook has used the reserve up", async () => {
+  it("grants no final answer if a hook has used up the reserve", async () => {
     const hooks = { onIteration: () => never };
     const playing = play(work, reserving({ wallClockMs: 1_000 }, { ms: 100 }, { hooks }));
     expect(await endOf(playing)).toMatchObject({ finalAnswer: false, reason: "wall-clock", requests: 1 });
   });
 
-  it("grants no final answer if a stream has used the reserve up", async () => {
+  it("grants no final answer if a stream has used up the reserve", async () => {
     const playing = play([[wait(2_000), text("Late.")]], reserving({ wallClockMs: 1_000 }, { ms: 100 }));
     expect(await endOf(playing)).toMatchObject({ finalAnswer: false, reason: "wall-clock", requests: 1 });
   });

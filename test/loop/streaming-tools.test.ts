@@ -91,9 +91,9 @@ describe("a tool that is a generator", () => {
       row,
       [row],
     ],
-    ["no generator, but an array", () => [1, 2], [1, 2], []],
-    ["no generator, but a text", () => "ab", "ab", []],
-    ["no generator, but data with a function named next", () => ({ next: () => 1, rows: [] }), { rows: [] }, []],
+    ["an array instead of a generator", () => [1, 2], [1, 2], []],
+    ["a string instead of a generator", () => "ab", "ab", []],
+    ["data with a function named next instead of a generator", () => ({ next: () => 1, rows: [] }), { rows: [] }, []],
   ])("has a result: %s", async ([, execute, expected, shown]) => {
     const { recording, result } = play(script, { tools: [tool("work", execute)] });
     expect(answersOf(await result)[0]).toMatchObject({ outcome: "completed", result: expected });

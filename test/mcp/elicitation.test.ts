@@ -108,23 +108,23 @@ describe.for(generations)("an elicitation request over $name", (generation) => {
     const { id } = await askedBy(first);
     const second = start();
     expect(await resultOf(second)).toMatchObject({ action: "cancel" });
-    expect(errors).toEqual(["The MCP server asked a question while several calls of it were in progress."]);
+    expect(errors).toEqual(["The MCP server asked a question while more than one of its calls was in progress."]);
     first.control.answer(id, { kind: "failed", error: "No." });
     await first.result;
     await expect(served.server.server.elicitInput({ message: "?", requestedSchema: schema })).resolves.toMatchObject({
       action: "cancel",
     });
-    expect(errors.at(-1)).toContain("while no call");
+    expect(errors.at(-1)).toContain("while none of its calls was");
   });
 
-  it("with a hostile schema is cancelled, and nobody is asked", async () => {
+  it("is cancelled without a question to the user if its schema is hostile", async () => {
     const properties = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`f${index}`, { type: "string" }]));
     const { start, errors } = await setUp(generation, { message: "Where to?", requestedSchema: { type: "object", properties } });
     const playing = start();
     expect(await resultOf(playing)).toMatchObject({ action: "cancel" });
     expect([playing.recording.types().includes("question-asked"), errors.join()]).toEqual([
       false,
-      "The MCP server asked a question with a mode or a schema that is not supported.",
+      "The MCP server asked a question with an unsupported mode or schema.",
     ]);
   });
 
@@ -189,7 +189,7 @@ describe("readRequestedSchema", () => {
       [{ yes: "true" }, "must be true or false"],
       [{ yes: true, text: "abc" }, "must have at most 2 characters"],
       [{ yes: true, whole: 1.5 }, "must be a whole number"],
-      [{ yes: true, whole: 4 }, "must have at most 3 as its value"],
+      [{ yes: true, whole: 4 }, "must be at most 3"],
       [{ yes: true, some: ["c"] }, "must be one of the given values"],
       [{ yes: true, some: [] }, "must have at least 1 values"],
       [{ yes: true, more: 1 }, "is not a field of this question"],

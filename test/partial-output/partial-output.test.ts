@@ -39,7 +39,7 @@ describe("createPartialOutput", () => {
     ["a fence of another language", "```ts\n{}\n```", []],
     ["broken JSON", '{"a":1,}', [{}, { a: 1 }]],
     ["swapped brackets", '{"a":1]', [{}]],
-    ["a line break in a text", '["a\nb"]', [[], [""], ["a"]]],
+    ["a line break in a string", '["a\nb"]', [[], [""], ["a"]]],
   ])("reads %s letter by letter", ([, answer, values]) => {
     expect(valuesOf(letters(answer))).toEqual(values);
   });
@@ -71,7 +71,7 @@ describe("createPartialOutput", () => {
     expect(events.map((event) => partial.take(event))).toEqual([undefined, [], undefined, undefined, [12], undefined]);
   });
 
-  it("keeps the streams before a discarded one", () => {
+  it("keeps the text of the streams before a discarded stream", () => {
     const partial = createPartialOutput();
     const second = { ...start, continuation: 1 };
     const discarded = { type: "attempt-discarded" };
@@ -79,7 +79,7 @@ describe("createPartialOutput", () => {
     expect(events.map((event) => partial.take(event))).toEqual([undefined, [1], undefined, [1, 2], undefined, [1, 4], undefined]);
   });
 
-  it("ends with the whole value, and only adds to values", () => {
+  it("ends with the complete value, and each value contains the one before", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 3 }), fc.integer({ min: 1, max: 7 }), fc.boolean(), (value, size, isWide) => {
         const written = JSON.stringify(value, null, isWide ? 2 : 0);

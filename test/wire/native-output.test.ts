@@ -174,7 +174,7 @@ describe("structured output in the format of the service", () => {
     ["gpt-4-turbo", "openai", { connecting: { model: "gpt-4-turbo" } }, false],
     ["gpt-4.1", "openai", { connecting: { model: "gpt-4.1" } }, true],
   ];
-  it.for(special)("%s: is used only if the model takes it", async ([, name, playing, isNative]) => {
+  it.for(special)("%s: is used only if the model accepts it", async ([, name, playing, isNative]) => {
     const { formats: found, described } = await play(name, playing);
     expect([described[0], Object.keys(found[0] ?? {}).length > 0]).toEqual([!isNative, isNative]);
   });
@@ -207,7 +207,7 @@ describe("structuredOutput: a provider that sends the schema", () => {
   const go = async (provider: Provider, more: Partial<LoopOptions> = {}): Promise<unknown> =>
     (await playMock([], { tools: [look], policies: { output: structuredOutput(schema) }, provider, ...more }).result).output;
 
-  it("gets it in each request, beside the unchanged system text", async () => {
+  it("gets it in each request, with the system text unchanged", async () => {
     const provider = sending([toolCall("look"), text("Eight."), said]);
     expect(await go(provider, { system: "Be brief." })).toEqual(weather);
     expect(viewsOf(provider)).toEqual([0, 1, 2].map(() => ["Be brief.", "object"]));
@@ -232,7 +232,7 @@ describe("structuredOutput: a provider that sends the schema", () => {
     ]);
   });
 
-  it("keeps it in withRetry, and in withFallback only with others of its kind", async () => {
+  it("gets it through withRetry, and through withFallback only if all providers send schemas", async () => {
     const [one, other, mixed] = [sending([fail(new Error("Down."))]), sending([said]), sending([said])];
     expect(await go(withFallback([one, withRetry(other)]))).toEqual(weather);
     expect([...viewsOf(one), ...viewsOf(other)]).toEqual([0, 1].map(() => [undefined, "object"]));
@@ -240,7 +240,7 @@ describe("structuredOutput: a provider that sends the schema", () => {
     expect(viewsOf(mixed)).toEqual([[instructions, undefined]]);
   });
 
-  it("keeps it in a recording, whose replay needs the same schema", async () => {
+  it("gets it in a recording, and the replay needs the same schema", async () => {
     const cassette = memoryCassette();
     await go(recordTo(cassette, sending([said])));
     expect(await go(replayFrom(cassette))).toEqual(weather);

@@ -1,5 +1,5 @@
-// Measures the CPU time that the compiler needs for 50 tools with zod schemas in one call of `runToolLoop`, with and without the types of
-// the tools. Sends the rows of the table to the parent process.
+// Measures the CPU time of a type check: 50 tools with zod schemas in one call of `runToolLoop`, with and without the types of the
+// tools. Sends the rows of the table to the parent process.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -36,7 +36,7 @@ interface CustomTimers {
   clearTimeout: typeof globalThis.clearTimeout;
 }
 
-/** A generator, as the reader uses it. A synchronous generator returns its steps without a promise. */
+/** A generator that a tool returned. A synchronous generator returns its steps without a promise. */
 export interface Steps {
   next(): Step | PromiseLike<Step>;
   return(): unknown;
@@ -91,7 +91,7 @@ export class Deadline implements Cancellable {
     work.then(letGo, letGo);
   }
 
-  /** Pauses both limits until the returned function is called. For work that waits for a person. */
+  /** Pauses both limits until the returned function is called. Used while a call waits for a person. */
   pause(): () => void {
     const { clock } = this.#ports;
     if (this.#pauses === 0) this.#pausedAt = clock.now();

@@ -1,5 +1,5 @@
-// Abort signals that are created only when they are read, with at most one listener on each signal of the caller. And a timer that is
-// cheap to push back.
+// Abort signals that are created only when they are read, with at most one listener on each signal of the caller. Also a timer that
+// is cheap to push back.
 
 import type { Clock } from "../types/common.ts";
 import { dropPromise } from "../utils/promises.ts";

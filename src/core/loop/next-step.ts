@@ -172,7 +172,7 @@ function mayShorten(state: LoopState, { compacts = false, maxIterations }: Bound
 
 function findPauseEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxPauses: limit } = bounds;
-  // A message that was begun may use the reserve, because it may be the answer.
+  // A message in progress may use the reserve, because it may be the answer.
   const ending: Ending | undefined =
     state.pauses >= limit
       ? { status: "error", reason: { kind: "max-pauses", limit } }
@@ -220,7 +220,7 @@ function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   return findHandoffEnding(state, bounds);
 }
 
-/** Only a handoff in this iteration ends the run, so that a retry can go on after the limit. */
+/** Only a handoff in this iteration ends the run, so that a retry can continue after the limit. */
 function findHandoffEnding({ handoffs, iteration }: LoopState, { maxHandoffs = none }: Bounds): Ending | undefined {
   const { length: count } = handoffs;
   const isOver = count > maxHandoffs && handoffs.at(-1)?.iteration === iteration;

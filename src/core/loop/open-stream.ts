@@ -142,7 +142,7 @@ export function openStream(run: Run, next: ModelStep, plan: Plan | Unplanned): P
   return withTerms(run, asked);
 }
 
-/** Returns the tokens at which the service itself is to summarize old messages. `contextWindow` of the caller may throw. */
+/** Returns the number of tokens at which the service itself summarizes old messages. `contextWindow` of the caller may throw. */
 function findCompactAt({ features: { compaction }, events, state }: Run, provider: Provider): number | undefined {
   let found: number | undefined;
   const at = { type: "compaction.contextWindow", iteration: state.iteration };

@@ -28,7 +28,7 @@ export function observeProvider(provider: Provider, current: () => RunObserver |
       return provider.structuresOutput;
     },
     stream(request, call) {
-      // The request for a summary belongs to no iteration.
+      // The request for a summary does not belong to an iteration.
       if (request.purpose !== undefined) return provider.stream(request, call);
       const observer = current()?.startStream?.(request, provider);
       // The observer gets only chunks that the guardrails of the run have passed.

@@ -1,4 +1,4 @@
-// Compares a message with the form that it has after a conversion and back. Each difference is content that was lost.
+// Compares a message with the result of converting it to another format and back. Each difference is lost content.
 
 import type { Json } from "../types/json.ts";
 import { isRecord } from "../utils/guards.ts";
@@ -11,8 +11,9 @@ export interface LostContent {
   /** The path of the field within the message, such as "content[0].annotations". Empty for the whole message. */
   readonly field: string;
   /**
-   * "omitted": the result does not have it. "changed": the result has it in another form, or at another position. "added": only
-   * the result has it, because the history would otherwise be rejected.
+   * - "omitted": the result does not have it.
+   * - "changed": the result has it in another form, or at another position.
+   * - "added": only the result has it, because the history would otherwise be rejected.
    */
   readonly reason: "omitted" | "changed" | "added";
 }
@@ -24,7 +25,7 @@ export interface Piece {
   readonly value: Json;
 }
 
-/** Compares pieces with their converted form. Content that was added is reported at the piece before it. */
+/** Compares pieces with their converted form. Added content is reported at the piece before it. */
 export function comparePieces(given: readonly Piece[], back: readonly Json[]): readonly LostContent[] {
   const lost: LostContent[] = [];
   let last = given[0];

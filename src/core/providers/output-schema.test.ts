@@ -57,7 +57,7 @@ it.for<readonly [title: string, schema: JsonSchema, property: JsonSchema]>([
   expect(convert(object({ a: schema }))).toEqual({ ...object({ a: property }), ...closed });
 });
 
-it("createOutputPlanner: replaces references, and keeps the description beside them", () => {
+it("createOutputPlanner: replaces references, and keeps the description next to them", () => {
   const schema = object(
     { a: { $ref: "#/$defs/a~1b", description: "First." }, b: { $ref: "#/$defs/a~1b" } },
     { $defs: { "a/b": object({ c: text }) } },
@@ -116,7 +116,7 @@ it("createOutputPlanner: accepts three levels, one optional property and two uni
   expect(convert({ ...schema, properties })).toMatchObject({ required: ["b", "c", "d"] });
 });
 
-it("createOutputPlanner: leaves requests without a schema, and replaces a blank system text", () => {
+it("createOutputPlanner: leaves requests without a schema unchanged, and replaces a blank system text", () => {
   const request = { messages: [], tools: [], iteration: 0, system: " " };
   expect(plan(request, true)).toEqual({ system: " ", schema: undefined });
   const output = { schema: text, instructions: "As JSON." };

@@ -12,7 +12,7 @@ export interface OutputRules {
   readonly maxOptional: number;
   /** The maximum number of unions: `anyOf`, `oneOf`, and lists of types. */
   readonly maxUnions: number;
-  /** The maximum number of objects and lists inside each other. */
+  /** The maximum depth of objects and arrays inside each other. */
   readonly maxDepth: number;
 }
 
@@ -25,13 +25,13 @@ export interface OutputPlan {
 }
 
 /**
- * Makes the function with which an adapter reads `output` of a request. Pass `false` as its second argument if the service cannot
- * take a schema in this request, for example because of the tools in it.
+ * Makes a function that an adapter calls to read `output` of a request. Pass `false` as its second argument if the service cannot
+ * take a schema in this request, for example because the request has tools.
  *
  * The schema in the plan contains only `type`, `description`, `properties`, `required`, `additionalProperties: false`, `items`,
  * `anyOf` and `enum`, which all services support. Other constraints become part of the descriptions, because the run validates the
- * answer anyway. There is no schema if it would be another one without a keyword, refers to itself, is not an object, allows unknown
- * properties, or exceeds `rules`.
+ * answer anyway. The plan has no schema if a keyword that changes the meaning would be lost, or if the schema exceeds `rules`. It
+ * also has none for a schema that refers to itself, is not an object, or allows unknown properties.
  *
  * @example
  * const planOutput = createOutputPlanner({ maxOptional: 0, maxUnions: 16, maxDepth: 5 });
@@ -88,7 +88,7 @@ function toOutputSchema(root: JsonSchema, { maxOptional, maxUnions, maxDepth }: 
   return JSON.stringify(schema).length <= longestSchema ? schema : undefined;
 }
 
-/** Keywords without which the schema would be another one. */
+/** Keywords without which the schema would have another meaning. */
 const refused = [
   ..."allOf not if then else contains prefixItems patternProperties".split(" "),
   ..."dependentSchemas dependentRequired unevaluatedItems unevaluatedProperties $dynamicRef $recursiveRef".split(" "),
@@ -137,7 +137,7 @@ function findSchema(root: JsonSchema, reference: string): unknown {
   return found;
 }
 
-/** Returns one schema for each type of a list of types. The description and the constraints stay outside. */
+/** Splits a schema with several types into one schema for each type. The description and the constraints stay outside. */
 function toTypes(node: UnknownRecord): readonly UnknownRecord[] | undefined {
   const { type, properties, required, additionalProperties, items } = node;
   if (!Array.isArray(type) || node["enum"] !== undefined) return undefined;

@@ -30,7 +30,7 @@ export interface ReadHistory {
   readonly lost: readonly LostContent[];
 }
 
-/** The provider that gets the history, and to which its provider metadata is sent back. */
+/** The provider that gets the history, and gets its provider metadata back. */
 export interface HistoryProvider {
   readonly id: string;
   readonly model: string;
@@ -193,7 +193,7 @@ export class FieldReader {
     return this.#path === "" ? name : `${this.#path}.${name}`;
   }
 
-  /** Returns the error for a field with a wrong value. */
+  /** Makes the error for a field with a wrong value. */
   wrong(name: string, expected: string): LoopError<"invalid-messages"> {
     const received = describeValue(this.fields[name]);
     return new LoopError("invalid-messages", {
@@ -258,7 +258,7 @@ export function toReadResult(parts: readonly ContentPart[]): Pick<ReadResult, "r
   return rest.length === 0 ? { result: first.text } : { result: first.text, content: rest };
 }
 
-/** Adds provider metadata to a message that is not written as it was without the metadata. */
+/** Adds provider metadata to a message that would otherwise be written differently. */
 export function addMetadata(
   message: AssistantMessage,
   metadata: ProviderMetadata,

@@ -18,7 +18,7 @@ export interface MessageWire<Wire> {
   keepsMetadata(message: AssistantMessage): boolean;
 }
 
-/** Compares each message with what is read after it was written. */
+/** Writes each message, reads it again, and compares both. */
 export function findLostMessages<Wire>(messages: readonly Message[], wire: MessageWire<Wire>): readonly LostContent[] {
   const found = messages.flatMap((message, index) => {
     if (message.role === "tool") return [];
@@ -39,7 +39,7 @@ function losesMetadata(message: Message, { keepsMetadata }: Pick<MessageWire<unk
   return message.providerMetadata.length > 0 && !keepsMetadata(message);
 }
 
-/** Omits differences in form that have no meaning, such as a string and an array with one text. */
+/** Removes differences in form that have no meaning, such as a string and an array with one text. */
 function normalize(message: Message): Json {
   switch (message.role) {
     case "user":

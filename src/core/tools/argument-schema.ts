@@ -223,7 +223,7 @@ function firstOf<T>(items: Iterable<T>, find: (item: T) => Issue | undefined): I
   return undefined;
 }
 
-/** True for a type that JSON Schema does not know, so that an unusual schema refuses nothing. */
+/** Also true for types that JSON Schema does not define, so that they refuse no value. */
 function isOfType(value: unknown, type: string): boolean {
   if (type === "null") return value === null;
   if (type === "array") return Array.isArray(value);

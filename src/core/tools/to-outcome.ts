@@ -245,7 +245,7 @@ function failWith({ message, error }: ToolResult): Conclusion<"failed"> {
   return { kind: "failed", error: toolFailure(reason ?? "The tool reported a failure without a reason.") };
 }
 
-/** True for a generator that a tool returned. False for arrays, maps, streams and other objects that can only be iterated. */
+/** True for a generator. False for arrays, maps, streams and other objects that can only be iterated. */
 export function isGenerator(value: unknown): value is Steps {
   try {
     if (!isRecord(value) || typeof value["next"] !== "function" || typeof value["return"] !== "function") return false;
@@ -328,7 +328,7 @@ export interface LoopSignal {
   readonly release?: ContextRelease | undefined;
   /** The names of deferred tools to show to the model. */
   readonly load?: readonly string[] | undefined;
-  /** The agent that the run goes on as. */
+  /** The agent that the run continues as. */
   readonly handoff?: Pick<Handoff, "to" | "reason"> | undefined;
   /** Set if `data` of the result describes a context restart. */
   readonly restart?: true | undefined;

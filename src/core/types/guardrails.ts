@@ -12,7 +12,7 @@ export interface Guardrails {
 export interface GuardrailRecord {
   /** The name of the check. */
   readonly guardrail: string;
-  /** "failed" means that the check threw an error or took too long, which ends the run. "cancelled": the run ended meanwhile. */
+  /** "failed" if the check threw an error or took too long, which ends the run. "cancelled" if the run ended during the check. */
   readonly verdict: "pass" | "rewrite" | "refuse" | "failed" | "cancelled";
   /** The checked part of the output. Absent for a check of the input. */
   readonly part?: "text" | "reasoning" | undefined;

@@ -1,18 +1,18 @@
 // The types of `policies.handoffs` that the core needs. The agents themselves are in the entry `turnwright/handoffs`.
 
-/** The agents that a run may go on as. Created by `createHandoffs` from `turnwright/handoffs`. */
+/** The agents that a run may continue as. Created by `createHandoffs` from `turnwright/handoffs`. */
 export interface Handoffs {
   readonly kind: "handoffs";
   /** All tools of the agents, and the tools for handoffs. Pass them in the option `tools` of the run. */
   readonly tools: readonly { readonly name: string }[];
   /**
-   * Returns the same agents with another one that begins: the `agent` in the result of the last run of a conversation. Returns the
-   * agents unchanged for `undefined`, and for an agent that does not exist any more.
+   * Returns the same agents with a different first agent. To continue a conversation, pass the `agent` from the result of its last
+   * run. Returns the agents unchanged for `undefined`, and for an agent that no longer exists.
    */
   startWith(agent: string | undefined): Handoffs;
 }
 
-/** One handoff: the run went on as another agent. */
+/** One handoff: the run continued as another agent. */
 export interface Handoff {
   /** The names of the agents. */
   readonly from: string;

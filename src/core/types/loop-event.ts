@@ -152,7 +152,7 @@ export interface LoopEvents {
      */
     readonly pendingContext?: "found" | "missing" | undefined;
   };
-  /** Emitted when the run goes on as another agent. */
+  /** Emitted when the run continues as another agent. */
   handoff: CallEvent & Pick<Handoff, "from" | "to" | "reason">;
   /**
    * Emitted when a tool asks a question with `context.ask({ wait: true })`, and waits in this process. Pass the answer to
@@ -164,7 +164,7 @@ export interface LoopEvents {
     /** True if a page may send the answer. */
     readonly fromPage?: true | undefined;
   };
-  /** Emitted when a waiting question is over: "withdrawn" if the call has ended without an answer. */
+  /** Emitted when a question no longer waits. `answer` is "withdrawn" if the call ended without an answer. */
   "question-answered": CallEvent & { readonly id: string; readonly answer: "result" | "failed" | "withdrawn" };
   /** Emitted before the approval policy decides about a tool call. */
   "approval-asked": CallEvent & { readonly args: Json };
@@ -254,8 +254,8 @@ export interface LoopEvents {
 export type LoopEventType = keyof LoopEvents;
 
 /**
- * Any event, as `streamToolLoop` yields it. `T` is the union of the types of the tools. It types the results in `tool-end`, for
- * the tools whose names are literals.
+ * Any event, as `streamToolLoop` yields it. `T` is the union of the types of the tools. It types the results in `tool-end` for tools
+ * whose names are literal types.
  */
 export type LoopEvent<T extends AnyTool = AnyTool> =
   | { readonly [Type in OtherEventType]: EventOf<Type> }[OtherEventType]

@@ -135,7 +135,7 @@ export interface LoopControl {
   /**
    * Answers a question that a tool asked with `context.ask({ wait: true })`. `id` is the `id` of its `question-asked` event.
    * Returns "unknown" if no such question waits. Throws LoopError "invalid-decision" if the answer is neither a result nor a
-   * failure, or if a page sent it and may not.
+   * failure, or if it comes from a page that may not answer.
    */
   answer(id: string, answer: OutsideResult): "accepted" | "unknown";
   /** True after `stop` or `kill` was called, or the `signal` of the run was aborted. */
@@ -235,8 +235,9 @@ export interface Tool<
   /**
    * Runs the tool. Any plain return value means success, an error means failure, and `context.defer()` means that the result
    * comes later. With a generator, each yield is a preliminary result, and the return value is the result. If the generator returns
-   * undefined, the last yielded value is the result. Without `execute`, each call waits for a result from outside: the run is suspended until `decisions` contains
-   * the result.
+   * undefined, the last yielded value is the result.
+   *
+   * Without `execute`, each call waits for a result from outside. The run is suspended until `decisions` contains the result.
    */
   readonly execute?: ((args: Args, context: ToolContext<Context>) => Result) | undefined;
   /** Validates each result from outside. An invalid result is refused. Default: any plain data is accepted. */
@@ -286,8 +287,8 @@ export interface QuestionFields {
   /** Set to true if a page may send the answer. Default false. */
   readonly fromPage?: boolean | undefined;
   /**
-   * Set to true to wait in this process, until `control.answer` gets the answer. The call then keeps its place in the process, and
-   * `timeoutMs` and `idleTimeoutMs` stop. Needs the option `control` of the run or of an outer run. Default false.
+   * Set to true to wait in this process until `control.answer` is called. While the tool waits, `timeoutMs` and `idleTimeoutMs` of
+   * its call are paused. Needs the option `control` of the run or of an outer run. Default false.
    */
   readonly wait?: boolean | undefined;
 }
@@ -309,8 +310,8 @@ export interface ToolContext<Context = unknown> {
   /** Sends `data` to listeners in a `tool-progress` event. The time `idleTimeoutMs` then starts again. */
   progress(data: unknown): void;
   /**
-   * Writes a part to the user's stream, in a `tool-emit` event. The model never sees the part, and no journal records it. The time
-   * `idleTimeoutMs` then starts again. After the call has ended, parts are ignored.
+   * Writes a part to the user's stream, in a `tool-emit` event. The model never sees the part, and no journal records it. Each part
+   * restarts `idleTimeoutMs`. After the call has ended, parts are ignored.
    *
    * Throws LoopError "invalid-option" if the part is invalid: `name` needs 1 to 64 letters, digits, "_" or "-", and `data` must be
    * plain data.
@@ -348,13 +349,14 @@ export interface ToolContext<Context = unknown> {
    * Asks a person a question, and resolves to the answer: the output of `schema`, or a string without a schema. The schema must
    * have a conversion to JSON Schema, as zod 4 has.
    *
-   * The first time, there is no answer. The promise then rejects, the execution of the tool ends, and the call waits. After the
-   * answer was passed in `decisions`, the tool runs again from its start, and the same `ask` returns the answer. So ask first and
-   * act afterwards. Each execution must ask the same questions in the same order; otherwise `ask` rejects. An answer that does not
-   * fit the schema is asked for again. `{ kind: "failed", error }` makes `ask` reject with the text of `error`, in an error with the name "AnswerFailed".
+   * The first time, there is no answer. The promise then rejects, the execution of the tool ends, and the call waits. When
+   * `decisions` contains the answer, the tool runs again from its start, and the same `ask` resolves to the answer. So ask first and
+   * act afterwards. Each execution must ask the same questions in the same order; otherwise `ask` rejects. If an answer does not fit
+   * the schema, the question is asked again. If the answer is `{ kind: "failed", error }`, `ask` rejects with an error that has the
+   * name "AnswerFailed" and the text of `error`.
    *
-   * With `wait: true`, the tool waits in this process instead. The question is the event `question-asked`, and the answer comes
-   * through `control.answer`.
+   * With `wait: true`, the tool waits in this process instead. The event `question-asked` has the question, and `control.answer`
+   * takes the answer.
    *
    * Rejects with LoopError "invalid-option" or "unknown-option" for invalid fields.
    *

@@ -12,8 +12,8 @@ export interface UserMessage {
   /** Set to true to keep this message in all requests, even after a compaction. Default false. */
   readonly pinned?: boolean | undefined;
   /**
-   * Plain data of your own, such as an id or a time. It is kept in the transcript and in journals, and never sent to a model.
-   * Default: none.
+   * Your own plain data, such as an id or a time. It is kept in the transcript and in journals, and never sent to a model.
+   * Default: no metadata.
    */
   readonly metadata?: { readonly [key: string]: Json | undefined } | undefined;
 }

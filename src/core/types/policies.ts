@@ -151,8 +151,8 @@ export interface StopContext {
 }
 
 /**
- * The part of each limit that is kept for the final answer. Everything else in the run may only use the rest. Each field needs its
- * limit, and must be smaller than it. Default of each field: 0.
+ * The part of each limit that is kept for the final answer. The run may use only the rest for everything else. Each field needs its
+ * limit, and must be smaller than that limit. Default of each field: 0.
  */
 export interface FinalAnswerReserve {
   /** Tokens of `limits.maxTokens`. */
@@ -209,7 +209,7 @@ export interface LoopPolicies<Output = unknown, Context = unknown> {
   readonly compaction?: Compaction | undefined;
   /** Checks the input, the output and the tool calls. Created by `guardrails`. Default: no checks. */
   readonly guardrails?: Guardrails | undefined;
-  /** Lets the run go on as another agent. Created by `createHandoffs`. Default: no handoffs. */
+  /** Lets the run continue as another agent. Created by `createHandoffs`. Default: no handoffs. */
   readonly handoffs?: Handoffs | undefined;
   /** Reports requests that break the prompt cache of the service. Created by `watchPromptCache`. Default: not watched. */
   readonly promptCache?: PromptCacheWatch | undefined;
@@ -283,8 +283,8 @@ export interface StructuredOutputOptions {
   /** The JSON Schema that the model sees. Required if `schema` cannot be converted. Default: converted from `schema`. */
   readonly jsonSchema?: JsonSchema | undefined;
   /**
-   * Set to false to always describe the schema in the system text. By default, a provider that supports it sends the schema to the
-   * service, which then enforces it. Default true.
+   * Set to false to always describe the schema in the system text. If true, a provider that supports it sends the schema to the
+   * service, which then enforces the schema. Default true.
    */
   readonly native?: boolean | undefined;
   /** The maximum number of consecutive retries after an invalid answer. Default 2. */

@@ -27,8 +27,8 @@ export interface Provider {
    */
   readonly searchesTools?: boolean | undefined;
   /**
-   * True if the provider itself tells the model about the schema of the answer. Requests may then have `output`, and their `system`
-   * text does not contain its instructions. Default false.
+   * True if the provider itself passes the schema of the answer to the service. Requests may then have `output`, and their `system`
+   * text does not contain the instructions. Default false.
    */
   readonly structuresOutput?: boolean | undefined;
   /** Streams one response of the model. The stream ends with exactly one `finish` chunk, an `error` chunk or a thrown error. */
@@ -71,7 +71,7 @@ export interface ModelRequest {
 export interface RequestedOutput {
   /** The JSON Schema of the answer. The object is the same in each request of a run. */
   readonly schema: JsonSchema;
-  /** The text that tells the model about the schema. */
+  /** The text that asks the model for an answer that fits the schema. */
   readonly instructions: string;
 }
 
@@ -107,8 +107,8 @@ export interface ModelCall {
    */
   sending?: ((body: unknown, sender: Pick<Provider, "id" | "model">) => void) | undefined;
   /**
-   * Checks a stream for `policies.guardrails`. Only for wrappers that record chunks: a wrapper that applies this function to the stream
-   * of its inner provider records no text that a check refuses. Otherwise, the loop itself checks the stream of the provider.
+   * Checks a stream for `policies.guardrails`. Only for wrappers that record chunks. A wrapper that applies this function to the stream
+   * of its inner provider never records refused text. Otherwise, the loop itself checks the stream of the provider.
    */
   guard?: ((stream: AsyncIterable<ModelChunk>) => AsyncIterable<ModelChunk>) | undefined;
 }

@@ -57,21 +57,21 @@ export interface ToolCall {
   readonly problem?: "malformed" | "truncated" | undefined;
 }
 
-/** A question that a tool has asked with `context.ask`, as plain data. */
+/** A question that a tool asked with `context.ask`, as plain data. */
 export interface ToolQuestion {
   readonly text: string;
   /** The JSON Schema of the answer. `{ type: "string" }` if the tool gave no schema. */
   readonly schema: JsonSchema;
-  /** Set if the same question was asked before, and the answer did not fit the schema of the tool. */
+  /** Set if the same question was asked before and its answer did not fit the schema. */
   readonly issues?: readonly Issue[] | undefined;
 }
 
 /** A call that is waiting for a decision or for its result. */
 export interface WaitingCall {
   /**
-   * The key of the call in `decisions`: the ids of the outer calls and of the call itself, joined by "/". A number follows, as in
-   * `call_i0_0#2`, if the call has waited before: for a decision about an older version of its tool, for its approval, or for
-   * the answer to another question.
+   * The key of the call in `decisions`: the ids of the outer calls and of the call itself, joined by "/". If the call
+   * has waited before, a number follows, as in `call_i0_0#2`. It may have waited for its approval, for a decision about an older
+   * version of its tool, or for the answer to another question.
    */
   readonly id: string;
   readonly callId: string;
@@ -84,7 +84,7 @@ export interface WaitingCall {
   readonly waitsFor: "approval" | "result";
   /** True if a page may send the result: the tool has no `execute`, or called `defer` or `ask` with `fromPage: true`. */
   readonly fromPage?: true | undefined;
-  /** Set if the tool has asked a question with `context.ask`. The result of the call is then the answer to this question. */
+  /** Set if the tool asked a question with `context.ask`. The result of the call is then the answer to this question. */
   readonly question?: ToolQuestion | undefined;
   /** The changes of the tool after the last request for a decision. Earlier decisions do not apply to the changed tool. */
   readonly toolChanges?: readonly ToolChange[] | undefined;
@@ -113,7 +113,7 @@ export type ToolOutcome = {
       readonly release?: ContextRelease | undefined;
       /** The names of deferred tools to show to the model from the next request on. Set by the tool of `withToolSearch`. */
       readonly load?: readonly string[] | undefined;
-      /** The agent that the run goes on as, and the reason. Set by a tool of `createHandoffs`. */
+      /** The agent that the run continues as, and the reason. Set by a tool of `createHandoffs`. */
       readonly handoff?: Pick<Handoff, "to" | "reason"> | undefined;
       /** Set if the tool returned a result of `contextRestart`. Data with the same fields has no such effect. */
       readonly restart?: true | undefined;

@@ -58,8 +58,8 @@ export interface ToolTraits<Args = never, Context = never> {
   /** True for the tool that finds deferred tools. Set by `withToolSearch`. Default false. */
   readonly findsTools?: boolean | undefined;
   /**
-   * The triggers of the tool in deliberate mode, for `createDeliberateMode` with `tools`. Models do not see them, and a change of
-   * the triggers is no change of the tool. Default: none.
+   * The triggers of the tool in deliberate mode, for `createDeliberateMode` with `tools`. Models do not see them. A run can be
+   * resumed after they have changed. Default: no triggers.
    */
   readonly triggers?: string | readonly string[] | undefined;
   /**

@@ -72,7 +72,7 @@ type JsonOf<Value> = [Value] extends [never]
       : Json
     : Json;
 
-/** `undefined` becomes null if it is the whole value. */
+/** `undefined` becomes null only as the whole value. */
 type Written<Value> = Value extends undefined | void ? null : Plain<Value>;
 
 /** The fields of `RunCall` that are the same for all tools. */
@@ -84,7 +84,7 @@ export interface RunCallFacts {
   readonly durationMs: number;
   /** The arguments that an approval decision or a check set in place of `args`. */
   readonly approvedArgs?: Json | undefined;
-  /** The reason why there was no decision about the call, if its outcome is `approval-failed`. */
+  /** Why the approval gave no decision, if the outcome is `approval-failed`. */
   readonly error?: PlainError | undefined;
   /** Images, files and text in addition to `result`. */
   readonly content?: readonly ContentPart[] | undefined;

@@ -93,12 +93,12 @@ class Execution implements LiveRun {
     }
   }
 
-  /** Messages are read again and again. An earlier answer has no effect, because its question no longer waits. */
+  /** Each reading gets all messages. An earlier answer has no effect, because its question no longer waits. */
   #answer(id: string, answer: Json): void {
     try {
       this.#control.answer(id, answer as OutsideResult);
     } catch {
-      // A page sent the answer, although it may not. The question still waits.
+      // The answer came from a page that may not answer. The question still waits.
     }
   }
 

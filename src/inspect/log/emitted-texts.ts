@@ -13,7 +13,7 @@ export function cleanPart(part: EmittedPart, cleaner: Cleaner): Writable | undef
   return { ...(isRecord(cleaned) ? cleaned : {}), data: cleaner.content(data, "progress") };
 }
 
-/** Joins the fragments of text that each call emits, so that a log has one line for them. */
+/** Joins the text fragments that a call emits, so that a log has one line for them. */
 export class EmittedTexts {
   readonly #texts = new Map<string, { readonly event: Emitted; readonly fragments: string[] }>();
 

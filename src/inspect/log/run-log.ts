@@ -200,7 +200,7 @@ export interface LoggedCall {
   /** The progress of the tool: also its preliminary results, and the parts that it emitted. Fragments of text are joined. */
   readonly progress: readonly { readonly at: number; readonly data: Json }[];
   readonly decision?: string | undefined;
-  /** The agent that took the run over with this call, and the reason. */
+  /** The agent to which this call handed over the run, and the reason. */
   readonly handoff?: { readonly to: string; readonly reason?: string | undefined } | undefined;
   /** The nested runs that the call started. */
   readonly runs: readonly LoggedRun[];

@@ -95,7 +95,7 @@ function readCall(reading: CallReading, call: ToolCall, index: number): CallProg
   }
 }
 
-/** The position of a call, and the last execution of its tool that ended with a question and got an answer. */
+/** The position of a call, and the last execution of its tool that ended with an answered question. */
 interface Place extends CallPlace {
   readonly round: number;
   readonly answers: number;

@@ -47,7 +47,7 @@ export type PendingCall = {
       readonly waitKey: string;
       /** True if a web page may send the result of the call. */
       readonly fromPage?: true | undefined;
-      /** Set if the tool has asked a question. The result is then the answer, after which the tool runs again. */
+      /** Set if the tool asked a question. The result is then the answer, after which the tool runs again. */
       readonly question?: ToolQuestion | undefined;
     }
   | {

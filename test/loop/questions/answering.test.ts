@@ -101,7 +101,7 @@ describe("a question of a tool", () => {
     expect(answersOf(result)[0]?.result).toBe("no city: Nobody is there.");
   });
 
-  it("waits also if the tool catches the rejection, whatever it does afterwards", async () => {
+  it("still waits if the tool catches the rejection, and then returns, throws or hangs", async () => {
     const ends: readonly ((ask: ToolContext["ask"]) => unknown)[] = [
       (ask) => ask({ question: "Which city?" }).catch(() => "caught"),
       (ask) => (void ask({ question: "Which city?" }), "not awaited"),
@@ -117,14 +117,14 @@ describe("a question of a tool", () => {
     }
   });
 
-  it("fails the call if the tool asks another question than before", async () => {
+  it("fails the call if the tool asks a different question than before", async () => {
     let text1 = "Which city?";
     const { start } = setUp(({ ask }) => ask({ question: text1 }));
     await start().result;
     text1 = "Delete everything?";
     const result = await start({ call_i0_0: { kind: "result", result: "Oslo" } }).result;
     expect(outcomesOf(result)).toEqual(["call_i0_0: failed"]);
-    expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("another question than in its earlier execution");
+    expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("a different question than before");
   });
 
   it("runs the tool again after an answer, but not after a crash of this execution", async () => {

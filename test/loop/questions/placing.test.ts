@@ -8,8 +8,8 @@ import { nesting, question } from "../nested/nesting.ts";
 import { answersOf, outcomesOf, tool } from "../play.ts";
 import { byAnn, type Decisions, inOslo, refusalOf, setUp, twoQuestions } from "./question-stage.ts";
 
-describe("a question of a tool, beside other features of the loop", () => {
-  it("comes after the approval of its call, and has an id of its own", async () => {
+describe("a question of a tool: other features of the loop", () => {
+  it("comes after the approval of its call, and has its own id", async () => {
     const asking = tool("book", (_, { ask }) => ask({ question: "Which city?", fromPage: true }), { needsApproval: true });
     const { store, start } = setUp(() => undefined, { tools: [asking] });
     expect((await start().result).reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0" }] });
@@ -23,7 +23,7 @@ describe("a question of a tool, beside other features of the loop", () => {
     expect(answersOf(await start(answered).result)[0]?.result).toBe("Oslo");
   });
 
-  it("inside an agent tool suspends the outer run, with the path of the call", async () => {
+  it("suspends the outer run with the path of the call if an agent tool contains the call", async () => {
     const inside = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("book")] : text("Inside.")));
     const asking = tool("book", (_, { ask }) => ask({ question: "Which city?" }));
     const agent = nesting("agent tool", "agent", () => ({ messages: question, provider: inside, tools: [asking] }));
@@ -79,7 +79,7 @@ describe("a question of a tool, beside other features of the loop", () => {
     expect((await inspectJournal(store.open())).usage).toEqual(last.usage);
   });
 
-  it("can be answered by a journal that waits", async () => {
+  it("can be answered through a journal that waits for decisions", async () => {
     const { store, start } = setUp(twoQuestions);
     const answers: { readonly [key: string]: unknown } = {
       "i0/result/0/book/decision1": { kind: "result", result: { city: 7 } },
@@ -92,7 +92,7 @@ describe("a question of a tool, beside other features of the loop", () => {
     expect(playing.recording.events.filter(({ type }) => type === "listener-error")).toHaveLength(1);
   });
 
-  it("in a damaged journal is refused", async () => {
+  it("is refused if its record in the journal is damaged", async () => {
     const { store, start } = setUp(twoQuestions);
     await start().result;
     const saved = JSON.parse(
@@ -113,7 +113,7 @@ describe("a question of a tool, beside other features of the loop", () => {
     }
   });
 
-  it("with invalid fields rejects, and the model reads the error", async () => {
+  it("rejects if its fields are invalid, and the model reads the error", async () => {
     for (const fields of [
       {},
       { question: " " },

@@ -57,7 +57,7 @@ describe("a question that waits in the process", () => {
     expect(answersOf(await playing.result)[0]?.result).toEqual({ city: "Oslo" });
   });
 
-  it("refuses what is not an answer, and an answer of a page that may not answer", async () => {
+  it("refuses invalid answers, and answers from a page that may not answer", async () => {
     const playing = ask();
     await playing.clock.flush();
     for (const [answer, problem] of [
@@ -136,7 +136,7 @@ describe("a question that waits in the process", () => {
     expect(JSON.stringify(answersOf(await playing.result)[0]?.result)).toContain('Pass the option \\"control\\"');
   });
 
-  it("in a nested run has the path of its call, and any control around it can answer", async () => {
+  it("has the path of its call in a nested run, and each outer control can answer it", async () => {
     const asking = tool("book", (_, context) => context.ask({ question: "Which city?", wait: true }));
     const own = createLoopControl();
     const inside = (): LoopOptions => ({

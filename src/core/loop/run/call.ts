@@ -54,7 +54,7 @@ export interface ToolCallPorts extends DeadlinePorts {
   contextFor(call: ToolCall, deadline: Deadline): ToolContext;
   /** Called with each value that the generator of a tool yields, until the call is over. Must not throw. */
   onYield?(call: ToolCall, value: unknown): void;
-  /** Returns the questions that the tool has asked with `context.ask`. Default: none. */
+  /** Returns the questions that the tool asked with `context.ask`. Default: no questions. */
   questionsIn?(call: ToolCall): CallQuestions | undefined;
   /** Called with the metadata of a tool result, which only event listeners get. */
   onMetadata?(call: ToolCall, metadata: unknown): void;

@@ -16,11 +16,11 @@ import { stableJson } from "../../utils/json.ts";
 
 const mostListed = 10;
 
-/** The end of the message about a result from a page that may not send it. */
+/** Completes the error message about a result that a page may not send. */
 export const pageProblem: string =
   'comes from a page. A page may only send the results of tools without "execute", and of calls that used context.defer or context.ask with { fromPage: true }';
 
-/** Why a result from outside does not fit the schema that its call has for it. */
+/** The schema that a result from outside does not fit, and the issues. */
 export interface Misfit {
   readonly schema: '"outputSchema" of its tool' | "schema of its question";
   readonly issues: readonly Issue[];
@@ -37,7 +37,7 @@ export interface CallQuestions {
   answers: readonly GivenAnswer[];
   /** The position of the answer that the next `ask` of this execution gets. */
   next: number;
-  /** Set when the tool has asked a question that has no answer. */
+  /** Set when the tool asked a question that has no answer yet. */
   open: Deferred | undefined;
   /** The number of questions that have waited in this process. */
   count: number;
@@ -49,7 +49,7 @@ export function createQuestions(answers: readonly GivenAnswer[] = []): CallQuest
   return { answers, next: 0, open: undefined, count: 0, withdraw: new Set() };
 }
 
-/** Withdraws the questions of a call that has ended. Returns the question that its tool has asked without an answer. */
+/** Withdraws the questions of a call that has ended. Returns the question of its tool that has no answer. */
 export function takeQuestion(questions: CallQuestions | undefined): Deferred | undefined {
   if (questions === undefined) return undefined;
   for (const withdraw of questions.withdraw) withdraw();
@@ -67,7 +67,7 @@ export interface Asked {
 }
 
 const questionChecks: Checks<QuestionFields & { readonly schema: StandardSchema }> = {
-  question: ["a text that is not blank", (value) => isText(value) && value.trim() !== ""],
+  question: ["a string that is not blank", (value) => isText(value) && value.trim() !== ""],
   schema: ["a Standard Schema, such as a zod schema", isStandard],
   fromPage: is.flag,
   wait: is.flag,
@@ -105,7 +105,7 @@ export async function answerQuestion(questions: CallQuestions, { question, schem
     questions.next += 1;
     if (given.question.text !== question.text || stableJson(given.question.schema) !== stableJson(question.schema))
       throw new Error(
-        `The tool asked another question than in its earlier execution, so the answer to "${given.question.text}" was not used. A tool must ask the same questions each time it runs.`,
+        `The tool asked a different question than before, so the answer to "${given.question.text}" was not used. A tool must ask the same questions in each execution.`,
       );
     const found = checkAnswerOf(schema, given.decision);
     const checked = found instanceof Promise ? await found : found;

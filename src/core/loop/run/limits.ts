@@ -126,7 +126,7 @@ export interface Bounds {
   readonly wallClockMs: number;
   /** True if the model may give a final answer without tools after a limit is reached. */
   readonly finalAnswer: boolean;
-  /** The part of the limits that only a final answer may use. Default: a final answer is not granted after these limits. */
+  /** The part of the limits that only a final answer may use. Default: these limits grant no final answer. */
   readonly reserve?: Reserve | undefined;
   /** True if the caller passed an `onIteration` hook. */
   readonly asksIteration: boolean;
@@ -192,8 +192,8 @@ export function resolveReserve(
 }
 
 /**
- * Returns the ending if one more stream would exceed a spending limit. Assumes that the stream costs as much as the last one, and
- * uses as many tokens if tokens are reserved. `kept` is the part of the limits that the stream may not use.
+ * Returns the ending if one more stream would exceed a spending limit. Assumes that the stream costs as much as the last one. If
+ * tokens are reserved, it also assumes as many tokens. `kept` is the part of the limits that the stream may not use.
  */
 export function findSpendingEnding(state: LoopState, bounds: Bounds, kept?: Reserve): Ending | undefined {
   const { costUSD, unpriced, spentUSD, lastCostUSD, usage, lastInbox } = state;

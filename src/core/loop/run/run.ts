@@ -62,7 +62,7 @@ export interface RunCallPorts extends ToolCallPorts {
   addNested(callId: string, nested: NestedRun): void;
   countNested(callId: string): number;
   takeNested(callId: string): readonly NestedRun[] | undefined;
-  /** The questions of one call. Created when they are first needed. */
+  /** The questions of one call. Created at their first use. */
   questionsOf(callId: string): CallQuestions;
 }
 
@@ -165,18 +165,18 @@ export interface ResultProcessor extends ResultProcessing {
 
 /** Guards one request: its input checks, and the checks of its stream. */
 export interface RequestGuard {
-  /** The records of the input checks, after they have ended. Undefined if the request has no new input. Never unhandled. */
+  /** The records of the input checks, after they have ended. Undefined if the request has no new input. Its rejection is handled. */
   readonly checked: Promise<readonly GuardrailRecord[]> | undefined;
   /** Returns a provider whose stream contains only checked text. */
   wrap(provider: Provider): Provider;
-  /** Adds the records of the output checks, and the ending if a check has refused. */
+  /** Adds the records of the output checks, and the ending if a check refused. */
   judge(result: StreamResult): StreamResult;
 }
 
 export interface InputOutputGuard extends Guardrails {
   /** Begins the input checks of a request. `key` is the key of the request's step. */
   begin(run: Run, key: string): RequestGuard | undefined;
-  /** Returns the approval that asks the tool checks first. */
+  /** Returns an approval that calls the tool checks first. */
   around(approve: Approve | undefined): Approve | undefined;
 }
 
@@ -189,7 +189,7 @@ export interface AgentTable extends Handoffs {
   mapProviders(map: (provider: Provider) => Provider): AgentTable;
   /** Returns the request of the current agent. Throws if the agents of a resumed run lack this agent. */
   planFor(run: Run): IterationPlan;
-  /** Returns the function that filters the messages before the last handoff. Equal arguments give the same array. */
+  /** Returns the function that filters the messages before the last handoff. For equal arguments, it returns the same array. */
   createView(run: Run): (messages: readonly Message[]) => readonly Message[];
 }
 

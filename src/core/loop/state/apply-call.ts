@@ -113,7 +113,7 @@ function readFound(result: unknown): readonly string[] {
   return tools.flatMap((tool: unknown) => (isRecord(tool) && typeof tool["name"] === "string" ? [tool["name"]] : []));
 }
 
-/** Carries out the first handoff of a message. Its tool has refused the others. */
+/** Carries out the first handoff in a message. The tools have refused the others. */
 export function applyHandoff(state: LoopState, settled: readonly SettledCall[]): void {
   const { agent: from, iteration, messages } = state;
   if (from === undefined) return;
@@ -126,7 +126,7 @@ export function applyHandoff(state: LoopState, settled: readonly SettledCall[]):
   }
 }
 
-/** Adds the usage of the guardrails. `input` are the checks of new user messages, which are checked again if one has not passed. */
+/** Adds the usage of the guardrails. `input` are the checks of new user messages. If one did not pass, the messages are checked again. */
 export function applyChecks(
   state: LoopState,
   input: readonly GuardrailRecord[] | undefined,

@@ -14,8 +14,8 @@ import type { Repeats } from "./repeated-calls.ts";
 export type Phase = "start" | StepResult["kind"];
 
 /**
- * A message that was sent to a run. `verb` is "steer" for a message to the model, "interrupt" for a message that ends the run,
- * and "keep" for a message that is only returned in the result.
+ * A message that was sent to a run. `verb` is "steer" for a message to the model, and "interrupt" for a message that ends the run.
+ * It is "keep" for a message that is only returned in the result.
  */
 export interface InboxMessage {
   readonly verb: "steer" | "interrupt" | "keep";
@@ -43,8 +43,8 @@ export interface InboxAnswer {
   /** The iterations that are new in the set `force` of `maskResults`. */
   readonly force?: readonly number[] | undefined;
   /**
-   * Set if old messages are summarized before the next request: "due" because the context is nearly full, or "forced" because
-   * the service refused the last request as too long.
+   * Set if old messages are summarized before the next request. It is "due" if the context is nearly full. It is "forced" if the
+   * service refused the last request as too long.
    */
   readonly compact?: "due" | "forced" | undefined;
   /**

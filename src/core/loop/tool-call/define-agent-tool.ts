@@ -33,8 +33,8 @@ export interface AgentToolFields<Args, Schema extends ToolSchema, Context = unkn
    */
   readonly prepare: (args: Args, context: ToolContext<Context>) => NestedLoopOptions | PromiseLike<NestedLoopOptions>;
   /**
-   * Set to true to write the text of the nested run to the user's stream, in `tool-emit` events of this call, together with the
-   * parts that tools of the nested run emit. Default false.
+   * Set to true to write the text of the nested run to the user's stream, in `tool-emit` events of this call. Parts that tools of
+   * the nested run emit are then passed on too. Default false.
    */
   readonly emitText?: boolean | undefined;
   /**

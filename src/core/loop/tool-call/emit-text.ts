@@ -7,8 +7,8 @@ import type { ToolContext } from "../../types/loop-options.ts";
 type Emit = (part: EmittedPart) => void;
 
 /**
- * Returns a function for the events of a nested run, which passes the text of the run to `emit`, and the parts that its tools
- * emit. Text of an attempt that may be discarded is held back until the attempt stands, because emitted text stays on the page.
+ * Returns a function that takes the events of a nested run. It passes the text of the run and the parts of its tools to `emit`.
+ * Text of an attempt that may be discarded is held back until the attempt is accepted, because emitted text stays on the page.
  */
 export function createTextTap(emit: Emit): (event: LoopEvent) => void {
   let held = "";
@@ -59,7 +59,7 @@ export function tapEvents(events: LoopEmitter, emit: Emit): () => void {
  * emitter also passes on the parts that tools of the nested run emit. Pass it as the option `events` of `context.runToolLoop`. For
  * an agent tool, set `emitText` instead.
  *
- * Text of an attempt that `withFallback` may discard appears when the attempt stands.
+ * If `withFallback` may discard an attempt, the text of the attempt appears after it is accepted.
  *
  * @example
  * const result = await context.runToolLoop({ messages, tools: [search], events: emitText(context) });

@@ -93,7 +93,7 @@ export function admitCall(run: Run, one: BatchCall): ReadyCall | ToolOutcome | P
   });
 }
 
-/** Returns the outcome of a call that must not begin. The call may have run before, or has run up to a question. */
+/** Returns the outcome of a call that must not begin. The call may have run before, or it ran up to a question. */
 function leftOf(one: BatchCall): ToolOutcome {
   return { call: one.call, durationMs: 0, kind: one.mayHaveRun || isAgain(one) ? "interrupted" : "not-run" };
 }
@@ -234,7 +234,7 @@ function conclude(ready: ReadyCall, end: Raced<unknown>, { ports, deadline }: Ca
   if (end.kind === "value" && end.value === changed) return refuseChanged(call, ports);
   const facts = { call, durationMs: deadline.elapsedMs(), approvedArgs };
   if (ports.scope.cause !== undefined) return { ...facts, kind: "interrupted" };
-  // Also true if the tool has caught the rejection of `ask`, and then returned a value or taken too long.
+  // Also true if the tool caught the rejection of `ask`, and then returned a value or took too long.
   if (question !== undefined) return readOutput(ready, question, { ports, facts });
   if (end.kind === "expired") return { ...facts, kind: "timed-out", limitMs: end.limitMs };
   if (deadline.expired) return { ...facts, kind: "timed-out", limitMs: deadline.limitMs };

@@ -163,7 +163,7 @@ export class CallContext implements ToolContext {
     return asked.wait ? this.#waitFor(asked, questions) : answerQuestion(questions, asked);
   }
 
-  /** Waits in this process. An answer that does not fit the schema is asked for again. */
+  /** Waits in this process. If an answer does not fit the schema, asks again. */
   async #waitFor({ schema, question, fromPage }: Asked, questions: CallQuestions): Promise<unknown> {
     let asked = question;
     for (let round = 0; round < mostAnswers; round += 1) {
@@ -193,7 +193,7 @@ export class CallContext implements ToolContext {
         signal.removeEventListener("abort", withdraw);
         goOn();
         events.send({ type: "question-answered", ...base, answer: answer?.kind ?? "withdrawn" });
-        if (answer === undefined) reject(new Error("The call has ended, so nobody can answer its question."));
+        if (answer === undefined) reject(new Error("The call has ended, so its question was withdrawn."));
         else resolve(answer);
       };
       const withdraw = (): void => end(undefined);

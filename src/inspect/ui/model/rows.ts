@@ -256,7 +256,7 @@ interface CallRow extends Pick<Row, "key" | "parents" | "segments" | "canFold"> 
 
 function toCallRow(call: LoggedCall, { stream, ...row }: CallRow): Row {
   const { text, tone } = outcomeOf(call, stream.iteration);
-  // The result of a successful call may be a report about a nested run that has failed.
+  // The result of a successful call may be a report about a nested run that failed.
   const failed = call.runs.findLast(({ status = "completed" }) => status !== "completed")?.status;
   const wholeNote = tone === "ok" ? failed : text;
   return {

@@ -1,4 +1,4 @@
-// A run whose input is refused, and one whose answer is redacted.
+// A run with refused input, and a run with a redacted answer.
 
 const assert = require("node:assert/strict");
 
