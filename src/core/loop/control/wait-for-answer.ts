@@ -1,0 +1,53 @@
+// Waits in this process for the answer to a question of a tool. Only runs with a control load this code.
+
+import type { OutsideResult } from "../../types/policies.ts";
+import type { ToolQuestion } from "../../types/tool-outcome.ts";
+import { checkAnswerOf } from "../run/decisions.ts";
+import type { ControlClaim, LiveQuestion, Run } from "../run/run.ts";
+
+/** Resolves to the answer. An answer that does not fit the schema is asked for again. */
+export async function waitForAnswer(live: LiveQuestion): Promise<unknown> {
+  const { question, schema } = live.asked;
+  let asked = question;
+  for (;;) {
+    const checked = await checkAnswerOf(schema, await hold(live, asked));
+    if (!("issues" in checked)) return checked.value;
+    asked = { ...question, issues: checked.issues };
+  }
+}
+
+function hold({ run, place, deadline, asked: { fromPage } }: LiveQuestion, question: ToolQuestion): Promise<OutsideResult> {
+  const { path, token, events, ports } = run;
+  const questions = ports.questionsOf(place.callId);
+  questions.count += 1;
+  // The token of the execution is part of the id, so that an answer cannot reach a question of a later execution.
+  const id = `${path}${place.callId}#${token.slice(0, 8)}-${questions.count}`;
+  const { signal } = deadline;
+  const controls = controlsOf(run);
+  return new Promise((resolve, reject) => {
+    const goOn = deadline.pause();
+    const end = (answer: OutsideResult | undefined): void => {
+      for (const control of controls) control.questions.delete(id);
+      questions.withdraw.delete(withdraw);
+      signal.removeEventListener("abort", withdraw);
+      goOn();
+      events.send({ type: "question-answered", ...place, id, answer: answer?.kind ?? "withdrawn" });
+      if (answer === undefined) reject(new Error("The call has ended, so nobody can answer its question."));
+      else resolve(answer);
+    };
+    const withdraw = (): void => end(undefined);
+    for (const control of controls) control.questions.set(id, { fromPage, take: end });
+    questions.withdraw.add(withdraw);
+    signal.addEventListener("abort", withdraw);
+    events.send({ type: "question-asked", ...place, id, question, ...(fromPage && { fromPage }) });
+    if (signal.aborted) withdraw();
+  });
+}
+
+/** The controls of a run and its outer runs. Each of them can answer a question. */
+function controlsOf(run: Run): readonly ControlClaim[] {
+  const controls: ControlClaim[] = [];
+  for (let one: Run | undefined = run; one !== undefined; one = one.outer)
+    if (one.control !== undefined) controls.push(one.control);
+  return controls;
+}
