@@ -220,10 +220,10 @@ export interface BatchCall {
   isLive: boolean | undefined;
   isTold: boolean;
   /**
-   * Set while the call waits for a decision or for its result. The question contains the id for the option `decisions`, and the
+   * Set while the call waits for a decision or for its result. It contains the id for the option `decisions`, and the
    * key of the step that will record the decision or the result.
    */
-  question: CallQuestion | undefined;
+  pending: PendingStep | undefined;
   /** Set while the nested run of this call is suspended: the ending of the nested run. */
   suspended: Ending | undefined;
   isApproved: boolean;
@@ -234,7 +234,7 @@ export interface BatchCall {
   /** How often a decision was requested again because the tool had changed. */
   round: number;
   /** How often an execution ended because there was no decision about the call yet. */
-  questions: number;
+  requests: number;
   /** The answers to the questions of the tool, in order. */
   readonly answers: GivenAnswer[];
   /** The last execution of the tool that ended with a question, with the time and the spending of all executions before it. */
@@ -250,8 +250,8 @@ export interface BatchCall {
   park: Park | undefined;
 }
 
-/** A question about a waiting call. The caller answers the question with the option `decisions` of a later execution. */
-export type CallQuestion = Pick<WaitingCall, "id" | "toolChanges"> & { readonly key: string };
+/** The step that a call waits for. The caller answers it with the option `decisions` of a later execution. */
+export type PendingStep = Pick<WaitingCall, "id" | "toolChanges"> & { readonly key: string };
 
 export type DeferredOutcome = Extract<ToolOutcome, { readonly kind: "deferred" }>;
 
@@ -265,13 +265,13 @@ export function toBatchCall(call: ToolCall, index: number): BatchCall {
     outcome: undefined,
     isLive: undefined,
     isTold: false,
-    question: undefined,
+    pending: undefined,
     suspended: undefined,
     isApproved: false,
     mustAsk: undefined,
     isOpen: false,
     round: 0,
-    questions: 0,
+    requests: 0,
     answers: [],
     asked: undefined,
     mayHaveRun: false,
