@@ -321,7 +321,7 @@ export function readFeatures(policies: LoopPolicies = {}): Features {
 
 /** Maps each control to the function that connects it to a run. All copies of the package share this map. */
 export const claims: WeakMap<LoopControl, (scope: CancelScope, maxInterrupts: number) => ControlClaim> =
-  /* @__PURE__ */ sharedMap("controls");
+  /* @__PURE__ */ sharedMap("control-claims");
 
 /** A question of a tool that waits in this process. */
 export interface LiveQuestion {
