@@ -97,7 +97,7 @@ export {
   answerIn,
   type BegunRecord,
   joinPhases,
-  questionId,
+  decisionId,
   type RecordedDecision,
   type RecordedResult,
   refusedBy,

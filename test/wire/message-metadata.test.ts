@@ -5,7 +5,7 @@ import { withPlanner } from "turnwright/plan";
 import { createMockProvider, text } from "turnwright/testing";
 import { readUIChatRequest } from "turnwright/ui-message-stream";
 import { expect, it } from "vitest";
-import { type Adapter, adapters, vendorAdapters } from "./adapters.ts";
+import { type Adapter, specAdapters, vendorAdapters } from "./adapters.ts";
 import type { ScriptedTurn } from "./scripted.ts";
 
 const metadata = { id: "private-7f", sent: { at: 12 }, tags: ["a", null] };
@@ -41,14 +41,16 @@ async function play(adapter: Adapter, script: readonly ScriptedTurn[], plans = f
 }
 
 it.for<[name: string, run: () => ReturnType<typeof play>]>([
-  ...adapters.map((adapter): [string, () => ReturnType<typeof play>] => [
+  ...[...vendorAdapters, ...specAdapters].map((adapter): [string, () => ReturnType<typeof play>] => [
     `${adapter.name} ${adapter.variant}`,
     () => play(adapter, turns),
   ]),
-  ...vendorAdapters.map((adapter): [string, () => ReturnType<typeof play>] => [
-    `withPlanner over ${adapter.name}`,
-    () => play(adapter, [plan("response"), { text: "No.", end: "stop" }], true),
-  ]),
+  ...vendorAdapters
+    .slice(0, 1)
+    .map((adapter): [string, () => ReturnType<typeof play>] => [
+      `withPlanner over ${adapter.name}`,
+      () => play(adapter, [plan("response"), { text: "No.", end: "stop" }], true),
+    ]),
 ])("metadata of user messages: %s keeps it in the result and the journal, and never sends it", async ([, run]) => {
   const { result, sent, recorded } = await run();
   expect(result.text).toBe("No.");

@@ -14,7 +14,7 @@ import {
   joinPhases,
   type LoopState,
   type NestedSpending,
-  questionId,
+  decisionId,
   type RecordedDecision,
   type RecordedResult,
   refusedBy,
@@ -128,7 +128,7 @@ function readDecision({ records, state }: CallReading, call: ToolCall, place: Ca
   if (decision.kind === "ask" && decision.isBeyond === true) return toOver({ call, durationMs: 0, kind: "limit" });
   if (decision.kind === "ask") {
     const { tool, changes: toolChanges } = decision;
-    const id = questionId(call.callId, decision.earlier);
+    const id = decisionId(call.callId, decision.earlier);
     const changed = toolChanges === undefined ? {} : { toolChanges };
     const pending: PendingCall = { ...describe(call, place), id, waitKey, state: "awaiting-approval", tool, ...changed };
     const outcome: ToolOutcome = { call, durationMs: 0, kind: "not-run" };
@@ -166,7 +166,7 @@ function readResult({ records, state }: CallReading, place: Place, deferred: Def
   const record = last?.answer;
   if (record !== undefined && answerIn(record, deferred) !== undefined) return deferred;
   if (record !== undefined && record.kind !== "wait") return toOver(answeredBy(record, deferred));
-  const id = questionId(call.callId, record === undefined ? place.questions : record.earlier);
+  const id = decisionId(call.callId, record === undefined ? place.questions : record.earlier);
   const pending: PendingCall = {
     ...describe(call, place),
     id,

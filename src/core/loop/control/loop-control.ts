@@ -1,6 +1,6 @@
 // The control of a running loop. Several runs can use the same control, one after another.
 
-import { type ClaimPorts, claims, type ControlClaim } from "../run/run.ts";
+import { claims, type ControlClaim } from "../run/run.ts";
 import type { LoopControl, StopRequest } from "../../types/loop-options.ts";
 import type { UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
@@ -13,6 +13,7 @@ import type { OutsideResult } from "../../types/policies.ts";
 import { pageProblem } from "../run/decisions.ts";
 import { toUserMessage as copyMessage } from "../state/check-messages.ts";
 import type { InboxMessage } from "../state/step-result.ts";
+import { waitForAnswer } from "./wait-for-answer.ts";
 
 type Request =
   | { readonly verb: "cancel"; readonly cause: CancelReason }
@@ -24,8 +25,7 @@ interface Holder {
   /** True if a message may still interrupt the run, because the run has not called a tool yet. */
   readonly mayInterrupt: boolean;
   readonly messages: InboxMessage[];
-  /** The questions that wait in this process, by their ids. */
-  readonly questions: Map<string, Parameters<ControlClaim["ask"]>[1]>;
+  readonly questions: ControlClaim["questions"];
   drains: boolean;
   chainActive: boolean;
   isShut: boolean;
@@ -90,7 +90,7 @@ export function createLoopControl(): LoopControl {
     hasStopRequest: () => isAsked(state.holder?.scope.cause) || state.queued.some(({ verb }) => verb === "cancel"),
     isToolChainActive: () => state.holder?.chainActive === true,
   };
-  claims.set(control, (ports) => claimControl(state, ports));
+  claims.set(control, (scope, maxInterrupts) => claimControl(state, scope, maxInterrupts));
   return control;
 }
 
@@ -171,7 +171,7 @@ function isAsked(cause: CancelReason | undefined): boolean {
   return cause !== undefined && cause.kind !== "wall-clock" && cause.kind !== "interrupt";
 }
 
-function claimControl(state: ControlState, { scope, maxInterrupts }: ClaimPorts): ControlClaim {
+function claimControl(state: ControlState, scope: CancelScope, maxInterrupts: number): ControlClaim {
   if (state.holder !== undefined) throw new LoopError("already-running", { what: "control" });
   const mayInterrupt = state.interruptsInARow < maxInterrupts;
   const holder: Holder = {
@@ -189,10 +189,8 @@ function claimControl(state: ControlState, { scope, maxInterrupts }: ClaimPorts)
   state.queued = [];
   for (const request of queued) deliver(holder, request);
   return {
-    ask: (id, question) => {
-      holder.questions.set(id, question);
-      return () => holder.questions.delete(id);
-    },
+    questions: holder.questions,
+    waitForAnswer,
     get messages() {
       return holder.messages;
     },

@@ -7,7 +7,7 @@ import type { ToolQuestion, WaitingCall } from "../../types/tool-outcome.ts";
 import type { Issue, StandardSchema, Validation } from "../../types/common.ts";
 import { renderIssues } from "../../tools/outcome-texts.ts";
 import { convertSchema, isStandard, issue, validateArgs } from "../../tools/argument-schema.ts";
-import { checkFields, type Checks, invalidOption, is, isText } from "../../errors/check-fields.ts";
+import { checkFields, checkNeeded, type Checks, is, isFilled, isText } from "../../errors/check-fields.ts";
 import { deferred, deferredToPage, toRecordedResult } from "../../tools/to-outcome.ts";
 import { toDecision } from "../../policies/approval.ts";
 import { LoopError } from "../../errors/loop-error.ts";
@@ -67,7 +67,7 @@ export interface Asked {
 }
 
 const questionChecks: Checks<QuestionFields & { readonly schema: StandardSchema }> = {
-  question: ["a string that is not blank", (value) => isText(value) && value.trim() !== ""],
+  question: ["a string that is not blank", isFilled],
   schema: ["a Standard Schema, such as a zod schema", isStandard],
   fromPage: is.flag,
   wait: is.flag,
@@ -76,8 +76,8 @@ const questionChecks: Checks<QuestionFields & { readonly schema: StandardSchema 
 /** Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid. */
 export function readQuestion(fields: QuestionFields & { readonly schema?: StandardSchema | undefined }): Asked {
   checkFields("question", fields, questionChecks);
+  checkNeeded("question", fields, { name: "question", check: questionChecks.question });
   const { question: text, schema, fromPage = false, wait = false } = fields;
-  if ((text as unknown) === undefined) throw invalidOption("question.question", questionChecks.question[0], undefined);
   const converted = schema === undefined ? { json: { type: "string" } } : convertSchema(schema);
   if ("problem" in converted) {
     const received = `a schema that ${converted.problem}`;

@@ -145,19 +145,16 @@ export type RunBounds = ResolvedLimits & Bounds;
 export function toBounds(
   { policies = {}, hooks }: LoopOptions,
   limits: ResolvedLimits,
-  { loopRule, outputRetries, maxHandoffs }: Pick<Bounds, "loopRule" | "outputRetries" | "maxHandoffs">,
+  features: Pick<Bounds, "loopRule" | "outputRetries" | "maxHandoffs" | "reserve">,
 ): RunBounds {
   const { finalAnswer, preToolText } = policies;
   return {
     ...limits,
     finalAnswer: finalAnswer !== undefined && finalAnswer !== false,
-    reserve: resolveReserve(policies, limits),
     asksIteration: hooks?.onIteration !== undefined,
     preToolText: copyPolicy(preToolText),
-    loopRule,
     compacts: policies.compaction !== undefined,
-    outputRetries,
-    maxHandoffs,
+    ...features,
   };
 }
 

@@ -6,7 +6,7 @@ import type { Provider, RequestedOutput, StreamResult } from "../../types/provid
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
 import type { WaitingCall, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
-import type { EmittedPart, EventBase, LoopEvent } from "../../types/loop-event.ts";
+import type { CallEvent, EmittedPart, EventBase, LoopEvent } from "../../types/loop-event.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { GuardrailRecord, Guardrails } from "../../types/guardrails.ts";
@@ -22,11 +22,12 @@ import type {
   StopCondition,
   StructuredOutput,
 } from "../../types/policies.ts";
+import type { Deadline } from "../../cancellation/deadline.ts";
 import type { IdleTimer } from "../../cancellation/signals.ts";
 import type { LoopState } from "../state/loop-state.ts";
 import type { SettledCall, InboxMessage } from "../state/step-result.ts";
 import type { ReadyCall, ToolCallPorts } from "./call.ts";
-import type { CallQuestions, Decisions, GivenAnswer } from "./decisions.ts";
+import type { Asked, CallQuestions, Decisions, GivenAnswer } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
 import type { CacheWatch, CacheWatcher, LoopDetector, MaskedView, ResultMasking } from "./features.ts";
 import type { JournalTraffic } from "./journal-call.ts";
@@ -38,14 +39,6 @@ import { sharedMap } from "../../utils/guards.ts";
 
 export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: boolean = true): EventBase {
   return { runId, iteration: state.iteration, replayed: live ? undefined : true };
-}
-
-/** Emits `cache-break` for the requests of a stream. The next request is compared with them, also after a replay. */
-export function noteCache(run: Run, cache: StreamResult["cache"], live: boolean): void {
-  if (cache === undefined) return;
-  if (!live) run.cacheWatcher?.replay(cache);
-  for (const { break: found } of cache.requests)
-    if (found !== undefined) run.events.send({ type: "cache-break", ...eventBase(run, live), ...found });
 }
 
 export interface RunCallPorts extends ToolCallPorts {
@@ -227,10 +220,10 @@ export interface BatchCall {
   isLive: boolean | undefined;
   isTold: boolean;
   /**
-   * Set while the call waits for a decision or for its result. The question contains the id for the option `decisions`, and the
+   * Set while the call waits for a decision or for its result. It contains the id for the option `decisions`, and the
    * key of the step that will record the decision or the result.
    */
-  question: CallQuestion | undefined;
+  pending: PendingStep | undefined;
   /** Set while the nested run of this call is suspended: the ending of the nested run. */
   suspended: Ending | undefined;
   isApproved: boolean;
@@ -241,7 +234,7 @@ export interface BatchCall {
   /** How often a decision was requested again because the tool had changed. */
   round: number;
   /** How often an execution ended because there was no decision about the call yet. */
-  questions: number;
+  requests: number;
   /** The answers to the questions of the tool, in order. */
   readonly answers: GivenAnswer[];
   /** The last execution of the tool that ended with a question, with the time and the spending of all executions before it. */
@@ -257,8 +250,8 @@ export interface BatchCall {
   park: Park | undefined;
 }
 
-/** A question about a waiting call. The caller answers the question with the option `decisions` of a later execution. */
-export type CallQuestion = Pick<WaitingCall, "id" | "toolChanges"> & { readonly key: string };
+/** The step that a call waits for. The caller answers it with the option `decisions` of a later execution. */
+export type PendingStep = Pick<WaitingCall, "id" | "toolChanges"> & { readonly key: string };
 
 export type DeferredOutcome = Extract<ToolOutcome, { readonly kind: "deferred" }>;
 
@@ -272,13 +265,13 @@ export function toBatchCall(call: ToolCall, index: number): BatchCall {
     outcome: undefined,
     isLive: undefined,
     isTold: false,
-    question: undefined,
+    pending: undefined,
     suspended: undefined,
     isApproved: false,
     mustAsk: undefined,
     isOpen: false,
     round: 0,
-    questions: 0,
+    requests: 0,
     answers: [],
     asked: undefined,
     mayHaveRun: false,
@@ -326,17 +319,23 @@ export function readFeatures(policies: LoopPolicies = {}): Features {
   };
 }
 
-export interface ClaimPorts {
-  readonly scope: CancelScope;
-  readonly maxInterrupts: number;
+/** Maps each control to the function that connects it to a run. All copies of the package share this map. */
+export const claims: WeakMap<LoopControl, (scope: CancelScope, maxInterrupts: number) => ControlClaim> =
+  /* @__PURE__ */ sharedMap("control-claims");
+
+/** A question of a tool that waits in this process. */
+export interface LiveQuestion {
+  readonly run: Run;
+  readonly place: CallEvent;
+  readonly deadline: Deadline;
+  readonly asked: Asked;
 }
 
-/** Maps each control to the function that connects it to a run. All copies of the package share this map. */
-export const claims: WeakMap<LoopControl, (ports: ClaimPorts) => ControlClaim> = /* @__PURE__ */ sharedMap("controls");
-
 export interface ControlClaim {
-  /** Passes the answer to the question `id` to `take`. Returns the function that withdraws the question. */
-  ask(id: string, question: { readonly fromPage: boolean; readonly take: (answer: OutsideResult) => void }): () => void;
+  /** The questions that wait in this process, by their ids. */
+  readonly questions: Map<string, { readonly fromPage: boolean; readonly take: (answer: OutsideResult) => void }>;
+  /** Waits in this process for the answer to a question of a tool. */
+  waitForAnswer(question: LiveQuestion): Promise<unknown>;
   /** The messages that the run has not taken yet, in order. New messages may be added at the end. */
   readonly messages: readonly InboxMessage[];
   takeMessages(count: number): void;

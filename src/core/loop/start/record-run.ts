@@ -4,7 +4,7 @@ import type { Journal } from "../../types/journal.ts";
 import type { LoopControl, LoopOptions } from "../../types/loop-options.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
-import { type ClaimPorts, claims, type ControlClaim, type Nesting, type Run } from "../run/run.ts";
+import { claims, type ControlClaim, type Nesting, type Run } from "../run/run.ts";
 import type { LoopDetector } from "../run/features.ts";
 import type { Json } from "../../types/json.ts";
 import { digest, stableJson } from "../../utils/json.ts";
@@ -22,7 +22,9 @@ interface Claims {
   release(): void;
 }
 
-interface Claiming extends ClaimPorts {
+interface Claiming {
+  readonly scope: CancelScope;
+  readonly maxInterrupts: number;
   readonly options: LoopOptions;
   readonly runId: string;
   readonly nesting: Nesting | undefined;
@@ -37,7 +39,7 @@ export function claimRun({ options, runId, scope, nesting, maxInterrupts }: Clai
   if (journal !== undefined && liveJournals.has(journal)) throw new LoopError("already-running", { what: "journal" });
   // Must come first: if the caller's signal throws here, nothing has been reserved yet.
   const letGo = scope.follow(options.signal);
-  const control = options.control === undefined ? undefined : claimOr(letGo, options.control, { scope, maxInterrupts });
+  const control = options.control === undefined ? undefined : claimControl(options.control, { scope, maxInterrupts, letGo });
   liveRunIds.add(runId);
   if (journal !== undefined) liveJournals.add(journal);
   const untie = nesting === undefined ? undefined : tie(scope, nesting.run.scope);
@@ -53,20 +55,20 @@ export function claimRun({ options, runId, scope, nesting, maxInterrupts }: Clai
   };
 }
 
-function claimOr(letGo: () => void, control: LoopControl, ports: ClaimPorts): ControlClaim {
+/** Claims the control. If this fails, calls `letGo`. */
+function claimControl(
+  control: LoopControl,
+  { scope, maxInterrupts, letGo }: Pick<Claiming, "scope" | "maxInterrupts"> & { readonly letGo: () => void },
+): ControlClaim {
   try {
-    return claimControl(control, ports);
+    const claim = claims.get(control);
+    if (claim !== undefined) return claim(scope, maxInterrupts);
+    const expected = "a control made by createLoopControl";
+    throw new LoopError("invalid-option", { option: "control", expected, received: "another object" });
   } catch (error) {
     letGo();
     throw error;
   }
-}
-
-function claimControl(control: LoopControl, ports: ClaimPorts): ControlClaim {
-  const claim = claims.get(control);
-  if (claim !== undefined) return claim(ports);
-  const expected = "a control made by createLoopControl";
-  throw new LoopError("invalid-option", { option: "control", expected, received: "another object" });
 }
 
 function tie(scope: CancelScope, outer: CancelScope): () => void {

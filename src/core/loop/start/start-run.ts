@@ -97,7 +97,8 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
   const limits = resolveLimits(options.limits);
   const { clock = systemClock, journal = memoryJournal() } = options;
   const { depth, maxDepth } = findLevel(limits.maxDepth, options, nesting?.run);
-  const meter = new Meter(limits, nesting?.run.meter, resolveReserve(options.policies, limits));
+  const reserve = resolveReserve(options.policies, limits);
+  const meter = new Meter(limits, nesting?.run.meter, reserve);
   const registry = toRegistry(options.tools);
   const definitions = registry.definitions();
   checkDefinitions(definitions);
@@ -121,6 +122,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
         loopRule: features.loopDetection,
         outputRetries: features.output?.maxRetries,
         maxHandoffs: features.handoffs?.maxHandoffs,
+        reserve,
       },
     ),
     timeouts: resolveTimeouts(options.timeouts),

@@ -154,3 +154,11 @@ export function noteGuardrails(
     run.events.send({ type: "guardrail", ...eventBase(run, live), stage, ...record });
   }
 }
+
+/** Emits `cache-break` for the requests of a stream. The next request is compared with them, also after a replay. */
+export function noteCache(run: Run, cache: StreamResult["cache"], live: boolean): void {
+  if (cache === undefined) return;
+  if (!live) run.cacheWatcher?.replay(cache);
+  for (const { break: found } of cache.requests)
+    if (found !== undefined) run.events.send({ type: "cache-break", ...eventBase(run, live), ...found });
+}

@@ -150,6 +150,6 @@ async function ask(run: Run, one: BatchCall, ready: ReadyCall): Promise<Recorded
   const approvalMs = Math.min(timeouts.approvalMs, Math.ceil(scope.reserveInMs(clock.now())));
   const ports = { approve: approveOf(run, one), approvalMs, context, validated, clock, scope };
   const decided = await askApproval(call, ports);
-  const earlier = one.questions === 0 ? {} : { earlier: one.questions };
+  const earlier = one.requests === 0 ? {} : { earlier: one.requests };
   return decided.kind === "ask" ? toRecorded(run, decided, { tool: toShown(tool), ...earlier }) : decided;
 }

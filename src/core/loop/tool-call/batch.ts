@@ -46,7 +46,7 @@ export class Batch {
   }
 
   get awaiting(): readonly BatchCall[] {
-    return [...this.#waiting].filter(({ question }) => question !== undefined);
+    return [...this.#waiting].filter(({ pending }) => pending !== undefined);
   }
 
   /** The calls whose tools deferred the result, and whose result was not requested yet. */
@@ -136,7 +136,7 @@ export class Batch {
 
   /** Puts back the calls that have begun and still wait. They continue next. */
   takeBack(begun: readonly BatchCall[]): void {
-    const left = [...new Set(begun)].filter((one) => this.#waiting.has(one) && one.question === undefined);
+    const left = [...new Set(begun)].filter((one) => this.#waiting.has(one) && one.pending === undefined);
     for (const one of left) one.hasBegun = true;
     this.#addTodo(left);
   }
@@ -161,13 +161,13 @@ export class Batch {
 
   drop(one: BatchCall): void {
     this.#leave(one);
-    one.question = undefined;
+    one.pending = undefined;
     one.outcome = cutOff(one);
     this.#tell(one, true);
   }
 
   #add(one: BatchCall, isLive: boolean): void {
-    if (one.question !== undefined) {
+    if (one.pending !== undefined) {
       hold(one);
       this.#wait(one);
     } else if (one.outcome === undefined) {
@@ -202,8 +202,8 @@ function isSequential({ ready }: BatchCall): boolean {
   return ready?.definition.sequential === true;
 }
 
-function isDeferred({ deferred, question, outcome }: BatchCall): boolean {
-  return deferred !== undefined && question === undefined && outcome === undefined;
+function isDeferred({ deferred, pending, outcome }: BatchCall): boolean {
+  return deferred !== undefined && pending === undefined && outcome === undefined;
 }
 
 function isOverFatally({ outcome }: BatchCall): boolean {
@@ -257,8 +257,8 @@ export function createRoom({ state, bounds }: Run): Room {
   let isOpen = false;
   return {
     isFull: () => left <= 0 && !isOpen,
-    admit: ({ outcome, question }) => {
-      isOpen ||= question !== undefined;
+    admit: ({ outcome, pending }) => {
+      isOpen ||= pending !== undefined;
       // A call that waits for a decision is counted like a running call. Otherwise a later call would run now, and the waiting
       // call would no longer fit. A call that waited until its run ended is also counted, because it kept its place.
       if (outcome === undefined || outcome.kind === "not-run") left -= 1;
@@ -271,7 +271,7 @@ export function limitCalls(run: Run, calls: readonly BatchCall[]): void {
   const room = createRoom(run);
   for (const one of calls) {
     if (room.admit(one)) continue;
-    one.question = undefined;
+    one.pending = undefined;
     one.outcome = limitOf(one);
   }
 }

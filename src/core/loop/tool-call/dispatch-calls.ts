@@ -47,10 +47,10 @@ async function endWaiting(run: Run, batch: Batch): Promise<false> {
   return false;
 }
 
-function toCancelStep({ call: { callId, name, args }, question, deferred }: BatchCall): readonly Step<Cancelled>[] {
-  if (question === undefined) return [];
+function toCancelStep({ call: { callId, name, args }, pending, deferred }: BatchCall): readonly Step<Cancelled>[] {
+  if (pending === undefined) return [];
   const kind = deferred === undefined ? "approval" : "result";
-  return [{ key: question.key, kind, input: { callId, name, args }, run: () => ({ kind: "cancelled" }) }];
+  return [{ key: pending.key, kind, input: { callId, name, args }, run: () => ({ kind: "cancelled" }) }];
 }
 
 /**

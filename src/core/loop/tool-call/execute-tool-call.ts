@@ -32,7 +32,7 @@ const mostRounds = 3;
  * Returns the decision that a call still needs: "first" if there was no decision, or "again" if the approved tool has changed.
  * Returns undefined if the call needs no decision.
  */
-export function findQuestion(run: Run, one: BatchCall): BatchCall["mustAsk"] {
+export function findNeededDecision(run: Run, one: BatchCall): BatchCall["mustAsk"] {
   const { mayHaveRun, isBarred, round, mustAsk, isApproved } = one;
   const { definition, unfit } = readyOf(one);
   if (run.scope.cause !== undefined || isBarred || round === mostRounds || unfit !== undefined) return undefined;
@@ -48,7 +48,7 @@ function mayRunAgain({ replay, eager }: ToolDefinition): boolean {
 /** Runs one call and emits its events. This function is the body of a journal step, so a replayed call does not run again. */
 export function performCall(run: Run, one: BatchCall): ToolOutcome | PromiseLike<ToolOutcome> {
   const { call } = one;
-  const mustAsk = findQuestion(run, one);
+  const mustAsk = findNeededDecision(run, one);
   if (mustAsk !== undefined) return { call, durationMs: 0, kind: "not-run", mustAsk };
   sendToolStart(run, call, true);
   const admitted = admitCall(run, one);

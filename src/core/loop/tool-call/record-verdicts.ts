@@ -18,26 +18,26 @@ import { runStep, runSteps } from "../run/run-step.ts";
 import { callKey, editKey } from "../state/step-key.ts";
 import { frozenView, outcomesById } from "../state/transcript.ts";
 
-/** A question is a request for a decision. An open question had no decision in the execution that asked it. */
-export interface OpenQuestion {
+/** A request for a decision that had no decision in the execution that made it. */
+export interface OpenDecision {
   readonly kind: "ask";
   readonly token: string;
-  /** The tool that the question is about. A decision is only valid for this version of the tool. */
+  /** The tool that the request is about. A decision is only valid for this version of the tool. */
   readonly tool: ShownTool;
   readonly changes?: readonly ToolChange[];
-  /** The number of earlier questions about the same call. Absent if there were none. */
+  /** The number of earlier requests about the same call. Absent if there were none. */
   readonly earlier?: number;
-  /** A decision that was passed but not used, because it was about the previous question. */
+  /** A decision that was passed but not used, because it was about the previous request. */
   readonly passed?: ApprovalDecision;
   /** Set if the call exceeds `maxToolCalls`. A decision about the call is then not used. */
   readonly isBeyond?: true | undefined;
 }
 
 /**
- * Returns the key of a question in the option `decisions`. Each question has its own key, so that a decision is never used for
- * another question.
+ * Returns the key of a request in the option `decisions`. Each request has its own key, so that a decision is never used for
+ * another request.
  */
-export function questionId(callId: string, earlier = 0): string {
+export function decisionId(callId: string, earlier = 0): string {
   return earlier === 0 ? callId : `${callId}#${earlier + 1}`;
 }
 
@@ -48,9 +48,9 @@ export type RecordedDecision =
   | Cancelled
   | FailedApproval
   | { readonly kind: "refused"; readonly outcome: ToolOutcome }
-  | OpenQuestion;
+  | OpenDecision;
 
-export type FinalDecision = Exclude<RecordedDecision, OpenQuestion>;
+export type FinalDecision = Exclude<RecordedDecision, OpenDecision>;
 
 /** A deferred result that was not available in the execution that requested the result. */
 export interface OpenResult {
@@ -75,16 +75,12 @@ export type BegunRecord =
   | { readonly kind: "must-ask"; readonly mustAsk: NonNullable<BatchCall["mustAsk"]> };
 
 interface Editing {
-  readonly question: OpenQuestion;
+  readonly request: OpenDecision;
   readonly decided: RecordedDecision;
 }
 
 /** Asks the guardrails about arguments that were edited after their first check. They may come from a page. */
-export function checkEdit(
-  run: Run,
-  one: BatchCall,
-  { question, decided }: Editing,
-): RecordedDecision | Promise<RecordedDecision> {
+export function checkEdit(run: Run, one: BatchCall, { request, decided }: Editing): RecordedDecision | Promise<RecordedDecision> {
   const approve = decided.kind === "modify" ? run.features.guardrails?.around(() => decided) : undefined;
   if (decided.kind !== "modify" || approve === undefined) return decided;
   const { state, options, timeouts, clock, scope } = run;
@@ -94,13 +90,13 @@ export function checkEdit(
   const ports = { approve, approvalMs: timeouts.approvalMs, context, validated: () => undefined, clock, scope };
   // If the run was ended during the check, the question stays open.
   return askApproval({ ...one.call, args: decided.args }, ports).then((checked) =>
-    checked.kind === "cancelled" || checked.kind === "ask" ? { ...question, token: run.token } : checked,
+    checked.kind === "cancelled" || checked.kind === "ask" ? { ...request, token: run.token } : checked,
   );
 }
 
 /** Notes even the decision "ask", because the caller may pass the same decision again after the run has ended. */
-export function noteDecided({ decisions, features }: Run, id: string, { question, decided: answer }: Editing): void {
-  if (answer.kind === "ask") decisions.settle(id, answer.earlier === question.earlier ? { kind: "ask" } : answer.passed);
+export function noteDecided({ decisions, features }: Run, id: string, { request, decided: answer }: Editing): void {
+  if (answer.kind === "ask") decisions.settle(id, answer.earlier === request.earlier ? { kind: "ask" } : answer.passed);
   // A guardrail may have changed the recorded decision.
   else if (features.guardrails !== undefined) decisions.noteEarlier(id);
   else decisions.settle(id, answer);
@@ -154,7 +150,7 @@ export function noteAnswer(run: Run, one: BatchCall, given: GivenAnswer): void {
   one.answers.push(given);
   run.ports.questionsOf(one.call.callId).answers = one.answers;
   one.asked = one.deferred;
-  one.questions += 1;
+  one.requests += 1;
   one.deferred = undefined;
   one.outcome = undefined;
   one.isLive = undefined;
@@ -198,7 +194,7 @@ export function unfitBy(verdict: Verdict | undefined, call: ToolCall): ToolOutco
 /**
  * Throws LoopError "tools-changed" if the tools of recorded calls have changed, unless `policies.allowToolChange` allows each
  * change. If a call was approved or waits for a decision, only the removal of its tool is an error. Other changes lead to a new
- * question.
+ * request.
  */
 export function refuseChangedTools(run: Run, calls: readonly BatchCall[]): void {
   const { recorded } = run.visibleTools;
@@ -217,9 +213,9 @@ function isAllowed({ options, events, state }: Run, change: ToolChange): boolean
   return allowed === true;
 }
 
-function changesOf({ outcome, question, isApproved }: BatchCall, changes: readonly ToolChange[] = []): readonly ToolChange[] {
+function changesOf({ outcome, pending, isApproved }: BatchCall, changes: readonly ToolChange[] = []): readonly ToolChange[] {
   if (outcome !== undefined) return [];
-  return isApproved || question !== undefined ? changes.filter(isRemoval) : changes;
+  return isApproved || pending !== undefined ? changes.filter(isRemoval) : changes;
 }
 
 function isRemoval({ kind }: ToolChange): boolean {

@@ -4,7 +4,7 @@
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isLoopError, LoopError } from "../../errors/loop-error.ts";
-import { admitCall, executeToolCall, findQuestion, finishCall } from "./execute-tool-call.ts";
+import { admitCall, executeToolCall, findNeededDecision, finishCall } from "./execute-tool-call.ts";
 import { spendingOf, startNested } from "./tool-context.ts";
 import type { ReadyCall } from "../run/call.ts";
 import { type BatchCall, eventBase, readyOf, type Run, type StartedRun } from "../run/run.ts";
@@ -112,7 +112,7 @@ async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
     if (one.awaitsTurn) await takeTurn(run, one);
     run.scope.checkDeadline(run.clock.now());
     // A decision must be requested before any event of the call is emitted.
-    const mustAsk = findQuestion(run, one);
+    const mustAsk = findNeededDecision(run, one);
     if (mustAsk !== undefined) return { kind: "must-ask", mustAsk };
     if (!isTold) sendToolStart(run, call, true);
     isTold = true;

@@ -69,9 +69,9 @@ function findToldLoop({ state, bounds: { loopRule } }: Run): Repeats | undefined
 
 /** Completes a call: notifies the gate, emits `hidden-notice` if needed, and detects a context restart. */
 function toSettled(run: Run, one: BatchCall): SettledCall {
-  const { call, outcome, isLive, suspended, question } = one;
+  const { call, outcome, isLive, suspended, pending } = one;
   if (outcome === undefined || isLive === undefined) throw new Error(`The call ${call.callId} has no outcome.`);
-  if (question !== undefined) return { outcome, awaiting: question.id, toolChanges: question.toolChanges };
+  if (pending !== undefined) return { outcome, awaiting: pending.id, toolChanges: pending.toolChanges };
   tellGate(run, outcome, isLive);
   if (outcome.kind === "completed") return toCompleted(run, outcome, isLive);
   return suspended === undefined ? { outcome } : { outcome, suspended };

@@ -26,9 +26,9 @@ import {
   findResultProblem,
   noteAnswer,
   noteDecided,
-  type OpenQuestion,
+  type OpenDecision,
   type OpenResult,
-  questionId,
+  decisionId,
   type RecordedDecision,
   type RecordedResult,
   recordEdit,
@@ -50,14 +50,10 @@ export interface Answered {
  * Converts a decision to the form that the journal records. In a run that an ordinary tool started, "ask" becomes a denial,
  * because the step of that tool cannot wait.
  */
-export function toRecorded(
-  run: Run,
-  decided: ApprovalDecision,
-  question: Omit<OpenQuestion, "kind" | "token">,
-): RecordedDecision {
+export function toRecorded(run: Run, decided: ApprovalDecision, request: Omit<OpenDecision, "kind" | "token">): RecordedDecision {
   if (decided.kind !== "ask") return decided;
   if (!canWait(run)) return { kind: "deny", reason: denials.insideTool };
-  return { ...question, kind: "ask", token: run.token };
+  return { ...request, kind: "ask", token: run.token };
 }
 
 /**
@@ -70,28 +66,28 @@ export async function settleCall(run: Run, one: BatchCall, first: Answered): Pro
   const { callId, name, args } = one.call;
   const key = batchKey(run, "approval", one);
   let { answer, live } = first;
-  let asked: OpenQuestion | undefined;
+  let asked: OpenDecision | undefined;
   for (let attempt = 1; answer.kind === "ask"; attempt += 1) {
-    const question: OpenQuestion = answer;
-    asked = question;
+    const request: OpenDecision = answer;
+    asked = request;
     const next = decisionKey(key, attempt);
-    const id = questionId(callId, question.earlier);
-    if (question.isBeyond === true && room?.isFull() === true) {
+    const id = decisionId(callId, request.earlier);
+    if (request.isBeyond === true && room?.isFull() === true) {
       one.outcome = limitOf(one);
       return;
     }
-    if (!(await resumesPast(run, next, question.token))) {
-      noteWaiting(run, callId, question);
-      one.question = { id, key: next, toolChanges: question.changes };
+    if (!(await resumesPast(run, next, request.token))) {
+      noteWaiting(run, callId, request);
+      one.pending = { id, key: next, toolChanges: request.changes };
       return;
     }
     const sent = await waitFor(run, next);
     const waited = sent === undefined ? undefined : toDecision(sent.value);
     const body = (): RecordedDecision | Promise<RecordedDecision> =>
-      checkEdit(run, one, { question, decided: decide(run, one, { question, waited, room }) });
+      checkEdit(run, one, { request, decided: decide(run, one, { request, waited, room }) });
     const step = { key: next, kind: "approval" as const, input: { callId, name, args }, run: body };
     ({ answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive })));
-    noteDecided(run, id, { question, decided: answer });
+    noteDecided(run, id, { request, decided: answer });
   }
   const decided = { answer, asked, live };
   sendDecision(run, one, decided);
@@ -101,47 +97,47 @@ export async function settleCall(run: Run, one: BatchCall, first: Answered): Pro
 }
 
 interface Taking {
-  readonly question: OpenQuestion;
+  readonly request: OpenDecision;
   readonly waited: ApprovalDecision | undefined;
   readonly room: Room | undefined;
 }
 
 /**
- * Takes the decision about an open question. If the run is being ended, the question stays open, so that the decision can be
- * passed again. If the tool has changed since the question, the decision does not apply to the new tool, and a new question is
+ * Takes the decision about an open request. If the run is being ended, the request stays open, so that the decision can be
+ * passed again. If the tool has changed since the request, the decision does not apply to the new tool, and a new request is
  * asked.
  */
-function decide(run: Run, one: BatchCall, { question, waited, room }: Taking): RecordedDecision {
+function decide(run: Run, one: BatchCall, { request, waited, room }: Taking): RecordedDecision {
   const { callId, name, args } = one.call;
-  const { tool, earlier = 0 } = question;
-  if (run.scope.cause !== undefined) return toRecorded(run, { kind: "ask" }, question);
-  if (room?.isFull() === true) return { ...question, token: run.token, isBeyond: true };
+  const { tool, earlier = 0 } = request;
+  if (run.scope.cause !== undefined) return toRecorded(run, { kind: "ask" }, request);
+  if (room?.isFull() === true) return { ...request, token: run.token, isBeyond: true };
   // Takes the decision even if the tool was removed, because the call was waiting for this decision.
-  const decision = waited ?? run.decisions.takeApproval(questionId(callId, earlier));
+  const decision = waited ?? run.decisions.takeApproval(decisionId(callId, earlier));
   const now = findTool(run.registry, name);
   if (now === undefined) {
     refuseChangedTools(run, [one]);
     return { kind: "refused", outcome: refuseChanged(one.call, run) };
   }
   const since = findToolChanges(name, tool, toShown(now));
-  if (since.length === 0) return toRecorded(run, decision ?? { kind: "ask" }, { ...question, isBeyond: undefined });
+  if (since.length === 0) return toRecorded(run, decision ?? { kind: "ask" }, { ...request, isBeyond: undefined });
   run.events.send({ type: "approval-asked", ...eventBase(run), callId, name, index: one.index, args });
   const passed = decision === undefined ? {} : { passed: decision };
   return toRecorded(run, { kind: "ask" }, { tool: toShown(now), changes: since, earlier: earlier + 1, ...passed });
 }
 
-function noteWaiting({ decisions }: Run, callId: string, { earlier = 0 }: OpenQuestion): void {
-  decisions.noteWaiting(questionId(callId, earlier));
-  for (let number = 0; number < earlier; number += 1) decisions.noteEarlier(questionId(callId, number));
+function noteWaiting({ decisions }: Run, callId: string, { earlier = 0 }: OpenDecision): void {
+  decisions.noteWaiting(decisionId(callId, earlier));
+  for (let number = 0; number < earlier; number += 1) decisions.noteEarlier(decisionId(callId, number));
 }
 
 /**
- * A decision, and the open question that the decision answers, if there was one. `live` is true if the decision was made in this
+ * A decision, and the open request that the decision answers, if there was one. `live` is true if the decision was made in this
  * execution.
  */
 interface Decided {
   readonly answer: FinalDecision;
-  readonly asked: OpenQuestion | undefined;
+  readonly asked: OpenDecision | undefined;
   readonly live: boolean;
 }
 
@@ -163,7 +159,7 @@ function bind(run: Run, one: BatchCall, decided: Decided): void {
   const { name } = one.call;
   one.isApproved = true;
   one.mustAsk = undefined;
-  if (asked !== undefined) one.questions = (asked.earlier ?? 0) + 1;
+  if (asked !== undefined) one.requests = (asked.earlier ?? 0) + 1;
   const about = findShown(run, one, decided);
   if (about === undefined) return;
   const now = findTool(run.registry, name);
@@ -180,8 +176,8 @@ function findShown({ visibleTools }: Run, { call }: BatchCall, { answer, asked, 
 }
 
 /**
- * Returns true if the run can continue after a question that had no decision. A later execution looks for the decision in its
- * `decisions`. The execution that asked the question can only continue if its journal can wait. A replay continues as far as its
+ * Returns true if the run can continue after a request that had no decision. A later execution looks for the decision in its
+ * `decisions`. The execution that made the request can only continue if its journal can wait. A replay continues as far as its
  * records.
  */
 function resumesPast(run: Run, next: string, asked: string): boolean | PromiseLike<boolean> {
@@ -214,7 +210,7 @@ async function waitFor({ journal, scope, clock }: Run, key: string): Promise<{ r
  */
 export async function askResults(run: Run, calls: readonly BatchCall[], isBarred: boolean): Promise<void> {
   const steps = calls.map((one): Step<RecordedResult> => {
-    const earlier = one.questions === 0 ? {} : { earlier: one.questions };
+    const earlier = one.requests === 0 ? {} : { earlier: one.requests };
     const body = (): RecordedResult =>
       isBarred || isCut(run) ? { kind: "cancelled" } : { kind: "wait", token: run.token, ...earlier };
     return { ...resultStep(run, one), run: body };
@@ -241,18 +237,18 @@ async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undef
   const asking = resultStep(run, one);
   let { answer, live } = asked;
   for (let attempt = 1; answer.kind === "wait"; attempt += 1) {
-    const question: OpenResult = answer;
-    const id = questionId(one.call.callId, question.earlier);
+    const request: OpenResult = answer;
+    const id = decisionId(one.call.callId, request.earlier);
     const key = decisionKey(asking.key, attempt);
     // The answer to a question names the question, because a call may have several. A result may also name the call.
     if (one.deferred.question === undefined) run.decisions.renameResult(one.call.callId, id);
-    if (!hasResult(run, id) && !(await resumesPast(run, key, question.token))) {
+    if (!hasResult(run, id) && !(await resumesPast(run, key, request.token))) {
       run.decisions.noteWaiting(id);
-      one.question = { id, key };
+      one.pending = { id, key };
       return;
     }
     const waited = await waitFor(run, key);
-    const body = (): Promise<RecordedResult> => takeResult(run, one, { question, id, waited });
+    const body = (): Promise<RecordedResult> => takeResult(run, one, { request, id, waited });
     ({ answer, live } = await runStep({ ...asking, key, run: body }, run, (given, isLive) => ({ answer: given, live: isLive })));
     run.decisions.settle(id, answer.kind === "given" ? answer.decision : { kind: "ask" });
   }
@@ -271,23 +267,23 @@ function hasResult({ journal, scope, decisions }: Run, id: string): boolean {
 }
 
 interface TakingResult {
-  readonly question: OpenResult;
+  readonly request: OpenResult;
   readonly id: string;
   readonly waited: { readonly value: unknown } | undefined;
 }
 
 /**
- * Takes the result that was passed for an open question. If the run is being ended, the question stays open. If a passed result
+ * Takes the result that was passed for an open request. If the run is being ended, the request stays open. If a passed result
  * does not fit the schema of the tool, the run rejects and records nothing. If a result from `journal.wait` does not fit, the
- * question stays open instead, because an engine delivers each value only once.
+ * request stays open instead, because an engine delivers each value only once.
  */
-async function takeResult(run: Run, one: BatchCall, { question, id, waited }: TakingResult): Promise<RecordedResult> {
-  const open: RecordedResult = { ...question, token: run.token };
+async function takeResult(run: Run, one: BatchCall, { request, id, waited }: TakingResult): Promise<RecordedResult> {
+  const open: RecordedResult = { ...request, token: run.token };
   if (run.scope.cause !== undefined) return open;
   const given: unknown = waited === undefined ? run.decisions.findResult(id) : waited.value;
   if (given === undefined) return open;
   const refused = await findResultProblem(run, one, given);
-  // The question also stays open if the run was ended during the validation.
+  // The request also stays open if the run was ended during the validation.
   if (run.scope.cause !== undefined) return open;
   if (refused === undefined) {
     run.decisions.drop(id);
@@ -310,7 +306,7 @@ async function edit(run: Run, one: BatchCall, args: Json): Promise<void> {
 
 function sendDecision(run: Run, { call, index }: BatchCall, { answer, asked, live }: Decided): void {
   const { callId, name } = call;
-  const question = asked === undefined ? {} : { question: questionId(callId, asked.earlier) };
+  const question = asked === undefined ? {} : { question: decisionId(callId, asked.earlier) };
   const base = { type: "approval-decided" as const, ...eventBase(run, live), callId, name, index, ...question };
   const { events } = run;
   if (answer.kind === "failed") events.send({ ...base, decision: "failed", error: answer.error });

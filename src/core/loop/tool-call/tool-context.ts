@@ -7,23 +7,19 @@ import type { Message } from "../../types/message.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolBudget, ToolDefinition } from "../../types/tool.ts";
 import type { NestedLoopOptions, QuestionFields, ToolContext, LoopOptions } from "../../types/loop-options.ts";
-import type { ToolCall, NestedSpending, ToolQuestion } from "../../types/tool-outcome.ts";
+import type { ToolCall, NestedSpending } from "../../types/tool-outcome.ts";
 import { frozenView } from "../state/transcript.ts";
 import { type Level, levelKey, noteLevel } from "../run/meter.ts";
 import type { ControlClaim, Run, NestedRun, Nesting, StartedRun } from "../run/run.ts";
 import { callKey } from "../state/step-key.ts";
 import type { CallEvent, LoopEventType } from "../../types/loop-event.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
-import type { OutsideResult } from "../../types/policies.ts";
-import { type Asked, answerQuestion, type CallQuestions, checkAnswerOf, readQuestion } from "../run/decisions.ts";
+import { answerQuestion, readQuestion } from "../run/decisions.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { findableKey } from "../../tools/registry.ts";
 import { deferred, deferredToPage, toEmittedPart } from "../../tools/to-outcome.ts";
 import { addSpending, noUsage } from "../../utils/count-usage.ts";
-
-/** The maximum number of answers to one question. Without it, a program that gives a wrong answer at once would go on forever. */
-const mostAnswers = 20;
 
 export class CallContext implements ToolContext {
   readonly callId: string;
@@ -159,50 +155,11 @@ export class CallContext implements ToolContext {
   async #ask(fields: QuestionFields): Promise<unknown> {
     if (this.#deadline.isOver) throw new Error("The tool call has ended, so it cannot ask a question.");
     const asked = readQuestion(fields);
-    const questions = this.#run.ports.questionsOf(this.callId);
-    return asked.wait ? this.#waitFor(asked, questions) : answerQuestion(questions, asked);
-  }
-
-  /** Waits in this process. If an answer does not fit the schema, asks again. */
-  async #waitFor({ schema, question, fromPage }: Asked, questions: CallQuestions): Promise<unknown> {
-    let asked = question;
-    for (let round = 0; round < mostAnswers; round += 1) {
-      const answer = await this.#hold(asked, fromPage, questions);
-      const checked = await checkAnswerOf(schema, answer);
-      if (!("issues" in checked)) return checked.value;
-      asked = { ...question, issues: checked.issues };
-    }
-    throw new Error(`None of ${mostAnswers} answers fits the schema of the question.`);
-  }
-
-  #hold(question: ToolQuestion, fromPage: boolean, questions: CallQuestions): Promise<OutsideResult> {
-    const { callId, name, iteration } = this;
-    const { path, token, events, ports } = this.#run;
-    const controls = controlsOf(this.#run);
-    if (controls.length === 0) throw new Error('No control can answer the question. Pass the option "control" to the run.');
-    questions.count += 1;
-    // The token of the execution is part of the id, so that an answer cannot reach a question of a later execution.
-    const id = `${path}${callId}#${token.slice(0, 8)}-${questions.count}`;
-    const base = { runId: events.runId, iteration, callId, name, index: ports.indexOf(callId), id };
-    const { signal } = this.#deadline;
-    return new Promise((resolve, reject) => {
-      const goOn = this.#deadline.pause();
-      const end = (answer: OutsideResult | undefined): void => {
-        for (const close of closes) close();
-        questions.withdraw.delete(withdraw);
-        signal.removeEventListener("abort", withdraw);
-        goOn();
-        events.send({ type: "question-answered", ...base, answer: answer?.kind ?? "withdrawn" });
-        if (answer === undefined) reject(new Error("The call has ended, so its question was withdrawn."));
-        else resolve(answer);
-      };
-      const withdraw = (): void => end(undefined);
-      const closes = controls.map((control) => control.ask(id, { fromPage, take: end }));
-      questions.withdraw.add(withdraw);
-      signal.addEventListener("abort", withdraw);
-      events.send({ type: "question-asked", ...base, question, ...(fromPage && { fromPage }) });
-      if (signal.aborted) withdraw();
-    });
+    const run = this.#run;
+    if (!asked.wait) return answerQuestion(run.ports.questionsOf(this.callId), asked);
+    const control = findControl(run);
+    if (control === undefined) throw new Error('No control can answer the question. Pass the option "control" to the run.');
+    return control.waitForAnswer({ run, place: this.#place, deadline: this.#deadline, asked });
   }
 
   get runToolLoop(): (options: NestedLoopOptions) => Promise<LoopResult> {
@@ -239,12 +196,9 @@ export class CallContext implements ToolContext {
   }
 }
 
-/** The controls of a run and its outer runs. Each of them can answer a question. */
-function controlsOf(run: Run): readonly ControlClaim[] {
-  const controls: ControlClaim[] = [];
-  for (let one: Run | undefined = run; one !== undefined; one = one.outer)
-    if (one.control !== undefined) controls.push(one.control);
-  return controls;
+/** Returns the control of the run, or of the nearest outer run. */
+function findControl(run: Run | undefined): ControlClaim | undefined {
+  return run?.control ?? (run && findControl(run.outer));
 }
 
 /** Untyped tools may call `runToolLoop` without options. */
