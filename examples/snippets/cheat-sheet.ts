@@ -221,7 +221,7 @@ interface Result {
   thoughtLog?: Json | undefined;
   thoughtLogOwner?: ThoughtLogOwner | undefined;
   messages: readonly Message[]; // the transcript, sendable as it is
-  calls: readonly RunCall[]; // { callId, name, args, outcome, result, iteration, durationMs, ... }, typed by the tools
+  calls: readonly RunCall[]; // of turnwright/parts: { callId, name, args, outcome, result, iteration, durationMs, ... }, typed by the tools
   functionHistory: readonly ToolHistoryEntry[]; // the same calls in another format
   streamResults: readonly StreamResult[]; // one per provider stream
   accumulatedModelParts: readonly ProviderMetadataPart[];
