@@ -15,5 +15,23 @@ export default {
   // Links to sources need a public remote.
   disableSources: true,
   // A marker that nobody writes or reads, and what callers are handed but never make.
-  intentionallyNotExported: ["fromSchema", "IdleTimer", "Deadline"],
+  intentionallyNotExported: [
+    "fromSchema",
+    "IdleTimer",
+    "Deadline",
+    // Parts of a generic type, which is documented as a whole.
+    ...["OtherEventType", "EventOf", "ToolEnd", "RunOptions", "JsonOf", "FinishedCall", "FinishedCallOf", "Replaced"],
+    ...[
+      "CompletedCall",
+      "UncompletedCall",
+      "LastOf",
+      "NeededContext",
+      "Refusal",
+      "Spending",
+      "prefix",
+      "Phase",
+      "CallQuestions",
+      "Reserve",
+    ],
+  ],
 };

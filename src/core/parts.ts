@@ -58,6 +58,7 @@ export type {
   UserPart,
   Validation,
 } from "./types/common.ts";
+export type { DenyingGuardrail, GuardrailRefusal } from "./types/guardrails.ts";
 export type { StepKind } from "./types/journal.ts";
 export type { Plain } from "./types/json.ts";
 export type {
@@ -112,7 +113,7 @@ export type {
   RequestPrefix,
   StreamCache,
 } from "./types/prompt-cache.ts";
-export type { AttemptSpending, CallBasis, PartStart, RequestTranscript } from "./types/provider.ts";
+export type { AttemptSpending, CallBasis, PartStart, RequestedOutput, RequestTranscript } from "./types/provider.ts";
 export type { CostUnknownWhy, Ending, StreamStatus } from "./types/termination.ts";
 export type {
   ContextRelease,
