@@ -5,31 +5,45 @@ import {
   assertProvider,
   assertTool,
   cutText,
+  describeValue,
   checkFields,
   checkNeeded,
   type Checks,
   type Handoffs,
   invalidOption,
   is,
+  isFunction,
   isRecord,
+  isText,
   LoopError,
   type ModelSettings,
   numberWithin,
   type Provider,
   quote,
   type Run,
+  type Session,
   type Tool,
   type ToolChoice,
 } from "../core/entry-kit.ts";
 import { createHistoryView, type HistoryFilter } from "./filter-history.ts";
 import { createTransferTool, transferName, type TransferTool } from "./transfer-tool.ts";
 
+/** Facts about the run, for the system prompt of an agent. */
+export interface AgentFacts {
+  /** The value of the run's option `context`. */
+  readonly context: unknown;
+  readonly session: Session;
+}
+
 /** One agent of a run. */
 export interface AgentOptions {
   /** Describes the tasks of this agent. The other agents read it to decide when to hand over. */
   readonly description: string;
-  /** The system prompt. Default: the option `system` of the run. */
-  readonly system?: string | undefined;
+  /**
+   * The system prompt, or a function that returns it for each request. If the function throws, the run ends as `hook-failed`. Default:
+   * the option `system` of the run.
+   */
+  readonly system?: string | ((facts: AgentFacts) => string) | undefined;
   /**
    * The tools of the agent. A string is the name of a tool in the option `tools` of the run, for example from a registry. The agent
    * also has the tools of the run that no agent lists. Default: none.
@@ -85,7 +99,7 @@ const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every
 
 const agentChecks: Checks<AgentOptions> = {
   description: is.text,
-  system: is.text,
+  system: ["a string or a function", (value) => isText(value) || isFunction(value)],
   tools: ["an array of tools and names of tools", Array.isArray],
   handoffs: ["an array of names of agents", isTexts],
   provider: is.object,
@@ -181,16 +195,24 @@ function createTable<T extends Tool>(parts: TableParts): AgentHandoffs<T> & Agen
     startWith: (agent) => (agent !== undefined && agents.has(agent) ? createTable<T>({ ...parts, start: agent }) : table),
     mapProviders: (map) =>
       createTable({ ...parts, agents: new Map([...agents].map(([name, agent]) => [name, mapAgent(agent, map)])) }),
-    planFor: ({ state, registry }: Run) => {
+    planFor: ({ state, registry, options: { context, session = {} } }: Run) => {
       const { tools: own = [], handoffs = [], system, provider, modelSettings, toolChoice } = findAgent(agents, state.agent);
       const shared = registry.definitions().flatMap(({ name }) => (listed.has(name) ? [] : [name]));
       const names = [...own.map((tool) => (typeof tool === "string" ? tool : tool.name)), ...handoffs.map(transferName)];
-      const given = Object.entries({ system, provider, modelSettings, toolChoice }).filter(([, value]) => value !== undefined);
+      const text = typeof system === "function" ? readSystem(system({ context, session })) : system;
+      const given = Object.entries({ system: text, provider, modelSettings, toolChoice }).filter(
+        ([, value]) => value !== undefined,
+      );
       return { ...Object.fromEntries(given), tools: [...shared, ...names] };
     },
     createView: (run) => createHistoryView(run, (agent) => agents.get(agent)?.history),
   };
   return Object.freeze(table);
+}
+
+function readSystem(text: unknown): string {
+  if (typeof text === "string") return text;
+  throw new TypeError(`The function "system" of an agent must return a string, but returned ${describeValue(text)}.`);
 }
 
 function mapAgent(agent: AgentOptions, map: (provider: Provider) => Provider): AgentOptions {

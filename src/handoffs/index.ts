@@ -1,4 +1,5 @@
 export {
+  type AgentFacts,
   type AgentHandoffs,
   type AgentOptions,
   type Agents,

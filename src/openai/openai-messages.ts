@@ -101,6 +101,7 @@ const checks: Checks<OpenAIHistoryOptions> = {
 export function fromOpenAIMessages(messages: readonly object[], options: OpenAIHistoryOptions = {}): ReadHistory {
   checkFields("options", options, checks);
   const items = copyHistory(messages).map((fields, index) => new FieldReader(fields, index));
+  for (const item of items) refuseOtherFormat(item);
   const api = options.api ?? recognizeApi(items);
   const owner = toOwner(options);
   const { draft, system } = readHistory(items, api, owner);
@@ -110,6 +111,15 @@ export function fromOpenAIMessages(messages: readonly object[], options: OpenAIH
 
 function toOwner({ provider, store = false }: OpenAIHistoryOptions): HistoryOwner {
   return { id: provider?.id ?? "openai", model: provider?.model, store };
+}
+
+/** Refuses messages of other libraries, which would otherwise lose their parts and calls. */
+function refuseOtherFormat(item: FieldReader): void {
+  const { parts, content } = item.fields;
+  if (Array.isArray(parts)) throw item.wrong("parts", "absent. For messages of the AI SDK, use fromUIMessages");
+  const blocks = listOf(content).filter(isRecord);
+  if (blocks.some(({ type }) => type === "tool_use" || type === "tool_result"))
+    throw item.wrong("content", "content of OpenAI. For messages of Anthropic, use fromAnthropicMessages");
 }
 
 function recognizeApi(items: readonly FieldReader[]): OpenAIMessagesApi {

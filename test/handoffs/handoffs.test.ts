@@ -50,6 +50,17 @@ describe("createHandoffs", () => {
     expect(provider.requests[4]?.messages).toHaveLength(9);
   });
 
+  it("makes the system prompt of an agent for each request, from the context of the run", async () => {
+    const system = ({ context }: { readonly context: unknown }): string => `You help ${String(context)}.`;
+    const agents = createHandoffs({ start: "a", agents: { a: { description: "", system } } });
+    const provider = createMockProvider([text("Hi.")]);
+    await runToolLoop({ provider, messages, context: "Ada", policies: { handoffs: agents } });
+    expect(provider.requests[0]?.system).toBe("You help Ada.");
+    const broken = createHandoffs({ start: "a", agents: { a: { description: "", system: () => 5 as never } } });
+    const { reason } = await runToolLoop({ provider, messages, policies: { handoffs: broken } });
+    expect(reason).toMatchObject({ kind: "hook-failed", hook: "handoffs" });
+  });
+
   it("uses the provider of the new agent, and the provider of the run for the others", async () => {
     const main = createMockProvider([toBilling]);
     const own = createMockProvider([text("Done.")], { model: "own" });
