@@ -1,7 +1,6 @@
 // Starts one Postgres server for all test files. Each file creates a database of its own on it.
 
 import type { TestProject } from "vitest/node";
-import { startPostgres } from "../../examples/workers/start-postgres.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -14,10 +13,26 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   const isOurs = process.env["TURNWRIGHT_POSTGRES_URL"] === undefined;
   project.provide("isPostgresOurs", isOurs);
   if (!isOurs) return undefined;
+  const removeListeners = watchListeners();
+  const { startPostgres } = await import("../../examples/workers/start-postgres.ts");
   const postgres = await startPostgres();
   process.env["TURNWRIGHT_POSTGRES_URL"] = postgres.url;
   return async () => {
     delete process.env["TURNWRIGHT_POSTGRES_URL"];
     await postgres.stop();
+    removeListeners();
+  };
+}
+
+/**
+ * Returns a function that removes the listeners that were added meanwhile. The package of the server ends its process with the code
+ * 0, even after failed tests.
+ */
+function watchListeners(): () => void {
+  const events = ["beforeExit", "exit"];
+  const known = new Set(events.flatMap((event) => process.listeners(event as "exit")));
+  return () => {
+    for (const event of events)
+      for (const listener of process.listeners(event as "exit")) if (!known.has(listener)) process.off(event, listener);
   };
 }

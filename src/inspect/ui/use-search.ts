@@ -20,9 +20,8 @@ const showEachMs = 150;
 
 /** A live run that grows does not change the hits. The next search finds its new entries. */
 export function useSearch(query: string, entries: readonly Entry[]): Search {
-  const [search, setSearch] = useState(idle);
+  const [found, setFound] = useState({ query: "", search: idle });
   useEffect(() => {
-    setSearch({ ...idle, isDone: query === "" });
     if (query === "") return undefined;
     const pattern = patternOf(query);
     const hits: Hit[] = [];
@@ -34,14 +33,15 @@ export function useSearch(query: string, entries: readonly Entry[]): Search {
       while (!isDone && performance.now() < end) isDone = steps.next().done === true;
       if (isDone || performance.now() - shownAt > showEachMs) {
         shownAt = performance.now();
-        setSearch({ pattern, hits: [...hits], isDone });
+        setFound({ query, search: { pattern, hits: [...hits], isDone } });
       }
       if (!isDone) timer = setTimeout(work);
     };
     let timer = setTimeout(work, typingMs);
     return () => clearTimeout(timer);
   }, [query]);
-  return search;
+  // The effect runs after the next frame. A key that is pressed before must not find that the search is done.
+  return found.query === query ? found.search : { ...idle, isDone: query === "" };
 }
 
 /** Returns the number of hits as a text, with the position of the current one. */
