@@ -63,6 +63,7 @@ describe("guardrails: input checks", () => {
     expect(result.status).toBe("error");
     expect(result.reason).toEqual({ kind: "input-guardrail", guardrail: "topic", reason: "off topic", info: { score: 0.9 } });
     expect(result.messages).toEqual(messages);
+    expect(result.error?.message).toBe('The run ended as input-guardrail: the guardrail "topic" refused the input: off topic.');
     expect(recording.outline()).toMatchInlineSnapshot(`
       "run-start
         iteration-start 0
@@ -224,6 +225,16 @@ describe("guardrails: input checks of a resumed run", () => {
     const second = await start({ ...options, provider, journal: memoryJournal(cut) }, pass);
     expect(second.reason).toEqual(first.reason);
     expect(second.text).toBe("");
+  });
+
+  it("are not run for a request that an execution without guardrails has recorded", async () => {
+    const journal = memoryJournal();
+    const options = { messages, runId: "run-5", journal };
+    await runToolLoop({ ...options, provider: createMockProvider([text("Hi")]) });
+    let checks = 0;
+    const counted: InputCheck = { name: "counted", check: () => ((checks += 1), { kind: "refuse" }) };
+    const result = await start({ ...options, provider: createMockProvider([]) }, counted);
+    expect({ checks, text: result.text }).toEqual({ checks: 0, text: "Hi" });
   });
 
   it("replay their events, and run again in a retry", async () => {

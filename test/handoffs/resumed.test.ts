@@ -37,6 +37,19 @@ describe("createHandoffs: a resumed run", () => {
     }
   });
 
+  it("begins as the agent of the journal, even if another agent begins now", async () => {
+    const agents = createAgents();
+    const journal = memoryJournal();
+    const options = { messages, tools: agents.tools, runId: "r3" };
+    await runToolLoop({ ...options, provider: createMockProvider([text("Hi.")]), policies: { handoffs: agents }, journal });
+    const { steps, ...rest } = save(journal);
+    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => key === "run" || key === "i0/inbox"));
+    const provider = createMockProvider([text("Hi.")]);
+    const policies = { handoffs: agents.startWith("billing") };
+    await runToolLoop({ ...options, provider, policies, journal: memoryJournal({ ...rest, steps: kept }) });
+    expect(provider.requests.map(({ system }) => system)).toEqual(["You are triage."]);
+  });
+
   it("inspectJournal: reads a journal with handoffs without the options", async () => {
     const agents = createAgents();
     const journal = memoryJournal();
