@@ -112,7 +112,7 @@ export { type Answerer, answererOf, AttemptLog, continuesMessage } from "./provi
 export { iterateChunks } from "./providers/guard-stream.ts";
 export { keepAlive } from "./providers/stream-attempts.ts";
 export { isUnfinished as isUnfinishedStream, judgeFinish } from "./providers/judge-finish.ts";
-export { isApproval } from "./policies/approval.ts";
+export { isApproval, waitWhereNeeded, withSignal } from "./policies/approval.ts";
 export { argumentSchema, findAnswerIssue, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { renderIssues, renderOutcome, wasDispatched } from "./tools/outcome-texts.ts";

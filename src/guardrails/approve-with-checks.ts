@@ -11,6 +11,7 @@ import {
   textOrNone,
   toJson,
   type ToolCall,
+  waitWhereNeeded,
 } from "../core/entry-kit.ts";
 import type { ToolCheck } from "./checks.ts";
 
@@ -19,7 +20,7 @@ import type { ToolCheck } from "./checks.ts";
  * that `approve` has edited are checked again. The approval throws if a call with rewritten arguments would have to wait for a
  * decision.
  */
-export function approveWithChecks(checks: readonly ToolCheck[], approve: Approve = waitIfNeeded): Approve {
+export function approveWithChecks(checks: readonly ToolCheck[], approve: Approve = waitWhereNeeded): Approve {
   return async (call, context) => {
     const checked = await checkCall(checks, call, context);
     if (checked.denial !== undefined) return checked.denial;
@@ -61,8 +62,6 @@ async function checkCall(checks: readonly ToolCheck[], call: ToolCall, context: 
   }
   return { args, rewriter };
 }
-
-const waitIfNeeded: Approve = (_, { needsApproval }): ApprovalDecision => ({ kind: needsApproval ? "ask" : "approve" });
 
 function refuseVerdict(name: string, verdict: unknown): TypeError {
   const expected = '"pass", "refuse" or "rewrite" (with "args")';

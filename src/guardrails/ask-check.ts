@@ -1,6 +1,14 @@
 // Calls one check within the time limits of the run.
 
-import { type CancelScope, Deadline, type GuardrailRecord, promiseOrValue, type Run, toPlainError } from "../core/entry-kit.ts";
+import {
+  type CancelScope,
+  Deadline,
+  type GuardrailRecord,
+  promiseOrValue,
+  type Run,
+  toPlainError,
+  withSignal,
+} from "../core/entry-kit.ts";
 import type { CheckContext } from "./checks.ts";
 import { type ReadVerdict, readVerdict } from "./verdicts.ts";
 
@@ -30,7 +38,10 @@ export async function askCheck(run: Run, { scope, name, mayRewrite, check }: Ask
   const fail = (error: unknown): Asked => end({ verdict: "failed", error: toPlainError(error) });
   if (scope.cause !== undefined) return end({ verdict: "cancelled" });
   try {
-    const raced = await deadline.race(toPromise(() => check(contextOf(run, deadline))));
+    const { runId, state, options } = run;
+    const { session = {}, context } = options;
+    const facts = withSignal({ runId, iteration: state.iteration, session, context }, deadline);
+    const raced = await deadline.race(Promise.resolve(promiseOrValue(check(facts))));
     if (raced.kind === "cancelled") return end({ verdict: "cancelled" });
     if (raced.kind === "thrown") return fail(raced.error);
     if (raced.kind === "expired") {
@@ -40,19 +51,4 @@ export async function askCheck(run: Run, { scope, name, mayRewrite, check }: Ask
   } catch (error) {
     return fail(error);
   }
-}
-
-function toPromise(call: () => unknown): Promise<unknown> {
-  try {
-    return Promise.resolve(promiseOrValue(call()));
-  } catch (error) {
-    return Promise.reject(error);
-  }
-}
-
-function contextOf({ runId, state, options }: Run, deadline: Deadline): CheckContext {
-  const { session = {}, context } = options;
-  const facts = { runId, iteration: state.iteration, session, context };
-  const signal = { enumerable: true, get: () => deadline.signal };
-  return Object.defineProperty(facts, "signal", signal) as unknown as CheckContext;
 }

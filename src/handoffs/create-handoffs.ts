@@ -95,13 +95,11 @@ const optionChecks: Checks<HandoffOptions> = {
   maxHandoffs: /* @__PURE__ */ numberWithin({ min: 1 }),
 };
 
-const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === "string");
-
 const agentChecks: Checks<AgentOptions> = {
   description: is.text,
   system: ["a string or a function", (value) => isText(value) || isFunction(value)],
   tools: ["an array of tools and names of tools", Array.isArray],
-  handoffs: ["an array of names of agents", isTexts],
+  handoffs: ["an array of names of agents", is.texts[1]],
   provider: is.object,
   modelSettings: is.object,
   toolChoice: ["a tool choice", (value) => typeof value === "string" || isRecord(value)],
@@ -185,7 +183,7 @@ interface TableParts {
 function createTable<T extends Tool>(parts: TableParts): AgentHandoffs<T> & AgentTable {
   const { agents, tools, start, maxHandoffs } = parts;
   if (!agents.has(start)) throw invalidOption("start", listNames(agents), start);
-  const listed = new Set([...tools.map(({ name }) => name), ...namesIn(agents)]);
+  const listed = new Set([...tools, ...[...agents.values()].flatMap(({ tools: own = [] }) => own)].map(nameOf));
   const table: AgentHandoffs<T> & AgentTable = {
     kind: "handoffs",
     // The tools come from the agents, whose types the caller's type argument describes.
@@ -198,12 +196,9 @@ function createTable<T extends Tool>(parts: TableParts): AgentHandoffs<T> & Agen
     planFor: ({ state, registry, options: { context, session = {} } }: Run) => {
       const { tools: own = [], handoffs = [], system, provider, modelSettings, toolChoice } = findAgent(agents, state.agent);
       const shared = registry.definitions().flatMap(({ name }) => (listed.has(name) ? [] : [name]));
-      const names = [...own.map((tool) => (typeof tool === "string" ? tool : tool.name)), ...handoffs.map(transferName)];
       const text = typeof system === "function" ? readSystem(system({ context, session })) : system;
-      const given = Object.entries({ system: text, provider, modelSettings, toolChoice }).filter(
-        ([, value]) => value !== undefined,
-      );
-      return { ...Object.fromEntries(given), tools: [...shared, ...names] };
+      const names = [...shared, ...own.map(nameOf), ...handoffs.map(transferName)];
+      return { system: text, provider, modelSettings, toolChoice, tools: names };
     },
     createView: (run) => createHistoryView(run, (agent) => agents.get(agent)?.history),
   };
@@ -219,8 +214,8 @@ function mapAgent(agent: AgentOptions, map: (provider: Provider) => Provider): A
   return agent.provider === undefined ? agent : { ...agent, provider: map(agent.provider) };
 }
 
-function namesIn(agents: ReadonlyMap<string, AgentOptions>): readonly string[] {
-  return [...agents.values()].flatMap(({ tools = [] }) => tools.filter((tool) => typeof tool === "string"));
+function nameOf(tool: Tool | string): string {
+  return typeof tool === "string" ? tool : tool.name;
 }
 
 function findAgent(agents: ReadonlyMap<string, AgentOptions>, name: string | undefined): AgentOptions {

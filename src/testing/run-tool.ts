@@ -31,6 +31,7 @@ import {
   type ToolBudget,
   type ToolContext,
   type ToolOutcome,
+  withSignal,
 } from "../core/entry-kit.ts";
 
 /** The context fields that belong to the call itself. A test cannot override them. */
@@ -218,12 +219,7 @@ export async function runTool<T extends Tool>(
           onEmit?.(part);
         };
         questions.next = 0;
-        const signalOf = { get: (): AbortSignal => deadline.signal, enumerable: true };
-        const own = { name, ask, heartbeat, progress, emit };
-        return createToolContext(
-          Object.defineProperty(own, "signal", signalOf) as typeof own & Pick<ToolContext, "signal">,
-          overrides,
-        );
+        return createToolContext(withSignal({ name, ask, heartbeat, progress, emit }, deadline), overrides);
       },
       onYield: (_, value) => {
         const data = toPreliminary(value);

@@ -50,7 +50,7 @@ function planOf(run: Run): Plan | Unplanned {
   const { handoffs } = run.features;
   if (handoffs === undefined) return own;
   try {
-    return Object.assign(own, handoffs.planFor(run));
+    return merge(own, handoffs.planFor(run));
   } catch (error) {
     return { failed: failed(run, "handoffs", toPlainError(error)) };
   }
@@ -76,7 +76,7 @@ async function askForPlan(run: Run, own: Plan): Promise<Plan | Unplanned> {
   return { failed: failed(run, "prepareIteration", answer.error) };
 }
 
-/** Returns the changed plan. The hook can only choose among the tools of the current agent. */
+/** Returns the plan with changes. Of the tools, only those remain that both plans allow. */
 function merge(own: Plan, plan: IterationPlan): Plan {
   const { provider = own.provider, system = own.system, modelSettings = own.modelSettings, toolChoice = own.toolChoice } = plan;
   const tools = plan.tools?.filter((name) => own.tools?.includes(name) !== false) ?? own.tools;

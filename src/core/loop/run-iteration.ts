@@ -55,8 +55,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
     return whenReady(guard?.checked, (checked) => {
       noteGuardrails(run, result.guardrails, { stage: "output", live });
       noteCache(run, result.cache, live);
-      const { usage, costUSD } = result;
-      run.meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
+      run.meter.addUsage(result);
       applyStep(state, { kind: "model", result, checked, finalAnswerTo: next.finalAnswerTo });
       if (!live) replayEarly(run, result);
       run.openIteration = { result, continuation, earlier, live };

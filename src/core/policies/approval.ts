@@ -92,7 +92,7 @@ function copyOf(call: ToolCall): ToolCall {
 }
 
 /** Adds `signal` as a getter, so that the signal is created only if it is read. */
-function withSignal<Fields extends object>(fields: Fields, deadline: Deadline): Fields & Pick<ApprovalView, "signal"> {
+export function withSignal<Fields extends object>(fields: Fields, deadline: Deadline): Fields & Pick<ApprovalView, "signal"> {
   const signal = { enumerable: true, get: () => deadline.signal };
   return Object.defineProperty(fields, "signal", signal) as Fields & Pick<ApprovalView, "signal">;
 }

@@ -1,6 +1,7 @@
 // Counts the tokens, tool calls and costs of a run and its nested runs, and limits the nesting depth.
 
 import { isRecord } from "../../utils/guards.ts";
+import type { StreamResult } from "../../types/provider.ts";
 import type { InboxAnswer } from "../state/step-result.ts";
 import { noReserve, type Reserve, type ResolvedLimits } from "./limits.ts";
 
@@ -76,6 +77,11 @@ export class Meter {
     this.#costUSD += costUSD;
     this.#costUnknown ||= costUnknown;
     this.#outer?.add(spending);
+  }
+
+  /** Adds the usage and the cost of a stream, or of anything else that sends requests. */
+  addUsage({ usage, costUSD }: Pick<StreamResult, "usage" | "costUSD">): void {
+    this.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
   }
 
   /**

@@ -133,8 +133,7 @@ export function applyChecks(
   output: readonly GuardrailRecord[] = [],
 ): void {
   if (input !== undefined) state.hasNewInput = input.some(({ verdict }) => verdict !== "pass");
-  for (const { spent } of [...(input ?? []), ...output])
-    if (spent !== undefined) applySpending(state, { usage: spent.usage, costUSD: spent.costUSD });
+  for (const { spent } of [...(input ?? []), ...output]) if (spent !== undefined) applySpending(state, spent);
 }
 
 function applySuccess(state: LoopState, { release }: Extract<ToolOutcome, { readonly kind: "completed" }>): void {

@@ -133,7 +133,7 @@ export function compactRun(run: Run): void | PromiseLike<void> {
     if (answer.kind === "compacted") checkCompaction(answer.compaction, state.messages, step.key);
     const { kind: outcome, tokensBefore, tokensAfter, spending } = answer;
     const { provider, model, usage, costUSD } = spending ?? {};
-    if (spending !== undefined) meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
+    if (spending !== undefined) meter.addUsage(spending);
     applyStep(state, { kind: "compaction", answer });
     const error = answer.kind === "failed" ? { error: answer.error } : {};
     const end = { outcome, tokensBefore, tokensAfter, provider, model, usage, costUSD, ...error };
@@ -149,8 +149,7 @@ export function noteGuardrails(
 ): void {
   for (const record of records ?? []) {
     const { spent } = record;
-    if (spent !== undefined)
-      run.meter.add({ tokens: spent.usage.totalTokens, costUSD: spent.costUSD, costUnknown: spent.costUSD === undefined });
+    if (spent !== undefined) run.meter.addUsage(spent);
     run.events.send({ type: "guardrail", ...eventBase(run, live), stage, ...record });
   }
 }

@@ -243,7 +243,7 @@ function mergeProcessed(run: Run, settled: readonly SettledCall[], { processed, 
     }
     if (extraction !== undefined) {
       const { usage, costUSD } = extraction;
-      run.meter.add({ tokens: usage.totalTokens, costUSD, costUnknown: costUSD === undefined });
+      run.meter.addUsage({ usage, costUSD });
     }
     merged[index] = { ...call, textForModel, extraction };
   }
