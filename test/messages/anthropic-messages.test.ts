@@ -1,9 +1,8 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isLoopError } from "turnwright";
 import { fromAnthropicMessages, toAnthropicMessages } from "turnwright/anthropic";
-import { png, texts, toForm, transcripts } from "./transcripts.ts";
+import { convertForged, png, texts, toForm, transcripts } from "./transcripts.ts";
 
 type WireMessage = Anthropic.MessageParam;
 
@@ -192,37 +191,8 @@ describe("fromAnthropicMessages", () => {
   });
 
   it("throws only LoopErrors for hostile histories", () => {
-    const keys = fc.constantFrom(
-      "role",
-      "type",
-      "content",
-      "id",
-      "text",
-      "__proto__",
-      "input",
-      "tool_use_id",
-      "source",
-      "thinking",
-    );
-    const words = fc.constantFrom("user", "assistant", "text", "tool_use", "tool_result", "thinking", "image", "", "x");
-    const { tree } = fc.letrec((tie) => ({
-      tree: fc.oneof(
-        { maxDepth: 4 },
-        words,
-        fc.constant(null),
-        fc.array(tie("tree"), { maxLength: 3 }),
-        fc.dictionary(keys, tie("tree"), { maxKeys: 4 }),
-      ),
-    }));
-    fc.assert(
-      fc.property(fc.array(tree, { maxLength: 3 }), (history) => {
-        try {
-          toAnthropicMessages(fromAnthropicMessages(history as never, { provider }).messages);
-        } catch (error) {
-          expect(isLoopError(error)).toBe(true);
-        }
-      }),
-      { numRuns: 100, seed: 5 },
-    );
+    const keys = ["role", "type", "content", "id", "text", "__proto__", "input", "tool_use_id", "source", "thinking"];
+    const words = ["user", "assistant", "text", "tool_use", "tool_result", "thinking", "image", "", "x"];
+    convertForged(keys, words, (history) => toAnthropicMessages(fromAnthropicMessages(history, { provider }).messages));
   });
 });

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import type OpenAI from "openai";
 import { describe, expect, it } from "vitest";
-import { isLoopError } from "turnwright";
 import { fromOpenAIMessages, openaiResponses, toOpenAIMessages } from "turnwright/openai";
-import { png, texts, toForm, transcripts } from "./transcripts.ts";
+import { convertForged, png, texts, toForm, transcripts } from "./transcripts.ts";
 
 type ChatMessage = OpenAI.ChatCompletionMessageParam;
 type Item = OpenAI.Responses.ResponseInputItem;
@@ -222,38 +221,9 @@ describe("fromOpenAIMessages", () => {
   });
 
   it("throws only LoopErrors for hostile histories", () => {
-    const keys = fc.constantFrom(
-      "role",
-      "type",
-      "content",
-      "tool_calls",
-      "id",
-      "text",
-      "__proto__",
-      "arguments",
-      "call_id",
-      "output",
-    );
-    const words = fc.constantFrom("user", "assistant", "tool", "text", "function_call", "reasoning", "message", "", "x");
-    const { tree } = fc.letrec((tie) => ({
-      tree: fc.oneof(
-        { maxDepth: 4 },
-        words,
-        fc.constant(null),
-        fc.array(tie("tree"), { maxLength: 3 }),
-        fc.dictionary(keys, tie("tree"), { maxKeys: 4 }),
-      ),
-    }));
-    fc.assert(
-      fc.property(fc.array(tree, { maxLength: 3 }), (history) => {
-        try {
-          toOpenAIMessages(fromOpenAIMessages(history as never, { provider }).messages);
-        } catch (error) {
-          expect(isLoopError(error)).toBe(true);
-        }
-      }),
-      { numRuns: 100, seed: 5 },
-    );
+    const keys = ["role", "type", "content", "tool_calls", "id", "text", "__proto__", "arguments", "call_id", "output"];
+    const words = ["user", "assistant", "tool", "text", "function_call", "reasoning", "message", "", "x"];
+    convertForged(keys, words, (history) => toOpenAIMessages(fromOpenAIMessages(history, { provider }).messages));
     expect(Reflect.get({}, "role")).toBeUndefined();
     expect(openaiResponses).toBeTypeOf("function");
   });

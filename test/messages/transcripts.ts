@@ -1,7 +1,8 @@
 // Random transcripts and helpers for the tests of message formats.
 
 import fc from "fast-check";
-import type { AssistantMessage, Message, ToolResultPart, UserMessage } from "turnwright";
+import { expect } from "vitest";
+import { type AssistantMessage, isLoopError, type Message, type ToolResultPart, type UserMessage } from "turnwright";
 
 export const texts: fc.Arbitrary<string> = fc.constantFrom("Hi", "Look.", "a\n\nb", '{"a":1}', " x", "__proto__");
 export const png = "iVBORw0KGgo=";
@@ -77,4 +78,30 @@ export function toForm(messages: readonly Message[]): readonly unknown[] {
 /** Images may be base64 or a data URL. */
 function readData(this: { readonly mediaType?: string }, key: string, value: unknown): unknown {
   return key === "data" && typeof value === "string" ? value.replace(/^data:[^,]*,/, "") : value;
+}
+
+/**
+ * Converts random JSON with these keys and words, as histories from files and pages may contain them. Every error must be a
+ * LoopError.
+ */
+export function convertForged(keys: readonly string[], words: readonly string[], convert: (history: never) => unknown): void {
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof(
+      { maxDepth: 4 },
+      fc.constantFrom(...words),
+      fc.constant(null),
+      fc.array(tie("tree"), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom(...keys), tie("tree"), { maxKeys: 4 }),
+    ),
+  }));
+  fc.assert(
+    fc.property(fc.array(tree, { maxLength: 3 }), (history) => {
+      try {
+        convert(history as never);
+      } catch (error) {
+        expect(isLoopError(error)).toBe(true);
+      }
+    }),
+    { numRuns: 100, seed: 5 },
+  );
 }
