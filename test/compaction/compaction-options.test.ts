@@ -5,7 +5,7 @@ import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { play, tool } from "../loop/play.ts";
 import { start } from "./compaction-stage.ts";
 
-describe("compactMessages: options", () => {
+describe("compactMessages", () => {
   it.for<[options: object, message: string]>([
     [{ when: 0 }, "policies.compaction.when"],
     [{ when: -1 }, "policies.compaction.when"],
@@ -17,11 +17,11 @@ describe("compactMessages: options", () => {
     [{ summarise: { maxOutputTokens: 0 } }, "policies.compaction.summarise.maxOutputTokens"],
     [{ summarise: { prompt: "x" } }, "prompt"],
     [{ when: 0.5, at: 3 }, "at"],
-  ])("%j are rejected", ([options, message]) => {
+  ])("rejects the options %j", ([options, message]) => {
     expect(() => compactMessages(options as CompactionOptions)).toThrow(message);
   });
 
-  it("an object that compactMessages did not make is rejected before any request", async () => {
+  it("rejects an object that compactMessages did not make before any request", async () => {
     const provider = createMockProvider([text("Hi.")]);
     const policies = { compaction: { kind: "compaction", startWith: () => undefined } } as never;
     await expect(runToolLoop({ provider, messages: [{ role: "user", content: "Go." }], policies })).rejects.toThrow(
@@ -30,7 +30,7 @@ describe("compactMessages: options", () => {
     expect(provider.requests.length).toBe(0);
   });
 
-  it("a contextWindow that throws is reported, and the run goes on", async () => {
+  it("reports the error of a contextWindow function that throws, and the run goes on", async () => {
     const contextWindow = (): number => {
       throw new Error("No catalogue.");
     };
@@ -41,7 +41,7 @@ describe("compactMessages: options", () => {
   });
 });
 
-describe("compactMessages: a service that writes summaries itself", () => {
+describe("compactMessages with a service that can summarize", () => {
   const playNative = (native: boolean | undefined) => {
     const mock = createMockProvider([toolCall("search", {}), text("Done.")], { compacts: true });
     const compaction = compactMessages({ when: 0.5, contextWindow: 1_000, native });
@@ -49,7 +49,7 @@ describe("compactMessages: a service that writes summaries itself", () => {
     return { mock, playing: play([], { provider: mock, tools, policies: { compaction } }) };
   };
 
-  it("gets the size at which to summarize, and the run writes no summary", async () => {
+  it("sends the service the size at which to summarize, and requests no summary itself", async () => {
     const { mock, playing } = playNative(undefined);
     await playing.result;
     expect(mock.requests.map(({ compactAt, purpose }) => [compactAt, purpose])).toEqual([
@@ -58,7 +58,7 @@ describe("compactMessages: a service that writes summaries itself", () => {
     ]);
   });
 
-  it("gets no size with `native: false`", async () => {
+  it("sends the service no size if `native` is false", async () => {
     const { mock, playing } = playNative(false);
     await playing.result;
     expect(mock.requests[0]?.compactAt).toBe(undefined);

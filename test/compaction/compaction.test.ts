@@ -6,8 +6,8 @@ import { withToolSearch } from "turnwright/tool-search";
 import { tool } from "../loop/play.ts";
 import { outline, start } from "./compaction-stage.ts";
 
-describe("compactMessages: a nearly full context", () => {
-  it("replaces old messages with a summary, and keeps the message of the user and the latest messages", async () => {
+describe("compactMessages with a nearly full context", () => {
+  it("replaces old messages with a summary, and keeps the last message of the user and the latest messages", async () => {
     const { requests, summaries, playing, result } = start({ calls: 5 }, { when: 3_500, keep: 1_500 });
     const { messages, compaction, status } = await result;
     expect(requests.map((request) => outline(request.messages))).toMatchInlineSnapshot(`
@@ -77,7 +77,7 @@ describe("compactMessages: a nearly full context", () => {
     expect(new Set(asked)).toEqual(new Set(["mock mock-model"]));
   });
 
-  it("estimates a first request, which has no reported usage yet", async () => {
+  it("estimates the size of the first request, for which no usage is reported yet", async () => {
     const earlier = Array.from({ length: 6 }, (_, index) => [
       { role: "user" as const, content: `Question ${index} ${"y".repeat(2_000)}` },
       { role: "assistant" as const, content: [{ type: "text" as const, text: `Answer ${index}` }] },
@@ -94,7 +94,7 @@ describe("compactMessages: a nearly full context", () => {
     ]);
   });
 
-  it("summarizes again from the earlier summary, and only the messages after it", async () => {
+  it("writes a later summary from the earlier summary and the messages after it", async () => {
     const script = { calls: 9, summary: (_: unknown, index: number) => text(`Summary ${index}.`) };
     const { requests, summaries, result } = start(script, { when: 3_500, keep: 1_500 });
     const { compaction } = await result;
@@ -124,14 +124,14 @@ describe("compactMessages: a nearly full context", () => {
     expect(end).toMatchObject({ outcome: "compacted", usage: { totalTokens: 110 }, costUSD: 0.00011 });
   });
 
-  it("sends the text of the summary to no listener", async () => {
+  it("emits no text-delta events for the text of the summary", async () => {
     const { playing, result } = start({ calls: 5 }, { when: 3_500, keep: 1_500 });
     await result;
     const said = playing.recording.events.flatMap((event) => (event.type === "text-delta" ? [event.text] : []));
     expect(said).toEqual(["Done."]);
   });
 
-  it("uses another provider for the summary, and its prices", async () => {
+  it("uses `summarise.provider` for the summary, and the prices of that provider", async () => {
     const writer = createMockProvider([text("Written elsewhere.")], { id: "other", model: "small" });
     const priced: string[] = [];
     const pricing = (_: unknown, { provider, model }: { provider: string; model: string }): number => {
@@ -150,7 +150,7 @@ describe("compactMessages: a nearly full context", () => {
     expect(outline(requests.at(-1)?.messages ?? [])[1]).toBe("summary: Written elsewhere.");
   });
 
-  it("works together with masking, whose placeholders stay in later requests", async () => {
+  it("keeps a result for each call in requests that are also masked", async () => {
     const { requests, result } = start(
       { calls: 9 },
       { when: 3_500, keep: 2_000 },

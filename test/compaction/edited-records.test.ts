@@ -36,8 +36,8 @@ async function replay(steps: object): Promise<unknown> {
     .result;
 }
 
-describe("compactMessages with edited records", () => {
-  it.for(named)("refuses the compaction %s in the record of a summary", async ([, compaction]) => {
+describe("a resumed run with compactMessages", () => {
+  it.for(named)("rejects an edited journal whose recorded summary is %s", async ([, compaction]) => {
     const steps = Object.entries(await record()).filter(([key]) => !/^i(?:4\/(?!inbox$|compaction$)|5)/.test(key));
     const edited = steps.map(([key, step]) => [
       key,
@@ -48,7 +48,7 @@ describe("compactMessages with edited records", () => {
     await expect(replay(Object.fromEntries(edited))).rejects.toMatchObject({ code: "journal-damaged" });
   });
 
-  it.for(named)("refuses the compaction %s in the first record", async ([, compaction]) => {
+  it.for(named)("rejects an edited journal whose first record has the compaction %s", async ([, compaction]) => {
     const { run } = await record();
     const edited = JSON.parse(
       JSON.stringify(run).replace('"messages":', `"compaction":${JSON.stringify(compaction)},"messages":`),
@@ -56,13 +56,16 @@ describe("compactMessages with edited records", () => {
     await expect(replay({ run: edited })).rejects.toMatchObject({ code: "journal-damaged" });
   });
 
-  it.for(invalid.map((value) => [JSON.stringify(value), value] as const))("startWith() refuses %s", ([, value]) => {
-    expect(() => compactMessages().startWith(value as never)).toThrow(expect.objectContaining({ code: "invalid-option" }));
-  });
+  it.for(invalid.map((value) => [JSON.stringify(value), value] as const))(
+    "compactMessages().startWith() throws for %s",
+    ([, value]) => {
+      expect(() => compactMessages().startWith(value as never)).toThrow(expect.objectContaining({ code: "invalid-option" }));
+    },
+  );
 });
 
 describe("compactMessages with deferred tools", () => {
-  it("does not count definitions that are not sent", async () => {
+  it("does not count the definitions that are not sent", async () => {
     const many = Array.from({ length: 100 }, (_, index) => deferredTool(`tool_${index}`, "d".repeat(400)));
     const earlier: readonly Message[] = [
       { role: "user", content: "x".repeat(4_000) },

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { fail, finish, text, toolCall } from "turnwright/testing";
 import { start } from "./compaction-stage.ts";
 
-describe("compactMessages: a summary that cannot be used", () => {
+describe("compactMessages without a usable summary", () => {
   it.for([
     ["the model fails", fail({ status: 500, message: "Broken." }), "Broken."],
     ["the model refuses", [text("I cannot."), finish("refusal")], 'The model wrote no summary. Its message ended as "refusal".'],
     ["the model writes nothing", text(""), 'The model wrote no summary. Its message ended as "empty".'],
     ["the model calls a tool", toolCall("search", {}), "The model wrote no summary."],
     ["the summary is longer", text("z".repeat(40_000)), "The summary is not shorter than the messages that it would replace."],
-  ] as const)("leaves the requests as they were if %s, and says why", async ([, message, why]) => {
+  ] as const)("leaves the requests unchanged and reports the cause if %s", async ([, message, why]) => {
     const { requests, playing, result } = start({ calls: 4, summary: () => message }, { when: 3_500, keep: 1_500 });
     const { status, compaction } = await result;
     expect([status, compaction, requests.map((request) => request.messages.length)]).toEqual([
@@ -21,7 +21,7 @@ describe("compactMessages: a summary that cannot be used", () => {
     expect(end).toMatchObject({ outcome: "failed", error: { message: expect.stringContaining(why) as string } });
   });
 
-  it("is not requested again before the context has grown by a tenth", async () => {
+  it("requests the next summary after the context has grown by a tenth", async () => {
     const { summaries, result } = start({ calls: 9, summary: () => text("") }, { when: 3_500, keep: 1_500 });
     await result;
     // The context grows by 1,000 tokens in each iteration: at 4,000, 5,000 and so on.
@@ -32,8 +32,8 @@ describe("compactMessages: a summary that cannot be used", () => {
   });
 });
 
-describe("compactMessages: limits", () => {
-  it("writes no further part of a summary above maxCostUSD", async () => {
+describe("compactMessages in a run with limits", () => {
+  it("requests no further part of a summary above its `maxCostUSD`", async () => {
     const { summaries, playing, result } = start(
       { calls: 7 },
       { when: 7_000, keep: 500, contextWindow: 11_000, summarise: { maxCostUSD: 0.015 } },
@@ -48,7 +48,7 @@ describe("compactMessages: limits", () => {
     });
   });
 
-  it("ends the run as max-cost if the summary reaches the limit of the run", async () => {
+  it("ends the run as max-cost if the summary reaches `limits.maxCostUSD`", async () => {
     const { requests, result } = start(
       { calls: 8 },
       { when: 3_500, keep: 1_500 },
@@ -58,7 +58,7 @@ describe("compactMessages: limits", () => {
     expect([reason.kind, costUSD, requests.length]).toEqual(["max-cost", 0.05, 4]);
   });
 
-  it("stops a summary when the run is stopped", async () => {
+  it("stops waiting for a summary when control.stop() is called", async () => {
     const { playing, result } = start(
       { calls: 5, summary: () => ({ kind: "stall", ignoreSignal: false }) },
       { when: 3_500, keep: 1_500 },

@@ -75,21 +75,24 @@ async function watch({ summary = [text("The summary."), spent], isForced = false
 const last = <Value>(values: readonly Value[]): Value | undefined => values.at(-1);
 
 describe("a run with a compaction", () => {
-  it.for(["compacted", "failed"])("the live cost of pages has the spending of the summary: %s", async (outcome) => {
-    const { events, result } = await watch(outcome === "failed" ? { summary: [text(""), spent] } : {});
-    expect(events.findLast(({ type }) => type === "compaction-end")).toMatchObject({ outcome, usage: { totalTokens: 930 } });
-    const { costUSD } = result;
-    const total = JSON.parse(JSON.stringify(result.usage)) as object;
-    const chunks = createUIMessageMapper();
-    const costs = events.flatMap((event) => chunks.map(event)).filter(({ type }) => type === "data-cost");
-    expect(last(costs)).toMatchObject({ data: { streams: result.iterations, usage: total, costUSD } });
-    const mapper = createAGUIMapper();
-    const sent = events.flatMap((event) => mapper.map(event));
-    const custom = sent.filter((event) => event.type === "CUSTOM" && event.name === "cost");
-    expect(last(custom)).toMatchObject({ value: { streams: result.iterations, usage: total, costUSD } });
-  });
+  it.for(["compacted", "failed"])(
+    "adds the cost of a %s summary to the live cost of UI message and AG-UI streams",
+    async (outcome) => {
+      const { events, result } = await watch(outcome === "failed" ? { summary: [text(""), spent] } : {});
+      expect(events.findLast(({ type }) => type === "compaction-end")).toMatchObject({ outcome, usage: { totalTokens: 930 } });
+      const { costUSD } = result;
+      const total = JSON.parse(JSON.stringify(result.usage)) as object;
+      const chunks = createUIMessageMapper();
+      const costs = events.flatMap((event) => chunks.map(event)).filter(({ type }) => type === "data-cost");
+      expect(last(costs)).toMatchObject({ data: { streams: result.iterations, usage: total, costUSD } });
+      const mapper = createAGUIMapper();
+      const sent = events.flatMap((event) => mapper.map(event));
+      const custom = sent.filter((event) => event.type === "CUSTOM" && event.name === "cost");
+      expect(last(custom)).toMatchObject({ value: { streams: result.iterations, usage: total, costUSD } });
+    },
+  );
 
-  it("the totals, the budgets and the comparison of its log have the spending of the summary", async () => {
+  it("has the cost of the summary in the totals, budgets and comparison of its log", async () => {
     const { run, result } = await watch();
     const { totalTokens: tokens } = result.usage;
     expect(run.compactions).toMatchObject([
@@ -103,7 +106,7 @@ describe("a run with a compaction", () => {
   });
 
   it.for(["log", "journal"] as const)(
-    "the page has a bar of it, and the summary among the messages, from its %s",
+    "has a bar for the compaction on its page, and the summary among the messages, from its %s",
     async (source) => {
       const { files } = await watch();
       const text = source === "log" ? readFileSync(files.log, "utf8") : await journalToRunLog(files.journal);
@@ -127,7 +130,7 @@ describe("a run with a compaction", () => {
     },
   );
 
-  it("the cache break after it names compacted messages, also if a pinned message moves", async () => {
+  it('gives "messages-compacted" as the cause of the next cache break', async () => {
     const { run } = await watch();
     const breaks = [...findCacheBreaks(run).values()].filter((found) => found !== undefined);
     expect(breaks.map(({ iteration, causes }) => [iteration, causes.map(({ kind }) => kind)])).toEqual([
@@ -142,7 +145,7 @@ describe("a run with a compaction", () => {
     expect(alignMessages(old, moved, new Set()).map(({ kind }) => kind)).toEqual(["kept", "compacted", "added"]);
   });
 
-  it("toMarkdown and toChromeTrace show it between two iterations", async () => {
+  it("shows the compaction between two iterations in toMarkdown and toChromeTrace", async () => {
     const { run } = await watch();
     const markdown = toMarkdown(run);
     expect(markdown.match(/^## .*/gm)?.slice(3, 6)).toEqual([
@@ -161,7 +164,7 @@ describe("a run with a compaction", () => {
     expect(cost?.args).toEqual({ USD: 1.75 });
   });
 
-  it.for(["log", "journal"] as const)("rerunFrom uses the recorded summary, from its %s", async (source) => {
+  it.for(["log", "journal"] as const)("uses the recorded summary in rerunFrom, from its %s", async (source) => {
     const { files, model } = await watch();
     const again = scriptModel({ calls: 5 });
     const options = await rerunFrom(files[source], { iteration: 5 }, { provider: again.provider, tools: [search] });
@@ -171,7 +174,7 @@ describe("a run with a compaction", () => {
     expect(messages).toHaveLength(12);
   });
 
-  it.for(["log", "journal"] as const)("rerunFrom repeats a request that was too long, from its %s", async (source) => {
+  it.for(["log", "journal"] as const)("repeats the shortened request in rerunFrom, from its %s", async (source) => {
     const { files, model } = await watch({ isForced: true });
     const again = scriptModel({ calls: 5 });
     const policies = { compaction: compactMessages() };
@@ -181,7 +184,7 @@ describe("a run with a compaction", () => {
     expect(outline(again.requests[0]?.messages ?? [])).toEqual(outline(model.requests[5]?.messages ?? []));
   });
 
-  it.for(["log", "journal"] as const)("rerunFrom sends all messages to a run without the policy, from its %s", async (source) => {
+  it.for(["log", "journal"] as const)("sends all messages in rerunFrom if the policy is removed, from its %s", async (source) => {
     const { files } = await watch();
     const again = scriptModel({ calls: 5 });
     const options = await rerunFrom(files[source], { iteration: 4 }, { provider: again.provider, tools: [search] });
@@ -189,7 +192,7 @@ describe("a run with a compaction", () => {
     expect(again.requests[0]?.messages).toHaveLength(9);
   });
 
-  it("a refused request is an error of its iteration, but not of the run", async () => {
+  it("shows a request refused as too long as an error of its iteration only", async () => {
     const { run, result } = await watch({ isForced: true });
     expect([result.status, run.status, run.iterations.map(({ status }) => status)]).toEqual([
       "completed",
@@ -205,7 +208,7 @@ describe("a run with a compaction", () => {
     ]);
   });
 
-  it("a summary that fails keeps its spending, and the run goes on", async () => {
+  it("keeps the cost of a failed summary, and goes on", async () => {
     const { run, result } = await watch({ summary: [spent, fail({ status: 400, message: "No." })] });
     expect(run.compactions[0]).toMatchObject({ outcome: "failed", error: { message: "No." } });
     expect([result.status, buildRows(buildTree(run)).find(({ kind }) => kind === "compaction")?.note]).toEqual([

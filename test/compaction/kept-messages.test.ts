@@ -7,8 +7,8 @@ import { outline, start, tooLong } from "./compaction-stage.ts";
 
 const long = (title: string): Message => ({ role: "user", content: `${title} ${"x".repeat(2_000)}` });
 
-describe("compactMessages: the messages that stay", () => {
-  it("keeps pinned messages before the summary, in every later request", async () => {
+describe("compactMessages", () => {
+  it("keeps pinned messages before the summary in every later request", async () => {
     const messages: Message[] = [
       { role: "user", content: "Rules.", pinned: true },
       long("A"),
@@ -22,7 +22,7 @@ describe("compactMessages: the messages that stay", () => {
     expect(requests[0]?.messages[0]).toEqual({ role: "user", content: "Rules.", pinned: true });
   });
 
-  it("keeps a waiting call of the given messages, with its message", async () => {
+  it("keeps a call that waits for approval in the given messages, with its result", async () => {
     const messages: Message[] = [
       long("A"),
       { role: "assistant", content: [{ type: "tool-call", callId: "w", name: "pay", args: {} }] },
@@ -40,7 +40,7 @@ describe("compactMessages: the messages that stay", () => {
     for (const { messages: sent } of requests) expect(outline(sent)).toEqual(expect.arrayContaining(["call w", "result w"]));
   });
 
-  it("keeps a steered message, but no later note that the loop has written", async () => {
+  it("keeps a steered message, but summarizes messages that the loop has added", async () => {
     const { control, provider, result, recording } = play(
       (request, index) => {
         if (request.purpose === "summary") return text("Short.");

@@ -10,8 +10,8 @@ import { outline, scriptModel } from "./compaction-stage.ts";
 const search = tool("search", (args) => `${JSON.stringify(args)} ${"x".repeat(3_980)}`);
 const compaction = compactMessages({ when: 3_500, keep: 1_500 });
 
-describe("compactMessages beside other features", () => {
-  it("withRunLog: the log has the requests of the iterations, the compaction and its spending", async () => {
+describe("a run with compactMessages", () => {
+  it("has the iterations' requests and the compaction in the log of withRunLog", async () => {
     const lines: string[] = [];
     const model = scriptModel({ calls: 5 });
     const options = {
@@ -29,7 +29,7 @@ describe("compactMessages beside other features", () => {
     ).toEqual(["compaction-start", "compaction-end"]);
   });
 
-  it("withPlanner: passes the request for a summary on, and plans only the others", async () => {
+  it("sends the request for a summary through withPlanner without a plan", async () => {
     const asked: (string | undefined)[] = [];
     const provider = createMockProvider((request) => {
       asked.push(request.purpose);

@@ -16,8 +16,8 @@ async function playCompaction(summary: string): Promise<readonly LoopEvent[]> {
   return (await play({ provider, tools: [search], policies })).events;
 }
 
-describe("a compaction on a page", () => {
-  it("is two transient data parts of a UI message stream, without the summary", async () => {
+describe("a compaction", () => {
+  it("is sent as two transient data parts in a UI message stream, without the summary", async () => {
     const mapper = createUIMessageMapper();
     const chunks = (await playCompaction("A secret summary.")).flatMap((event) => mapper.map(event));
     expect(chunks.filter(({ type }) => type === "data-compaction")).toEqual([
@@ -27,7 +27,7 @@ describe("a compaction on a page", () => {
     expect(JSON.stringify(chunks)).not.toContain("secret");
   });
 
-  it("is two custom events of AG-UI, also if it fails", async () => {
+  it("is sent as two custom events to AG-UI clients if it fails", async () => {
     const mapper = createAGUIMapper();
     const events = (await playCompaction("")).flatMap((event) => mapper.map(event));
     checkEvents(events);

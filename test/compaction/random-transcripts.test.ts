@@ -64,7 +64,7 @@ const isSummary = (message: Message | undefined): boolean =>
   message !== undefined && outline([message])[0]?.startsWith("summary") === true;
 
 describe("compactMessages with random transcripts", () => {
-  it("splits no pair, keeps pinned messages and the last message of the user, and changes the prefix only for a summary", async () => {
+  it("keeps each call with its result, keeps pinned messages, and changes earlier messages only for a summary", async () => {
     const scenes = fc.record({
       turns: fc.array(turn, { minLength: 1, maxLength: 8 }),
       when: fc.integer({ min: 200, max: 2_000 }),
@@ -117,7 +117,7 @@ describe("compactMessages with random transcripts", () => {
     expect(summaries).toBeGreaterThan(100);
   });
 
-  it("leaves out no call that waits, and no result that arrives after the decision", async () => {
+  it("keeps each call that waits for approval, and its result after the decision", async () => {
     const scenes = fc.record({
       turns: fc.array(turn, { minLength: 1, maxLength: 6 }),
       waiting: fc.integer({ min: 1, max: 3 }),
@@ -154,7 +154,7 @@ describe("compactMessages with random transcripts", () => {
     );
   });
 
-  it("splits no pair together with masking", async () => {
+  it("keeps each call with its result if the run also masks results", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(turn, { minLength: 1, maxLength: 4 }),
@@ -184,7 +184,7 @@ describe("compactMessages with random transcripts", () => {
     );
   });
 
-  it("sends no request for a summary above the context window, for any transcript", async () => {
+  it("never requests a summary with more tokens than the context window has", async () => {
     const window = 3_000;
     const scenes = fc.array(fc.oneof(size, fc.integer({ min: 2_000, max: 30_000 })), { minLength: 2, maxLength: 12 });
     await fc.assert(

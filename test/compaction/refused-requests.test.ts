@@ -4,7 +4,7 @@ import { fail, text } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { outline, start, tooLong } from "./compaction-stage.ts";
 
-describe("compactMessages: a request that the service refuses as too long", () => {
+describe("compactMessages after a request is refused as too long", () => {
   it("summarizes once, and sends the request again in the next iteration", async () => {
     let refusals = 0;
     const refuse = ({ messages }: { readonly messages: readonly unknown[] }) =>
@@ -44,7 +44,7 @@ describe("compactMessages: a request that the service refuses as too long", () =
     });
   });
 
-  it("keeps only the last iteration if a summary was written directly before the refusal", async () => {
+  it("keeps only the last iteration if the refused request already had a summary", async () => {
     let refusals = 0;
     const refuse = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
       messages.length === 6 && (refusals += 1) === 1 ? tooLong : undefined;
@@ -80,7 +80,7 @@ describe("compactMessages: a request that the service refuses as too long", () =
     `);
   });
 
-  it("sends the request again after a retry of a run that had no compaction", async () => {
+  it("shortens the request if the failed run is retried with the policy", async () => {
     const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 5 ? tooLong : undefined);
     const first = start({ calls: 3, refuse }, {}, { runId: "retried", policies: { compaction: undefined } });
     const { reason, journal } = await first.result;
@@ -89,7 +89,7 @@ describe("compactMessages: a request that the service refuses as too long", () =
     expect([reason.kind, status, said]).toEqual(["provider-error", "completed", "Done."]);
   });
 
-  it("costs nothing for the refused request, so that a cost limit does not end the run", async () => {
+  it("counts no cost for the refused request, so that the cost limit does not end the run", async () => {
     const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 7 ? tooLong : undefined);
     const limits = { maxCostUSD: 5 };
     const { requests, result } = start({ calls: 5, refuse }, {}, { pricing: () => 0.01, limits });
@@ -97,7 +97,7 @@ describe("compactMessages: a request that the service refuses as too long", () =
     expect([status, requests.length, costUSD]).toEqual(["completed", 7, 0.09]);
   });
 
-  it("keeps at most a quarter of the request, because the window is smaller than expected", async () => {
+  it("keeps at most a quarter of the request, even if `keep` is larger", async () => {
     const messages = Array.from({ length: 12 }, (_, at) => ({ role: "user" as const, content: `${at} ${"x".repeat(2_000)}` }));
     const refuse = (request: { readonly messages: readonly unknown[] }) => (request.messages.length > 6 ? tooLong : undefined);
     const { result } = start({ calls: 0, refuse }, { when: 50_000, keep: 10_000 }, { messages });
@@ -115,7 +115,7 @@ describe("compactMessages: a request that the service refuses as too long", () =
     expect(outline(requests.at(-1)?.messages ?? [])).toEqual(["user Go.", "summary: The summary."]);
   });
 
-  it.for([400, 413])("recovers from the HTTP status %i of a request that is too large", async (status) => {
+  it.for([400, 413])("continues the run if the refusal has the HTTP status %i", async (status) => {
     const refusal = fail({ status, message: status === 413 ? "Request exceeds the maximum size" : "prompt is too long" });
     const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 7 ? refusal : undefined);
     const { result } = start({ calls: 5, refuse }, {});
@@ -124,7 +124,7 @@ describe("compactMessages: a request that the service refuses as too long", () =
 
   const refuseLong = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 3 ? tooLong : undefined);
 
-  it.for(["abort", "stop"] as const)("ends as stopped if the run is stopped during the summary: %s", async (verb) => {
+  it.for(["abort", "stop"] as const)("ends the run as stopped-by-user after %s() during the summary", async (verb) => {
     const control = createLoopControl();
     const abort = new AbortController();
     const summary = () => {
@@ -152,18 +152,15 @@ describe("compactMessages: a request that the service refuses as too long", () =
     expect([status, said, compaction?.summary]).toEqual(["completed", "Done.", "The summary."]);
   });
 
-  it.for([false, true])(
-    "ends with the refusal if maxIterations allows no other request, with finalAnswer %s",
-    async (finalAnswer) => {
-      const { requests, result } = start(
-        { calls: 5, refuse: refuseLong },
-        {},
-        { limits: { maxIterations: 3 }, policies: { finalAnswer } },
-      );
-      const { status, error } = await result;
-      expect([status, error?.message, requests.length]).toEqual(["error", "The context is too long.", 3]);
-    },
-  );
+  it.for([false, true])("ends the run with the refusal at maxIterations, with finalAnswer: %s", async (finalAnswer) => {
+    const { requests, result } = start(
+      { calls: 5, refuse: refuseLong },
+      {},
+      { limits: { maxIterations: 3 }, policies: { finalAnswer } },
+    );
+    const { status, error } = await result;
+    expect([status, error?.message, requests.length]).toEqual(["error", "The context is too long.", 3]);
+  });
 
   it.for([
     ["a share of a window that is too large", { contextWindow: 100_000 }],

@@ -14,12 +14,12 @@ function savedOf(journal: unknown): SavedJournal {
   return JSON.parse(JSON.stringify(journal)) as SavedJournal;
 }
 
-describe("compactMessages in a resumed run", () => {
+describe("a resumed run with compactMessages", () => {
   it.for([
     ["a nearly full context", rules, undefined],
     ["a refused request", {}, 7],
   ] as const)(
-    "sends the same requests after a crash at any record, and writes no recorded summary again: %s",
+    "sends the same requests after a crash at any record, and uses recorded summaries, for %s",
     async ([, compaction, limit]) => {
       const refuse = ({ messages }: { readonly messages: readonly Message[] }) =>
         limit !== undefined && messages.length > limit ? tooLong : undefined;
@@ -66,7 +66,7 @@ describe("compactMessages in a resumed run", () => {
     },
   );
 
-  it("replays the events, the usage and the summary, without a request", async () => {
+  it("replays the events, the usage and the summary without a request", async () => {
     const first = start({ calls: 5 }, rules, { runId: "whole" });
     const { journal, usage, compaction, messages } = await first.result;
     const again = start({ calls: 5 }, rules, { runId: "whole", journal: replayJournal(memoryJournal(savedOf(journal))) });
@@ -82,7 +82,7 @@ describe("compactMessages in a resumed run", () => {
     ).toBe(true);
   });
 
-  it("uses the recorded summary in a run without the policy", async () => {
+  it("uses the recorded summary even without the policy", async () => {
     const first = start({ calls: 5 }, rules, { runId: "without" });
     const { steps } = savedOf((await first.result).journal);
     const kept = Object.fromEntries(
@@ -127,7 +127,7 @@ describe("compactMessages in a resumed run", () => {
       "running",
     ],
     ["before the summary", (key: string) => !/^i[45]\/(?!inbox$)/.test(key) && !key.startsWith("i5"), "running"],
-  ] as const)("inspectJournal rebuilds a run with a summary: %s", async ([, isKept, status]) => {
+  ] as const)("lets inspectJournal rebuild the messages from a journal cut %s", async ([, isKept, status]) => {
     const { result } = start({ calls: 5 }, rules, { runId: "inspected" });
     const whole = await result;
     const { steps } = savedOf(whole.journal);
@@ -137,7 +137,7 @@ describe("compactMessages in a resumed run", () => {
     expect(outline(found.messages)).toEqual(outline(whole.messages).slice(0, status === "completed" ? 12 : 9));
   });
 
-  it("inspectJournal rebuilds a run whose request was refused and shortened", async () => {
+  it("lets inspectJournal rebuild usage and messages after a request was shortened", async () => {
     const { result } = start(
       { calls: 5, refuse: ({ messages }) => (messages.length > 7 ? tooLong : undefined) },
       {},
@@ -160,7 +160,7 @@ describe("compactMessages in a resumed run", () => {
   });
 });
 
-describe("compactMessages().startWith", () => {
+describe("compactMessages().startWith()", () => {
   it("shows the summary of an earlier run in the first request of the next run", async () => {
     const first = start({ calls: 5 }, rules);
     const { messages, compaction } = await first.result;
@@ -183,7 +183,7 @@ describe("compactMessages().startWith", () => {
     expect(last).toEqual(compaction);
   });
 
-  it("puts a kept message into the next summary when it is no longer the last message of the user", async () => {
+  it("summarizes a kept message when it is no longer the last message of the user", async () => {
     const first = start({ calls: 5 }, rules);
     const { messages, compaction } = await first.result;
     const next: Message[] = [...messages, { role: "user", content: "And then?" }];
@@ -197,7 +197,7 @@ describe("compactMessages().startWith", () => {
     expect(last?.kept).toEqual([12]);
   });
 
-  it("is recorded, so that a resumed run starts with the same summary", async () => {
+  it("records its summary, so that a resumed run starts with the same summary", async () => {
     const { messages, compaction } = await start({ calls: 5 }, rules).result;
     const store = createDurableStore();
     const options = (earlier: typeof compaction, afterRecords?: number): Partial<LoopOptions> => ({
@@ -217,7 +217,7 @@ describe("compactMessages().startWith", () => {
     [{ summary: "x", count: 1.5, kept: [] }],
     [{ summary: "x", count: 1, kept: [1] }],
     [{ summary: "x", count: 1, kept: "no" }],
-  ])("rejects an invalid summary: %j", ([earlier]) => {
+  ])("throws for the invalid summary %j", ([earlier]) => {
     expect(() => compactMessages().startWith(earlier as never)).toThrow("startWith");
   });
 

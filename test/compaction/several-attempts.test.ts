@@ -10,7 +10,7 @@ const tokens = usage({ inputTokens: 2_000, outputTokens: 5 });
 const broken: MockMessage = [tokens, fail({ status: 500, message: "Broken." })];
 const messages = [{ role: "user" as const, content: "Go." }];
 
-describe("compactMessages with several attempts of a request", () => {
+describe("compactMessages with several attempts of one request", () => {
   it.for([
     ["maxCostUSD of the compaction", 0.5, 100, 1],
     ["maxCostUSD of the compaction, after two attempts", 2.5, 100, 2],
@@ -38,7 +38,7 @@ describe("compactMessages with several attempts of a request", () => {
     expect(small.calls).toBe(expected);
   });
 
-  it("measures the context by the last attempt, not by the sum of all", async () => {
+  it("measures the context by the last attempt, not by the sum of all attempts", async () => {
     let requests = 0;
     const summaries: string[] = [];
     const first = createMockProvider((request) => {

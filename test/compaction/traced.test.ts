@@ -8,7 +8,7 @@ import { setUpTracing } from "../tracing/stage.ts";
 import { scriptModel } from "./compaction-stage.ts";
 
 describe("a compaction in a trace", () => {
-  it("is a chat span with its usage and cost, a span event of the run, and counts in the metrics", async () => {
+  it("has a chat span with usage and cost, an event in the span of the run, and a share in the metrics", async () => {
     const stage = setUpTracing();
     const summary = [text("Short."), usage({ inputTokens: 900, outputTokens: 30 })];
     const { provider } = scriptModel({ calls: 5, summary: () => summary });
