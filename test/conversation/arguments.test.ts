@@ -13,7 +13,7 @@ import {
 import { createMockProvider } from "turnwright/testing";
 import { open } from "./chat-stage.ts";
 
-describe("invalid arguments", () => {
+describe("createConversation", () => {
   const untouchable: ConversationStore = new Proxy({} as ConversationStore, {
     get: (_target, name) => () => {
       throw new Error(`The store was called: ${String(name)}.`);
@@ -21,7 +21,7 @@ describe("invalid arguments", () => {
   });
   const hostile = ["", ".", "..", "../x", "a/b", "a\\b", "a\0b", "a\nb", "\ud800", "x".repeat(201), 7, undefined];
 
-  it.each(hostile)("refuse the id %j before any I/O", async (id) => {
+  it.each(hostile)("refuses the conversation id %j before it reads or writes anything", async (id) => {
     const { conversation } = open([], { store: untouchable });
     expect(() => open([], { id: id as string, store: untouchable })).toThrow(
       expect.objectContaining({ code: "invalid-option", details: expect.objectContaining({ option: "id" }) }),
@@ -45,7 +45,7 @@ describe("invalid arguments", () => {
     ["a/b", 'so without "/"'],
     ["a\\b", 'so without "\\\\"'],
     ["a\nb", 'so without "\\n"'],
-  ])("name the forbidden character of the id %j", async (id, problem) => {
+  ])("names the forbidden character in the error for the id %j", async (id, problem) => {
     expect(() => open([], { id })).toThrow(problem);
     await expect(open([]).conversation.fork(id)).rejects.toThrow(problem);
   });
@@ -66,7 +66,7 @@ describe("invalid arguments", () => {
     ],
     ["a wrong wait", { id: "a", store: untouchable, options: { provider }, waitMs: -1 }, "waitMs"],
   ];
-  it.each(wrong)("refuse %s", (_title, options, option) => {
+  it.each(wrong)("throws for %s", (_title, options, option) => {
     expect(() => createConversation(options as ConversationOptions)).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ option }) }),
     );
@@ -84,7 +84,7 @@ describe("invalid arguments", () => {
     ],
     ["a number", 7],
   ];
-  it.each(forged)("refuse %s as a new message", async (_title, message) => {
+  it.each(forged)("refuses %s as a new message", async (_title, message) => {
     const { conversation } = open([], { store: untouchable });
     await expect(conversation.send(message as string)).rejects.toMatchObject({ details: { option: "message" } });
     await expect(conversation.send("Hello", { decisions: {} } as RunOverrides)).rejects.toMatchObject({

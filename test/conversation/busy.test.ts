@@ -21,7 +21,7 @@ function textOf(message: Message | undefined): string {
 
 const failureOf = (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error);
 
-describe("waitMs", () => {
+describe("createConversation with waitMs", () => {
   const open = (waitMs?: number) => {
     const clock = createTestClock();
     const provider = createMockProvider(({ messages }) => [wait(1_000), text(`re ${textOf(messages.at(-1))}`)]);
@@ -29,7 +29,7 @@ describe("waitMs", () => {
     return { clock, conversation: createConversation({ id: "a", store, options: { provider, clock }, waitMs }) };
   };
 
-  it("is 0 by default: a second run is refused at once, and the first one goes on", async () => {
+  it("refuses a second run at once by default, and the first run goes on", async () => {
     const { clock, conversation } = open();
     const first = conversation.send("1");
     await expect(conversation.send("2")).rejects.toMatchObject({
@@ -42,7 +42,7 @@ describe("waitMs", () => {
     expect(show(await conversation.messages())).toEqual(["user: 1", "model: re 1"]);
   });
 
-  it("lets a second run wait for the end of the first one", async () => {
+  it("lets a second run wait until the first one has ended", async () => {
     const { clock, conversation } = open(5_000);
     const runs = ["1", "2", "3"].map((message) => conversation.send(message));
     await clock.runAll();
@@ -61,7 +61,7 @@ describe("waitMs", () => {
     await expect(first).resolves.toMatchObject({ text: "re 1" });
   });
 
-  it("ends the wait if the signal of the waiting run is aborted", async () => {
+  it("refuses a waiting run if its signal is aborted", async () => {
     const { clock, conversation } = open(60_000);
     const first = conversation.send("1");
     const abort = new AbortController();
@@ -113,7 +113,7 @@ async function checkSerial(stores: readonly ConversationStore[], id: string, cou
 
 const writers = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 2, maxLength: 4 });
 
-describe("two writers", () => {
+describe("conversations with several writers", () => {
   let database: Database;
   beforeAll(async () => {
     database = await startDatabase();
@@ -124,7 +124,7 @@ describe("two writers", () => {
   });
   let number = 0;
 
-  it("memory: every interleaving is one of the serial orders", async () => {
+  it("store the runs one after the other, with memoryConversationStore and any interleaving", async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), writers, async (scheduler, counts) => {
         const store = memoryConversationStore();
@@ -155,7 +155,7 @@ describe("two writers", () => {
     );
   });
 
-  it("files: two stores on one directory give one of the serial orders", async () => {
+  it("store the runs one after the other, with two fileConversationStore objects for one folder", async () => {
     const folder = makeFolder();
     const stores = [1, 2].map(() => fileConversationStore(folder, { fsync: false }));
     await fc.assert(
@@ -164,7 +164,7 @@ describe("two writers", () => {
     );
   });
 
-  it("Postgres: two pools give one of the serial orders", async () => {
+  it("store the runs one after the other, with postgresConversationStore and two pools", async () => {
     const stores = [1, 2].map(() => postgresConversationStore(database.connect()));
     await fc.assert(
       fc.asyncProperty(writers, (counts) => checkSerial(stores, `chat-${(number += 1)}`, counts)),

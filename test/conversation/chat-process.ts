@@ -16,12 +16,12 @@ import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 /** The moments of a run at which a process can die, in order. Each run makes two changes of its conversation. */
 export const deaths = [
-  "before change 1",
-  "after change 1",
-  "in the model",
-  "in the tool",
-  "before change 2",
-  "after change 2",
+  "before store write 1",
+  "after store write 1",
+  "during the model request",
+  "during the tool call",
+  "before store write 2",
+  "after store write 2",
 ] as const;
 export type Death = (typeof deaths)[number];
 
@@ -47,9 +47,9 @@ function mortal(store: ConversationStore, death: Death | undefined): Conversatio
       ...lock,
       append: async (change) => {
         count += 1;
-        if (death === `before change ${count}`) await die();
+        if (death === `before store write ${count}`) await die();
         await lock.append(change);
-        if (death === `after change ${count}`) await die();
+        if (death === `after store write ${count}`) await die();
       },
     };
   };
@@ -63,7 +63,7 @@ export function openChat(
   death?: Death,
 ): Conversation {
   const provider = createMockProvider(({ messages }) => {
-    if (death === "in the model") void die();
+    if (death === "during the model request") void die();
     const last = messages.at(-1);
     if (last?.role === "tool") return [text(`It was ${last.results.map(({ outcome }) => outcome).join()}.`)];
     const said = messages.filter(({ role }) => role === "user").length;
@@ -73,7 +73,7 @@ export function openChat(
     name: "dig",
     description: "Digs a hole",
     inputSchema: { type: "object" },
-    execute: () => (death === "in the tool" ? die() : "gold"),
+    execute: () => (death === "during the tool call" ? die() : "gold"),
   });
   return createConversation({
     id: "chat-17",

@@ -52,7 +52,7 @@ async function fill(stage: ReturnType<typeof open>): Promise<void> {
 }
 
 describe("a conversation with compactMessages", () => {
-  it("begins each run with the summary of the earlier ones, and keeps pinned messages and the whole transcript", async () => {
+  it("begins each run with the summary of the earlier runs, and keeps the whole transcript", async () => {
     const stage = open();
     await fill(stage);
     await stage.make().send("And now?");
@@ -64,7 +64,7 @@ describe("a conversation with compactMessages", () => {
     expect(messages[1]).toBe("user: Question 1");
   });
 
-  it("resumes a run with the summary with which it began", async () => {
+  it("begins a resumed run with the same summary as before", async () => {
     const stage = open();
     await fill(stage);
     const conversation = stage.make();

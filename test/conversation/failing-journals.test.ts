@@ -25,8 +25,8 @@ function failAt(count: number): (runId: string) => Journal {
   return () => ({ ...journal, durable: true, step, all: (all) => Promise.all(all.map(step)) });
 }
 
-describe("a journal that cannot be opened", () => {
-  it("rejects the first run, and stores nothing", async () => {
+describe("a conversation whose journal fails", () => {
+  it("rejects the first run and stores nothing if the journal cannot be opened", async () => {
     const folder = makeFolder();
     let name = "locked";
     const journal = () => fileJournal(join(folder, name));
@@ -43,22 +43,25 @@ describe("a journal that cannot be opened", () => {
     expect(await conversation.usage()).toMatchObject({ runs: 1 });
   });
 
-  it.each(["send", "stream"] as const)("leaves a suspended run as it was: %s", async (verb) => {
-    let isBroken = false;
-    const broken = failAt(1);
-    const kept = memoryJournal();
-    const journal = (runId: string) => (isBroken ? broken(runId) : kept);
-    const { conversation } = open([toolCall("pay"), text("Paid.")], { journal });
-    await conversation.send(question);
-    const before = [await conversation.messages(), await conversation.status(), await conversation.usage()];
-    isBroken = true;
-    const failed = verb === "send" ? conversation.send("Hello?") : conversation.stream("Hello?").result;
-    await expect(failed).rejects.toThrow("The disk is full.");
-    expect([await conversation.messages(), await conversation.status(), await conversation.usage()]).toEqual(before);
-    isBroken = false;
-    const { text: answer } = await conversation.resume({ decisions: { call_i0_0: { kind: "approve" } } });
-    expect(answer).toBe("Paid.");
-  });
+  it.each(["send", "stream"] as const)(
+    "leaves its suspended run unchanged if %s() cannot write the first record",
+    async (verb) => {
+      let isBroken = false;
+      const broken = failAt(1);
+      const kept = memoryJournal();
+      const journal = (runId: string) => (isBroken ? broken(runId) : kept);
+      const { conversation } = open([toolCall("pay"), text("Paid.")], { journal });
+      await conversation.send(question);
+      const before = [await conversation.messages(), await conversation.status(), await conversation.usage()];
+      isBroken = true;
+      const failed = verb === "send" ? conversation.send("Hello?") : conversation.stream("Hello?").result;
+      await expect(failed).rejects.toThrow("The disk is full.");
+      expect([await conversation.messages(), await conversation.status(), await conversation.usage()]).toEqual(before);
+      isBroken = false;
+      const { text: answer } = await conversation.resume({ decisions: { call_i0_0: { kind: "approve" } } });
+      expect(answer).toBe("Paid.");
+    },
+  );
 
   it("keeps the message of a run that fails after its first record", async () => {
     const { conversation } = open([text("Paid.")], { journal: failAt(2) });

@@ -21,7 +21,7 @@ function onlyFile(folder: string): string {
 }
 
 describe("fileConversationStore", () => {
-  it("creates the directory and the files for the owner only, and the file names hide the ids", async () => {
+  it("creates a folder and a file for the owner only, with a hash as the file name", async () => {
     const folder = join(makeFolder(), "deep", "chats");
     await open(folder, "a@example.org").send("Is it on?");
     const modes = [folder, onlyFile(folder)].map((path) => statSync(path).mode & 0o777);
@@ -44,7 +44,7 @@ describe("fileConversationStore", () => {
     expect(Math.max(...sizes.slice(1)) - Math.min(...sizes.slice(1))).toBeLessThan(60);
   });
 
-  it("repairs a change that was cut off at any byte, and loses no earlier change", async () => {
+  it("repairs a file that was cut off at any byte, and loses no complete change", async () => {
     const folder = makeFolder();
     await open(folder).send("Is it on?");
     const path = onlyFile(folder);

@@ -6,8 +6,8 @@ import { text, toolCall, usage } from "turnwright/testing";
 import { open } from "./chat-stage.ts";
 import { show } from "./stage.ts";
 
-describe("usage", () => {
-  it("sums the usage and the cost of all runs, also in another object", async () => {
+describe("conversation.usage()", () => {
+  it("adds up the usage and the cost of all runs, also of runs that another object started", async () => {
     const tokens = (inputTokens: number) => usage({ inputTokens, outputTokens: 1 });
     const pricing = ({ totalTokens }: Usage): number => totalTokens / 1_000;
     const { conversation, another } = open(
@@ -28,7 +28,7 @@ describe("usage", () => {
     });
   });
 
-  it("has no cost any more after a run whose cost is unknown", async () => {
+  it("returns no cost after a run whose cost is unknown", async () => {
     const costs = [1, undefined, 1];
     const { conversation, provider } = open([text("a"), text("b"), text("c")], {}, { pricing: () => costs[provider.calls - 1] });
     const seen: (number | undefined)[] = [];
@@ -40,8 +40,8 @@ describe("usage", () => {
   });
 });
 
-describe("fork", () => {
-  it("is independent of the original conversation, and its usage begins at 0", async () => {
+describe("conversation.fork()", () => {
+  it("makes a conversation that is independent of the original, and whose usage begins at 0", async () => {
     const { conversation, provider } = open([text("Coat."), text("Hat."), text("Boots.")], {}, { pricing: () => 1 });
     await conversation.send("What do I need?");
     const fork = await conversation.fork("chat-18");
@@ -63,7 +63,7 @@ describe("fork", () => {
     expect([provider.calls, (await fork.usage()).costUSD]).toEqual([3, 1]);
   });
 
-  it("copies the first messages, and never a call without its result", async () => {
+  it("copies the first messages, and refuses to copy a call without its result", async () => {
     const { conversation } = open([toolCall("dig"), text("Gold."), text("Silver.")]);
     await conversation.send("Dig.");
     for (const atMessage of [2, 5]) {
@@ -75,7 +75,7 @@ describe("fork", () => {
     expect((await fork.send()).text).toBe("Silver.");
   });
 
-  it("ends waiting calls in the copy, but not in the original", async () => {
+  it("ends the waiting calls in the copy, but not in the original", async () => {
     const { conversation } = open([toolCall("pay"), text("Paid.")]);
     await conversation.send("Pay it.");
     const fork = await conversation.fork("chat-18");

@@ -42,7 +42,7 @@ describe("fileConversationStore with edited files", () => {
     ["a text as the number of runs", { ...valid, state: { ...state, runs: "1" } }],
     ["undelivered messages that are no array", { ...valid, state: { ...state, undelivered: {} } }],
     ["a run that begins after the last message", { ...valid, state: { ...state, lastRun: { ...ended, start: 2 } } }],
-  ])("refuses a change with %s, even with a valid checksum, and keeps no lock", async ([, change]) => {
+  ])("refuses a record that has %s and a valid checksum, and releases the lock", async ([, change]) => {
     const folder = makeFolder();
     const { text: line } = toLine(JSON.stringify({ key: "chat-17/0", kind: "result", answer: change }), "");
     writeFileSync(pathOf(folder, "chat-17"), head + line);
@@ -63,7 +63,7 @@ describe("fileConversationStore with edited files", () => {
   });
 });
 
-describe("a store whose lock cannot be released", () => {
+describe("a conversation whose lock cannot be released", () => {
   const memory = memoryConversationStore();
   const store: ConversationStore = {
     ...memory,
@@ -77,7 +77,7 @@ describe("a store whose lock cannot be released", () => {
     },
   };
 
-  it("returns the result of a stored run, and the error of a refused one", async () => {
+  it("returns the result of a stored run, and the error of a refused run", async () => {
     const chat = open("chat-17", store);
     await expect(chat.send("Is it on?")).resolves.toMatchObject({ text: "Yes." });
     await expect(chat.resume()).rejects.toMatchObject({ code: "conversation-refused" });
@@ -85,8 +85,8 @@ describe("a store whose lock cannot be released", () => {
   });
 });
 
-describe("a signal of the caller", () => {
-  it("has no listener after a run, and stops the run", async () => {
+describe("createConversation with the option signal", () => {
+  it("stops the run when the signal is aborted, and has no listener after a run", async () => {
     const abort = new AbortController();
     const { signal } = abort;
     const listeners = countListeners();

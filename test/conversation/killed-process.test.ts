@@ -46,22 +46,22 @@ describe("fileConversationStore", () => {
     Death,
     { stored: readonly string[]; resumed: readonly string[] | undefined; recovered: readonly string[] },
   ][] = [
-    ["before change 1", { stored: [], resumed: undefined, recovered: [] }],
-    ["after change 1", { stored: [question], resumed: [question, ...work], recovered: [question] }],
-    ["in the model", { stored: [question], resumed: [question, ...work], recovered: [question] }],
+    ["before store write 1", { stored: [], resumed: undefined, recovered: [] }],
+    ["after store write 1", { stored: [question], resumed: [question, ...work], recovered: [question] }],
+    ["during the model request", { stored: [question], resumed: [question, ...work], recovered: [question] }],
     [
-      "in the tool",
+      "during the tool call",
       { stored: [question], resumed: [question, ...cutWork], recovered: [question, "model: dig()", "tool: dig interrupted"] },
     ],
-    ["before change 2", { stored: [question], resumed: [question, ...work], recovered: [question, ...work] }],
-    ["after change 2", { stored: [question, ...work], resumed: undefined, recovered: [question, ...work] }],
+    ["before store write 2", { stored: [question], resumed: [question, ...work], recovered: [question, ...work] }],
+    ["after store write 2", { stored: [question, ...work], resumed: undefined, recovered: [question, ...work] }],
   ];
 
-  it("has a check for each moment at which a process can be killed", () => {
+  it("is tested for each moment at which a process can be killed", () => {
     expect(table.map(([death]) => death)).toEqual(deaths);
   });
 
-  it.for(table)("keeps the message of a process that died %s, and goes on without a journal", async ([death, { stored }]) => {
+  it.for(table)("keeps the message of a process that died %s, even without a journal", async ([death, { stored }]) => {
     const life = { folder: makeFolder(), hasJournal: false, message: "Dig.", death };
     expect(await kill(life)).toBe("SIGKILL");
     const next = openChat(life, fileConversationStore(life.folder));
@@ -71,18 +71,20 @@ describe("fileConversationStore", () => {
     expect(messages.slice(0, stored.length + 1)).toEqual([...stored, "user: And now?"]);
     expect(messages.at(-1)).toMatch(/^model: /);
     // The spending of a run that was cut off is unknown.
-    const isKnown = death === "before change 1" || death === "after change 2";
+    const isKnown = death === "before store write 1" || death === "after store write 2";
     expect((await next.usage()).costUSD === undefined).toBe(!isKnown);
   });
 
-  it.for(table)("resumes the run of a process that died %s from its journal", async ([death, { resumed }]) => {
+  it.for(table)("resumes the run of a process that died %s if the run has a journal", async ([death, { resumed }]) => {
     const life = { folder: makeFolder(), hasJournal: true, message: "Dig.", death };
     expect(await kill(life)).toBe("SIGKILL");
     const next = openChat(life, fileConversationStore(life.folder));
     // No process works on the run.
     const { status, isLive } = (await next.status()) ?? {};
     expect([status, isLive]).toEqual(
-      death === "before change 1" ? [undefined, undefined] : [death === "after change 2" ? "completed" : "running", false],
+      death === "before store write 1"
+        ? [undefined, undefined]
+        : [death === "after store write 2" ? "completed" : "running", false],
     );
     if (resumed === undefined) {
       await expect(next.resume()).rejects.toMatchObject({ code: "conversation-refused" });
@@ -111,7 +113,7 @@ describe("postgresConversationStore", () => {
   it("frees the conversation of a killed process when its lease ends", async () => {
     const pool = database.connect();
     const postgresUrl = pool.options.connectionString;
-    const life: Life = { folder: makeFolder(), postgresUrl, hasJournal: true, message: "Dig.", death: "in the tool" };
+    const life: Life = { folder: makeFolder(), postgresUrl, hasJournal: true, message: "Dig.", death: "during the tool call" };
     expect(await kill(life)).toBe("SIGKILL");
     const store = postgresConversationStore(pool, { leaseMs: 500 });
     const next = openChat(life, store);

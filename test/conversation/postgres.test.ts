@@ -32,7 +32,7 @@ function open(id: string, leaseMs?: number) {
 }
 
 describe("postgresConversationStore", () => {
-  it("renews the lease of a live run, and frees the conversation at its end", async () => {
+  it("renews the lease of a live run, and frees the conversation when the run ends", async () => {
     const { conversation, readLease } = open("renewed", 300);
     const stream = conversation.stream("Is it on?");
     const reader = stream[Symbol.asyncIterator]();
@@ -49,7 +49,7 @@ describe("postgresConversationStore", () => {
     expect((await readLease())?.holder).toBeNull();
   });
 
-  it("stops a run that has lost its lease, and does not store its end", async () => {
+  it("stops a run that has lost its lease, and does not store how it ended", async () => {
     const { pool, provider, conversation } = open("lost", 300);
     const stream = conversation.stream("Is it on?");
     const reader = stream[Symbol.asyncIterator]();
@@ -64,7 +64,7 @@ describe("postgresConversationStore", () => {
     expect(await conversation.status()).toMatchObject({ status: "running", isLive: false });
   });
 
-  it("creates its tables once if many stores begin together, and leaves no row for a conversation without messages", async () => {
+  it("creates its tables once for many stores, and stores no row for a conversation without messages", async () => {
     const pool = database.connect();
     const fresh = `fresh_${Math.random().toString(36).slice(2)}`;
     await pool.query("DROP SCHEMA IF EXISTS turnwright CASCADE");
@@ -95,7 +95,7 @@ describe("postgresConversationStore", () => {
   it.each([
     ["no pool", [undefined], "pool"],
     ["a short lease", [{ query() {} }, { leaseMs: 10 }], "leaseMs"],
-  ] as const)("refuses %s", (_title, args, option) => {
+  ] as const)("throws for %s", (_title, args, option) => {
     expect(() => postgresConversationStore(...(args as unknown as Parameters<typeof postgresConversationStore>))).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ option }) }),
     );

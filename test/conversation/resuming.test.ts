@@ -7,7 +7,7 @@ import { fail, text, toolCall, usage } from "turnwright/testing";
 import { open, sent } from "./chat-stage.ts";
 import { show } from "./stage.ts";
 
-describe("resume", () => {
+describe("conversation.resume()", () => {
   const approve = { kind: "approve" } as const;
   const waiting = async (conversation: Conversation): Promise<string> => {
     const { reason } = (await conversation.status()) ?? {};
@@ -25,7 +25,7 @@ describe("resume", () => {
     expect([provider.calls, (await conversation.usage()).runs]).toEqual([3, 2]);
   });
 
-  it("continues in another object with the journal of the run", async () => {
+  it("continues the run of another object with the journal of the run", async () => {
     const journals = new Map<string, Journal>();
     const journal = (runId: string): Journal => {
       const known = journals.get(runId) ?? memoryJournal();
@@ -42,7 +42,7 @@ describe("resume", () => {
     expect([...journals.keys()]).toEqual([expect.stringMatching(/^chat-17-[0-9a-f]{16}\.1\.[0-9a-f]{8}$/)]);
   });
 
-  it("leaves the conversation as it is if a decision is refused", async () => {
+  it("leaves the conversation unchanged if it refuses a decision", async () => {
     const { conversation } = open([toolCall("pay"), text("Paid.")]);
     await conversation.send("Pay it.");
     const id = await waiting(conversation);
@@ -66,7 +66,7 @@ describe("resume", () => {
     expect(await conversation.usage()).toMatchObject({ usage: { totalTokens: 30 }, costUSD: 2, runs: 1 });
   });
 
-  it("tries a failed run again with `resume`", async () => {
+  it('tries a failed run again with `resume: "retry-last"`', async () => {
     const { conversation } = open([toolCall("dig"), fail({ status: 401, message: "No key" }), text("Gold.")]);
     expect((await conversation.send("Dig.")).status).toBe("error");
     await expect(conversation.resume()).rejects.toMatchObject({ code: "conversation-refused" });
@@ -75,7 +75,7 @@ describe("resume", () => {
     expect(show(await conversation.messages())).toEqual(["user: Dig.", "model: dig()", "tool: dig completed", "model: Gold."]);
   });
 
-  it("is refused without a run, after the run has ended, and without its journal", async () => {
+  it("is refused without a run, after the run has ended, and without the journal of the run", async () => {
     const { conversation, another } = open([text("Yes."), toolCall("pay")]);
     const problems: unknown[] = [];
     const refuse = (one: Conversation): Promise<unknown> =>
@@ -93,7 +93,7 @@ describe("resume", () => {
     expect((await conversation.status())?.status).toBe("suspended");
   });
 
-  it("is not needed: the next message ends the calls that wait", async () => {
+  it("is not needed before the next message, which ends the waiting calls", async () => {
     const stage = open([toolCall("pay"), text("All right.")]);
     await stage.conversation.send("Pay it.");
     await stage.another().send("Never mind.");

@@ -40,7 +40,7 @@ describe("run ids of a conversation", () => {
     "a.",
   ];
 
-  it("are file names on every system, also for long and hostile ids", async () => {
+  it("are valid file names on every system, even if the conversation id is long or hostile", async () => {
     for (const runId of await runIdsOf(ids)) {
       expect(runId).toMatch(/^\w[\w.-]{1,99}$/);
       // Windows reserves these names, also with an extension.
@@ -48,13 +48,13 @@ describe("run ids of a conversation", () => {
     }
   });
 
-  it("differ on file systems that ignore case, and for ids with equal safe characters", async () => {
+  it("differ if conversation ids differ only in case or in unsafe characters", async () => {
     const runIds = await runIdsOf(["A", "a", "a:b", "a?b", "a\u202eb"]);
     const starts = runIds.map((runId) => runId.toLowerCase().split(".")[0]);
     expect(new Set(starts).size).toBe(runIds.length);
   });
 
-  it("begin with the id of the conversation, so that people recognize them", async () => {
+  it("begin with the id of the conversation", async () => {
     const [runId] = await runIdsOf(["chat-17"]);
     expect(runId).toMatch(/^chat-17-[0-9a-f]{16}\.1\.[0-9a-f]{8}$/);
   });

@@ -11,8 +11,8 @@ import { makeFolder, removeFolders, show } from "./stage.ts";
 
 afterAll(removeFolders);
 
-describe("send", () => {
-  it("sends the messages of all earlier runs, also those of other objects", async () => {
+describe("conversation.send()", () => {
+  it("sends the messages of all earlier runs, also of runs that another object started", async () => {
     const stage = open([toolCall("dig"), text("Gold."), text("At noon."), text("Bye.")]);
     const { conversation, another } = stage;
     expect((await conversation.send("What is there?")).text).toBe("Gold.");
@@ -33,7 +33,7 @@ describe("send", () => {
     expect(show(await another().messages())).toEqual(transcript);
   });
 
-  it("sends several messages in one run, and keeps `pinned` and parts", async () => {
+  it("sends several messages in one run, and keeps `pinned` and content parts", async () => {
     const { conversation, provider } = open([text("Yes."), text("Good.")]);
     const parts: UserMessage = { role: "user", content: [{ type: "text", text: "Look." }], pinned: true };
     await conversation.send([parts, { role: "user", content: "Is it right?" }]);
@@ -52,7 +52,7 @@ describe("send", () => {
     expect(seen).toEqual([["user: Is it on?"]]);
   });
 
-  it("keeps a message whose run failed, and answers it without a new one", async () => {
+  it("keeps the message of a failed run, and answers it if called without a message", async () => {
     const stage = open([fail({ status: 401, message: "No key" }), text("Now it works.")]);
     const { conversation } = stage;
     const { status } = await conversation.send("Is it on?");
@@ -62,7 +62,7 @@ describe("send", () => {
     expect(show(await conversation.messages())).toEqual(["user: Is it on?", "model: Now it works."]);
   });
 
-  it("refuses to run if nothing waits for an answer", async () => {
+  it("refuses to run if no message needs an answer", async () => {
     const { conversation, provider } = open([text("Yes.")]);
     await expect(conversation.send()).rejects.toMatchObject({ code: "invalid-option", details: { option: "message" } });
     await conversation.send("Is it on?");
@@ -72,7 +72,7 @@ describe("send", () => {
     await expect(conversation.send("One more?")).resolves.toMatchObject({ status: "error" });
   });
 
-  it("keeps the messages of an interrupted run, and sends the interruption with the next one", async () => {
+  it("sends the message that interrupted a run at the beginning of the next run", async () => {
     const control = createLoopControl();
     const script: MockScript = (_request, index) => {
       if (index > 0) return [text("Rain.")];
@@ -89,7 +89,7 @@ describe("send", () => {
     expect((await stage.conversation.status())?.undelivered).toEqual([]);
   });
 
-  it("stores the transcript of a stopped run, and sends its undelivered message before the next one", async () => {
+  it("stores the transcript of a stopped run, and sends its undelivered message in the next run", async () => {
     const control = createLoopControl();
     const tool = defineTool({
       name: "dig",
@@ -113,7 +113,7 @@ describe("send", () => {
     ]);
   });
 
-  it("merges the options of one run into those of the conversation", async () => {
+  it("merges the options of one run into the options of the conversation", async () => {
     const seen: unknown[] = [];
     const look = defineTool({
       name: "look",
@@ -141,8 +141,8 @@ describe("send", () => {
   });
 });
 
-describe("stream", () => {
-  it("yields the events of the run, and stores its end before `result` resolves", async () => {
+describe("conversation.stream()", () => {
+  it("yields the events of the run, and stores the run before `result` resolves", async () => {
     const { conversation, another } = open([toolCall("dig"), text("Gold.")]);
     const stream = conversation.stream("What is there?");
     const types = new Set<string>();
@@ -157,7 +157,7 @@ describe("stream", () => {
     expect((await conversation.stream("Count.").result).text).toMatch(/499$/);
   });
 
-  it("stops the run if the reader leaves, and stores its end", async () => {
+  it("stops and stores the run if the reader leaves", async () => {
     const { conversation, provider } = open([[text("Once"), stall()], text("Rain.")]);
     const stream = conversation.stream("Tell me of the weather.");
     for await (const { type } of stream) if (type === "text-delta") break;
@@ -168,7 +168,7 @@ describe("stream", () => {
   it.each([
     ["memoryConversationStore", () => memoryConversationStore()],
     ["fileConversationStore", () => fileConversationStore(makeFolder(), { fsync: false })],
-  ])("is live until its end is stored: %s", async (_name, makeStore) => {
+  ])("gives the conversation `isLive: true` until %s has stored the end of the run", async (_name, makeStore) => {
     const { conversation, another } = open([[text("Once"), stall()]], { store: makeStore() });
     const live = conversation.stream("First");
     const reader = live[Symbol.asyncIterator]();
@@ -179,7 +179,7 @@ describe("stream", () => {
     expect(await another().status()).toMatchObject({ status: "stopped-by-user", isLive: false });
   });
 
-  it("throws for invalid arguments at once, and rejects both ends if the conversation is busy", async () => {
+  it("throws for invalid arguments, and rejects `result` and the iterator if the conversation is busy", async () => {
     const { conversation, another, provider } = open([[text("Once"), stall()]]);
     expect(() => conversation.stream("")).toThrow(expect.objectContaining({ code: "invalid-option" }));
     const live = conversation.stream("First");
@@ -194,7 +194,7 @@ describe("stream", () => {
   });
 });
 
-it("createConversation: forgets a message that an input check refused, so that the next message is answered", async () => {
+it("conversation.send() removes a message that an input check refused, so that the next run completes", async () => {
   const check: InputCheck = { name: "topic", check: ({ text: said }) => ({ kind: said.includes("evil") ? "refuse" : "pass" }) };
   const provider = createMockProvider((_, index) => text(`Answer ${index}.`));
   const options = { provider, policies: { guardrails: guardrails({ input: [check] }) } };
