@@ -55,7 +55,7 @@ describe("guardrails: input checks", () => {
     `);
   });
 
-  it("end the run with the name and the reason of the check that refuses, and show nothing", async () => {
+  it("end the run with the name and the reason of a check that refuses, and show no text", async () => {
     const provider = createMockProvider([text("First, you need")]);
     const recording = recordEvents();
     const policies = { guardrails: guardrails({ input: [pass, refuse] }) };
@@ -74,7 +74,7 @@ describe("guardrails: input checks", () => {
     `);
   });
 
-  it("run at the same time as the request: nothing is shown and no tool runs before the verdict", async () => {
+  it("run during the request, and no text is shown and no tool runs before they pass", async () => {
     const held = createHeldCheck("slow", "pass");
     let runs = 0;
     const search = defineTool({
@@ -96,7 +96,7 @@ describe("guardrails: input checks", () => {
     expect(runs).toBe(1);
   });
 
-  it("cut off the request as soon as one check refuses, and cancel the other checks", async () => {
+  it("stop the request as soon as one check refuses, and cancel the other checks", async () => {
     let aborted = "";
     const slow: InputCheck = {
       name: "slow",
@@ -152,7 +152,7 @@ describe("guardrails: input checks", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("check messages sent with steer, and no message twice", async () => {
+  it("check messages sent with steer, and check each message once", async () => {
     const seen: string[] = [];
     const control = createLoopControl();
     const check: InputCheck = {
@@ -214,7 +214,7 @@ describe("guardrails: input checks of a resumed run", () => {
     expect({ checks, requests: again.requests.length, text: result.text }).toEqual({ checks: 1, requests: 1, text: "Whole." });
   });
 
-  it("send no request if the recorded check refused", async () => {
+  it("end the run without a request if the recorded verdict is a refusal", async () => {
     const journal = memoryJournal();
     const options = { messages, runId: "run-2" };
     const first = await start({ ...options, provider: createMockProvider([text("Hi")]), journal }, refuse);
@@ -227,7 +227,7 @@ describe("guardrails: input checks of a resumed run", () => {
     expect(second.text).toBe("");
   });
 
-  it("are not run for a request that an execution without guardrails has recorded", async () => {
+  it("are not called for a request that was recorded before guardrails were added", async () => {
     const journal = memoryJournal();
     const options = { messages, runId: "run-5", journal };
     await runToolLoop({ ...options, provider: createMockProvider([text("Hi")]) });
@@ -237,7 +237,7 @@ describe("guardrails: input checks of a resumed run", () => {
     expect({ checks, text: result.text }).toEqual({ checks: 0, text: "Hi" });
   });
 
-  it("replay their events, and run again in a retry", async () => {
+  it("replay their events in a resumed run, and are called again in a retry", async () => {
     const journal = memoryJournal();
     const options = { messages, runId: "run-3", journal };
     await start({ ...options, provider: createMockProvider([text("Hi")]) }, refuse);
@@ -253,7 +253,7 @@ describe("guardrails: input checks of a resumed run", () => {
 
 const record: GuardrailRecord = { guardrail: "x", verdict: "pass", durationMs: 0 };
 
-it("journal: refuses an edited record of input checks", async () => {
+it("input checks of guardrails: a run with an edited record of its checks is refused", async () => {
   const journal = memoryJournal();
   const policies = { guardrails: guardrails({ input: [pass] }) };
   await runToolLoop({ provider: createMockProvider([text("Hi")]), messages, policies, journal, runId: "run-4" });

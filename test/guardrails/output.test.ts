@@ -61,7 +61,7 @@ function start(
 }
 
 describe("guardrails: output checks", () => {
-  it("rewrite the answer before it is shown, recorded or sent back, and drop the provider's own message", async () => {
+  it("rewrite the answer before it is shown, recorded or sent back, and drop the provider metadata", async () => {
     const answer = [
       reasoning("It was 1234567."),
       providerMetadata({ raw: "1234567" }),
@@ -85,7 +85,7 @@ describe("guardrails: output checks", () => {
     ]);
   });
 
-  it("pass an answer with all its parts, in their order", async () => {
+  it("pass an answer with all its parts in the same order", async () => {
     const answer = [reasoning("Hm."), text("Hi."), providerMetadata({ raw: 1 }), details("more")];
     const { running } = start([answer], [redact(), refuseSecret()]);
     const result = await running;
@@ -93,7 +93,7 @@ describe("guardrails: output checks", () => {
     expect(result.messages.at(-1)).toMatchObject({ content: [{ type: "reasoning" }, { type: "text" }] });
   });
 
-  it("refuse an answer: no part of it is shown, recorded or returned", async () => {
+  it("refuse an answer so that no part of it is shown, recorded or returned", async () => {
     const { running, recording, shown, written } = start([text("The SECRET is 7.", { chunks: 6 })], [refuseSecret()]);
     const result = await running;
     expect(result.reason).toEqual({ kind: "output-guardrail", guardrail: "secret", reason: "a secret", info: undefined });
@@ -101,7 +101,7 @@ describe("guardrails: output checks", () => {
     expect(`${JSON.stringify(result)}${JSON.stringify(recording.events)}${written()}`).not.toContain("SECRET");
   });
 
-  it("run no call of a refused message", async () => {
+  it("run no tool call of a refused message", async () => {
     const { running, recording } = start([[text("SECRET"), toolCall("missing", {})]], [refuseSecret()]);
     expect((await running).functionHistory).toEqual([]);
     expect(recording.types()).not.toContain("tool-args-end");
@@ -113,7 +113,7 @@ describe("guardrails: output checks", () => {
     expect(shown()).toEqual([]);
   });
 
-  it("check only the parts that they name", async () => {
+  it("check only the parts that are listed in their `parts`", async () => {
     const seen: string[] = [];
     const check: OutputCheck = { name: "seen", parts: ["text"], check: ({ part }) => (seen.push(part), { kind: "pass" }) };
     const { running } = start([[reasoning("Hm."), text("Hi.")]], [check]);
@@ -121,7 +121,7 @@ describe("guardrails: output checks", () => {
     expect(seen).toEqual(["text"]);
   });
 
-  it("get the text that earlier checks rewrote", async () => {
+  it("receive the text that earlier checks rewrote", async () => {
     const { running } = start(
       [text("Call 1234567.")],
       [redact(), { name: "loud", check: ({ text: said }) => ({ kind: "rewrite", text: said.toUpperCase() }) }],
@@ -129,7 +129,7 @@ describe("guardrails: output checks", () => {
     expect((await running).text).toBe("CALL [NUMBER].");
   });
 
-  it("end the run as hook-failed if a check throws, and show nothing", async () => {
+  it("end the run as hook-failed and show no text if a check throws", async () => {
     const check: OutputCheck = {
       name: "broken",
       check: () => {
@@ -145,24 +145,24 @@ describe("guardrails: output checks", () => {
     expect(shown()).toEqual([]);
   });
 
-  it("keep the text that they passed if the stream breaks off", async () => {
+  it("keep the text that passed if the stream breaks off", async () => {
     const { running } = start([[text("Call 1234567."), endEarly()]], [redact()]);
     expect(await running).toMatchObject({ status: "error", text: "Call [number]." });
   });
 
-  it("keep the text that they passed if the stream fails", async () => {
+  it("keep the text that passed if the stream fails", async () => {
     const { running } = start([[text("Call 1234567."), fail({ status: 503 })]], [redact()]);
     expect(await running).toMatchObject({ reason: { kind: "provider-error" }, text: "Call [number]." });
   });
 
-  it("begin again with each provider of withFallback", async () => {
+  it("start with an empty text for each provider of withFallback", async () => {
     const second = createMockProvider([text("678 is fine.")]);
     const script = [[text("12345"), fail({ status: 503 })]];
     const { running } = start(script, [redact()], (first) => withFallback([first, second]));
     expect(await running).toMatchObject({ status: "completed", text: "678 is fine." });
   });
 
-  it("come before the validation of a structured answer", async () => {
+  it("run before the validation of a structured answer", async () => {
     const policies = {
       guardrails: guardrails({ output: [redact()] }),
       output: structuredOutput(z.object({ phone: z.string() })),
@@ -171,7 +171,7 @@ describe("guardrails: output checks", () => {
     expect((await runToolLoop({ provider, messages, policies })).output).toEqual({ phone: "[number]" });
   });
 
-  it("replay their events from the journal, and are not called again", async () => {
+  it("are not called in a resumed run, which replays their events from the journal", async () => {
     const journal = memoryJournal();
     let calls = 0;
     const check: OutputCheck = { name: "counted", check: () => ((calls += 1), { kind: "pass" }) };
@@ -192,8 +192,8 @@ describe("guardrails: output checks", () => {
   });
 });
 
-describe("guardrails: a window", () => {
-  it("shows the text before the window while the model writes", async () => {
+describe("guardrails: output checks with a window", () => {
+  it("show the text before the window while the model writes", async () => {
     const { running, shown } = start([text("Call me at 1234567 or at home, please.", { chunks: 38 })], [redact(10)]);
     const { text: said } = await running;
     expect(said).toBe("Call me at [number] or at home, please.");
@@ -201,14 +201,14 @@ describe("guardrails: a window", () => {
     expect(shown().length).toBeGreaterThan(2);
   });
 
-  it("holds everything back if one check has none", async () => {
+  it("show no text before the answer is complete if one check has no window", async () => {
     const { running, shown } = start([text("a".repeat(100), { chunks: 50 })], [redact(10), refuseSecret()]);
     await running;
     // All chunks come at once, after the checks of the complete text.
     expect(shown().join("")).toBe("a".repeat(100));
   });
 
-  it("ends the run if a check changes text that was already shown", async () => {
+  it("end the run as hook-failed if a check changes text that was already shown", async () => {
     const check: OutputCheck = {
       name: "late",
       window: 2,
@@ -222,7 +222,7 @@ describe("guardrails: a window", () => {
     });
   });
 
-  it("never shows a pattern that is not longer than the window, however the text is cut into chunks", async () => {
+  it("never show a pattern that is at most as long as the window, however the text is split", async () => {
     const word = fc.constantFrom("a", " ", "SECRET", "12345678", "é", "\u{1F600}", "SEC", "RET", "1234");
     await fc.assert(
       fc.asyncProperty(

@@ -24,7 +24,7 @@ const inside: ToolCheck = {
 };
 
 describe("guardrails: tool checks", () => {
-  it("deny a call with a reason that the model reads, and let the others run", async () => {
+  it("deny a call with a reason that the model reads, and let the other calls run", async () => {
     const { read, options } = createStage([inside]);
     const provider = createMockProvider([
       [toolCall("read", { path: "/etc/passwd" }), toolCall("read", { path: "a" })],
@@ -41,7 +41,7 @@ describe("guardrails: tool checks", () => {
     expect(result.status).toBe("completed");
   });
 
-  it("rewrite the arguments, which are validated again", async () => {
+  it("rewrite the arguments of a call, which are then validated again", async () => {
     const lower: ToolCheck = {
       name: "lower",
       check: ({ args }) => ({ kind: "rewrite", args: { path: pathOf(args).toLowerCase() } }),
@@ -55,7 +55,7 @@ describe("guardrails: tool checks", () => {
     expect(read).toEqual(["readme"]);
   });
 
-  it("end the run with endsRun, and run no other call of the message", async () => {
+  it("end the run if a check denies with `endsRun`, and run no other call of the message", async () => {
     const strict: ToolCheck = {
       name: "strict",
       check: (call) =>
@@ -76,7 +76,7 @@ describe("guardrails: tool checks", () => {
     expect(again.reason).toEqual(result.reason);
   });
 
-  it("come before policies.approve, which gets the rewritten arguments", async () => {
+  it("run before policies.approve, which receives the rewritten arguments", async () => {
     const asked: unknown[] = [];
     const lower: ToolCheck = {
       name: "lower",
@@ -87,7 +87,7 @@ describe("guardrails: tool checks", () => {
     expect({ asked, read }).toEqual({ asked: [{ path: "a" }], read: ["a"] });
   });
 
-  it("refuse a call with rewritten arguments that would wait, because a later approval would undo the rewrite", async () => {
+  it("refuse a call if its arguments were rewritten and policies.approve wants to wait", async () => {
     const lower: ToolCheck = { name: "lower", check: ({ args }) => ({ kind: "rewrite", args: { path: pathOf(args) } }) };
     const { read, options } = createStage([lower], () => ({ kind: "ask" }));
     const provider = createMockProvider([toolCall("read", { path: "A" }), text("Done.")]);
@@ -97,7 +97,7 @@ describe("guardrails: tool checks", () => {
     expect(recording.of("approval-decided")[0]?.error?.message).toContain('"lower" rewrote the arguments');
   });
 
-  it("judge arguments that a person or policies.approve has edited", async () => {
+  it("check arguments again that a person or policies.approve has edited", async () => {
     const edit = { kind: "modify", args: { path: "/etc/passwd" } } as const;
     const script = [toolCall("read", { path: "a" }), text("Done.")];
     const { read, options } = createStage([inside], () => edit);
@@ -130,7 +130,7 @@ describe("guardrails: tool checks", () => {
   });
 });
 
-describe("guardrails: options", () => {
+describe("options of guardrails", () => {
   const check = (): never => {
     throw new Error("not called");
   };
@@ -141,11 +141,11 @@ describe("guardrails: options", () => {
     ["a window of 0", { output: [{ name: "x", check, window: 0 }] }, /guardrails\.output\[0\]\.window/],
     ["a window for an input check", { input: [{ name: "x", check, window: 9 }] }, /window/],
     ["an unknown part", { output: [{ name: "x", check, parts: ["title"] }] }, /parts/],
-  ])("guardrails: throws a LoopError for %s", ([, options, message]) => {
+  ])("guardrails() throws a LoopError for %s", ([, options, message]) => {
     expect(() => guardrails(options as never)).toThrow(message);
   });
 
-  it("runToolLoop: refuses a value that guardrails did not make", async () => {
+  it("runToolLoop refuses a policies.guardrails that guardrails() did not make", async () => {
     const policies = { guardrails: { kind: "guardrails" } } as never;
     await expect(runToolLoop({ provider: createMockProvider([text("Hi")]), messages, policies })).rejects.toMatchObject({
       code: "invalid-option",

@@ -7,7 +7,7 @@ import { wires } from "../wire/all-wires.ts";
 import { startRawServer } from "../wire/raw-sse-server.ts";
 
 it.for(wires.map((wire) => [wire.name, wire] as const))(
-  "guardrails: %s shows, records and returns nothing of a refused answer",
+  "guardrails with the %s adapter: no part of a refused answer is shown, recorded or returned",
   async ([, wire]) => {
     const answer = {
       reasoning: ["I will say SECRET-7.", "sig"],
@@ -45,7 +45,7 @@ const redact: OutputCheck = {
   check: ({ text: said }) => ({ kind: "rewrite", text: said.replaceAll(/\d{6,}/g, "[number]") }),
 };
 
-it("guardrails: judge each text once if several wrappers record the run", async () => {
+it("guardrails: check each text once if several wrappers record the run", async () => {
   const judged: string[] = [];
   const note: OutputCheck = { name: "note", check: ({ text: said }) => (judged.push(said), { kind: "pass" }) };
   const options = {
@@ -60,7 +60,7 @@ it("guardrails: judge each text once if several wrappers record the run", async 
   expect(lines.join("")).not.toContain("1234567");
 });
 
-it("guardrails: hold text back while the model thinks between two pieces of it", async () => {
+it("guardrails: hold text back while the model emits reasoning between two pieces of text", async () => {
   const secret: OutputCheck = {
     name: "secret",
     check: ({ text: said }) => (said.includes("SECRET") ? { kind: "refuse" } : { kind: "pass" }),
