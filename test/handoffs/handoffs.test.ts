@@ -5,8 +5,8 @@ import { createHandoffs, withoutToolCalls } from "turnwright/handoffs";
 import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
 import { createAgents, facts, messages, outline, shared, toBilling, tool, toTriage } from "./stage.ts";
 
-describe("createHandoffs", () => {
-  it("continues as another agent, with its system prompt and its tools, in one transcript", async () => {
+describe("a run with createHandoffs", () => {
+  it("continues as the other agent after a handoff, with its system text and tools, in one transcript", async () => {
     const agents = createAgents();
     const provider = createMockProvider([
       toolCall("search", {}),
@@ -50,7 +50,7 @@ describe("createHandoffs", () => {
     expect(provider.requests[4]?.messages).toHaveLength(9);
   });
 
-  it("makes the system prompt of an agent for each request, from the context of the run", async () => {
+  it("calls the system function of an agent for each request, with the context of the run", async () => {
     const system = ({ context }: { readonly context: unknown }): string => `You help ${String(context)}.`;
     const agents = createHandoffs({ start: "a", agents: { a: { description: "", system } } });
     const provider = createMockProvider([text("Hi.")]);
@@ -61,7 +61,7 @@ describe("createHandoffs", () => {
     expect(reason).toMatchObject({ kind: "hook-failed", hook: "handoffs" });
   });
 
-  it("uses the provider of the new agent, and the provider of the run for the others", async () => {
+  it("uses the provider of an agent that has one, and the provider of the run for other agents", async () => {
     const main = createMockProvider([toBilling]);
     const own = createMockProvider([text("Done.")], { model: "own" });
     const agents = createHandoffs({
@@ -72,7 +72,7 @@ describe("createHandoffs", () => {
     expect({ calls: [main.calls, own.calls], model: result.streamResults[1]?.model }).toEqual({ calls: [1, 1], model: "own" });
   });
 
-  it("filters the messages before the handoff, for the new agent only", async () => {
+  it("filters the messages before a handoff with `history`, for the new agent only", async () => {
     const agents = createAgents(10, withoutToolCalls);
     const provider = createMockProvider([
       [text("Let me look."), toolCall("search", {})],
@@ -100,7 +100,7 @@ describe("createHandoffs", () => {
     expect(result.functionHistory.map(({ outcome }) => outcome)).toEqual(["completed", "failed"]);
   });
 
-  it("carries a handoff out after another tool whose name also begins with transfer_to_", async () => {
+  it("carries out a handoff after a call of an ordinary tool named transfer_to_account", async () => {
     const agents = createAgents();
     const tools = [...agents.tools, tool("transfer_to_account")];
     const provider = createMockProvider([[toolCall("transfer_to_account", {}), toBilling], text("Done.")]);
@@ -118,14 +118,14 @@ describe("createHandoffs", () => {
     });
   });
 
-  it("ends a run with too many handoffs as handoff-cap", async () => {
+  it("ends as handoff-cap after more than maxHandoffs handoffs", async () => {
     const agents = createAgents(2);
     const provider = createMockProvider((_, index) => (index % 2 === 0 ? toBilling : toTriage));
     const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
     expect({ reason: result.reason, calls: provider.calls }).toEqual({ reason: { kind: "handoff-cap", count: 3 }, calls: 3 });
   });
 
-  it("begins the next run with the agent of the last result", async () => {
+  it("begins with the agent of the last result if startWith() is used", async () => {
     const agents = createAgents();
     const first = await runToolLoop({
       provider: createMockProvider([toBilling, text("Done.")]),
@@ -139,7 +139,7 @@ describe("createHandoffs", () => {
     expect(facts(provider)).toEqual([["You are billing.", ["find_invoice", "transfer_to_triage"]]]);
   });
 
-  it("traces the agent of each stream, with its own provider", async () => {
+  it("has the agent and its own provider in the trace of each stream", async () => {
     const own = createMockProvider([text("Done.")], { model: "own" });
     const agents = createHandoffs({
       start: "triage",

@@ -11,10 +11,10 @@ function save(journal: MemoryJournal): SavedJournal {
   return JSON.parse(JSON.stringify(journal)) as SavedJournal;
 }
 
-describe("createHandoffs: a resumed run", () => {
+describe("a resumed run with createHandoffs", () => {
   const script = [toolCall("search", {}), toBilling, toolCall("find_invoice", {}), toTriage, text("Done.")];
 
-  it("continues as the same agent after a crash at any step, and repeats nothing", async () => {
+  it("continues as the same agent after a crash at any step, and repeats no recorded request", async () => {
     const agents = createAgents();
     const options = { messages, tools: agents.tools, policies: { handoffs: agents }, runId: "r1" };
     const journal = memoryJournal();
@@ -37,7 +37,7 @@ describe("createHandoffs: a resumed run", () => {
     }
   });
 
-  it("begins as the agent of the journal, even if another agent begins now", async () => {
+  it("begins as the agent of the journal, even if startWith() names another agent", async () => {
     const agents = createAgents();
     const journal = memoryJournal();
     const options = { messages, tools: agents.tools, runId: "r3" };
@@ -50,7 +50,7 @@ describe("createHandoffs: a resumed run", () => {
     expect(provider.requests.map(({ system }) => system)).toEqual(["You are triage."]);
   });
 
-  it("inspectJournal: reads a journal with handoffs without the options", async () => {
+  it("is read by inspectJournal without its options", async () => {
     const agents = createAgents();
     const journal = memoryJournal();
     const result = await runToolLoop({
@@ -93,7 +93,7 @@ describe("createHandoffs: a resumed run", () => {
   });
 });
 
-describe("createHandoffs: options", () => {
+describe("options of handoffs", () => {
   const agent = { description: "" };
   it.for<[title: string, options: unknown, code: string, message: RegExp]>([
     ["no agents", { agents: {}, start: "a" }, "invalid-option", /at least one agent/],
@@ -119,13 +119,13 @@ describe("createHandoffs: options", () => {
       /x/,
     ],
     ["an unknown field", { agents: { a: { ...agent, instructions: "" } }, start: "a" }, "unknown-option", /instructions/],
-  ])("createHandoffs: throws a LoopError for %s", ([, options, code, message]) => {
+  ])("createHandoffs() throws a LoopError for %s", ([, options, code, message]) => {
     expect(() => createHandoffs(options as never)).toThrow(
       expect.objectContaining({ code, message: expect.stringMatching(message) as string }),
     );
   });
 
-  it("runToolLoop: refuses handoffs without their tools", async () => {
+  it("runToolLoop refuses policies.handoffs if `tools` lacks their tools", async () => {
     const agents = createAgents();
     const running = runToolLoop({
       provider: createMockProvider([text("Hi")]),
@@ -140,7 +140,7 @@ describe("createHandoffs: options", () => {
   });
 });
 
-it.for(["log", "journal"] as const)("rerunFrom: continues as the agent of the %s", async (kind) => {
+it.for(["log", "journal"] as const)("rerunFrom continues as the agent of the recorded iteration, from a %s", async (kind) => {
   const agents = createAgents();
   const options = { tools: agents.tools, policies: { handoffs: agents } };
   const lines: string[] = [];
@@ -153,7 +153,7 @@ it.for(["log", "journal"] as const)("rerunFrom: continues as the agent of the %s
   expect(result.agent).toBe("billing");
 });
 
-it("createConversation: begins the next run with the agent of the last one, even if it comes from a store", async () => {
+it("createConversation begins the next run with the agent of the last run, even after a reload from the store", async () => {
   const store = memoryConversationStore();
   const agents = createAgents();
   const options = { tools: agents.tools, policies: { handoffs: agents } };
