@@ -78,8 +78,8 @@ function textOf(events: readonly LoopEvent[]): string {
   return said;
 }
 
-describe("the events of a durable run", () => {
-  it("are written by the execution that the engine waits for, although one that it has given up comes later", async () => {
+describe("a durable run with several executions", () => {
+  it("emits the events of the execution that the engine waits for, even if an aborted execution starts later", async () => {
     const engine = createEngine();
     const execute = engine.createProcess();
     const current = execute({});
@@ -90,7 +90,7 @@ describe("the events of a durable run", () => {
     expect(textOf(engine.events())).toBe("Hello.");
   });
 
-  it("have the text of a step that ran while a later execution began", async () => {
+  it("emits the text of a step that ran while a later execution began", async () => {
     const engine = createEngine();
     let release: () => void = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -112,7 +112,7 @@ describe("the events of a durable run", () => {
     expect(textOf(engine.events())).toBe("Hello.");
   });
 
-  it("do not discard a call that an earlier execution has recorded, and that waited for its approval", async () => {
+  it("keeps the events of a recorded call that waited for approval in an earlier execution", async () => {
     const engine = createEngine();
     const book = defineTool({
       name: "book",

@@ -35,14 +35,14 @@ function createSite(failing: ReadonlySet<string> = new Set()): RunSite {
 const messages = [{ role: "user" as const, content: "Go." }];
 
 describe("an execution of a durable run", () => {
-  it("repeats failed reads instead of failing the run", async () => {
+  it("repeats failed reads of the store, and the run does not fail", async () => {
     const options = () => ({ provider: createMockProvider(() => text("Done.")), messages });
     const site = createSite(new Set(["begin", "readMessages"]));
     const facts = await executeDurableRun(site, { runId: "r", fields: { options }, input: "{}", createJournal: () => journal });
     expect((JSON.parse(facts ?? "{}") as RunFacts).text).toBe("Done.");
   });
 
-  it("is ended by a later one in the same process, so that only the last of three goes on", async () => {
+  it("ends when a later execution starts in the same process, so that only the last of three goes on", async () => {
     let begun = 0;
     let isBegun: () => void = () => {};
     const firstBegun = new Promise<void>((resolve) => (isBegun = resolve));

@@ -3,7 +3,7 @@ import type { ResumeAnswer } from "turnwright/host";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createStage, readAll, readStart, textOf, tool } from "./stage.ts";
 
-it('host.resume with whenBusy: "queue" waits until the run is suspended, and then uses an early result', async () => {
+it('host.resume() with whenBusy: "queue" waits for the suspension of the run, and then uses a result that arrived early', async () => {
   const stage = createStage();
   const { host, id, clock } = stage;
   const sent: string[] = [];

@@ -36,7 +36,7 @@ const bodyOf = (source: AsyncIterable<LoopEvent>, options = {}): Promise<string>
   new Response(toEventStream(source, options)).text();
 
 describe("toEventStreamResponse", () => {
-  it("sends the events of a hosted run with their ids, and continues after the page's last event", async () => {
+  it("sends the events of a hosted run with their ids, and continues after the reader's last event", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("Line one.\nLine two.\r\n\n\u2028")], clock), message: "Go." }));
     const response = toEventStreamResponse(host.join(id));
@@ -91,7 +91,7 @@ describe("toEventStream", () => {
     ]);
   });
 
-  it("sends the messages of errors only with includeMetadata", async () => {
+  it("sends error messages only with includeMetadata", async () => {
     const broken = createMockProvider([fail({ status: 400, message: "secret" })]);
     const run = () => streamToolLoop({ provider: broken, messages: [{ role: "user", content: "Go." }] });
     const sent = await bodyOf(run());
@@ -133,7 +133,7 @@ describe("toEventStream", () => {
     expect(parse(await bodyOf(listOf(internal), { includeMetadata: true }))).toHaveLength(1);
   });
 
-  it('ends with the event "failure", which has a neutral text, if the source throws', async () => {
+  it('ends with the event "failure" and a neutral text if the source throws', async () => {
     async function* failing(): AsyncGenerator<LoopEvent> {
       yield { ...base, type: "text-delta", text: "One." };
       throw new Error("secret");

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { stall, text } from "turnwright/testing";
 import { createStage, playing, readAll, readStart, textOf } from "./stage.ts";
 
-describe("createRunHost: runs that have ended", () => {
-  it("can be joined for keepMs, and then leave no timer and no conversation", async () => {
+describe("createRunHost", () => {
+  it("lets readers join an ended run for keepMs, and then leaves no timer and no conversation", async () => {
     const { host, clock, id } = createStage({ keepMs: 1000 });
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     await clock.advance(500);
@@ -18,7 +18,7 @@ describe("createRunHost: runs that have ended", () => {
     expect(await host.status(id)).toMatchObject({ status: "completed" });
   });
 
-  it("are dropped oldest first above maxBytes, but readers that have joined still receive all events", async () => {
+  it("drops the oldest ended runs above maxBytes, but sends all events to readers that have joined", async () => {
     const { host, clock, id } = createStage({ maxBytes: 100_000 });
     const say = async (name: string) =>
       readStart(host.start(name, { ...playing([text("x".repeat(20_000))], clock), message: "Go." }));
@@ -29,7 +29,7 @@ describe("createRunHost: runs that have ended", () => {
     expect(textOf(await readAll(reader))).toHaveLength(20_000);
   });
 
-  it("cannot be joined with keepMs: 0 or maxBytes: 0", async () => {
+  it("lets no reader join an ended run with keepMs: 0 or maxBytes: 0", async () => {
     for (const options of [{ keepMs: 0 }, { maxBytes: 0 }]) {
       const { host, clock, id } = createStage(options);
       await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
@@ -40,7 +40,7 @@ describe("createRunHost: runs that have ended", () => {
 });
 
 describe("createRunHost: readers that stop reading", () => {
-  it("leave no signal listeners, and are removed even from a run that emits no events", async () => {
+  it("leave no signal listeners, even if they leave a run that emits no more events", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go." });
     let listeners = 0;

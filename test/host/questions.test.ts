@@ -25,8 +25,8 @@ async function readAll<T>(stream: AsyncIterable<T>): Promise<readonly T[]> {
 
 const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
 
-describe("a question of a tool", () => {
-  it("is a part of the message for useChat, and the page answers in the body", async () => {
+describe("a question that a tool asks", () => {
+  it("is sent to useChat as a data part, and readUIChatRequest returns the answer", async () => {
     const chunks = await readAll(toUIMessageStream(streamToolLoop(optionsOf(false)), { version: 6 }) as never);
     const data = {
       text: "Which city?",
@@ -57,7 +57,7 @@ describe("a question of a tool", () => {
     ]);
   });
 
-  it("is an interrupt with its schema for AG-UI clients, and their answer runs the tool again", async () => {
+  it("is sent to AG-UI clients as an interrupt with a schema, and their answer completes the run", async () => {
     const options = optionsOf(false);
     const first = await runToolLoop(options);
     const events = await readAll(
@@ -78,7 +78,7 @@ describe("a question of a tool", () => {
     expect((await runToolLoop({ ...options, journal, decisions: results })).reason.kind).toBe("answered");
   });
 
-  it("is shown to the page until host.answer answers it, if it waits in the process", async () => {
+  it("is shown on the page until host.answer() answers it, if the tool waits in the process", async () => {
     const host = createRunHost();
     const { provider, tools } = optionsOf(true);
     const started = await host.start("chat", { message: "Go.", provider, tools });

@@ -143,7 +143,7 @@ describe("readers of a hosted run", () => {
     await fc.assert(property, { numRuns: 150 });
   });
 
-  it("receive text fragments separately if they read fast, and joined if they read slowly", async () => {
+  it("receive text fragments one by one if they read fast, and joined if they read slowly", async () => {
     const { host, clock, id } = createStage();
     const script = [[text("a"), wait(1), text("b"), wait(1), text("c"), wait(1), text("d")]];
     await host.start(id, { ...playing(script, clock), message: "Go." });
@@ -158,7 +158,7 @@ describe("readers of a hosted run", () => {
     expect(deltas(await readAll(slow))).toEqual(["abcd"]);
   });
 
-  it("receive separate texts from two nested runs whose fragments alternate", async () => {
+  it("receive the texts of two nested runs separately even if their fragments alternate", async () => {
     const { host, clock, id } = createStage();
     const messages = [[toolCall("agent", { n: 1 }), toolCall("agent", { n: 2 })]];
     await host.start(id, { ...optionsOf(messages, clock), message: "Go." });
@@ -173,7 +173,7 @@ describe("readers of a hosted run", () => {
   });
 
   it.for(["", "x", "-1", "0-0", "aaaaaaaaaaaaaaaa-0", "aaaaaaaaaaaaaaaa-99999999999999999999", "__proto__-1-1"])(
-    "start at the first event if the option from is the unknown event id %j",
+    "start at the first event if the option `from` is the unknown event id %j",
     async (from) => {
       const { host, clock, id } = createStage();
       await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
@@ -190,7 +190,7 @@ describe("readers of a hosted run", () => {
     },
   );
 
-  it("start at the first event if from is after the end of the log, and can continue in the middle of a text", async () => {
+  it("start at the first event if the option `from` is after the end of the log", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const items = await readAll(host.join(id));

@@ -24,7 +24,7 @@ const options = (given: ReturnType<typeof paying>): Omit<ReturnType<typeof payin
 
 const yes = { kind: "approve" as const };
 
-describe("host.resume in the same process", () => {
+describe("host.resume() in the same process", () => {
   it("continues the same log: earlier readers receive the rest, and late readers receive everything", async () => {
     const stage = createStage();
     const { host, id } = stage;
@@ -74,7 +74,7 @@ describe("host.resume in the same process", () => {
     expect((await readAll(host.join(id))).some(({ event }) => event.replayed === true)).toBe(false);
   });
 
-  it("a reader that joined before the suspension ends at the suspension, even if the reader is slow", async () => {
+  it("ends a slow reader that joined before the suspension at the suspension", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -179,7 +179,7 @@ describe("host.resume in the same process", () => {
   });
 });
 
-describe("host.resume in another process", () => {
+describe("host.resume() in another process", () => {
   it("continues a suspended run from the store, and readers receive every event", async () => {
     const store = sharedStore();
     const first = createStage({ store });
@@ -200,7 +200,7 @@ describe("host.resume in another process", () => {
     expect(await first.host.status(first.id)).toMatchObject({ status: "completed" });
   });
 
-  it("continues a run that crashed after any record, and each call runs once", async () => {
+  it("continues a run that crashed after any record, and runs each call once", async () => {
     for (let crashAt = 1; ; crashAt += 1) {
       const store = sharedStore();
       const clock = createTestClock();
@@ -220,7 +220,7 @@ describe("host.resume in another process", () => {
     }
   });
 
-  it("reads how a run ended from its journal if the process died before it stored the ending", async () => {
+  it("reads from the journal how a run ended if the process died before it stored the ending", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "ended and cut";

@@ -5,7 +5,7 @@ import { createStage, playing, readAll, readStart, textOf, tool, typesOf } from 
 
 const hello: UserMessage = { role: "user", content: "Hello." };
 
-describe("host.start", () => {
+describe("host.start()", () => {
   it("runs the conversation, and host.join() returns every event up to run-end", async () => {
     const { host, clock, id } = createStage();
     const answer = await host.start(id, { ...playing([text("Hi there.", { chunks: 3 })], clock), message: "Hello." });
@@ -31,7 +31,7 @@ describe("host.start", () => {
     expect(await host.status(id)).toMatchObject({ runId: `${id}/2`, status: "completed", isLive: false, queued: 0 });
   });
 
-  it("replaces the stored messages by the option messages, and removes the last answer with regenerate: true", async () => {
+  it("replaces the stored messages by the option `messages`, and drops the last answer with regenerate: true", async () => {
     const { host, clock, id } = createStage();
     const messages = [hello, { role: "assistant" as const, content: [{ type: "text" as const, text: "Old." }] }, hello];
     await readStart(host.start(id, { ...playing([text("One.")], clock), messages }));
@@ -66,7 +66,7 @@ describe("host.start", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("rejects prompt, and names the option that replaces it", async () => {
+  it("rejects the option `prompt`, and names the option that replaces it", async () => {
     const { host, clock, id } = createStage();
     const { provider } = playing([text("One.")], clock);
     const started = host.start(id, { provider, clock, prompt: "Hello." } as never);
@@ -104,8 +104,8 @@ describe("host.start", () => {
   });
 });
 
-describe("host.start in a busy conversation", () => {
-  it('with whenBusy: "refuse", returns busy and changes nothing', async () => {
+describe("host.start() in a busy conversation", () => {
+  it('returns busy and changes nothing with whenBusy: "refuse"', async () => {
     const { host, clock, id } = createStage();
     const first = await host.start(id, { ...playing([[text("One."), wait(10), text("Two.")]], clock), message: "Hello." });
     const second = playing([text("No.")], clock);
@@ -123,7 +123,7 @@ describe("host.start in a busy conversation", () => {
     expect((await Promise.all(starts)).map(({ kind }) => kind)).toEqual(["started", "busy", "busy"]);
   });
 
-  it('with whenBusy: "steer", sends the message to the live run', async () => {
+  it('sends the message to the live run with whenBusy: "steer"', async () => {
     const { host, clock, id } = createStage({ whenBusy: "steer" });
     const live = playing([[text("One."), wait(10)], text("Two.")], clock);
     const first = await host.start(id, { ...live, message: "Hello." });
@@ -135,7 +135,7 @@ describe("host.start in a busy conversation", () => {
     expect(typesOf(await readAll(host.join(id)))).toContain("steered");
   });
 
-  it("keeps a steered message that the model has not received, and starts the next run with it", async () => {
+  it("starts the next run with a steered message that the model has not received", async () => {
     const { host, clock, id } = createStage({ whenBusy: "steer" });
     const first = await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Hello." });
     await host.start(id, { ...playing([], clock), message: "Faster." });
@@ -149,7 +149,7 @@ describe("host.start in a busy conversation", () => {
     ]);
   });
 
-  it('with whenBusy: "queue", runs up to maxQueued starts one after the other', async () => {
+  it('runs up to maxQueued starts one after the other with whenBusy: "queue"', async () => {
     const { host, clock, id } = createStage({ maxQueued: 2 });
     const say = (said: string) => ({ ...playing([[wait(10), text(said)]], clock), whenBusy: "queue" as const, message: said });
     const starts = ["1", "2", "3", "4"].map(async (said) => host.start(id, say(said)));
@@ -168,7 +168,7 @@ describe("host.start in a busy conversation", () => {
   });
 });
 
-describe("host.stop", () => {
+describe("host.stop()", () => {
   it("stops the run, and all readers receive run-end", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Hello." });
@@ -200,7 +200,7 @@ describe("host.stop", () => {
   });
 });
 
-describe("host.close", () => {
+describe("host.close()", () => {
   it("drains live runs, rejects new runs, and leaves no timers", async () => {
     const { host, clock, id } = createStage();
     const save = tool("save", () => "saved");

@@ -61,7 +61,7 @@ describe.for<[string, () => RunStore]>([
     expect((await again.read?.())?.get("run")).toEqual({ said: "a 1" });
   });
 
-  it("keeps the conversation of a run host", async () => {
+  it("stores the conversation of a run host", async () => {
     const { host, clock, id } = createStage({ store: create() });
     const policies = { approve: () => ({ kind: "ask" as const }) };
     const save = tool("save", () => "saved");
@@ -95,7 +95,7 @@ describe("memoryRunStore", () => {
 });
 
 describe("fileRunStore", () => {
-  it("names files by a hash, lets only their owner read them, and leaves no temporary file", async () => {
+  it("names files by a hash, lets only the owner read them, and leaves no temporary file", async () => {
     const { host, clock } = createStage({ store: fileRunStore(folder) });
     for (const id of hostile) await readStart(host.start(id, { ...playing([text("Hi.")], clock), message: "Go." }));
     await host.close();
@@ -112,7 +112,7 @@ describe("fileRunStore", () => {
     ["null", "null"],
     ["missing fields", '{"version":1}'],
     ["the id of another conversation", '{"version":1,"id":"other","runs":1,"status":"completed","messages":[]}'],
-  ])("read() rejects a file with %s", async ([, content]) => {
+  ])("rejects in read() for a file with %s", async ([, content]) => {
     const store = fileRunStore(folder);
     await store.write("a", { runs: 1, status: "completed", messages: [] });
     const [name = ""] = readdirSync(folder);
@@ -124,7 +124,7 @@ describe("fileRunStore", () => {
     expect(() => fileRunStore(path as string)).toThrow("folder");
   });
 
-  it("answers busy while another process holds the run, and resumes the run after that process is killed", async () => {
+  it("lets host.resume() return busy until the process that holds the run is killed", async () => {
     const child = spawn(process.execPath, ["--import", "tsx", "-e", childProgram(folder)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -152,7 +152,7 @@ describe("fileRunStore", () => {
     }
   }, 30_000);
 
-  it("can resume a run whose ending could not be stored", async () => {
+  it("lets another host start the next run if the end of the last run could not be stored", async () => {
     const store = fileRunStore(folder);
     const broken: RunStore = {
       ...store,

@@ -28,9 +28,9 @@ async function startAndSteer(store: RunStore, id: string): Promise<"completed" |
   return (await ended) === undefined ? "crashed" : "completed";
 }
 
-describe('host.start with whenBusy: "steer"', () => {
+describe('host.start() with whenBusy: "steer"', () => {
   it.each(["resume", "start"] as const)(
-    "delivers each accepted message exactly once after a crash at any record and a host.%s()",
+    "delivers each accepted message exactly once after a crash at any record and host.%s()",
     async (next) => {
       let crashes = 0;
       for (let crashAt = 1; crashAt < 50; crashAt += 1) {
@@ -55,7 +55,7 @@ describe('host.start with whenBusy: "steer"', () => {
     },
   );
 
-  it("rejects an invalid message before anything is stored", async () => {
+  it("rejects an invalid message before it stores anything", async () => {
     const store = sharedStore();
     const { host, clock, id } = createStage({ store, whenBusy: "steer" });
     const options = working(clock);
@@ -102,7 +102,7 @@ it.for([
   await expect(host.status(id)).rejects.toThrow(message);
 });
 
-describe("createRunHost: options.storeMs", () => {
+describe("createRunHost with storeMs", () => {
   it.each(["read", "write"] as const)(
     "ends a start with an error and frees the conversation if store.%s() takes longer than storeMs",
     async (verb) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createStage, readAll, tool } from "./stage.ts";
 
-describe('host.resume with whenBusy: "queue"', () => {
+describe('host.resume() with whenBusy: "queue"', () => {
   it("keeps two results that arrive early, and uses them when the run is suspended", async () => {
     const { host, clock, id } = createStage();
     const job = tool("job", (_, { defer }) => defer());
