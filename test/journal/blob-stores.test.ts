@@ -52,7 +52,7 @@ describe.for(wraps)("withBlobs with blobs for %s", ([, minBytes]) => {
 describe("fileBlobStore", () => {
   const id = "0".repeat(64);
 
-  it("stores texts in files of its owner, and leaves no other file", async () => {
+  it("stores texts in files that only the owner can read, and leaves no other file", async () => {
     const folder = join(makeFolder(), "deep", "blobs");
     const store = fileBlobStore(folder);
     await Promise.all([store.put(id, "grüße \u0000"), store.put(id, "grüße \u0000")]);
@@ -60,7 +60,7 @@ describe("fileBlobStore", () => {
     expect(await fileBlobStore(folder).get([id, "1".repeat(64)])).toEqual(new Map([[id, "grüße \u0000"]]));
   });
 
-  it("keeps a stored text", async () => {
+  it("does not overwrite a stored text", async () => {
     const folder = makeFolder();
     writeFileSync(join(folder, id), "first");
     await fileBlobStore(folder).put(id, "second");

@@ -36,7 +36,7 @@ function put(value: unknown, [field, ...rest]: readonly (string | number)[], odd
 }
 
 it.for([[null], [7], ["odd"], [[]], [{}]] as const)(
-  "a saved journal: a record with %j in any field is accepted, or rejected with a clear error",
+  "a saved journal with %j in any field of a record is accepted, or rejected with a clear error",
   async ([odd]) => {
     const options = optionsFor();
     await runToolLoop(options);

@@ -28,8 +28,8 @@ function execute(journal: LoopOptions["journal"], maxIterations: number, version
   });
 }
 
-describe.for(keepings)("the option version, with %s", ([, keep]) => {
-  it("is recorded when the run starts, and again when another version continues it", async () => {
+describe.for(keepings)("the option `version` of a run with %s", ([, keep]) => {
+  it("is recorded when the run starts, and again when another version continues the run", async () => {
     const open = keep();
     const versions = async (): Promise<readonly unknown[]> => {
       const { version, lastVersion } = await inspectJournal(open());
@@ -47,21 +47,21 @@ describe.for(keepings)("the option version, with %s", ([, keep]) => {
     expect(await versions()).toEqual(["1.0", "2.0"]);
   });
 
-  it("is recorded when only a later execution has one", async () => {
+  it("is recorded even if only a later execution sets it", async () => {
     const open = keep();
     await execute(open(), 1);
     await execute(open(), 5, "1.1");
     expect(await inspectJournal(open())).toMatchObject({ status: "completed", version: undefined, lastVersion: "1.1" });
   });
 
-  it("is not recorded again when an ended run is called with another version", async () => {
+  it("is not recorded again if another version is passed to an ended run", async () => {
     const open = keep();
     await execute(open(), 5, "1.0");
     await execute(open(), 5, "2.0");
     expect(await inspectJournal(open())).toMatchObject({ version: "1.0", lastVersion: "1.0" });
   });
 
-  it("is recorded when a run continues after a suspension", async () => {
+  it("is recorded again if another version continues the run after a suspension", async () => {
     const open = keep();
     const options: Omit<LoopOptions, "journal"> = {
       provider: provider(2),
@@ -77,7 +77,7 @@ describe.for(keepings)("the option version, with %s", ([, keep]) => {
   });
 });
 
-describe("the option version", () => {
+describe("the option `version`", () => {
   it("adds one field to the records in which the version changes, and nothing else", async () => {
     const path = join(makeFolder(), "run.jsonl");
     await execute(fileJournal(path), 2, "1.0");
@@ -95,7 +95,7 @@ describe("the option version", () => {
     expect(readFileSync(path, "utf8")).not.toContain("odeVersion");
   });
 
-  it("is not inherited by nested runs, which may have their own", async () => {
+  it("is not inherited by nested runs", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const agent = (version?: string): NonNullable<LoopOptions["tools"]> => [
       defineAgentTool({
@@ -116,7 +116,7 @@ describe("the option version", () => {
     expect(await inspectJournal(second)).toMatchObject({ version: "1.0", lastVersion: "1.0" });
   });
 
-  it.for([[""], [7], [null]])("is refused if it is %j", async ([version]) => {
+  it.for([[""], [7], [null]])("is rejected if it is %j", async ([version]) => {
     await expect(execute(undefined, 1, version as string)).rejects.toMatchObject({
       code: "invalid-option",
       details: { option: "version" },

@@ -3,7 +3,7 @@ import { type Journal, type Json, memoryJournal, type SavedJournal } from "turnw
 import { type BlobStore, fileBlobStore, inspectJournal, withBlobs } from "turnwright/journal";
 import { type CountedStore, createStore, optionsOf, play } from "./blob-run.ts";
 
-describe("a journal with blobs that cannot be read", () => {
+describe("withBlobs", () => {
   async function record(): Promise<{ readonly saved: SavedJournal; readonly store: CountedStore }> {
     const store = createStore();
     const memory = memoryJournal();
@@ -40,7 +40,7 @@ describe("a journal with blobs that cannot be read", () => {
     expect(store.gets).toEqual([]);
   });
 
-  it("rejects records that were written without blobs, and says so", async () => {
+  it("rejects records that were written without withBlobs, and says so", async () => {
     const memory = memoryJournal();
     await play(optionsOf(1), memory);
     const journal = withBlobs(memory, { store: createStore() });
@@ -49,7 +49,7 @@ describe("a journal with blobs that cannot be read", () => {
     await expect(inspectJournal(journal)).rejects.toMatchObject(error);
   });
 
-  it("names withBlobs in the error if it is read without it", async () => {
+  it("is named in the error if its records are read without withBlobs", async () => {
     const { saved } = await record();
     const error = { code: "journal-mismatch", message: expect.stringContaining("or withBlobs") };
     await expect(play(optionsOf(1), memoryJournal(saved))).rejects.toMatchObject(error);
@@ -62,7 +62,7 @@ describe("a journal with blobs that cannot be read", () => {
     ["a store without get", () => withBlobs(memoryJournal(), { store: { put() {} } as unknown as BlobStore }), "store"],
     ["a negative size", () => withBlobs(memoryJournal(), { store: createStore(), minBytes: -1 }), "minBytes"],
     ["an empty folder", () => fileBlobStore(" "), "folder"],
-  ])("is not made from %s", ([, wrap, option]) => {
+  ])("throws for %s", ([, wrap, option]) => {
     expect(wrap).toThrow(expect.objectContaining({ code: "invalid-option", message: expect.stringContaining(option) }));
   });
 });

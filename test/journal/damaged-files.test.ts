@@ -71,8 +71,8 @@ async function atAnyByte(
 const newline = 0x0a;
 const linesBefore = (bytes: Buffer, end: number): number => bytes.subarray(0, end).filter((byte) => byte === newline).length;
 
-describe("fileJournal: a truncated file", () => {
-  it("can be resumed after truncation at any byte, and repeats only replay-safe tools", async () => {
+describe("fileJournal with a truncated file", () => {
+  it("resumes the run after truncation at any byte, and repeats only replay-safe tools", async () => {
     const acts = new Map([
       ["i0/model", "model"],
       ["i0/tool/0/once", "once"],
@@ -102,7 +102,7 @@ describe("fileJournal: a truncated file", () => {
   });
 });
 
-describe("fileJournal: a damaged file", () => {
+describe("fileJournal with a damaged file", () => {
   it("throws journal-damaged with the line number if any byte is changed", async () => {
     const masks = [0x01, 0x80, 0x20, 0xff];
     await atAnyByte(async (at, { bytes, path, runId }) => {

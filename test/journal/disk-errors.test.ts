@@ -36,7 +36,7 @@ it.for<[what: string, path: string, code: string]>([
   ["its folder is a file", "file/run.jsonl", "ENOTDIR"],
   ["its path is a link to itself", "loop", "ELOOP"],
   ["its lock path is a folder", "taken", "EISDIR"],
-])("fileJournal: rejects the run with the file system's error if %s", async ([, name, code]) => {
+])("fileJournal rejects the run with the file system's error if %s", async ([, name, code]) => {
   const folder = makeFolder();
   symlinkSync("loop", join(folder, "loop"));
   mkdirSync(join(folder, "taken.lock"));
@@ -51,7 +51,7 @@ it.for<[what: string, path: string, code: string]>([
 });
 
 it.for([1, 2, 3, 4, 5, 6, 7, 8])(
-  "fileJournal: rejects the run if the disk is full at write %d, and the run can be resumed",
+  "fileJournal rejects the run if the disk is full at write %d, and the run can be resumed",
   async (at) => {
     const folder = makeFolder();
     const path = join(folder, "run.jsonl");
@@ -69,7 +69,7 @@ it.for([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-it("fileJournal: rejects every further step after a failed write, and runs none of these steps", async () => {
+it("fileJournal rejects every step after a failed write, and does not run the step", async () => {
   const folder = makeFolder();
   const endOfDisk = await fillDisk(folder, 2);
   const journal = fileJournal(join(folder, "run.jsonl"));
@@ -88,7 +88,7 @@ it("fileJournal: rejects every further step after a failed write, and runs none 
   expect(endOfDisk()).toBe(2);
 });
 
-it("fileJournal: leaves an incomplete last line in the file if onTornLine throws", async () => {
+it("fileJournal leaves an incomplete last line in the file if onTornLine throws", async () => {
   const folder = makeFolder();
   const path = join(folder, "run.jsonl");
   const endOfDisk = await fillDisk(folder, 3);

@@ -59,7 +59,7 @@ describe("fileJournal", () => {
     expect([readFileSync(path).equals(bytes), existsSync(`${path}.lock`)]).toEqual([true, false]);
   });
 
-  it("creates no file before the run, and releases the lock if the run is killed or the reader of the stream stops", async () => {
+  it("creates no file before the run, and releases the lock if the run is killed or the stream reader stops", async () => {
     const { path } = setUp();
     const { options } = runOver(path);
     expect(existsSync(path)).toBe(false);
@@ -124,7 +124,7 @@ describe("fileJournal", () => {
     expect(readRecords(path).map(({ key }) => key)).toEqual(["c"]);
   });
 
-  it("calls datasync once for records that are ready at the same time, and never with `fsync: false`", async () => {
+  it("calls datasync once for simultaneous records, and never with `fsync: false`", async () => {
     const { path } = setUp();
     const probe = await openFile(join(path, "..", "probe"), "a");
     await probe.close();
@@ -191,7 +191,7 @@ describe("fileJournal", () => {
   });
 });
 
-describe("fileJournal: options.redact", () => {
+describe("fileJournal with the option `redact`", () => {
   it("changes the records and the resumed run, but not the live run", async () => {
     const { path } = setUp();
     const seen: string[] = [];
@@ -250,7 +250,7 @@ it.for<[title: string, make: () => unknown, code: string]>([
   ["an option fsync that is a number", () => fileJournal("x", { fsync: 1 as never }), "invalid-option"],
   ["an option redact that is not a function", () => fileJournal("x", { redact: true as never }), "invalid-option"],
   ["an unknown option", () => fileJournal("x", { onTorn: () => {} } as never), "unknown-option"],
-])("fileJournal: throws for %s", ([, make, code]) => {
+])("fileJournal throws for %s", ([, make, code]) => {
   let thrown: unknown;
   try {
     make();

@@ -40,7 +40,7 @@ describe("inspectJournal", () => {
     expect([result.text, (await inspectJournal(path)).pendingCalls]).toEqual(["Done.", []]);
   });
 
-  it("returns the run id and the initial messages, which are enough to resume the run", async () => {
+  it("returns the run id and the initial messages, with which the run can be resumed", async () => {
     const path = join(makeFolder(), "run.jsonl");
     expect((await inspectJournal(memoryJournal())).initialMessages).toEqual([]);
     const { messages, ...rest } = optionsFor(waits);
@@ -57,7 +57,7 @@ describe("inspectJournal", () => {
     );
   });
 
-  it("shows the recorded tool of a pending call, and the changes if the tool has changed since", async () => {
+  it("shows the recorded tool of a pending call, and how the tool has changed since", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const turns: readonly MockMessage[] = [toolCall("pay", { n: 1 }), text("Done.")];
     const paid: string[] = [];
@@ -80,7 +80,7 @@ describe("inspectJournal", () => {
     expect([await shown(), paid]).toEqual([undefined, ["Pays in EUR"]]);
   });
 
-  it("reads the file of a live run by path or journal, without changing file or lock", async () => {
+  it("reads the file of a live run by path or journal, and changes neither file nor lock", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const journal = fileJournal(path);
     const seen: unknown[] = [];
@@ -209,7 +209,7 @@ describe("inspectJournal", () => {
     expect([drained.status, factsIn(await inspectJournal(journal))]).toEqual(["suspended", factsOf(done)]);
   });
 
-  it("reports a steered run as running after its first answer, and then reports its second answer", async () => {
+  it("reports a run as running while the model still has to answer a steered message", async () => {
     const store = createDurableStore();
     const control = createLoopControl();
     const turns: readonly MockMessage[] = [text("First."), text("Second.")];

@@ -107,7 +107,7 @@ const chains = fc.record({
   durable: fc.boolean(),
 });
 
-it("inspectJournal: agrees with the state of a random run, and with each of its results", async () => {
+it("inspectJournal agrees with the state and the results of a random run after each execution", async () => {
   await fc.assert(
     fc.asyncProperty(chains, async ({ first, others, nested, asks, durable }) => {
       const plan = askable(first, asks);
@@ -137,7 +137,7 @@ it("inspectJournal: agrees with the state of a random run, and with each of its 
   );
 });
 
-it("inspectJournal: reads a journal that was cut after any record, and the journal of the resumed run", async () => {
+it("inspectJournal reads a random journal that was cut after any record, and the journal of the resumed run", async () => {
   await fc.assert(
     fc.asyncProperty(plans, fc.boolean(), async (whatever, nested) => {
       const plan = askable(whatever, false);

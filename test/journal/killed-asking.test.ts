@@ -31,7 +31,7 @@ const lives = deathsOf(whole.keys.slice(before.length)).map((death): ShortLife =
 });
 const ends = await killProcesses(root, lives);
 
-it("fileJournal: a run waits for approval of a call and a nested call, and resumes with both", () => {
+it("a run with fileJournal waits for the approvals of a call and a nested call, and then completes", () => {
   expect(waiting.reason.kind === "approval-required" && waiting.reason.calls.map(({ id }) => id).sort()).toEqual([
     "call_i0_2/call_i0_0",
     "call_i0_3",
@@ -46,7 +46,7 @@ it("fileJournal: a run waits for approval of a call and a nested call, and resum
 
 const named = lives.map((life) => [nameOf(life.death), life] as const);
 
-it.for(named)("fileJournal: a third process finishes an approved run whose second process was killed %s", async ([, life]) => {
+it.for(named)("a run with fileJournal resumes with its approvals if the approved process was killed %s", async ([, life]) => {
   expect(ends.get(life)).toBe("SIGKILL");
   await checkGoesOn(life, whole);
 });

@@ -16,7 +16,7 @@ const ends = await killProcesses(root, lives);
 
 const named = lives.map((life) => [nameOf(life.death), life] as const);
 
-it.for(named)("fileJournal: another process finishes a run whose process was killed %s", async ([, life]) => {
+it.for(named)("a run with fileJournal is finished by another process if its process was killed %s", async ([, life]) => {
   expect(ends.get(life)).toBe("SIGKILL");
   await checkGoesOn(life, whole);
 });

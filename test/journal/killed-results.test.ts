@@ -32,7 +32,7 @@ const lives = deathsOf(whole.keys.slice(before.length)).map((death): ShortLife =
 });
 const ends = await killProcesses(root, lives);
 
-it("fileJournal: a run waits for results of a call and of a nested call, and resumes with both", () => {
+it("a run with fileJournal waits for the results of a call and a nested call, and then completes", () => {
   const { reason } = waiting;
   expect(reason.kind === "result-required" && reason.calls.map(({ id }) => id).sort()).toEqual([
     "call_i0_2/call_i0_0",
@@ -45,10 +45,7 @@ it("fileJournal: a run waits for results of a call and of a nested call, and res
 
 const named = lives.map((life) => [nameOf(life.death), life] as const);
 
-it.for(named)(
-  "fileJournal: a third process applies each external result once if the second process was killed %s",
-  async ([, life]) => {
-    expect(ends.get(life)).toBe("SIGKILL");
-    await checkGoesOn(life, whole);
-  },
-);
+it.for(named)("a run with fileJournal applies each external result once if a process was killed %s", async ([, life]) => {
+  expect(ends.get(life)).toBe("SIGKILL");
+  await checkGoesOn(life, whole);
+});

@@ -39,34 +39,35 @@ const ends: readonly (readonly [
   ["a waiting call", [toolCall("quick")], { policies: ask }, ["close"]],
 ];
 
-describe.for(ends.flatMap(([end, turns, more, places]) => places.map((place) => ({ end, turns, more, place }))))(
-  "control of a run that ends with $end, while its journal writes $place",
-  ({ turns, more, place }) => {
-    it.for(verbs)('%s() returns "finished" and has no effect', async ([, act]) => {
-      const clock = createTestClock();
-      const store = createDurableStore();
-      const playing = play(turns, {
-        clock,
-        tools: [tool("quick", () => 1)],
-        journal: slowAt(place, clock, store.open()),
-        ...more,
-      });
-      await clock.flush();
-      expect(playing.endedAt()).toBe(undefined);
-      const answer = act(playing.control);
-      await clock.runAll();
-      const result = await playing.result;
-      const undisturbed = play(turns, { tools: [tool("quick", () => 1)], ...more });
-      expect([answer, result.reason.kind, textsOf(result.undelivered)]).toEqual([
-        "finished",
-        (await undisturbed.result).reason.kind,
-        [],
-      ]);
-    });
-  },
-);
+const writing = (place: string): string => (place === "close" ? "is closed" : "writes its last record");
 
-it("control.stop(): takes effect if the run would otherwise answer a steered message", async () => {
+describe.for(
+  ends.flatMap(([end, turns, more, places]) => places.map((place) => [end, writing(place), turns, more, place] as const)),
+)("control of a run that ends with %s, while its journal %s", ([, , turns, more, place]) => {
+  it.for(verbs)('%s() returns "finished" and has no effect', async ([, act]) => {
+    const clock = createTestClock();
+    const store = createDurableStore();
+    const playing = play(turns, {
+      clock,
+      tools: [tool("quick", () => 1)],
+      journal: slowAt(place, clock, store.open()),
+      ...more,
+    });
+    await clock.flush();
+    expect(playing.endedAt()).toBe(undefined);
+    const answer = act(playing.control);
+    await clock.runAll();
+    const result = await playing.result;
+    const undisturbed = play(turns, { tools: [tool("quick", () => 1)], ...more });
+    expect([answer, result.reason.kind, textsOf(result.undelivered)]).toEqual([
+      "finished",
+      (await undisturbed.result).reason.kind,
+      [],
+    ]);
+  });
+});
+
+it("control.stop() takes effect if the run would otherwise answer a steered message", async () => {
   const clock = createTestClock();
   const control = createLoopControl();
   const journal = slowAt("i0/inbox-end", clock, createDurableStore().open());
@@ -79,7 +80,7 @@ it("control.stop(): takes effect if the run would otherwise answer a steered mes
   expect([answer, reason.kind, textsOf(undelivered)]).toEqual(["accepted", "stopped", ["More."]]);
 });
 
-it("control.stop(): takes effect if the run would otherwise retry", async () => {
+it("control.stop() prevents the retry of a failed request while the journal still writes", async () => {
   const clock = createTestClock();
   const store = createDurableStore();
   await play([fail({ status: 503 })], { runId: "late", journal: store.open() }).result;

@@ -23,8 +23,8 @@ import { canUnshare, startWriter } from "./writer-process.ts";
 
 const locked = (pid: number = process.pid): object => ({ code: "journal-locked", details: { pid, host: hostname() } });
 
-describe("fileJournal: two writers of one file", () => {
-  it("the second process gets journal-locked until the first process is dead", async () => {
+describe("fileJournal with two writers of one file", () => {
+  it("rejects the second process as journal-locked until the first process is dead", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const writer = await startWriter();
     expect(await writer.open(path)).toBe("open");
@@ -38,7 +38,7 @@ describe("fileJournal: two writers of one file", () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
-  it("exactly one of three racing processes gets the file of a dead writer", async () => {
+  it("gives the file of a dead writer to exactly one of three processes", async () => {
     const folder = makeFolder();
     const dead = await startWriter();
     const paths = Array.from({ length: 20 }, (_, round) => join(folder, `${round}.jsonl`));
@@ -52,21 +52,24 @@ describe("fileJournal: two writers of one file", () => {
     for (const writer of writers) await writer.kill();
   });
 
-  it.skipIf(!canUnshare)("a writer in another PID namespace gets journal-locked, even if the first writer is dead", async () => {
-    const path = join(makeFolder(), "run.jsonl");
-    const writer = await startWriter({ isContained: true });
-    expect(await writer.open(path)).toBe("open");
-    const { options } = runOver(path);
-    const whileAlive: unknown = await runToolLoop(options).catch((error: unknown) => error);
-    await writer.kill();
-    const afterDeath: unknown = await runToolLoop(options).catch((error: unknown) => error);
-    for (const thrown of [whileAlive, afterDeath]) {
-      expect(thrown).toMatchObject({ code: "journal-locked", details: { isVisible: false, lockPath: `${path}.lock` } });
-      expect(String(thrown)).toContain(`If you are sure that it has ended, remove ${path}.lock.`);
-    }
-    rmSync(`${path}.lock`);
-    expect((await runToolLoop(options)).text).toBe("Done.");
-  });
+  it.skipIf(!canUnshare)(
+    "rejects a writer in another PID namespace as journal-locked, even if the first writer is dead",
+    async () => {
+      const path = join(makeFolder(), "run.jsonl");
+      const writer = await startWriter({ isContained: true });
+      expect(await writer.open(path)).toBe("open");
+      const { options } = runOver(path);
+      const whileAlive: unknown = await runToolLoop(options).catch((error: unknown) => error);
+      await writer.kill();
+      const afterDeath: unknown = await runToolLoop(options).catch((error: unknown) => error);
+      for (const thrown of [whileAlive, afterDeath]) {
+        expect(thrown).toMatchObject({ code: "journal-locked", details: { isVisible: false, lockPath: `${path}.lock` } });
+        expect(String(thrown)).toContain(`If you are sure that it has ended, remove ${path}.lock.`);
+      }
+      rmSync(`${path}.lock`);
+      expect((await runToolLoop(options)).text).toBe("Done.");
+    },
+  );
 
   it.for<[what: string, other: (folder: string, path: string) => string]>([
     ["through the same path", (_, path) => path],
@@ -81,7 +84,7 @@ describe("fileJournal: two writers of one file", () => {
       },
     ],
     ["through a symbolic link", (folder, path) => (symlinkSync(path, join(folder, "link.jsonl")), join(folder, "link.jsonl"))],
-  ])("the second writer gets journal-locked %s while the first writer is open", async ([, other]) => {
+  ])("rejects the second writer as journal-locked %s while the first writer is open", async ([, other]) => {
     const folder = makeFolder();
     const path = join(folder, "run.jsonl");
     writeFileSync(path, "");
@@ -94,7 +97,7 @@ describe("fileJournal: two writers of one file", () => {
     expect((await runToolLoop(second)).text).toBe("Done.");
   });
 
-  it("the second writer gets journal-locked through a hard link in the same folder", async () => {
+  it("rejects the second writer as journal-locked through a hard link in the same folder", async () => {
     const folder = makeFolder();
     const [a, b] = [join(folder, "a.jsonl"), join(folder, "b.jsonl")];
     writeFileSync(b, "");
@@ -110,7 +113,7 @@ describe("fileJournal: two writers of one file", () => {
     expect([existsSync(`${a}.lock`), existsSync(`${b}.lock`)]).toEqual([false, false]);
   });
 
-  it("a file with hard links in two folders is rejected under both names", async () => {
+  it("rejects a file with hard links in two folders under both names", async () => {
     const names = [join(makeFolder(), "a.jsonl"), join(makeFolder(), "b.jsonl")] as const;
     writeFileSync(names[0], "");
     linkSync(...names);
@@ -127,7 +130,7 @@ describe("fileJournal: two writers of one file", () => {
     ["moved", renameSync],
     ["removed", (path) => rmSync(path)],
     ["replaced", (path, other) => (writeFileSync(other, ""), renameSync(other, path))],
-  ])("a run whose file is %s rejects and writes nothing more", async ([, move]) => {
+  ])("rejects a run whose file is %s, and writes nothing more", async ([, move]) => {
     const folder = makeFolder();
     const path = join(folder, "a.jsonl");
     const other = join(folder, "b.jsonl");
@@ -145,7 +148,7 @@ describe("fileJournal: two writers of one file", () => {
     expect([kept, existsSync(`${path}.lock`)]).toEqual([move === renameSync ? records[0] : undefined, false]);
   });
 
-  it("a second run with the same journal object gets journal-locked, and the first run finishes", async () => {
+  it("rejects a second run with the same journal object as journal-locked, and the first run finishes", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const { options } = runOver(path);
     const journal = fileJournal(path);
@@ -164,7 +167,7 @@ describe("fileJournal: two writers of one file", () => {
     expect([seen, result.text, readRecords(path).length]).toEqual([[true, true, true], "Done.", 8]);
   });
 
-  it("exactly one of 12 simultaneous calls of open() succeeds", async () => {
+  it("lets exactly one of 12 simultaneous calls of open() succeed", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const ends = await Promise.allSettled(Array.from({ length: 12 }, () => fileJournal(path).open()));
     const open = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
@@ -175,7 +178,7 @@ describe("fileJournal: two writers of one file", () => {
     )();
   });
 
-  it("the first writer claims a new lock file if the old lock file is removed during its claim", async () => {
+  it("claims a new lock file if the old lock file is removed during the claim", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const probe = await openFile(join(path, "..", "probe"), "a");
     await probe.close();
@@ -192,7 +195,7 @@ describe("fileJournal: two writers of one file", () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
-  it("a replayJournal reads the file while a writer has it open", async () => {
+  it("lets replayJournal read the file while a writer has it open", async () => {
     const path = join(makeFolder(), "run.jsonl");
     await runToolLoop(runOver(path).options);
     const close = await fileJournal(path).open();
@@ -202,7 +205,7 @@ describe("fileJournal: two writers of one file", () => {
   });
 });
 
-it("fileJournal: close() waits for an unfinished write", async () => {
+it("the close() of fileJournal waits for an unfinished write", async () => {
   const path = join(makeFolder(), "run.jsonl");
   let begin = (): void => {};
   const begun = new Promise<void>((resolve) => (begin = resolve));

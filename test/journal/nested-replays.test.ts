@@ -46,7 +46,7 @@ function openService(prepare: (own: NestedLoopOptions) => NestedLoopOptions | Pr
   return { agent, charged: () => charged, asked: () => asked };
 }
 
-describe.for(all)("a nested run over %s", ([, make]) => {
+describe.for(all)("a nested run with %s", ([, make]) => {
   it.for<[string, (own: NestedLoopOptions) => NestedLoopOptions | Promise<NestedLoopOptions>, Partial<LoopOptions>]>([
     ["prepare failed", () => Promise.reject(new Error("The settings service is down.")), {}],
     ["its options were invalid", (own) => ({ ...own, limits: { maxIterations: -1 } }), {}],
@@ -95,7 +95,7 @@ describe.for(keepings)("a nested run whose outcome is recorded in %s", ([, make]
   });
 });
 
-it("a nested run: keeps its recorded usage if control.stop() is called before the outer run resumes", async () => {
+it("a nested run keeps its recorded usage if control.stop() is called before the outer run resumes", async () => {
   const clock = createTestClock();
   const { agent } = openService((own) => own);
   const first = play([toolCall("agent"), text("Done.")], { tools: [agent], clock });

@@ -63,7 +63,7 @@ describe.skipIf(!hasUsers).for(writers)("%s", ([, write]) => {
 });
 
 describe.skipIf(!hasUsers)("fileJournal", () => {
-  it("creates a missing folder for its owner only, and leaves the mode of other folders", async () => {
+  it("creates a missing folder for the owner only, and leaves the mode of other folders unchanged", async () => {
     const folder = makeFolder();
     chmodSync(folder, 0o755);
     const path = join(folder, "deep", "runs", "a.jsonl");
@@ -95,7 +95,7 @@ describe.skipIf(!hasUsers)("fileJournal", () => {
   });
 });
 
-it.skipIf(!hasUsers)("recordTo: rejects a file with other hard links and leaves it unchanged", async () => {
+it.skipIf(!hasUsers)("recordTo rejects a file with other hard links, and leaves the file unchanged", async () => {
   const folder = makeFolder();
   const path = join(folder, "a.jsonl");
   writeFileSync(join(folder, "other"), "as it was");

@@ -50,8 +50,8 @@ const turns: readonly MockMessage[] = [[toolCall("order", { id: "A1" })], text("
 const schemas: readonly Schema[] = ["sync", "async"];
 const changes = schemas.flatMap((before) => schemas.map((after) => ({ before, after })));
 
-describe.for(keepings)("a validation that is recorded in %s", ([, make]) => {
-  it.for(changes)("keeps a valid call valid in a replay (schema first $before, then $after)", async ({ before, after }) => {
+describe.for(keepings)("a replay with the validation results in %s", ([, make]) => {
+  it.for(changes)("keeps a valid call valid (schema changed from $before to $after)", async ({ before, after }) => {
     for (const isAgent of [false, true]) {
       const { tools, ran, mind } = openShop({ mind: { fits: true, schema: before }, isAgent });
       const open = make();
@@ -65,7 +65,7 @@ describe.for(keepings)("a validation that is recorded in %s", ([, make]) => {
     }
   });
 
-  it.for(changes)("keeps an invalid call invalid in a replay (schema first $before, then $after)", async ({ before, after }) => {
+  it.for(changes)("keeps an invalid call invalid (schema changed from $before to $after)", async ({ before, after }) => {
     for (const isAgent of [false, true]) {
       const { tools, ran, mind } = openShop({ mind: { fits: false, schema: before }, isAgent });
       const open = make();
@@ -79,7 +79,7 @@ describe.for(keepings)("a validation that is recorded in %s", ([, make]) => {
     }
   });
 
-  it.for(changes)("decides about edited arguments in a replay (schema first $before, then $after)", async (schema) => {
+  it.for(changes)("keeps the decision about edited arguments (schema changed from $before to $after)", async (schema) => {
     for (const id of ["B2", "never"]) {
       const approve: NonNullable<LoopOptions["policies"]>["approve"] = () => ({ kind: "modify", args: { id } });
       const { tools, ran, mind } = openShop({ mind: { fits: true, schema: schema.before } });
@@ -98,7 +98,7 @@ describe.for(keepings)("a validation that is recorded in %s", ([, make]) => {
   });
 });
 
-describe("a call in a resumed run that was valid but had not run", () => {
+describe("a valid call that had not run before its run was resumed", () => {
   const cutBefore = async (result: LoopResult, key: string): Promise<ReturnType<typeof memoryJournal>> => {
     const { steps }: SavedJournal = JSON.parse(JSON.stringify(result.journal));
     const kept = Object.entries(steps);
@@ -119,7 +119,7 @@ describe("a call in a resumed run that was valid but had not run", () => {
     expect([outcomesOf(again.result), ran.length]).toEqual([["call_i0_0: invalid-input"], 1]);
   });
 
-  it("is denied without calling approve if the schema now rejects its arguments", async () => {
+  it("is denied without a call of approve if the schema now rejects its arguments", async () => {
     const asked: unknown[] = [];
     const { tools, ran, mind } = openShop({ mind: { fits: true, schema: "sync" } });
     const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ args }) => (asked.push(args), { kind: "approve" });
@@ -176,7 +176,7 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
 
   const keysOf = (iteration: number): readonly string[] => [`i${iteration}/inbox`, `i${iteration}/model`];
 
-  it.for(keepings)("keep their outcomes in a replay if the gate changes (%s)", async ([, make]) => {
+  it.for(keepings)("keep their outcomes in a replay with another gate, with %s", async ([, make]) => {
     const { tools, ran } = openTools();
     const open = make();
     const live = createLives(open, tools);
@@ -188,7 +188,7 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
     expect(ran).toEqual(["look"]);
   });
 
-  it('get the outcome "blocked" and no approval if the gate now blocks a call that had not run', async () => {
+  it('become "blocked" without an approval if the gate now blocks a call that had not run', async () => {
     const { tools, ran } = openTools();
     const questions: string[] = [];
     const policies = { approve: ({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }) };

@@ -31,8 +31,8 @@ const removed = { toolName: "find", kind: "removed" };
 describe.for<[what: string, names: readonly string[]]>([
   ["removed", ["other"]],
   ["renamed", ["search", "other"]],
-])("a run whose called tool was %s", ([, names]) => {
-  it("is refused, and the error names the tool", async () => {
+])("a run with fileJournal whose called tool was %s", ([, names]) => {
+  it("is rejected as tools-changed, and the error names the tool", async () => {
     const { ran, provider, execute } = setUp();
     await execute(["find", "other"], { limits: { maxIterations: 1 } });
     await expect(execute(names)).rejects.toMatchObject({
@@ -43,7 +43,7 @@ describe.for<[what: string, names: readonly string[]]>([
     expect([ran, provider.calls]).toEqual([["find"], 1]);
   });
 
-  it("continues with the recorded outcome if a rule allows the change", async () => {
+  it("continues with the recorded outcome if allowToolChange allows the change", async () => {
     const { ran, execute } = setUp();
     await execute(["find", "other"], { limits: { maxIterations: 1 } });
     const asked: unknown[] = [];
@@ -56,7 +56,7 @@ describe.for<[what: string, names: readonly string[]]>([
     expect(JSON.stringify(result.messages)).toContain("by find");
   });
 
-  it("is not run under another name if its call was waiting for approval", async () => {
+  it("does not run a call that was waiting for approval under another tool name", async () => {
     const { ran, execute } = setUp();
     const approve = (): { readonly kind: "ask" } => ({ kind: "ask" });
     const first = await execute(["find", "other"], { policies: { approve } });

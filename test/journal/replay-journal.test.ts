@@ -139,7 +139,7 @@ const runs: readonly (readonly [what: string, executions: readonly Execution[]])
   ["was stopped", [["stopped-by-user", [[toolCall("work"), toolCall("stop")], text("Done.")]]]],
 ];
 
-describe.for(stores)("replayJournal over %s", ([, make]) => {
+describe.for(stores)("replayJournal with %s", ([, make]) => {
   it.for(runs)("calls no user code when it replays a run that %s", async ([, executions]) => {
     const open = make();
     let last: LoopResult | undefined;
@@ -158,7 +158,7 @@ describe.for(stores)("replayJournal over %s", ([, make]) => {
 });
 
 describe("replayJournal", () => {
-  it("throws journal-incomplete, with the missing key, for a run that was cut at any record", async () => {
+  it("throws journal-incomplete, with the missing key, for a run that was cut after any record", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const turns: readonly MockMessage[] = [[toolCall("work"), toolCall("agent")], text("Done.")];
     await runToolLoop({ ...cast(turns).options, journal: fileJournal(path, { fsync: false }) });
@@ -245,7 +245,7 @@ describe("replayJournal", () => {
     expect([calls, readFileSync(path, "utf8")]).toEqual([[], ""]);
   });
 
-  it("throws if the argument is not a journal", () => {
+  it("throws if its argument is not a journal", () => {
     expect(() => replayJournal({} as never)).toThrow('Option "journal" must be a journal, but is an object.');
     expect(() => replayJournal(undefined as never)).toThrow("but is undefined");
   });

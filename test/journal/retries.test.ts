@@ -17,7 +17,7 @@ import { createLives, keepings, plainOf, playAgain } from "./keepings.ts";
 
 const down = fail({ status: 503 });
 
-describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
+describe.for(keepings)('resume: "retry-last" with %s', ([, make]) => {
   it("asks for approval of a new call even if another call at the same position was approved", async () => {
     const asked: unknown[] = [];
     const paid: unknown[] = [];
@@ -171,7 +171,7 @@ describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
   });
 });
 
-it("journal keys: contain tool names with escaped slashes and percent signs", async () => {
+it("journal keys contain tool names with escaped slashes and percent signs", async () => {
   const names = ["a/1", "a", "pay/decision1", "x/i0/model", "100%", "a%2F1"];
   const tools: ToolRegistry = {
     definitions: () => names.map((name) => ({ name, description: name, inputSchema: { type: "object" } })),
@@ -194,7 +194,7 @@ it("journal keys: contain tool names with escaped slashes and percent signs", as
 });
 
 it.for(["i0/tool/0/pay", "i0/agent/1/gone"])(
-  "a resumed run: throws journal-mismatch if the record %s has the outcome of another call",
+  "a resumed run throws journal-mismatch if the record %s has the outcome of another call",
   async (key) => {
     const gone = defineAgentTool({
       name: "gone",

@@ -8,7 +8,7 @@ import { stepOf, untouched } from "./file-run.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
 describe("withBlobs", () => {
-  it("keeps large fields out of the journal, and small records in it", async () => {
+  it("stores large fields outside the journal, and small records in the journal", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const store = createStore();
     await play(optionsOf(2), withBlobs(fileJournal(path), { store, minBytes: 1_000 }));
@@ -44,7 +44,7 @@ describe("withBlobs", () => {
     expect([seen, memory.keys()]).toEqual([[[]], ["a"]]);
   });
 
-  it("does not write the record if the store fails, and the run goes on later", async () => {
+  it("does not write the record if the store fails, and the run can be resumed later", async () => {
     const store = createStore();
     const memory = memoryJournal();
     const options = optionsOf(1);
@@ -56,7 +56,7 @@ describe("withBlobs", () => {
     expect(result.text).toBe("Done.");
   });
 
-  it("returns plain values for a journal and a store without promises", () => {
+  it("returns plain values instead of promises if the journal and the store do", () => {
     const store = createStore();
     const memory = memoryJournal();
     const journal = withBlobs(memory, { store, minBytes: 10 });
@@ -109,7 +109,7 @@ describe("withBlobs", () => {
     expect([again.messages, options.ran]).toEqual([first.messages, []]);
   });
 
-  it("continues, replays and inspects a run from its file", async () => {
+  it("resumes, replays and inspects a run from its file", async () => {
     const folder = makeFolder();
     const open = (): Journal =>
       withBlobs(fileJournal(join(folder, "run.jsonl")), { store: fileBlobStore(join(folder, "blobs")), minBytes: 100 });
@@ -137,7 +137,7 @@ describe("withBlobs", () => {
     expect(store.gets.map((ids) => ids.length)).toEqual([40]);
   });
 
-  it("reads the blobs of a journal without `read` one after another", async () => {
+  it("reads blobs one after another if the journal has no `read`", async () => {
     const store = createStore();
     const memory = memoryJournal();
     await play(optionsOf(3), withBlobs(memory, { store, minBytes: 1_000 }));
@@ -148,7 +148,7 @@ describe("withBlobs", () => {
     expect(store.gets.map((ids) => ids.length)).toEqual([1, 1, 1]);
   });
 
-  it("has the other methods of its journal, also of an instance of a class", async () => {
+  it("has the optional methods that its journal has, even if they come from a class", async () => {
     class Engine {
       readonly durable = true;
       readonly ordered = true;
@@ -172,7 +172,7 @@ describe("withBlobs", () => {
     expect([journal.read, journal.open, journal.replays]).toEqual([undefined, undefined, undefined]);
   });
 
-  it("writes the record of a step that has run before the journal is closed", async () => {
+  it("writes the record of a finished step before it closes the journal", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const store = createStore();
     let finish = (): void => {};
