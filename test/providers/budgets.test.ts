@@ -94,7 +94,7 @@ it.for(rows.flatMap((row) => budgets.map((budget) => [`limits.${budget[0]}: stop
   },
 );
 
-it("withPlanner: requests only the plan if limits.maxCostUSD leaves too little money for the answer", async () => {
+it("withPlanner requests only the plan if limits.maxCostUSD leaves too little money for the answer", async () => {
   let asked = 0;
   const planner = createMockProvider(() => {
     asked += 1;
@@ -106,7 +106,7 @@ it("withPlanner: requests only the plan if limits.maxCostUSD leaves too little m
   expect(reason).toEqual({ kind: "max-cost", limitUSD: 3, spentUSD: 2, expectedUSD: 2 });
 });
 
-it("withRetry inside an agent tool: stops at limits.maxTokens of the outer run", async () => {
+it("withRetry inside an agent tool stops at limits.maxTokens of the outer run", async () => {
   const stage = stageOf();
   const inner = withRetry(stage.model("a"), retries);
   const agent = defineAgentTool({
@@ -122,7 +122,7 @@ it("withRetry inside an agent tool: stops at limits.maxTokens of the outer run",
   expect(functionHistory).toHaveLength(1);
 });
 
-it("withRetry: keeps an answer that exceeds limits.maxTokens, and retries after an attempt of unknown cost", async () => {
+it("withRetry keeps an answer that exceeds limits.maxTokens, and retries after an attempt of unknown cost", async () => {
   const busy = fail({ status: 503, message: "Busy." });
   const provider = withRetry(
     createMockProvider([
@@ -146,7 +146,7 @@ it("withRetry: keeps an answer that exceeds limits.maxTokens, and retries after 
   expect((await runToolLoop({ provider: unknown, messages, pricing, limits: { maxCostUSD: 2 } })).status).toBe("completed");
 });
 
-it("limits.maxTokens: ends the run with provider-error if the request that reaches the limit fails", async () => {
+it("limits.maxTokens: a run ends with provider-error if the request that reaches the limit fails", async () => {
   const stage = stageOf();
   const { reason } = await runToolLoop({ provider: stage.model("a"), messages, pricing, limits: { maxTokens: 4 } });
   expect(reason).toMatchObject({ kind: "provider-error", error: { message: "Busy." } });

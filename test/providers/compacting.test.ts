@@ -17,7 +17,7 @@ const replay = (provider: Provider): Provider => {
 const observe = (provider: Provider): Provider =>
   observeRun({ provider, messages: [] }, { hears: [], start: () => undefined }).provider;
 
-describe("the field compacts of a provider", () => {
+describe("the provider field `compacts`", () => {
   it.for<[wrapper: string, wrap: (provider: Provider) => Provider]>([
     ["withRetry", withRetry],
     ["withFallback, if all providers have it", (provider) => withFallback([provider, compacting()])],
@@ -41,7 +41,7 @@ describe("the field compacts of a provider", () => {
     ["withFallback", (provider) => withFallback([provider])],
     ["recordTo", (provider) => recordTo(memoryCassette(), provider)],
     ["observeRun", observe],
-  ])("comes with %s, which passes compactAt on", async ([, wrap]) => {
+  ])("is kept by %s, which also passes on the request field compactAt", async ([, wrap]) => {
     const inner = createMockProvider([text("Hi.")], { compacts: true });
     await play(wrap(inner), { ...request, compactAt: 9_000 });
     expect(inner.requests.map(({ compactAt }) => compactAt)).toEqual([9_000]);

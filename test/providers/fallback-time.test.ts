@@ -8,22 +8,22 @@ const mock = (id: string, ...turns: readonly MockMessage[]): MockProvider =>
 const busy = fail({ status: 503, message: "Busy." });
 const answer = ["text Hi.", "finish stop", "end"] as const;
 
-describe("withFallback: a silent provider", () => {
+describe("withFallback with a silent provider", () => {
   it.for<[when: string, turn: MockMessage, options: object, at: number, limit: string]>([
-    ["it sends no first chunk within the run's firstChunkMs", stall(), {}, 2_000, "start 1 a/a-1"],
-    ["it sends no first chunk within the option firstChunkMs", stall(), { firstChunkMs: 300 }, 300, "start 1 a/a-1"],
-    ["it sends nothing more within the run's streamIdleMs", [text("Half"), stall()], {}, 1_000, "text Half"],
-    ["it sends nothing more within the option streamIdleMs", [text("Half"), stall()], { streamIdleMs: 300 }, 300, "text Half"],
+    ["sends no first chunk within the run's firstChunkMs", stall(), {}, 2_000, "start 1 a/a-1"],
+    ["sends no first chunk within the option firstChunkMs", stall(), { firstChunkMs: 300 }, 300, "start 1 a/a-1"],
+    ["sends nothing more within the run's streamIdleMs", [text("Half"), stall()], {}, 1_000, "text Half"],
+    ["sends nothing more within the option streamIdleMs", [text("Half"), stall()], { streamIdleMs: 300 }, 300, "text Half"],
     [
-      "it sends no first chunk within a longer firstChunkMs than the run's",
+      "sends no first chunk within a longer firstChunkMs than the run's",
       stall(),
       { firstChunkMs: 9_000 },
       9_000,
       "start 1 a/a-1",
     ],
-    ["it sends only a heartbeat", [wait(250), heartbeat(), stall()], { firstChunkMs: 300 }, 550, "start 1 a/a-1"],
-    ["it ignores its signal", stall({ ignoreSignal: true }), { firstChunkMs: 300 }, 400, "start 1 a/a-1"],
-  ])("is replaced by the next provider if %s", async ([, turn, options, at, before]) => {
+    ["sends only a heartbeat", [wait(250), heartbeat(), stall()], { firstChunkMs: 300 }, 550, "start 1 a/a-1"],
+    ["ignores its signal", stall({ ignoreSignal: true }), { firstChunkMs: 300 }, 400, "start 1 a/a-1"],
+  ])("calls the next provider if the first one %s", async ([, turn, options, at, before]) => {
     const second = mock("b", text("Hi."));
     const { clock, lines, ended } = outline(withFallback([mock("a", turn), second], options));
     await clock.advance(at - 1);
@@ -34,7 +34,7 @@ describe("withFallback: a silent provider", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("can report its usage after its signal fires", async () => {
+  it("counts usage that the silent provider reports after its signal fires", async () => {
     const { clock, lines, ended } = outline(
       withFallback([
         {
@@ -56,7 +56,7 @@ describe("withFallback: a silent provider", () => {
     expect(lines).toEqual(["start 1 a/a-1", "text Half", "usage 7", "discard 1 network", "start 2 b/b-1", ...answer]);
   });
 
-  it("is not replaced if it is the last provider", async () => {
+  it("keeps waiting for the last provider", async () => {
     const { clock, lines, beats, abort, ended } = outline(
       withFallback([mock("a", busy), mock("b", [wait(5_000), heartbeat(), stall()])], { firstChunkMs: 300 }),
     );
@@ -67,7 +67,7 @@ describe("withFallback: a silent provider", () => {
     await ended;
   });
 
-  it("cannot send heartbeats after it was replaced", async () => {
+  it("ignores heartbeats of a provider that was replaced", async () => {
     let beat = (): void => {};
     const { clock, beats, ended } = outline(
       withFallback([
@@ -92,7 +92,7 @@ describe("withFallback: a silent provider", () => {
   });
 });
 
-describe("withFallback: a provider that failed", () => {
+describe("withFallback after a provider has failed", () => {
   const order = async (provider: Provider, times: readonly number[]): Promise<readonly string[]> => {
     const clock = callOf().clock as ReturnType<typeof outline>["clock"];
     const seen: string[] = [];
@@ -108,11 +108,11 @@ describe("withFallback: a provider that failed", () => {
   const down = (id: string): MockProvider => createMockProvider(() => busy, { id });
   const up = (id: string): MockProvider => createMockProvider(() => text("Hi."), { id });
 
-  it("is called first again in the next request by default", async () => {
+  it("calls that provider first again in the next request by default", async () => {
     expect(await order(withFallback([down("a"), up("b")]), [0, 1])).toEqual(["ab", "ab"]);
   });
 
-  it("is called after all other providers until restMs has passed", async () => {
+  it("calls that provider last until restMs has passed", async () => {
     const provider = withFallback([down("a"), down("b"), up("c")], { restMs: 1_000 });
     expect(await order(provider, [0, 999, 1_000])).toEqual(["abc", "c", "abc"]);
     expect(await order(withFallback([down("a"), down("b")], { restMs: 1_000 }), [0, 1])).toEqual(["ab", "ab"]);

@@ -7,12 +7,12 @@ const mock = (id: string, ...turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(turns, { id, model: `${id}-1`, usage: false });
 const busy = fail({ status: 503, message: "Busy." });
 
-describe("withFallback: the continuation of a message", () => {
+describe("withFallback with a paused message to continue", () => {
   it.for<[reason: "paused" | "continue", token: string | undefined]>([
     ["paused", undefined],
     ["continue", "t:1\n2"],
     ["continue", ""],
-  ])("is requested only from the provider that started the message (finish reason %s, token %j)", async ([reason, token]) => {
+  ])("calls only the provider that started the message (finish reason %s, token %j)", async ([reason, token]) => {
     const a = mock("a", busy, text("Wrong."));
     const b = mock("b", [text("Half "), finish(reason, { token })], busy);
     const provider = withFallback([a, b]);
@@ -23,7 +23,7 @@ describe("withFallback: the continuation of a message", () => {
     expect([a.calls, b.calls, b.requests[1]?.continuationToken]).toEqual([1, 2, token]);
   });
 
-  it("may add no text, and the next provider is not called", async () => {
+  it("calls no other provider if the continuation adds no text", async () => {
     const messages: readonly Message[] = [
       ...goRequest.messages,
       { role: "assistant", content: [{ type: "text", text: "Half" }] },
@@ -33,7 +33,7 @@ describe("withFallback: the continuation of a message", () => {
     expect([lines.slice(-2), second.calls]).toEqual([["finish length", "end"], 0]);
   });
 
-  it("is requested first from the provider that the message's provider metadata names", async () => {
+  it("calls the provider first that is named in the provider metadata of the message", async () => {
     const part = { provider: "b", model: "b-1", item: 1 };
     const messages: readonly Message[] = [...goRequest.messages, { role: "assistant", content: [], providerMetadata: [part] }];
     const make = (): Provider => withFallback([mock("a", text("Hi.")), mock("b", busy)]);
@@ -45,7 +45,7 @@ describe("withFallback: the continuation of a message", () => {
     expect((await outlineAll(make(), { request: { messages: other } }))[0]).toBe("start 1 a/a-1");
   });
 
-  it("is requested from the providers in their usual order if the token names no known provider", async () => {
+  it("calls the providers in their usual order if the token names no known provider", async () => {
     const ask = async (continuationToken: string): Promise<unknown> => {
       const b = mock("b", text("Hi."));
       await outlineAll(withFallback([mock("a", busy), b]), { request: { continuationToken } });

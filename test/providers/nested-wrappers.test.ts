@@ -90,7 +90,7 @@ describe("nested withRetry and withFallback", () => {
         ...answer,
       ],
     ],
-  ])("for %s, number all attempts in one sequence", async ([, make, lines]) => {
+  ])("number all attempts in one sequence: %s", async ([, make, lines]) => {
     expect(await outlineAll(make())).toEqual(lines);
   });
 
@@ -103,7 +103,7 @@ describe("nested withRetry and withFallback", () => {
       [false, true],
     ],
     ["withRetry around withFallback", () => withRetry(withFallback([named("a", text("Hi.")), named("b")]), quick), [true, false]],
-  ])("for %s, set isFinal on the attempts whose output is never discarded", async ([, make, finals]) => {
+  ])("set isFinal on the attempts whose output is never discarded: %s", async ([, make, finals]) => {
     const seen: boolean[] = [];
     for await (const one of make().stream(goRequest, callOf())) if (one.type === "attempt-start") seen.push(one.isFinal === true);
     expect(seen).toEqual(finals);

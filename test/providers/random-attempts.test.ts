@@ -125,7 +125,7 @@ const numRuns = Number(process.env["ATTEMPTS"] ?? 300);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it(
-  "withRetry and withFallback nested at random: run one attempt at a time and return the result of the last one",
+  "withRetry and withFallback, randomly nested, run one attempt at a time and return the result of the last attempt",
   { timeout: 600_000 },
   async () => {
     await fc.assert(

@@ -26,8 +26,8 @@ const tokens = (total: number): MockPart => usage({ inputTokens: total, outputTo
 const busy = fail({ status: 503, message: "Busy." });
 const lost = fail(new TypeError("terminated"));
 
-describe("withFallback: tool calls", () => {
-  it("run once if withFallback sends the results to another provider", async () => {
+describe("withFallback", () => {
+  it("runs tool calls once if it sends their results to another provider", async () => {
     let ran = 0;
     const a = named("a", [[text("Let me see. "), toolCall("work", { n: 1 }, { id: "c1" })], busy]);
     const b = named("b", [text("It is 1.")]);
@@ -39,7 +39,7 @@ describe("withFallback: tool calls", () => {
     expect(recording.of("tool-start")).toHaveLength(1);
   });
 
-  it("run only for the attempt that is not discarded", async () => {
+  it("runs only the tool calls of the attempt that it keeps", async () => {
     const ran: unknown[] = [];
     const a = named("a", [[text("Wrong "), toolCall("work", { n: 1 }), lost], text("Done.")]);
     const b = named("b", [[text("Right "), toolCall("work", { n: 2 })]]);
@@ -58,7 +58,7 @@ describe("withFallback: tool calls", () => {
   });
 });
 
-describe("withFallback: usage of attempts", () => {
+describe("the usage of attempts of withFallback", () => {
   const prices: ReadonlyMap<string, number> = new Map([
     ["a a-1", 1],
     ["b b-1", 10],
@@ -99,8 +99,8 @@ describe("withFallback: usage of attempts", () => {
   });
 });
 
-describe("withFallback: policies for a provider family", () => {
-  it("apply if the provider that answers has this family", async () => {
+describe("policies.preToolText of a run with withFallback", () => {
+  it("applies if the provider that answers has the listed family", async () => {
     const b = named("b", [[text("Noted."), toolCall("work")]], { family: "novelai" });
     const policies = { preToolText: { endAfterTextFamilies: ["novelai"] } };
     const { result } = play([], { provider: withFallback([named("a", [busy]), b]), tools: [tool("work", () => 1)], policies });
@@ -108,7 +108,7 @@ describe("withFallback: policies for a provider family", () => {
   });
 });
 
-describe("withFallback: provider metadata", () => {
+describe("provider metadata of withFallback", () => {
   it("names the provider and model that sent it, even if two clients use the same model", async () => {
     const a1 = named("a", [[providerMetadata(1), toolCall("work")], busy, text("Done.")]);
     const a2 = createMockProvider([[providerMetadata(2), toolCall("work")]], { id: "a", model: "a-1" });
@@ -160,7 +160,7 @@ describe.for(verbs)("%s in a run with withRetry or withFallback", ([, act, kind]
     ],
     ["the first provider of withFallback has sent text", (a, b) => withFallback([a, b]), [text("Half"), stall()], [1, 0]],
     ["the second provider of withFallback is silent", (a, b) => withFallback([b, a]), stall(), [1, 1]],
-  ])("ends the run immediately, without another attempt, while %s", async ([, make, first, calls]) => {
+  ])("ends the run immediately and without another attempt while %s", async ([, make, first, calls]) => {
     const listeners = countListeners();
     const [a, b] = [named("a", [first, text("Never.")]), named("b", [busy, text("Never.")])];
     const playing = play([], { provider: make(a, b) });
@@ -195,7 +195,7 @@ describe("runToolLoop with withRetry and withFallback", () => {
     expect([listeners.total(), playing.clock.pending, a.active, b.active]).toEqual([0, 0, 0, 0]);
   });
 
-  it("after a crash, sends a paused message to the provider that paused it", async () => {
+  it("sends a paused message after a crash to the provider that paused it", async () => {
     const store = createDurableStore();
     const options = (): LoopOptions & { readonly made: readonly MockProvider[] } => {
       // Before the crash, the run had received only the first half of the message.
