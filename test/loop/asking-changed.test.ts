@@ -37,7 +37,7 @@ const field = (change: object): Partial<Tool> => ({
   inputSchema: { type: "object", properties: { amount: { ...schema.properties.amount, ...change } } },
 });
 
-describe("decisions about tools that have changed", () => {
+describe("options.decisions for calls of changed tools", () => {
   it.for<[what: string, change: Partial<Tool>, kinds: readonly string[]]>([
     ["another description", { description: "Pays at once" }, ["description-changed"]],
     ["another description of a parameter", field({ description: "in euros" }), ["description-changed"]],
@@ -47,7 +47,7 @@ describe("decisions about tools that have changed", () => {
     ["one more required parameter", { inputSchema: { ...schema, required: ["to"] } }, ["required-field-added"]],
     ["needsApproval: true", { needsApproval: true }, ["trait-changed"]],
     ["another origin", { origin: "pay.now" }, ["source-changed"]],
-  ])("do not apply, and approval is requested again, if the tool now has %s", async ([, change, kinds]) => {
+  ])("have no effect, and approval is requested again, if the tool now has %s", async ([, change, kinds]) => {
     const { ran, start } = setUp();
     expect(await pendingOf(start({ policies: ask }))).toEqual([undefined]);
     const again = start({ policies: ask, change, decisions: { call_i0_0: approved } });
@@ -73,14 +73,14 @@ describe("decisions about tools that have changed", () => {
     ["another timeoutMs and sequential: true", { timeoutMs: 5, sequential: true }],
     ["needsApproval: false", { needsApproval: false }],
     ["a wider parameter type", field({ type: ["number", "string"] })],
-  ])("apply if the tool now has %s", async ([, change]) => {
+  ])("take effect if the tool now has %s", async ([, change]) => {
     const { ran, start } = setUp({ needsApproval: true });
     await start({}).result;
     const done = await start({ change, decisions: { call_i0_0: approved } }).result;
     expect([done.text, ran.length]).toEqual(["Done.", 1]);
   });
 
-  it("are validated against the new schema of the changed tool", async () => {
+  it("have their modified arguments validated against the new schema", async () => {
     for (const [decision, outcome, did] of [
       [approved, "invalid-input", []],
       [{ kind: "modify", args: { to: "Ann" } }, "completed", ['Sends {"to":"Ann"}']],
@@ -96,7 +96,7 @@ describe("decisions about tools that have changed", () => {
     }
   });
 
-  it("do not apply to a changed tool, even if they were recorded before a crash", async () => {
+  it("have no effect for a changed tool, even if they were recorded before a crash", async () => {
     for (const policies of [ask, { approve: (): ApprovalDecision => approved }]) {
       const ran: string[] = [];
       const store = createDurableStore();
@@ -129,7 +129,7 @@ describe("decisions about tools that have changed", () => {
   });
 });
 
-describe("a call that is recorded as waiting for approval", () => {
+describe("a call that waits for approval in the journal", () => {
   const none: Partial<LoopOptions> = {};
   it.for<
     [what: string, first: Partial<Tool>, before: Partial<LoopOptions>, after: Partial<LoopOptions> & { change?: Partial<Tool> }]
@@ -144,7 +144,7 @@ describe("a call that is recorded as waiting for approval", () => {
       none,
       { change: { needsApproval: false }, policies: { approve: () => approved } },
     ],
-  ])("keeps waiting when %s", async ([, first, before, after]) => {
+  ])("keeps waiting if, in the resumed run, %s", async ([, first, before, after]) => {
     const { ran, start } = setUp(first);
     await start(before).result;
     for (let times = 0; times < 2; times += 1)
@@ -154,7 +154,7 @@ describe("a call that is recorded as waiting for approval", () => {
   });
 });
 
-it("policies.approve: a policy that is added on resume is called only for calls that have not run", async () => {
+it("policies.approve, added when a run is resumed, is called only for calls that have not run", async () => {
   const store = createDurableStore();
   const ran: string[] = [];
   const asked: string[] = [];

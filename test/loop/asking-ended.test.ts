@@ -24,7 +24,7 @@ describe("a call that waits for approval", () => {
     ["stopped", ({ control }) => control.stop(), "stopped"],
     ["killed", ({ control }) => control.kill(), "killed"],
     ["aborted", ({ abort }) => abort.abort(), "aborted"],
-  ])("never runs after the run is %s during another call", async ([, end, kind]) => {
+  ])("never runs if the run is %s while another call runs", async ([, end, kind]) => {
     const { ran, start } = setUp(() => never);
     const store = createDurableStore();
     const playing = start({ journal: store.open() });
@@ -61,15 +61,22 @@ it.for<[what: string, limits: LoopOptions["limits"], isDrained: boolean, endedAt
   ["a drain", {}, true, 2_000],
   ["a wall-clock timeout", { wallClockMs: 1_000 }, false, 1_000],
   ["a drain and a wall-clock timeout", { wallClockMs: 1_000 }, true, 1_000],
-])("a call that waits for approval: keeps waiting after %s during another call", async ([, limits, isDrained, endedAt]) => {
-  const { ran, start } = setUp(() => never);
-  const store = createDurableStore();
-  const playing = start({ journal: store.open(), limits, timeouts: { toolMs: 2_000, settleMs: 0 } });
-  await playing.clock.flush();
-  if (isDrained) playing.control.drain();
-  await playing.clock.advance(2_000);
-  const { reason, pendingCalls } = await playing.result;
-  expect([reason.kind, pendingCalls.map(({ name }) => name), playing.endedAt()]).toEqual(["approval-required", ["pay"], endedAt]);
-  expect((await start({ journal: store.open(), decisions }).result).text).toBe("Done.");
-  expect(ran).toEqual(["pay"]);
-});
+])(
+  "a call that waits for approval keeps waiting if %s ends the run while another call runs",
+  async ([, limits, isDrained, endedAt]) => {
+    const { ran, start } = setUp(() => never);
+    const store = createDurableStore();
+    const playing = start({ journal: store.open(), limits, timeouts: { toolMs: 2_000, settleMs: 0 } });
+    await playing.clock.flush();
+    if (isDrained) playing.control.drain();
+    await playing.clock.advance(2_000);
+    const { reason, pendingCalls } = await playing.result;
+    expect([reason.kind, pendingCalls.map(({ name }) => name), playing.endedAt()]).toEqual([
+      "approval-required",
+      ["pay"],
+      endedAt,
+    ]);
+    expect((await start({ journal: store.open(), decisions }).result).text).toBe("Done.");
+    expect(ran).toEqual(["pay"]);
+  },
+);

@@ -43,8 +43,8 @@ async function endOf({ start, store }: Stage, decisions: LoopOptions["decisions"
   return [result.reason.kind, ...outcomesOf(result)];
 }
 
-describe("a call approved on resume that throws FatalToolError", () => {
-  it.for(["look", "agent"])("does not remove the result of a later %s call that has already run", async (name) => {
+describe("a FatalToolError thrown by a call that was approved on resume", () => {
+  it.for(["look", "agent"])("keeps the result of a later %s call that has already run", async (name) => {
     const stage = setUp([toolCall("gone"), toolCall(name)]);
     expect(outcomesOf(await stage.start().result).at(-1)).toBe("call_i0_1: completed");
     expect(await endOf(stage, { call_i0_0: approved })).toEqual([
@@ -55,7 +55,7 @@ describe("a call approved on resume that throws FatalToolError", () => {
     expect(stage.ran).toEqual([name]);
   });
 
-  it('does not change the outcome "interrupted" of a later call that a crash interrupted', async () => {
+  it('keeps the outcome "interrupted" of a later call that a crash interrupted', async () => {
     const stage = setUp([toolCall("gone"), toolCall("look")]);
     await stage.start({ journal: stage.store.open({ within: "i0/tool/1/look" }) }).result.catch(() => undefined);
     expect(await endOf(stage, { call_i0_0: approved })).toEqual([
@@ -81,7 +81,7 @@ describe("a call approved on resume that throws FatalToolError", () => {
   });
 });
 
-it("limits.maxToolCalls: includes a call that stays undecided after a fatal error", async () => {
+it("limits.maxToolCalls counts a call that stays undecided after a fatal error", async () => {
   const fatal = tool("look", () => Promise.reject(new FatalToolError("gone")));
   const pay = tool("pay", () => 1);
   const stage = setUp([toolCall("look"), toolCall("pay"), toolCall("pay")], { tools: [fatal, pay], limits: { maxToolCalls: 2 } });
@@ -93,7 +93,7 @@ it("limits.maxToolCalls: includes a call that stays undecided after a fatal erro
   ]);
 });
 
-it("decisions: the same decision is accepted again after the run has ended", async () => {
+it("options.decisions accepts the same decision again after the run has ended", async () => {
   const { start } = setUp([toolCall("pay"), toolCall("gone")]);
   await start().result;
   const decisions = { call_i0_0: { kind: "ask" }, call_i0_1: approved } as const;

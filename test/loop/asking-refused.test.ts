@@ -23,7 +23,7 @@ describe("options.decisions", () => {
     ["a call that has run", "call_i0_1"],
     ["a nested call that does not exist", "call_i0_0/call_i0_0"],
     ["the inherited key __proto__", "__proto__"],
-  ])("are rejected before any request if one is about %s", async ([, id]) => {
+  ])("are rejected before any request if one of them names %s", async ([, id]) => {
     const { ran, start } = setUp();
     const journal = await savedOf(start());
     const decisions = JSON.parse(
@@ -36,7 +36,7 @@ describe("options.decisions", () => {
     expect(ran).toEqual(["call_i0_1"]);
   });
 
-  it("are rejected if a failed run is retried, and the journal stays unchanged", async () => {
+  it("are rejected in a retry of a failed run, and the journal stays unchanged", async () => {
     const { start } = setUp();
     const failed = start({ provider: createMockProvider([fail({ status: 400 })]) });
     expect((await failed.result).status).toBe("error");
@@ -100,7 +100,7 @@ describe("options.decisions", () => {
   });
 });
 
-it("options.decisions: a run that is aborted before it reads the decisions does not reject", async () => {
+it("options.decisions are not read by an aborted run, which does not reject", async () => {
   const { start } = setUp();
   const journal = await savedOf(start());
   const abort = new AbortController();

@@ -34,7 +34,7 @@ describe("a call that waits for approval", () => {
       ["call_i0_1", "call_i0_0 7"],
       ["completed", "completed", "invalid-input"],
     ],
-  ])("is %s on resume, and completed calls do not run again", async ([, decisions, did, outcomes]) => {
+  ])("is %s in a resumed run, which does not run completed calls again", async ([, decisions, did, outcomes]) => {
     const { ran, asked, start } = setUp();
     const journal = await savedOf(start());
     const second = start({ journal, decisions });
@@ -54,7 +54,7 @@ describe("a call that waits for approval", () => {
     expect([(await third.result).messages, third.provider.calls, ran]).toEqual([result.messages, 0, did]);
   });
 
-  it("is reported as replayed only after the resume that denies it", async () => {
+  it("is reported as replayed only after a resumed run has denied it", async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both("deny") });
     const third = start({ journal: await savedOf(second) });
@@ -74,7 +74,7 @@ describe("a call that waits for approval", () => {
     ]);
   });
 
-  it("keeps waiting over several resumes until it is decided", async () => {
+  it("keeps waiting in several resumed runs until it is decided", async () => {
     const { ran, start } = setUp();
     const without = start({ journal: await savedOf(start()) });
     expect((await without.result).pendingCalls).toHaveLength(2);
@@ -89,7 +89,7 @@ describe("a call that waits for approval", () => {
   });
 
   it.for<[what: string, afterRecords: number]>(Array.from({ length: 12 }, (_, index) => ["journal record", index + 1]))(
-    "resumes after a crash at %s %d, and no tool runs twice",
+    "lets the run resume after a crash at %s %d, and no tool runs twice",
     async ([, afterRecords]) => {
       const { ran, start } = setUp();
       const store = createDurableStore();
@@ -104,7 +104,7 @@ describe("a call that waits for approval", () => {
     },
   );
 
-  it("stays pending in a replay without decisions, and gets its decision in a replay with decisions", async () => {
+  it("stays pending in a replay without decisions, and is decided in a replay with decisions", async () => {
     const { ran, start } = setUp();
     const first = start();
     const pending = await start({ journal: replayJournal(await savedOf(first)) }).result;
@@ -124,7 +124,7 @@ describe("a call that waits for approval", () => {
     expect(ran).toEqual(["call_i0_1", "call_i0_0 1"]);
   });
 
-  it("gets its decision from journal.wait() if the journal has that method", async () => {
+  it("receives its decision from journal.wait() if the journal has that method", async () => {
     const { ran, start } = setUp();
     const asked: string[] = [];
     const wait = async (key: string): Promise<Json> => {
@@ -137,7 +137,7 @@ describe("a call that waits for approval", () => {
     expect(asked).toEqual(["i0/approval/0/pay/decision1", "i0/approval/2/pay/decision1"]);
   });
 
-  it.for(["kill", "stop"] as const)("stops waiting in journal.wait() when control.%s() is called", async (verb) => {
+  it.for(["kill", "stop"] as const)("stops waiting for journal.wait() if control.%s() is called", async (verb) => {
     const control = createLoopControl();
     const { ran, start } = setUp({ control });
     const playing = start({ journal: { ...memoryJournal(), wait: () => new Promise<Json>(() => {}) } });

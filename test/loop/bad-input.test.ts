@@ -7,7 +7,7 @@ import { text } from "turnwright/testing";
 import { play, tool } from "./play.ts";
 import { refusal } from "./refusal.ts";
 
-describe("runToolLoop options", () => {
+describe("the options of runToolLoop", () => {
   const limits = [
     "maxIterations",
     "softWarnIteration",
@@ -24,7 +24,7 @@ describe("runToolLoop options", () => {
   const isTimed = (name: string): boolean => name.endsWith("Ms");
   const numbers = [...limits.map((name) => ["limits", name] as const), ...timeouts.map((name) => ["timeouts", name] as const)];
 
-  it.for(numbers)("the option %s.%s accepts only whole numbers in its range, and Infinity", async ([group, name]) => {
+  it.for(numbers)("are rejected if %s.%s is neither a whole number in its range nor Infinity", async ([group, name]) => {
     const bad: unknown[] = [Number.NaN, -1, 1.5, "5", null, true, [], 5n, Number.NEGATIVE_INFINITY];
     if (!mayBeZero.includes(name)) bad.push(0);
     bad.push(isTimed(name) ? 2 ** 31 : 2 ** 53);
@@ -78,7 +78,7 @@ describe("runToolLoop options", () => {
     ["clock", [{}, Date]],
     ["session", [7, [], "me"]],
     ["session.responseTarget", [null, "default", {}, { kind: 7 }, { kind: "persona", name: 7 }]],
-  ])("the option %s is rejected if its value has the wrong type", async ([option, values]) => {
+  ])("are rejected if the option %s has a value of the wrong type", async ([option, values]) => {
     const path = option.split(".");
     for (const value of values) {
       const bad = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
@@ -141,18 +141,18 @@ describe("runToolLoop options", () => {
     expect((await refusal(bad)).message).toContain(message);
   });
 
-  it("reject the whole result of createResultCache() as a cacher", () => {
+  it("are rejected if a cacher is the whole result of createResultCache()", () => {
     expect(() => processResults({ cacher: createResultCache() as never })).toThrow(
       'Option "policies.results.cacher.store" must be a function, but is undefined.',
     );
   });
 
-  it("accept a cacher without its tool if a registry can add the tool later", async () => {
+  it("are accepted with a cacher but without its tool if a registry can add the tool later", async () => {
     const policies = { results: processResults({ cacher: createResultCache().cacher }) };
     expect((await play([text("Hi.")], { tools: createToolRegistry(), policies }).result).text).toBe("Hi.");
   });
 
-  it("are rejected with an error that states the length of a wrong string, but not its text", async () => {
+  it("are rejected with an error that states the length of an invalid string, but not its text", async () => {
     const { message } = await refusal({ limits: { maxIterations: "sk-abc123def456ghi789" } });
     expect(message).toBe(
       'Option "limits.maxIterations" must be a whole number of at least 1, or Infinity, but is a string of 21 characters.',

@@ -40,7 +40,7 @@ describe("a batch of tool calls", () => {
     [50, 7, 7],
     [50, Number.POSITIVE_INFINITY, 50],
     [3, undefined, 3],
-  ])("with %d calls and toolConcurrency %s, runs at most %d calls at a time", async ([count, limit, expected]) => {
+  ])("has %d calls and, with toolConcurrency %s, runs at most %d at a time", async ([count, limit, expected]) => {
     const batch = Array.from({ length: count }, (_, index) => call("work", `${index}`, 1 + ((index * 7) % 5)));
     const { peak, result } = await run(batch, limit);
     expect([peak(), answersOf(await result).map((part) => part.result)]).toEqual([expected, batch.map((_, index) => `${index}`)]);
@@ -64,7 +64,7 @@ describe("a batch of tool calls", () => {
     expect(shop.log).toEqual(["+slow", "+0", "-0", "-slow", "+1", "+2", "-1", "-2"]);
   });
 
-  it("leaves the control of the run open if it has more calls than toolConcurrency", async () => {
+  it("leaves the control of the run usable if it has more calls than toolConcurrency", async () => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const batch = [call("work", "a", 10), call("work", "b", 10), call("work", "c", 10)];
@@ -77,7 +77,7 @@ describe("a batch of tool calls", () => {
     expect((await result).status).toBe("stopped-by-user");
   });
 
-  it("starts no call after a FatalToolError, while running calls finish", async () => {
+  it("starts no call after a FatalToolError, but running calls finish", async () => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const fatal = tool("fatal", () => {
@@ -113,7 +113,7 @@ describe("a batch of tool calls", () => {
     expect(answersOf(await second.result).map((part) => part.result)).toEqual(["slow", "0", "1", "2"]);
   });
 
-  it("keeps results in call order and sends tool-end in completion order", async () => {
+  it("keeps results in call order, and emits tool-end in completion order", async () => {
     const playing = await run([call("work", "a", 30), call("work", "b", 10), call("work", "c", 20)]);
     const result = await playing.result;
     expect(answersOf(result).map((part) => part.result)).toEqual(["a", "b", "c"]);
@@ -171,7 +171,7 @@ describe("a batch of tool calls", () => {
     ["control.stop()", ({ control }) => control.stop(), 5_100],
     ["control.kill()", ({ control }) => control.kill(), 100],
     ["an aborted signal", ({ abort }) => abort.abort(), 100],
-  ])("keeps finished results after %s while another call stalls", async ([, act, endedAt]) => {
+  ])("keeps finished results if %s ends the run while another call stalls", async ([, act, endedAt]) => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const tools = [...shop.tools, tool("stalls", () => never)];
@@ -195,7 +195,7 @@ describe("a batch of tool calls", () => {
     expect([result.toolCallsExecuted, playing.provider.calls]).toEqual([4, 1]);
   });
 
-  it("starts no call after a tool that stops the run, and drops that tool's result", async () => {
+  it("starts no call after a tool that stops the run, and drops the result of that tool", async () => {
     let ran = 0;
     const playing = play([[toolCall("count"), toolCall("stopper"), toolCall("count")]], ({ control }) => ({
       tools: [tool("count", () => (ran += 1)), tool("stopper", () => (control.stop(), "dropped"))],

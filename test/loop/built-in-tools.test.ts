@@ -9,7 +9,7 @@ const builtIn: readonly (readonly [name: string, tool: Tool, args: object, missp
 ];
 
 it.for(builtIn)(
-  "built-in tool %s: forbids additional properties in its schema and rejects unknown fields",
+  "the built-in tool %s forbids additional properties in its schema, and rejects unknown fields",
   async ([name, tool, args, misspelt, meant]) => {
     const [definition] = createToolRegistry([tool]).definitions();
     expect([definition?.name, definition?.inputSchema]).toMatchObject([name, { type: "object", additionalProperties: false }]);

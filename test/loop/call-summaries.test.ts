@@ -25,7 +25,7 @@ const tools = [
   tool("fails", () => Promise.reject(new Error("no"))),
 ];
 
-describe("iteration-end", () => {
+describe("the event iteration-end", () => {
   it.for<[what: string, row: Row]>([
     [
       "with different outcomes",

@@ -69,7 +69,7 @@ async function endedBy(act: (playing: Playing) => unknown, script: MockScript, o
 }
 
 describe("the cancel reason", () => {
-  it.for(verbs)("of %s reaches tools, providers, approvals and the result", async ([, act, said, reason]) => {
+  it.for(verbs)("reaches tools, providers, approvals and the result after %s", async ([, act, said, reason]) => {
     let signal: AbortSignal | undefined;
     const keep = (held: { readonly signal: AbortSignal }): Promise<never> => ((signal = held.signal), never);
     const called = [toolCall("work")];
@@ -95,7 +95,7 @@ describe("the cancel reason", () => {
     expect(signal?.reason, "approval").toEqual(like(said));
   });
 
-  it("is the same object that the caller aborted with", async () => {
+  it("is the same object with which the caller aborted", async () => {
     let signal: AbortSignal | undefined;
     const work = tool("work", (_, context) => ((signal = context.signal), never));
     const playing = play([toolCall("work")], { tools: [work] });
@@ -143,7 +143,7 @@ describe("the cancel reason", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])("replaces a finished answer if a listener for iteration-end ends the run by %s", async ([, act, kind]) => {
+  ])("becomes the reason of a finished run if a listener for iteration-end ends the run by %s", async ([, act, kind]) => {
     const playing = play([text("Hello.")]);
     playing.recording.emitter.on("iteration-end", () => void act(playing));
     const result = await playing.result;

@@ -95,7 +95,7 @@ describe("a call whose tool has changed since the model saw it", () => {
     expect([outcomesOf(result), ran]).toEqual([["call_i0_0: failed"], ["shown"]]);
   });
 
-  it("does not run if a listener for tool-start changes the tool, even if the call is eager", async () => {
+  it("does not run, even as an eager call, if a listener for tool-start changes the tool", async () => {
     for (const eager of [true, false]) {
       const { ran, registry, swap } = setUp({ eager, description: "changed" });
       const playing = play([[toolCall("pay"), toolCall("look")], text("Done.")], { tools: registry });
@@ -104,7 +104,7 @@ describe("a call whose tool has changed since the model saw it", () => {
     }
   });
 
-  it("does not start a nested run if the tool is an agent tool", async () => {
+  it("starts no nested run if the tool is an agent tool", async () => {
     const { ran, registry, swap } = setUp({ description: "changed" });
     const agent = (description: string): Tool =>
       defineAgentTool({
@@ -135,7 +135,7 @@ describe("a call whose tool has changed since the model saw it", () => {
   });
 });
 
-describe("an approved call whose tool changes before it runs", () => {
+describe("an approved call whose tool changes before the call runs", () => {
   interface Approved {
     readonly asked: string[];
     readonly ran: string[];
@@ -179,13 +179,13 @@ describe("an approved call whose tool changes before it runs", () => {
     expect([again.messages, stage.asked.length, stage.ran]).toEqual([result.messages, 2, did]);
   });
 
-  it("is invalid, without another approval, if its arguments no longer match the schema", async () => {
+  it("becomes invalid without another approval if its arguments no longer match the schema", async () => {
     const { asked, ran, play: start } = approving({ inputSchema: z.object({ to: z.string() }) }, () => "approve");
     const result = await start().result;
     expect([asked.length, ran, outcomesOf(result)[0]]).toEqual([1, ["look"], "call_i0_0: invalid-input"]);
   });
 
-  it("waits for approval if the new decision is ask, and runs after a resume", async () => {
+  it("waits for approval if the new decision is ask, and runs in a resumed run", async () => {
     const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? "ask" : "approve"));
     const store = createDurableStore();
     const first = await stage.play({ journal: store.open() }).result;

@@ -110,8 +110,8 @@ async function legsOf({ script, options, acts, leg }: Race): Promise<readonly st
 
 const endOf = (result: LoopResult): string => `${result.reason.kind} ${outcomesOf(result).join(", ")}`;
 
-describe("createLoopControl", () => {
-  it("stop() that races the end of a tool has one of the expected results", async () => {
+describe("a control from createLoopControl", () => {
+  it("ends the run with an expected result if stop() races the end of a tool", async () => {
     const legs = await legsOf({ script: [toolCall("work"), text("Done.")], acts: [({ control }) => control.stop()], leg: endOf });
     expect(legs).toMatchInlineSnapshot(`
       [
@@ -124,7 +124,7 @@ describe("createLoopControl", () => {
     `);
   });
 
-  it("kill() that races a tool's timeout has one of the expected results", async () => {
+  it("ends the run with an expected result if kill() races the timeout of a tool", async () => {
     const legs = await legsOf({
       script: [toolCall("deaf"), text("Done.")],
       options: (odds) => ({ clock: odds.clock() }),
@@ -142,7 +142,7 @@ describe("createLoopControl", () => {
     `);
   });
 
-  it("steer() that races the end of the last iteration has one of the expected results", async () => {
+  it("ends the run with an expected result if steer() races the end of the last iteration", async () => {
     const legs = await legsOf({
       script: [[text("Do"), text("ne.")], text("More.")],
       acts: [({ control }) => control.steer("Hey.")],
@@ -157,7 +157,7 @@ describe("createLoopControl", () => {
   });
 
   it.for(["memory", "durable"] as const)(
-    "interrupt() that races the first tool call has one of the expected results (%s journal)",
+    "ends the run with an expected result if interrupt() races the first tool call (%s journal)",
     async (kind) => {
       const legs = await legsOf({
         script: [[text("Hm. "), toolCall("work"), toolCall("alone")], text("Done.")],
@@ -173,7 +173,7 @@ describe("createLoopControl", () => {
     },
   );
 
-  it("interrupt() and stop() that race the end of the first stream have one of the expected results", async () => {
+  it("ends the run with an expected result if interrupt() and stop() race the end of the first stream", async () => {
     const legs = await legsOf({
       script: [[text("Hm. "), toolCall("work")], text("Done.")],
       acts: [({ control }) => control.interrupt("Hey."), ({ control }) => void control.stop()],
@@ -194,7 +194,7 @@ describe("createLoopControl", () => {
     `);
   });
 
-  it("drain() that races the end of a batch lets a resumed run repeat no call", async () => {
+  it("lets a resumed run repeat no call if drain() raced the end of a batch", async () => {
     const resumed: Promise<LoopResult>[] = [];
     const legs = await legsOf({
       script: [[toolCall("work"), toolCall("work"), toolCall("alone")], text("Done.")],
@@ -217,7 +217,7 @@ describe("createLoopControl", () => {
     for (const result of await Promise.all(resumed)) expect([result.text, result.reason.kind]).toEqual(["Done.", "answered"]);
   });
 
-  it("a second run that races the end of the first run on one control loses no message", async () => {
+  it("loses no message if a second run with it races the end of the first run", async () => {
     const legs = await legsOf({
       script: [[text("Hm. "), toolCall("work")], text("Done."), text("More."), text("More.")],
       acts: [

@@ -13,8 +13,8 @@ const verbs: readonly (readonly [verb: string, ask: (control: LoopControl) => st
   ["kill", (control) => control.kill(), "killed"],
 ];
 
-describe("createLoopControl()", () => {
-  it("queues a stop before its first run, and returns finished after each run", async () => {
+describe("a control from createLoopControl()", () => {
+  it('queues a stop before its first run, and returns "finished" after each run', async () => {
     const control = createLoopControl();
     expect([control.hasStopRequest(), control.isToolChainActive()]).toEqual([false, false]);
     expect([control.stop({ note: "early" }), control.hasStopRequest()]).toEqual(["accepted", true]);
@@ -41,7 +41,7 @@ describe("createLoopControl()", () => {
     expect([result.reason.kind, result.text]).toEqual(["killed", "Let me"]);
   });
 
-  it("reports no stop request when the wall clock ends the run", async () => {
+  it("reports no stop request if limits.wallClockMs ends the run", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], limits: { wallClockMs: 50 } });
     await playing.clock.advance(60);
     expect([playing.control.hasStopRequest(), playing.endedAt()]).toEqual([false, undefined]);
@@ -59,7 +59,7 @@ describe("createLoopControl()", () => {
     expect([seen, playing.control.isToolChainActive()]).toEqual([[false, true, true, true, true], false]);
   });
 
-  it.for(verbs)("applies %s(), if called before the first run, only to that run", async ([, ask, kind]) => {
+  it.for(verbs)("applies %s() only to the first run if it is called before that run", async ([, ask, kind]) => {
     const control = createLoopControl();
     expect([ask(control), control.hasStopRequest()]).toEqual(["accepted", kind === "stopped" || kind === "killed"]);
     const first = await play([text("Hi.")], { control }).result;
@@ -122,7 +122,7 @@ describe("createLoopControl()", () => {
       },
       "another run",
     ],
-  ])("keeps steered messages if its run is rejected because of %s", async ([, start, refusal]) => {
+  ])("keeps steered messages for the next run if a run is rejected because of %s", async ([, start, refusal]) => {
     const control = createLoopControl();
     control.steer("Hey.");
     await expect(start(control)).rejects.toThrow(refusal);
@@ -130,7 +130,7 @@ describe("createLoopControl()", () => {
     expect(linesOf(result.messages)).toEqual(["user: Go.", "user: Hey.", "assistant: Hi."]);
   });
 
-  it("continues to steer its run after a second run with this control is rejected", async () => {
+  it("continues to steer its run after a second run with the same control is rejected", async () => {
     const first = play([[wait(10), text("Hi.")], text("Yes?")]);
     const { control } = first;
     await first.clock.flush();
@@ -199,7 +199,7 @@ describe("result.undelivered", () => {
     ["tool-error-cap", nothing, { limits: { maxConsecutiveToolErrors: 1 } }],
     ["max-iterations", nothing, { limits: { maxIterations: 1 } }],
     ["iteration-abort", nothing, { hooks: { onIteration: () => ({ abort: true }) } }],
-  ])("holds unsent messages in order if the run ends as %s", async ([kind, act, options]) => {
+  ])("has the unsent messages in order if the run ends as %s", async ([kind, act, options]) => {
     const playing = play([toolCall("work")], { tools: [tool("work", () => never, { timeoutMs: 100 })], ...options });
     await playing.clock.flush();
     const { control, clock } = playing;

@@ -9,7 +9,7 @@ const second = await import("turnwright");
 it.for<readonly [one: typeof first, other: typeof first]>([
   [first, second],
   [second, first],
-])("two copies of the package: a run of copy %$ obeys a control of the other copy", async ([one, other]) => {
+])("a run of copy %$ of the package obeys a control of the other copy", async ([one, other]) => {
   const control = other.createLoopControl();
   const tools = [
     one.defineTool({
@@ -29,7 +29,7 @@ it.for<readonly [one: typeof first, other: typeof first]>([
 });
 
 it.for([first, second])(
-  "two copies of the package: copy %$ rejects an object that only imitates a control's methods",
+  "runToolLoop of copy %$ of the package rejects an object that only imitates a control",
   async ({ createLoopControl, runToolLoop }) => {
     const real = createLoopControl();
     for (const control of [{ ...real }, Object.create(real), new Proxy(real, {})]) {
@@ -39,7 +39,7 @@ it.for([first, second])(
   },
 );
 
-it("two copies of the package: a run inside a tool counts toward maxDepth of the other copy's run", async () => {
+it("a run inside a tool of another copy of the package counts toward maxDepth of the outer run", async () => {
   const refused: unknown[] = [];
   const execute = async (_: unknown, context: first.ToolContext): Promise<void> => {
     for (const more of [{ signal: context.signal }, { context }]) {

@@ -167,7 +167,7 @@ describe("limits.maxCostUSD", () => {
     ["requests a final answer if one token is left", true, { maxIterations: 1, maxTokens: 2 }],
     ["requests no final answer if the cost limit itself ends the run", false, { maxCostUSD: 0.25 }],
     ["requests no final answer if maxTokens itself ends the run", false, { maxTokens: 1 }],
-  ])("with policies.finalAnswer, %s", async ([, granted, limits]) => {
+  ])("together with policies.finalAnswer, %s", async ([, granted, limits]) => {
     const playing = play([work(1), text("In short.")], { tools, pricing, limits, policies: { finalAnswer: true } });
     const result = await playing.result;
     expect([result.finalAnswer, result.text, playing.provider.calls]).toEqual(
@@ -178,7 +178,7 @@ describe("limits.maxCostUSD", () => {
 });
 
 describe("limits.maxCostUSD with nested runs", () => {
-  it.for(kinds)("limits the nested run of an %s to the parent's remaining budget", async (kind) => {
+  it.for(kinds)("limits the nested run of an %s to the remaining budget of the outer run", async (kind) => {
     const budgets: ToolBudget[] = [];
     const inner = createMockProvider([work(1), work(1), work(1)]);
     const agent = nesting(kind, "agent", (_, { budget }) => {
@@ -196,14 +196,14 @@ describe("limits.maxCostUSD with nested runs", () => {
     expect(JSON.stringify(result.messages)).toContain("error: max-cost");
   });
 
-  it.for(kinds)("ends the nested run of an %s and its parent if a cost is unknown", async (kind) => {
+  it.for(kinds)("ends the nested run of an %s and the outer run if a cost is unknown", async (kind) => {
     const inner = createMockProvider([work(99)]);
     const agent = nesting(kind, "agent", () => ({ messages: question, provider: inner, tools }));
     const result = await play([[toolCall("agent"), spend(1)]], { tools: [agent], pricing, limits: { maxCostUSD: 9 } }).result;
     expect([result.reason, inner.calls]).toEqual([{ kind: "cost-unknown" }, 1]);
   });
 
-  it.for(kinds)("includes the known cost of the nested run of an %s", async (kind) => {
+  it.for(kinds)("counts the known cost of the nested run of an %s", async (kind) => {
     const inner = createMockProvider([work(99), work(2)]);
     const agent = nesting(kind, "agent", () => ({ messages: question, provider: inner, tools }));
     const limits: LoopLimits = { maxCostUSD: 1, onUnknownCost: "continue" };
@@ -221,20 +221,20 @@ it.for<[title: string, options: Partial<LoopOptions>, option: string]>([
   ["a maxCostUSD that is NaN", { limits: { maxCostUSD: Number.NaN }, pricing }, "limits.maxCostUSD"],
   ["a maxCostUSD that is a string", { limits: { maxCostUSD: "1" as never }, pricing }, "limits.maxCostUSD"],
   ["an unknown onUnknownCost", { limits: { onUnknownCost: "stop" as never } }, "limits.onUnknownCost"],
-])("cost options: %s is rejected", async ([, options, option]) => {
+])("runToolLoop rejects %s", async ([, options, option]) => {
   const { result, provider } = play([], options);
   const thrown: unknown = await result.catch((error: unknown) => error);
   expect([isLoopError(thrown, "invalid-option") && thrown.details.option, provider.calls]).toEqual([option, 0]);
 });
 
-it("cost-unknown: names the discarded attempt that reported no usage", async () => {
+it("the ending cost-unknown names the discarded attempt that reported no usage", async () => {
   const first = createMockProvider([[text("half"), fail({ status: 500 })]], { id: "a", model: "large" });
   const second = createMockProvider([work(1)], { id: "b", model: "small" });
   const ended = await run([], { provider: withFallback([first, second]), limits: { maxCostUSD: 5 } });
   expect(ended.reason).toEqual({ kind: "cost-unknown", provider: "a", model: "large", iteration: 0, why: "no-usage" });
 });
 
-it("cost-unknown: ends a run whose provider reports no usage", async () => {
+it("the ending cost-unknown ends a run whose provider reports no usage", async () => {
   const provider: Provider = {
     id: "p",
     model: "m",
@@ -247,7 +247,7 @@ it("cost-unknown: ends a run whose provider reports no usage", async () => {
   expect([result.reason.kind, result.costUSD]).toEqual(["cost-unknown", undefined]);
 });
 
-it("limits.maxCostUSD: needs no pricing if it is Infinity", async () => {
+it("limits.maxCostUSD needs no pricing if it is Infinity", async () => {
   const limits = { maxCostUSD: Number.POSITIVE_INFINITY };
   expect((await play([work(1), text("Hi.")], { tools, limits }).result).reason.kind).toBe("answered");
 });

@@ -44,7 +44,7 @@ describe("a run ended by limits.maxCostUSD", () => {
         },
       },
     ],
-  ])('reports why a cost is unknown in the case "%s"', async ([what, why, words, told, more]) => {
+  ])("reports the cause of an unknown cost: %s", async ([what, why, words, told, more]) => {
     const provider = createMockProvider([[toolCall("t")]], { usage: what !== "no usage" });
     const playing = play([], { tools, pricing, provider, limits: { maxCostUSD: 1 }, ...more });
     const { reason, error } = await playing.result;

@@ -43,7 +43,7 @@ describe("createDeliberateMode()", () => {
     expect(outcomes).toEqual(["completed", ...blocked.slice(1), "completed", ...blocked, "blocked"]);
   });
 
-  it("does not keep a tool available that failed", async () => {
+  it("blocks a tool in the next turn if the tool has failed", async () => {
     const mode = createDeliberateMode({ triggers });
     expect(await outcome(say(mode, "break it", broken))).toBe("failed");
     expect(await outcome(say(mode, "hm", broken))).toBe("blocked");
@@ -53,7 +53,7 @@ describe("createDeliberateMode()", () => {
   it.for<[said: string, allowedToolNames: readonly string[]]>([
     ["hello", []],
     ["Remind me to look it up", ["set_reminder", "search"]],
-  ])("after the user message %j, lists the allowed tools in the result of a blocked call", async ([said, allowedToolNames]) => {
+  ])("lists the tools that the user message %j allows in the result of a blocked call", async ([said, allowedToolNames]) => {
     const playing = say(createDeliberateMode({ triggers }), said, broken);
     const result = await playing.result;
     const answer = { status: "blocked_by_deliberate_tool_mode", functionName: "broken", allowedToolNames };
@@ -66,7 +66,7 @@ describe("createDeliberateMode()", () => {
     ["my reminders", [], { trigger: "reminder*", match: "reminders", source: "stem" }],
     ["again", ["remind me"], { trigger: "remind me", match: "remind me", source: "follow-up" }],
     ["hm", [], { trigger: "remind me", match: "Remind me", source: "retained" }],
-  ])("after the user message %j, reports the trigger of an allowed tool in hidden-notice", async ([said, recent, trigger]) => {
+  ])("reports the trigger of an allowed tool in hidden-notice after the user message %j", async ([said, recent, trigger]) => {
     const mode = createDeliberateMode({ triggers });
     if (recent.length === 0) await say(mode, "Remind me").result;
     const call = toolCall("set_reminder", { at: "six", apiKey: "abcdef", note: "sk-abc123def456" });
@@ -76,7 +76,7 @@ describe("createDeliberateMode()", () => {
     expect(playing.recording.of("hidden-notice")).toMatchObject([{ callId: "call_i0_0", name: "set_reminder", trigger, args }]);
   });
 
-  it("counts a replayed run once, not twice", async () => {
+  it("counts the turn of a replayed run only once", async () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 1 });
     const gate = mode.forTurn({ conversationId: "room", text: "remind me" });
     const { journal } = await play([toolCall("set_reminder"), text("Done.")], { tools, policies: { gate } }).result;

@@ -96,7 +96,7 @@ describe("a drained run", () => {
     expect([playing.clock.pending, playing.control.stop(), playing.recording.types().at(-1)]).toEqual([0, "finished", "run-end"]);
   });
 
-  it.for(keepings)("with %s, resumes without repeating a request or a call", async ([, make]) => {
+  it.for(keepings)("resumes with %s without repeating a request or a call", async ([, make]) => {
     const ran: string[] = [];
     const live = createLives(make(), ran);
     const first = await live(drainIn(0));
@@ -112,7 +112,7 @@ describe("a drained run", () => {
     expect([plain(again.result), ran]).toEqual([plain(third.result), everything]);
   });
 
-  it.for(keepings)("with %s, can be drained several times at one point", async ([, make]) => {
+  it.for(keepings)("can be drained several times at one point with %s", async ([, make]) => {
     const ran: string[] = [];
     const keeping = make();
     const live = createLives(keeping, ran);
@@ -145,7 +145,7 @@ describe("a drained run", () => {
     ]);
   });
 
-  it("writes one more inbox step to the journal when resumed", async () => {
+  it("writes one more inbox step to the journal when it is resumed", async () => {
     const keeping = keepInStore();
     const live = createLives(keeping, []);
     await live(drainIn(0));
@@ -169,7 +169,7 @@ describe("a drained run", () => {
     `);
   });
 
-  it("does not count suspended time toward wallClockMs", async () => {
+  it("does not count the time while it is suspended toward wallClockMs", async () => {
     const limits = { wallClockMs: 1_000 };
     const turns = [
       [toolCall("none"), wait(400)],
@@ -201,7 +201,7 @@ describe("control.drain()", () => {
     expect([(await playing.result).status, playing.control.drain()]).toEqual([status, "finished"]);
   });
 
-  it("suspends the last iteration if a message was steered, and returns that message", async () => {
+  it("suspends the run after the last iteration if a message was steered, and returns that message", async () => {
     for (const [, make] of keepings) {
       const keeping = make();
       const live = createLives(keeping, []);
@@ -254,7 +254,7 @@ describe("control.drain()", () => {
     expect((await behind.result).reason.kind).toBe("max-iterations");
   });
 
-  it("has no effect if the run is stopped while the iteration finishes", async () => {
+  it("has no effect if control.stop() is called while the iteration finishes", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)] });
     await playing.clock.flush();
     playing.control.drain();

@@ -184,7 +184,7 @@ describe("an eager call", () => {
     expect([result.text, result.undelivered.length]).toEqual(["Done.", 1]);
   });
 
-  it("includes the usage of a nested run, also in a replay", async () => {
+  it("counts the usage of a nested run, also in a replay", async () => {
     const inner = createMockProvider([text("Inside.")]);
     const look = tool("look", async (_, { runToolLoop }) => (await runToolLoop({ messages: question, provider: inner })).text, {
       eager: true,
@@ -198,9 +198,9 @@ describe("an eager call", () => {
 });
 
 it.for<[title: string, traits: Partial<Tool>, problem: string]>([
-  ['eager with replay: "never"', { eager: true, replay: "never" }, "replay: never"],
-  ["eager with sequential: true", { eager: true, sequential: true }, "sequential: true"],
-  ["eager as a string", { eager: "yes" as never }, '"eager"'],
-])("eager tools: %s is rejected", ([, traits, problem]) => {
+  ['eager: true with replay: "never"', { eager: true, replay: "never" }, "replay: never"],
+  ["eager: true with sequential: true", { eager: true, sequential: true }, "sequential: true"],
+  ["a string as eager", { eager: "yes" as never }, '"eager"'],
+])("defineTool throws for %s", ([, traits, problem]) => {
   expect(() => tool("look", () => 1, traits)).toThrow(problem);
 });

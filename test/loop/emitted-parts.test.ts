@@ -56,7 +56,7 @@ describe.each([
     expect(recording.of("tool-emit")[0]).toMatchObject({ callId: "call_i0_0", name: "child", index: 0, iteration: 0 });
   });
 
-  it("passes on the text and the parts of deeper levels, if each level does", async () => {
+  it("passes on the text and the parts of deeper levels if each level emits them", async () => {
     const chart = tool("chart", (_args, { emit }) => emit({ type: "data", name: "chart", data: 1, id: "a" }));
     const deep = make("deep", scripted([toolCall("chart"), text("Deep.")], { tools: [chart] }));
     const child = make("child", scripted([toolCall("deep"), text("Child.")], { tools: [deep] }));
@@ -113,7 +113,7 @@ describe("defineAgentTool with emitText", () => {
 });
 
 describe("context.emit", () => {
-  it("writes parts to events only: no message, no result and no journal has them", async () => {
+  it("writes parts only to events, and not to messages, results or the journal", async () => {
     const journal = memoryJournal();
     const work = tool("work", (_args, { emit }) => {
       emit({ type: "text", text: "live" });
@@ -172,7 +172,7 @@ describe("context.emit", () => {
   });
 });
 
-it("runToolLoop: a replay runs no generator, and shows no yields and no parts", async () => {
+it("a replay by runToolLoop runs no generator tool, and emits no yields and no parts", async () => {
   let count = 0;
   const journal = memoryJournal();
   const work = tool("work", async function* (_args, { emit }) {

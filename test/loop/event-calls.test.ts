@@ -129,7 +129,7 @@ describe("callId and index in events", () => {
   });
 });
 
-describe("tool-args-end", () => {
+describe("the event tool-args-end", () => {
   it.for<[what: string, turn: MockMessage, ends: readonly unknown[]]>([
     ["complete arguments", toolCall("ok", { a: 1 }), [{ args: { a: 1 }, problem: undefined }]],
     ["arguments that are not JSON", toolCall("ok", {}, { rawArgs: "{" }), [{ args: {}, problem: "malformed" }]],
@@ -149,7 +149,7 @@ describe("tool-args-end", () => {
       [{ args: { a: 1 } }],
     ],
     ["complete arguments in a truncated message", [toolCall("ok"), finish("length")], [{ args: {}, problem: undefined }]],
-  ])("is sent once for a call with %s", async ([, turn, ends]) => {
+  ])("is emitted once for a call with %s", async ([, turn, ends]) => {
     const playing = play([turn, text("Done.")], { tools: [ok] });
     await playing.result;
     expect(playing.recording.of("tool-args-end")).toMatchObject(ends);

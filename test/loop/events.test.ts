@@ -139,7 +139,7 @@ describe("loop events", () => {
     `);
   });
 
-  it("carry the run id, and iteration-end carries its calls and model", async () => {
+  it("have the run id, and iteration-end has the calls and the model", async () => {
     const playing = play([[call("t")], text("Done.")], { runId: "named", tools: [tool("t", () => 1)] });
     await playing.result;
     expect(new Set(playing.recording.events.map((event) => event.runId))).toEqual(new Set(["named"]));

@@ -23,7 +23,7 @@ import {
 } from "turnwright/testing";
 import { never, outcomesOf, play, tool, type Playing } from "./play.ts";
 
-describe("policies.finalAnswer: pauses", () => {
+describe("policies.finalAnswer with a provider that pauses", () => {
   const start = (turns: readonly (readonly MockPart[])[], maxPauses: number): ReturnType<typeof play> =>
     play([[toolCall("look")], ...turns], {
       tools: [tool("look", () => 1)],
@@ -31,14 +31,14 @@ describe("policies.finalAnswer: pauses", () => {
       policies: { finalAnswer: true },
     });
 
-  it.for(["paused", "continue"] as const)("continues an answer that finishes as %s", async (reason) => {
+  it.for(["paused", "continue"] as const)('continues an answer with the finish reason "%s"', async (reason) => {
     const playing = start([[text("Half, "), finish(reason)], [text("whole.")]], 3);
     const { reason: ending, finalAnswer, text: said, iterations } = await playing.result;
     expect([ending.kind, finalAnswer, said, iterations]).toEqual(["max-iterations", true, "Half, whole.", 1]);
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, "none", "none"]);
   });
 
-  it("keeps the partial answer if it pauses more often than maxPauses", async () => {
+  it("keeps the partial answer if the provider pauses more often than maxPauses", async () => {
     const { reason, text: said } = await start([[text("Half, "), finish("paused")], [text("whole.")]], 0).result;
     expect([reason, said]).toEqual([{ kind: "max-iterations", limit: 1 }, "Half,"]);
   });
@@ -66,16 +66,65 @@ async function endOf(playing: Playing) {
 
 describe("policies.finalAnswer with a reserve", () => {
   it.for<[title: string, limits: LoopLimits, reserve: Reserve, reason: string, requests: number, finalAnswer: boolean]>([
-    ["of tokens for one request", { maxTokens: 50 }, { tokens: 10 }, "max-tokens", 5, true],
-    ["of tokens for two requests", { maxTokens: 50 }, { tokens: 20 }, "max-tokens", 4, true],
-    ["of fewer tokens than a request uses", { maxTokens: 50 }, { tokens: 9 }, "max-tokens", 5, true],
-    ["of fewer tokens than a request uses, if no request fits", { maxTokens: 45 }, { tokens: 1 }, "max-tokens", 4, false],
-    ["of the cost of one request", { maxCostUSD: 50 }, { costUSD: 10 }, "max-cost", 5, true],
-    ["of less than the cost of a request", { maxCostUSD: 45 }, { costUSD: 1 }, "max-cost", 4, false],
-    ["of time for one request", { wallClockMs: 45 }, { ms: 15 }, "wall-clock", 4, true],
-    ["of a limit other than the one that is reached", { maxTokens: 90, maxCostUSD: 30 }, { tokens: 10 }, "max-cost", 3, false],
     [
-      "of tokens, if maxIterations is reached first",
+      "requests a final answer from a reserve of tokens for one request",
+      { maxTokens: 50 },
+      { tokens: 10 },
+      "max-tokens",
+      5,
+      true,
+    ],
+    [
+      "requests a final answer from a reserve of tokens for two requests",
+      { maxTokens: 50 },
+      { tokens: 20 },
+      "max-tokens",
+      4,
+      true,
+    ],
+    [
+      "requests a final answer from a reserve of fewer tokens than a request uses",
+      { maxTokens: 50 },
+      { tokens: 9 },
+      "max-tokens",
+      5,
+      true,
+    ],
+    [
+      "requests no final answer if fewer tokens are left than a request uses",
+      { maxTokens: 45 },
+      { tokens: 1 },
+      "max-tokens",
+      4,
+      false,
+    ],
+    [
+      "requests a final answer from a reserve of the cost of one request",
+      { maxCostUSD: 50 },
+      { costUSD: 10 },
+      "max-cost",
+      5,
+      true,
+    ],
+    [
+      "requests no final answer if less money is left than a request costs",
+      { maxCostUSD: 45 },
+      { costUSD: 1 },
+      "max-cost",
+      4,
+      false,
+    ],
+    ["requests a final answer from a reserve of time for one request", { wallClockMs: 45 }, { ms: 15 }, "wall-clock", 4, true],
+    [
+      "requests no final answer if a limit without a reserve is reached",
+      { maxTokens: 90, maxCostUSD: 30 },
+      { tokens: 10 },
+      "max-cost",
+      3,
+      false,
+    ],
+    [
+      "requests a final answer if maxIterations is reached before the reserve of tokens",
       { maxTokens: 50, maxIterations: 2 },
       { tokens: 10 },
       "max-iterations",
@@ -95,12 +144,12 @@ describe("policies.finalAnswer with a reserve", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("names the whole limit in the reason", async () => {
+  it("reports the whole limit in the reason", async () => {
     const { result } = await endOf(play(work, reserving({ maxTokens: 50 }, { tokens: 20 })));
     expect([result.status, result.reason]).toEqual(["error", { kind: "max-tokens", limit: 50, spent: 30 }]);
   });
 
-  it("predicts each request from the last one, and keeps requests with tools out of the reserve", async () => {
+  it("predicts each request from the last one, and keeps the reserve for requests without tools", async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 12, maxLength: 12 });
     const limit = fc.integer({ min: 20, max: 120 });
     await fc.assert(
@@ -152,13 +201,13 @@ describe("policies.finalAnswer with a reserve", () => {
     expect([said, tokens, model.calls]).toEqual(["In short.", 40, 5]);
   });
 
-  it("does not validate the final answer, like every answer at a limit", async () => {
+  it("does not validate the final answer with policies.output", async () => {
     const output = structuredOutput(z.object({ tide: z.number() }));
     const { result } = await endOf(play(work, reserving({ maxTokens: 20 }, { tokens: 10 }, { policies: { output } })));
     expect([result.finalAnswer, result.output]).toEqual([true, undefined]);
   });
 
-  it("repeats the decision in a replay, and makes a normal request in a resumed run with a higher limit", async () => {
+  it("repeats its decision in a replay, and sends a normal request in a resumed run with a higher limit", async () => {
     const journal = memoryJournal();
     const options = reserving({ maxTokens: 30 }, { tokens: 10 }, { journal });
     const first = await endOf(play(work, options));
@@ -212,7 +261,7 @@ describe("policies.finalAnswer with a reserve of time", () => {
   });
 });
 
-describe("policies.finalAnswer with a reserve: nested runs", () => {
+describe("nested runs in a run with a reserve for policies.finalAnswer", () => {
   const nesting = (script: MockScript, tools = [look]) =>
     defineAgentTool({
       name: "look",
@@ -224,7 +273,7 @@ describe("policies.finalAnswer with a reserve: nested runs", () => {
   it.for<[limits: LoopLimits, reserve: Reserve, reason: string]>([
     [{ maxTokens: 100 }, { tokens: 30 }, "max-tokens"],
     [{ maxCostUSD: 100 }, { costUSD: 30 }, "max-cost"],
-  ])("with %j do not use the reserve %j of the outer run", async ([limits, reserve, reason]) => {
+  ])("with the limits %j do not use the reserve %j of the outer run", async ([limits, reserve, reason]) => {
     const tools = [nesting(() => [toolCall("look"), spend(10)])];
     const playing = play(work, reserving(limits, reserve, { tools }));
     expect(await endOf(playing)).toMatchObject({ reason, finalAnswer: true, requests: 2, tokens: 80 });
@@ -235,7 +284,7 @@ describe("policies.finalAnswer with a reserve: nested runs", () => {
     ]);
   });
 
-  it("end when the time of the reserve begins, and their tools too", async () => {
+  it("end with their tools when the reserve of time begins", async () => {
     const tools = [nesting(() => toolCall("deaf"), [tool("deaf", () => never)])];
     const playing = play(work, reserving({ wallClockMs: 1_000 }, { ms: 100 }, { tools }));
     const { finalAnswer, result } = await endOf(playing);
@@ -256,7 +305,7 @@ describe("policies.finalAnswer with an invalid reserve", () => {
       { reserve: { ms: 10 } },
       { wallClockMs: 10 },
     ],
-  ])("throws: %s", async ([message, finalAnswer, limits]) => {
+  ])("throws the error: %s", async ([message, finalAnswer, limits]) => {
     await expect(play([], { limits, policies: { finalAnswer: finalAnswer as never } }).result).rejects.toThrow(message);
   });
 });

@@ -21,7 +21,7 @@ function lastOf(request: ModelRequest | undefined): string {
   return last?.role === "user" ? `user: ${JSON.stringify(last.content)}` : (last?.role ?? "");
 }
 
-describe("finish reason", () => {
+describe("the finish reason", () => {
   it.for<[how: Ends, withText: string, withNothing: string, withCalls: string]>([
     ["stop", "completed answered, 1", "empty-response empty, 1", "not-run, error finish-unknown, 1"],
     ["tool-calls", "completed answered, 1", "error no-output, 1", "completed, completed answered, 2"],
@@ -72,25 +72,22 @@ describe("finish reason", () => {
     expect(await lastSent(...calls)).toBe(withCalls);
   });
 
-  it.for<[how: FinishReason, said: readonly MockPart[], errors: number]>([
-    ["length", calls, 2],
-    ["context-full", calls, 2],
-    ["malformed-call", [], 1],
-    ["malformed-call", [text("So.")], 1],
-    ["malformed-call", calls, 2],
-  ])(
-    '"%s" counts as one tool error for each call, or as one tool error if there are no calls (case %#)',
-    async ([how, said, errors]) => {
-      const end = async (maxConsecutiveToolErrors: number): Promise<string> => {
-        const { result } = play([[...said, finish(how)], text("Good.")], { tools: [note], limits: { maxConsecutiveToolErrors } });
-        return (await result).reason.kind;
-      };
-      expect([await end(errors), await end(errors + 1)]).toEqual(["tool-error-cap", "answered"]);
-    },
-  );
+  it.for<[how: FinishReason, what: string, errors: number, said: readonly MockPart[]]>([
+    ["length", "two calls", 2, calls],
+    ["context-full", "two calls", 2, calls],
+    ["malformed-call", "no content", 1, []],
+    ["malformed-call", "only text", 1, [text("So.")]],
+    ["malformed-call", "two calls", 2, calls],
+  ])('"%s" of a message with %s increases the number of tool errors by %d', async ([how, , errors, said]) => {
+    const end = async (maxConsecutiveToolErrors: number): Promise<string> => {
+      const { result } = play([[...said, finish(how)], text("Good.")], { tools: [note], limits: { maxConsecutiveToolErrors } });
+      return (await result).reason.kind;
+    };
+    expect([await end(errors), await end(errors + 1)]).toEqual(["tool-error-cap", "answered"]);
+  });
 });
 
-describe('finish reason "paused" with calls', () => {
+describe("the calls of a paused message", () => {
   it.for<[next: Ends, outcome: string, ending: string]>([
     ["tool-calls", "completed", "answered"],
     ["stop", "not-run", "provider-error"],
@@ -101,7 +98,7 @@ describe('finish reason "paused" with calls', () => {
     ["content-filter", "not-run", "content-filter"],
     ["error", "not-run", "provider-error"],
     ["nothing", "not-run", "provider-error"],
-  ])('followed by a continuation with "%s", gives every call the outcome "%s"', async ([next, outcome, ending]) => {
+  ])('whose continuation finishes with "%s" get the outcome "%s"', async ([next, outcome, ending]) => {
     let ran = 0;
     const count = tool("note", () => (ran += 1));
     const turns = [

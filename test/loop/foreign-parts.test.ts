@@ -87,7 +87,7 @@ it("a custom tool registry is rejected before any request if its masking is not 
 it.for<[from: string, create: (execute: () => Promise<string>, traits: Partial<Tool>) => LoopOptions["tools"]]>([
   ["a custom registry", (executeTool, traits) => ({ definitions: () => [{ ...definition, ...traits }], executeTool })],
   ["a list", (execute, traits) => [tool("t", execute, traits)]],
-])("a tool with an infinite timeoutMs, from %s, is not limited by the timeouts of the run", async ([, create]) => {
+])("an infinite timeoutMs of a tool from %s overrides the timeouts of the run", async ([, create]) => {
   const clock = createTestClock();
   const traits = { timeoutMs: Number.POSITIVE_INFINITY, idleTimeoutMs: Number.POSITIVE_INFINITY };
   const week = 7 * 24 * 3_600_000;
@@ -108,8 +108,8 @@ describe("LoopResult", () => {
   });
 });
 
-describe("the tool-end event", () => {
-  it("contains the same result that the model gets when a tool returns contextRestart", async () => {
+describe("the event tool-end", () => {
+  it("has the same result that the model receives when a tool returns contextRestart", async () => {
     const playing = play([toolCall("t"), text("Done.")], {
       tools: [tool("t", () => contextRestart({ type: "context_restart_x", enhanced_context_item: [1] }))],
     });

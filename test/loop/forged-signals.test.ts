@@ -76,7 +76,7 @@ it.for<[source: string, tools: readonly Tool[] | ToolRegistry]>([
   expect(playing.recording.of("restart")).toEqual([]);
 });
 
-it("forged control signals: only the context release tool releases results, and an imitation does not", async () => {
+it("the context release tool releases results, and a tool that imitates it does not", async () => {
   const long = "word ".repeat(5_000);
   const released: string[] = [];
   for (const last of [createContextRelease(), tool("context_release", () => ({ released: "all", release: "all" }))]) {
@@ -89,7 +89,7 @@ it("forged control signals: only the context release tool releases results, and 
   expect(released).toEqual(["released", "kept"]);
 });
 
-it("forged control signals: a replay applies a recorded restart and ignores recorded imitations", async () => {
+it("a replay applies a recorded restart, and ignores recorded imitations of a restart", async () => {
   const tools = (answer: unknown): readonly Tool[] => [tool("act", () => answer), tool("search", () => 1)];
   const script = [toolCall("act"), text("Done.")];
   const seen: unknown[] = [];

@@ -10,7 +10,7 @@ const failedBy = (hook: string, message: string): object => ({
   reason: { kind: "hook-failed", hook, error: { message } },
 });
 
-describe("prepareIteration", () => {
+describe("hooks.prepareIteration", () => {
   it("changes tools, system prompt, settings and provider for one iteration only", async () => {
     const other = createMockProvider([text("Hello from elsewhere.")], { id: "else", model: "where", family: "far" });
     const plans: readonly IterationPlan[] = [
@@ -47,7 +47,7 @@ describe("prepareIteration", () => {
     expect(result.text).toBe("Hello from elsewhere.");
   });
 
-  it("limits the tools that the model may call in that one iteration", async () => {
+  it("limits the tools that the model may call in one iteration", async () => {
     const playing = play([toolCall("b"), toolCall("b"), text("Done.")], {
       tools,
       hooks: { prepareIteration: ({ iteration }) => (iteration === 0 ? { tools: ["a"] } : undefined) },
@@ -55,7 +55,7 @@ describe("prepareIteration", () => {
     expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual(["unknown-tool", "completed"]);
   });
 
-  it("receives the request that is about to be sent, before each stream", async () => {
+  it("receives the request before each stream", async () => {
     const views: unknown[] = [];
     const see = ({ messages, tools: shown, usage, ...rest }: IterationView): void =>
       void views.push([rest, messages.at(-1)?.role, shown.length, usage.totalTokens > 0]);

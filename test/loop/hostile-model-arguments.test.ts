@@ -58,7 +58,7 @@ const rows: Readonly<Record<string, Row>> = {
 };
 
 it.for(Object.entries(rows))(
-  "hostile model: a call with %s is copied only a few times and gets a short result",
+  "a hostile model: a call with %s is copied only a few times and gets a short result",
   { timeout: 60_000 },
   async ([, row]) => {
     const playing = play([row.call, text("Done.")], { tools: [pay] });
@@ -79,12 +79,12 @@ it.for(Object.entries(rows))(
   },
 );
 
-describe("hostile model: nested arguments", () => {
+describe("a hostile model with nested arguments", () => {
   it.for<[levels: number, outcome: string, ran: number]>([
     [900, "completed", 1],
     [1_001, "malformed", 0],
     [300_000, "malformed", 0],
-  ])("a call with %i levels is %s", async ([levels, outcome, timesRun]) => {
+  ])("makes a call with %i levels, which is %s", async ([levels, outcome, timesRun]) => {
     let ran = 0;
     const echo = tool("echo", (args) => ((ran += 1), args));
     const policies: LoopOptions["policies"] = {
@@ -110,11 +110,11 @@ describe("hostile model: nested arguments", () => {
   });
 });
 
-describe("hostile model: prototype keys in arguments", () => {
+describe("prototype keys in the arguments of a hostile model", () => {
   const rawArgs =
     '{"__proto__":{"admin":true,"then":1},"constructor":{"prototype":{"admin":true}},"toString":1,"then":"no","toJSON":2}';
 
-  it("reach tools, policies, events and results unchanged and pollute no prototype", async () => {
+  it("reach tools, policies, events and results unchanged, and change no prototype", async () => {
     const seen: unknown[] = [];
     const see = (value: unknown): void => void seen.push(JSON.stringify(value));
     const echo = tool("echo", (args) => (see(args), args));

@@ -99,7 +99,7 @@ function countOutcomes(result: LoopResult): Partial<Record<Outcome, number>> {
   return outcomes;
 }
 
-it.for(sizes)("hostile model: %i calls %s get one result each, at linear cost", { timeout: 60_000 }, async ([count, what]) => {
+it.for(sizes)("a hostile model: %i calls %s get one result each, at linear cost", { timeout: 60_000 }, async ([count, what]) => {
   const row = rows[what];
   if (row === undefined) throw new Error("No such row.");
   const tally: Tally = { ran: 0, running: 0, peak: 0 };

@@ -16,7 +16,7 @@ const messages = [{ role: "user" as const, content: "Go." }];
 const raw = (value: unknown): ReturnType<typeof chunk> => chunk(value as ModelChunk);
 const ready = { type: "call-ready", key: "0", name: "t", args: { amount: 5 } };
 
-describe("hostile provider: chunk", () => {
+describe("a chunk from a hostile provider", () => {
   it.for<[what: string, value: unknown]>([
     ["a text-delta without text", { type: "text-delta" }],
     ["a text-delta with a number as text", { type: "text-delta", text: 7 }],
@@ -25,7 +25,7 @@ describe("hostile provider: chunk", () => {
     ["a finish without a reason", { type: "finish" }],
     ["a finish whose reason is a symbol", { type: "finish", reason: Symbol("x") }],
     ["an attempt-start with a BigInt as provider", { type: "attempt-start", attempt: 1, provider: 1n, model: "m" }],
-  ])("%s ends the run with provider-error, and the text is kept", async ([, value]) => {
+  ])("ends the run with provider-error and keeps the text: %s", async ([, value]) => {
     const { result } = play([[text("Hi"), raw(value)]]);
     const ended = await result;
     expect([ended.status, ended.reason.kind, ended.text]).toEqual(["error", "provider-error", "Hi"]);
@@ -37,7 +37,7 @@ describe("hostile provider: chunk", () => {
     ["an unknown problem", { problem: "odd" }, undefined, "malformed"],
     ["a number as id", { id: 5 }, { amount: 5 }, "completed"],
     ["a BigInt as argsText", { argsText: 1n }, { amount: 5 }, "completed"],
-  ])("a call with %s is recorded in a form that a next request can contain", async ([, more, args, outcome]) => {
+  ])("that is a call with %s is recorded so that a next request can contain it", async ([, more, args, outcome]) => {
     const ran: unknown[] = [];
     const { result } = play([raw({ ...ready, ...more }), text("Done.")], { tools: [tool("t", (given) => ran.push(given))] });
     const ended = await result;
@@ -47,7 +47,7 @@ describe("hostile provider: chunk", () => {
     expect(() => JSON.stringify(ended)).not.toThrow();
   });
 
-  it("a chunk of a call that is already complete changes nothing", async () => {
+  it("has no effect if it belongs to a call that is already complete", async () => {
     const ran: unknown[] = [];
     const late = [
       { type: "call-start", key: "0", name: "other" },
@@ -65,13 +65,13 @@ describe("hostile provider: chunk", () => {
     ["a negative total", { inputTokens: 60, outputTokens: 1, totalTokens: -5 }, 61],
     ["a total below the sum of input and output", { inputTokens: 60, outputTokens: 1, totalTokens: 10 }, 61],
     ["a string and a BigInt", { inputTokens: "60", outputTokens: 1n, totalTokens: 61 }, 61],
-  ])("usage with %s counts towards limits.maxTokens", async ([, usage, total]) => {
+  ])("that is usage with %s counts towards limits.maxTokens", async ([, usage, total]) => {
     const turn = [toolCall("t"), raw({ type: "usage", usage, mode: "snapshot" })];
     const { result } = play(() => turn, { tools: [tool("t", () => 1)], limits: { maxTokens: 100 } });
     expect((await result).reason).toMatchObject({ kind: "max-tokens", spent: 2 * total });
   });
 
-  it("an error chunk ends the stream even if the provider does not close it", async () => {
+  it("ends the stream if it is an error, even if the provider does not close the stream", async () => {
     const provider: Provider = {
       id: "p",
       model: "m",
@@ -87,7 +87,7 @@ describe("hostile provider: chunk", () => {
   });
 });
 
-describe("functions that must be synchronous", () => {
+describe("an async function in place of a synchronous function", () => {
   it.for<[what: string, more: Partial<LoopOptions>, said: string]>([
     [
       "stream()",
@@ -95,7 +95,7 @@ describe("functions that must be synchronous", () => {
       "async generator",
     ],
     ["pricing", { pricing: (() => Promise.reject(new Error("no"))) as never }, "pricing must return the cost synchronously"],
-  ])("an async %s is reported and leaves no unhandled rejection", async ([, more, said]) => {
+  ])("is reported and leaves no unhandled rejection: %s", async ([, more, said]) => {
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);
     const { result, recording } = play([text("Hi")], more);
@@ -108,7 +108,7 @@ describe("functions that must be synchronous", () => {
   });
 });
 
-describe("hostile tool result", () => {
+describe("a hostile tool result", () => {
   const fail = (): never => {
     throw new Error("no");
   };
@@ -120,7 +120,7 @@ describe("hostile tool result", () => {
     ["data that throws when it is awaited", () => toolResult({ data: thenable({ get: fail }) })],
     ["a proxy that throws when it is inspected", () => new Proxy({}, { has: fail })],
     ["a promise whose then throws", () => thenable({ value: fail }, Promise.resolve(1))],
-  ])("%s fails its call and keeps the results of other calls", async ([, value]) => {
+  ])("fails its call, and the results of other calls are kept: %s", async ([, value]) => {
     const { result } = play([[toolCall("ok"), toolCall("odd")], text("Done.")], {
       tools: [tool("ok", () => 1), tool("odd", value)],
     });
@@ -128,8 +128,8 @@ describe("hostile tool result", () => {
   });
 });
 
-describe("mistakes of the caller", () => {
-  it("deleting policies.approve during the run has no effect", async () => {
+describe("runToolLoop", () => {
+  it("ignores that policies.approve is deleted during the run", async () => {
     const policies: { approve?: () => { kind: "deny" } } = { approve: () => ({ kind: "deny" }) };
     const { result } = play([[text("Hm. "), toolCall("t")], text("Done.")], (stage) => {
       stage.clock.setTimeout(() => {}, 0);
@@ -138,7 +138,7 @@ describe("mistakes of the caller", () => {
     expect(outcomesOf(await result)).toEqual(["call_i0_0: denied"]);
   });
 
-  it("a clock that throws rejects the run and releases its control", async () => {
+  it("rejects and releases its control if the clock throws", async () => {
     const clock = createTestClock();
     const broken = {
       ...clock,
@@ -153,14 +153,14 @@ describe("mistakes of the caller", () => {
     expect(playing.control.stop()).toBe("finished");
   });
 
-  it("an abort reason is reported without its credentials", async () => {
+  it("reports an abort reason without the credentials in it", async () => {
     const { result, abort } = play([text("Hi")]);
     abort.abort("token sk-abc123def456ghi789");
     expect(JSON.stringify((await result).reason)).not.toContain("sk-abc");
   });
 });
 
-describe("unknown tool names", () => {
+describe("calls of unknown tools", () => {
   it("get a suggestion of a similar name in the first 16 results only", async () => {
     const calls = Array.from({ length: 40 }, (_, index) => toolCall(`serch_${index % 10}`));
     const { result } = play([calls, text("Done.")], {

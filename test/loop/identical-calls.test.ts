@@ -7,7 +7,7 @@ const same: MockScript = () => toolCall("look", { a: 1, b: [2, { c: 3 }] });
 const start = (script: MockScript, execute: () => unknown, more: Partial<LoopOptions> = {}): Playing =>
   play(script, { tools: [tool("look", execute), tool("other", () => "other")], ...more });
 
-it("limits.maxIdenticalCalls: ends the run after 10 equal iterations by default and emits loop-detected", async () => {
+it("limits.maxIdenticalCalls ends the run after 10 equal iterations by default, and emits loop-detected", async () => {
   const playing = start(same, () => ({ found: ["nothing"] }));
   const result = await playing.result;
   const reason = { kind: "loop-detected", toolName: "look", count: 10 };
@@ -21,7 +21,7 @@ describe("limits.maxIdenticalCalls", () => {
     [2, 2],
     [25, 25],
     [Number.POSITIVE_INFINITY, 40],
-  ])("set to %d, allows %d equal iterations", async ([maxIdenticalCalls, iterations]) => {
+  ])("set to %d allows %d equal iterations", async ([maxIdenticalCalls, iterations]) => {
     const playing = start(same, () => "same", { limits: { maxIdenticalCalls, maxIterations: 40 } });
     const { reason } = await playing.result;
     expect([playing.provider.calls, reason.kind]).toEqual([iterations, iterations === 40 ? "max-iterations" : "loop-detected"]);

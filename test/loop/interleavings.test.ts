@@ -182,11 +182,11 @@ async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> 
 const runs = Number(process.env["INTERLEAVINGS"] ?? 200);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("random runs: end in time, lose no message, release all resources and can be replayed", { timeout: 600_000 }, async () => {
+it("random runs end in time, lose no message, release all resources and can be replayed", { timeout: 600_000 }, async () => {
   await fc.assert(fc.asyncProperty(plans, checkPlan), { numRuns: runs, seed });
 });
 
-it("random runs: survive crashes without running a tool twice", { timeout: 600_000 }, async () => {
+it("random runs resume after crashes without running a tool twice", { timeout: 600_000 }, async () => {
   const within = fc.constantFrom(
     "i0/model",
     "i1/model",
@@ -204,7 +204,7 @@ it("random runs: survive crashes without running a tool twice", { timeout: 600_0
   await fc.assert(fc.asyncProperty(plans, lives, checkCrashes), { numRuns: runs / 2, seed });
 });
 
-it("random runs: can be drained at any time and resumed", { timeout: 600_000 }, async () => {
+it("random runs can be drained at any time and resumed", { timeout: 600_000 }, async () => {
   const lives = fc.array(fc.integer({ min: -5, max: 400 }), { minLength: 1, maxLength: 5 });
   await fc.assert(fc.asyncProperty(plans, lives, checkDrains), { numRuns: runs / 2, seed });
 });

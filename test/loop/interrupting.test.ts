@@ -16,7 +16,7 @@ async function recall({ options }: Playing, { journal }: LoopResult): Promise<un
 const plain = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
 
 describe("control.interrupt() before the first tool call", () => {
-  it("ends the run without a model request if called before the run starts", async () => {
+  it("ends the run without a model request if it is called before the run starts", async () => {
     const control = createLoopControl();
     control.interrupt("Wait.");
     const playing = play([], { control });
@@ -36,7 +36,7 @@ describe("control.interrupt() before the first tool call", () => {
       [text("Let me "), stall({ ignoreSignal: true })],
       { limits: { wallClockMs: 20 } },
     ],
-  ])("ends the run immediately if called %s", async ([where, turn, options]) => {
+  ])("ends the run immediately if it is called %s", async ([where, turn, options]) => {
     const playing = play([turn], { tools: [quick], ...options });
     await playing.clock.advance(50);
     expect(playing.control.interrupt("Wait.")).toBe("accepted");
@@ -77,7 +77,7 @@ describe("control.interrupt() before the first tool call", () => {
     expect(reason).toMatchObject({ name: "AbortError", message: "The run was interrupted by a message." });
   });
 
-  it("leaves no stream open if called while the provider is opening a stream", async () => {
+  it("leaves no stream open if it is called while the provider is opening a stream", async () => {
     const control = createLoopControl();
     const mock = createMockProvider([[text("Let me "), stall()]]);
     const { id, model } = mock;
@@ -102,7 +102,7 @@ describe("control.interrupt() before the first tool call", () => {
     expect(linesOf(result.messages)).toEqual(["user: Go.", "assistant: Hi.", "user: More."]);
   });
 
-  it("ends the run during its final answer", async () => {
+  it("ends the run during the final answer", async () => {
     const script = [finish("malformed-call"), [text("In sh"), stall()]];
     const playing = play(script, { limits: { maxIterations: 1 }, policies: { finalAnswer: true } });
     await playing.clock.flush();
@@ -111,7 +111,7 @@ describe("control.interrupt() before the first tool call", () => {
     expect([result.status, result.reason, result.undelivered]).toEqual(["follow-up-interrupt", interrupted("Wait."), []]);
   });
 
-  it("uses only the first interrupt and returns all other messages in order", async () => {
+  it("uses only the first interrupt, and returns all other messages in order", async () => {
     const playing = play([[text("Let me "), stall()]]);
     await playing.clock.flush();
     const { control } = playing;
@@ -128,7 +128,7 @@ describe("control.interrupt() before the first tool call", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])("if called together with %s, in either order, is returned as undelivered", async ([, act, reason]) => {
+  ])('is returned as undelivered if "%s" is called before or after it', async ([, act, reason]) => {
     const interrupt = ({ control }: Playing): unknown => control.interrupt("Wait.");
     for (const acts of [
       [act, interrupt],
@@ -163,7 +163,7 @@ describe("control.interrupt() after the first tool call or answer", () => {
         [wait(100), text("Done.")],
       ],
     ],
-  ])("does not end the run and is returned as undelivered if called %s", async ([, script, options]) => {
+  ])("does not end the run and is returned as undelivered if it is called %s", async ([, script, options]) => {
     const run = (says: (control: LoopControl) => unknown): Promise<Playing> => {
       const playing = play(script, ({ clock }) => ({
         tools: [

@@ -11,7 +11,7 @@ const failedBy = (message: string): object => ({
   reason: { kind: "hook-failed", hook: "onIteration", error: { message } },
 });
 
-describe("onIteration", () => {
+describe("hooks.onIteration", () => {
   it("is called after each batch of tool calls with the state of the run", async () => {
     const seen: (readonly [number, IterationState])[] = [];
     const playing = play([[text("So. "), toolCall("a"), toolCall("b")], toolCall("nope"), text("Done.")], {

@@ -76,7 +76,7 @@ describe("a journal that hangs or fails", () => {
     expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0/call_i0_0" }] });
   });
 
-  it("fails only the tool call if the journal belongs to a run inside a tool", async () => {
+  it("fails only the tool call if it belongs to a run inside the tool", async () => {
     const nest = tool("nest", async (_, context) => {
       const { text: said } = await context.runToolLoop({
         messages: inner,
@@ -166,7 +166,7 @@ describe("a journal with invalid answers", () => {
       'recorded result of "all" with 2 steps, but returned an object',
     ],
     ["all() that returns null for each step", { all: (steps) => steps.map(() => null as never) }, "but returned null"],
-  ])("%s rejects the run and releases everything", async ([, more, message]) => {
+  ])("rejects the run and releases everything for %s", async ([, more, message]) => {
     const { clock, result, provider, control } = start({ ...hanging({ at: "nowhere" }), ...more });
     await expect(result).rejects.toThrow(message);
     expect([clock.pending, provider.active, control.stop()]).toEqual([0, 0, "finished"]);

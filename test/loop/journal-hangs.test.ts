@@ -20,11 +20,11 @@ function isOver({ at, when }: Hang): boolean {
 
 const nameOf = ({ at, when }: Hang): string => (when === undefined ? `in ${at}()` : `${when} running the step "${at}"`);
 
-describe("runToolLoop", () => {
+describe("runToolLoop with a hanging journal", () => {
   // A late stop returns "finished" and does not end the run.
   const rows = places.flatMap((place) => endings.map(([how, ...ending]) => [nameOf(place), how, place, ending] as const));
   it.for(rows.filter(([, how, place]) => how !== "control.stop() is called" || !isOver(place)))(
-    "if the journal hangs %s, rejects with journal-unresponsive when %s",
+    "rejects a run that hangs %s as journal-unresponsive when %s",
     async ([, , place, [end, ended, ms]]) => {
       const listeners = countListeners();
       const playing = start(hanging(place));
@@ -46,7 +46,7 @@ describe("runToolLoop", () => {
   );
 
   it.for(places.map((place) => [nameOf(place), place] as const))(
-    "if the journal hangs %s, rejects at most 500 ms after limits.wallClockMs",
+    "rejects a run that hangs %s at most 500 ms after limits.wallClockMs",
     async ([, place]) => {
       const playing = start(hanging(place), { limits: { wallClockMs: 1_000 } });
       const failed = playing.result.catch((error: unknown) => error);
@@ -76,7 +76,7 @@ function held(at: string): {
 }
 
 describe("the journal of a rejected run", () => {
-  it("cannot run a step any longer, and its late answer has no effect", async () => {
+  it("cannot run a step any more, and its late answer has no effect", async () => {
     const { journal, run, answer } = held("i0/tool/0/echo");
     let ran = 0;
     const playing = start(journal, { tools: [tool("echo", () => (ran += 1), { sequential: true })] });
@@ -179,7 +179,7 @@ describe("the journal of a rejected run", () => {
 });
 
 describe("timeouts.journalMs", () => {
-  it("excludes the time in which a step runs", async () => {
+  it("does not count the time in which a step runs", async () => {
     const journal = hanging({ at: "nowhere" });
     const finish: ((value: unknown) => void)[] = [];
     const slow = tool("echo", () => new Promise((resolve) => finish.push(resolve)), { timeoutMs: Infinity });

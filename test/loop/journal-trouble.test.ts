@@ -103,11 +103,11 @@ describe("runToolLoop with a saved journal", () => {
 describe("a journal that fails", () => {
   const broken = new Error("The disk is full.");
   /** "rejects late" means that the journal rejects after the step has run. */
-  const failing = (key: string, how: "rejects" | "rejects late" | "throws at once" | "runs, throws at once"): Journal => {
+  const failing = (key: string, how: "rejects" | "rejects late" | "throws at once" | "runs and then throws"): Journal => {
     const inner = memoryJournal();
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {
       if (one.key !== key) return inner.step(one);
-      if (how === "runs, throws at once") one.run({});
+      if (how === "runs and then throws") one.run({});
       if (how.endsWith("at once")) throw broken;
       return how === "rejects" ? Promise.reject(broken) : Promise.resolve(one.run({})).then(() => Promise.reject(broken));
     };
@@ -132,7 +132,7 @@ describe("a journal that fails", () => {
     ["i0/inbox", "rejects late"],
     ["i0/inbox", "throws at once"],
     ["i1/inbox", "rejects late"],
-    ["i1/inbox", "runs, throws at once"],
+    ["i1/inbox", "runs and then throws"],
     ["i1/inbox-end", "rejects late"],
   ] as const)('keeps an unrecorded steered message for the next run if the step "%s" %s', async ([key, how]) => {
     const control = createLoopControl();

@@ -184,7 +184,7 @@ describe("a crashed run", () => {
     );
   });
 
-  it("reports a tool that was interrupted by the crash as interrupted", async () => {
+  it("reports a tool that the crash interrupted as interrupted", async () => {
     const broken = createDurableStore();
     const first = await live(broken, { within: "i1/tool/0/quick" }, {});
     expect(first.ran).toContain("r/i1/tool/0/quick");
@@ -208,7 +208,7 @@ describe("a crashed run", () => {
     expect(said(second)).toEqual(said(whole));
   });
 
-  it("ends as planned after a crash at every record in turn", async () => {
+  it("ends like an uninterrupted run after a crash at every record in turn", async () => {
     const broken = createDurableStore();
     const ran: string[] = [];
     for (let process = 0; process < 50; process += 1) {

@@ -5,8 +5,8 @@ import { tool } from "./play.ts";
 import { chatter, readAll, start } from "./reading.ts";
 import { readAsTheyCome, watch, type Watched } from "./watching.ts";
 
-describe("streamToolLoop: several readers", () => {
-  it("share the events: each event goes to exactly one reader, in order", async () => {
+describe("streamToolLoop with several readers", () => {
+  it("gives each event to exactly one reader, in order", async () => {
     const said = Array.from({ length: 500 }, (_, index) => text(`${index} `));
     const { stream, recording } = watch([[...said, toolCall("t")], text("Done.")], { tools: [tool("t", () => 1)] });
     const read: LoopEvent[] = [];
@@ -20,7 +20,7 @@ describe("streamToolLoop: several readers", () => {
     expect([Math.min(...shares) > 100, (await stream.result).reason.kind]).toEqual([true, "answered"]);
   });
 
-  it("all end if one of them stops, which stops the run", async () => {
+  it("ends the run and all readers if one of them stops", async () => {
     const { stream } = start([[text("Hi"), stall()]]);
     const others = [readAll(stream), readAll(stream)];
     for await (const _ of stream) break;
@@ -29,7 +29,7 @@ describe("streamToolLoop: several readers", () => {
   });
 });
 
-describe("streamToolLoop: a reader that stops early", () => {
+describe("streamToolLoop with a reader that stops early", () => {
   const script: MockScript = [
     [wait(1), reasoning("Hm."), wait(1), text("One "), wait(1), toolCall("work"), toolCall("nope")],
     [wait(1), text("Two "), toolCall("work"), wait(1)],
@@ -52,7 +52,7 @@ describe("streamToolLoop: a reader that stops early", () => {
     return { ...watched, provider };
   };
 
-  it("stops the run after any event and leaves no timer or stream open", async () => {
+  it("stops the run after any event, and leaves no timer or stream open", async () => {
     const whole = begin();
     await whole.clock.runAll();
     const all = whole.recording.events.length;

@@ -4,7 +4,7 @@ import { text, toolCall } from "turnwright/testing";
 import { never, play, tool, type Playing } from "./play.ts";
 import { thenable } from "./thenable.ts";
 
-describe("event listener", () => {
+describe("an event listener", () => {
   const broken = new Error("no");
 
   it.for<[how: string, listener: () => unknown]>([
@@ -24,7 +24,7 @@ describe("event listener", () => {
           },
         }),
     ],
-  ])("has its error reported once, without effect on the run or other listeners, if it %s", async ([, listener]) => {
+  ])("that %s has its error reported once, without effect on the run or other listeners", async ([, listener]) => {
     const playing = play([[text("Hello", { chunks: 5 }), toolCall("t")], text("Done.")], { tools: [tool("t", () => 1)] });
     const heard: string[] = [];
     playing.recording.emitter.on("text-delta", listener).on("text-delta", (event) => heard.push(event.text));
@@ -46,7 +46,7 @@ describe("event listener", () => {
     expect(playing.recording.of("listener-error")).toHaveLength(1);
   });
 
-  it("is called once with once(), and may remove itself with off()", async () => {
+  it("added with once() is called once, and can remove itself with off()", async () => {
     const heard: string[] = [];
     const { emitter } = play([]).recording;
     const leaving = ({ text: said }: { readonly text: string }): void => {
@@ -59,7 +59,7 @@ describe("event listener", () => {
     expect(emitter.listenerCount("text-delta")).toBe(1);
   });
 
-  it("is removed, and its error reported, if it was added with once() and throws", async () => {
+  it("added with once() is removed if it throws, and its error is reported", async () => {
     const playing = play([text("abc", { chunks: 3 })]);
     playing.recording.emitter.once("text-delta", () => {
       throw broken;
@@ -73,7 +73,7 @@ describe("event listener", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])('for text-delta, ends the run immediately if it calls "%s"', async ([, act, kind]) => {
+  ])('ends the run immediately if it calls "%s" at a text-delta', async ([, act, kind]) => {
     const playing = play([[text("abcdef", { chunks: 6 }), toolCall("t")]], { tools: [tool("t", () => 1)] });
     playing.recording.emitter.on("text-delta", (event) => void (event.text === "c" && act(playing)));
     const result = await playing.result;
@@ -96,7 +96,7 @@ describe("event listener", () => {
     expect([(await playing.result).text, asked]).toEqual(["123", 3]);
   });
 
-  it("for run-end, does not change the result if it calls control.stop()", async () => {
+  it("does not change the result if it calls control.stop() at run-end", async () => {
     const playing = play([text("Hi")]);
     playing.recording.emitter.on("run-end", () => void playing.control.stop());
     expect((await playing.result).reason.kind).toBe("answered");

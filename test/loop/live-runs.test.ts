@@ -14,7 +14,7 @@ import { play, tool } from "./play.ts";
 const user = (content: string): Message => ({ role: "user", content });
 
 describe("two concurrent runs", () => {
-  it.for(["control", "runId", "journal"] as const)("cannot use the %s of a run that has not ended", async (what) => {
+  it.for(["control", "runId", "journal"] as const)("cannot have the same %s", async (what) => {
     const clock = createTestClock();
     const journal = memoryJournal();
     const shared = { control: { control: createLoopControl() }, runId: { runId: "one of a kind" }, journal: { journal } }[what];

@@ -14,7 +14,7 @@ function calling(letters: string): MockScript {
   return [...Array.from(letters, (letter) => toolCall("echo", { letter })), text("Done.")];
 }
 
-it('detectLoops: a run that is retried with "retry-last" counts from 0 again', async () => {
+it('detectLoops counts from 0 again in a run that is retried with "retry-last"', async () => {
   const options = { runId: "r", messages: [{ role: "user" as const, content: "Go." }], clock: createTestClock() };
   const policies = { loopDetection: detectLoops({ threshold: 2, action: "stop" }) } as const;
   const run = (script: MockScript, more: Partial<LoopOptions> = {}): Promise<LoopResult> =>
@@ -33,7 +33,7 @@ it('detectLoops: a run that is retried with "retry-last" counts from 0 again', a
   expect([third.text, outcomesOf(third).every((line) => line.endsWith("completed"))]).toEqual(["Done.", true]);
 });
 
-it("detectLoops: a nested run counts its own calls, and its event has a path", async () => {
+it("detectLoops counts the calls of a nested run separately, and its event has a path", async () => {
   const inner = createMockProvider(calling("aa"));
   const agent = defineAgentTool({
     name: "agent",
@@ -53,7 +53,7 @@ it("detectLoops: a nested run counts its own calls, and its event has a path", a
 });
 
 it.for<LoopAction>(["warn", "stop", "inject-warning"])(
-  'detectLoops: the action "%s" has the same effect on resume and replay',
+  'detectLoops with the action "%s" has the same effect in a resumed run and in a replay',
   async (action) => {
     for (let afterRecords = 1; afterRecords < 14; afterRecords += 1) {
       const store = createDurableStore();

@@ -81,7 +81,7 @@ describe("detectLoops", () => {
     expect(heard(playing)).toEqual(["2: echo 3x1"]);
   });
 
-  it("includes calls that never run", async () => {
+  it("counts calls that never run", async () => {
     const broken = toolCall("echo", {}, { rawArgs: "{" });
     const other = toolCall("echo", {}, { rawArgs: "[" });
     const playing = play([broken, broken, other, broken, text("Sorry.")], watching({ threshold: 2 }));
@@ -90,7 +90,7 @@ describe("detectLoops", () => {
   });
 });
 
-describe('detectLoops: action "inject-warning"', () => {
+describe('detectLoops with the action "inject-warning"', () => {
   it("sends a warning to the model after the results", async () => {
     const playing = play(calling("aaa"), watching({ threshold: 2, action: "inject-warning" }));
     const result = await playing.result;
@@ -109,7 +109,7 @@ describe('detectLoops: action "inject-warning"', () => {
   });
 });
 
-describe('detectLoops: action "stop"', () => {
+describe('detectLoops with the action "stop"', () => {
   it("ends the run before the calls run", async () => {
     const playing = play(calling("AbAb"), watching({ threshold: 2, action: "stop" }));
     const result = await playing.result;
@@ -123,7 +123,7 @@ describe('detectLoops: action "stop"', () => {
     expect([result.toolCallsExecuted, result.pendingCalls, heard(playing)]).toEqual([3, [], ["3: echo 2x2"]]);
   });
 
-  it("does not apply if stopWhen ends the run, or if a call has no name", async () => {
+  it("does not end the run as loop-detected if stopWhen ends it, or if a call has no name", async () => {
     const policy = { threshold: 2, action: "stop" } as const;
     const stopped = play(calling("aa"), {
       tools: [echo],
@@ -145,19 +145,19 @@ describe('detectLoops: action "stop"', () => {
   });
 });
 
-describe("detectLoops: compareResults", () => {
+describe("detectLoops with compareResults", () => {
   const results = (...values: readonly string[]): Partial<LoopOptions> => {
     const left = [...values];
     return { tools: [tool("echo", () => left.shift())] };
   };
 
   it.for<[title: string, values: readonly string[], compareResults: boolean, told: readonly string[]]>([
-    ["if false, reports equal calls with different results", ["1", "2", "3", "4"], false, ["2: echo 3x1"]],
-    ["if true, ignores equal calls with different results", ["1", "2", "3", "4"], true, []],
-    ["if true, reports equal calls with equal results", ["1", "1", "1", "1"], true, ["2: echo 3x1"]],
-    ["if true, counts equal calls from the last change of the result", ["1", "2", "2", "2"], true, ["3: echo 3x1"]],
+    ["reports equal calls with different results if it is false", ["1", "2", "3", "4"], false, ["2: echo 3x1"]],
+    ["ignores equal calls with different results if it is true", ["1", "2", "3", "4"], true, []],
+    ["reports equal calls with equal results if it is true", ["1", "1", "1", "1"], true, ["2: echo 3x1"]],
+    ["counts equal calls from the last change of the result if it is true", ["1", "2", "2", "2"], true, ["3: echo 3x1"]],
     // In this row, the third call would return a different result, but the loop is reported before that call runs.
-    ["if true, reports a loop before a call whose result then differs", ["1", "1", "2", "2"], true, ["2: echo 3x1"]],
+    ["reports a loop before a call whose result then differs if it is true", ["1", "1", "2", "2"], true, ["2: echo 3x1"]],
   ])("%s", async ([, values, compareResults, told]) => {
     const playing = play(calling("aaaa"), {
       ...results(...values),
@@ -184,7 +184,7 @@ describe("detectLoops: compareResults", () => {
   });
 });
 
-it("detectLoops: starts counting again after a steered message", async () => {
+it("detectLoops counts from 0 again after a steered message", async () => {
   const control = createLoopControl();
   let calls = 0;
   const again = tool("echo", () => {
@@ -196,7 +196,7 @@ it("detectLoops: starts counting again after a steered message", async () => {
   expect(heard(playing)).toEqual(["4: echo 3x1"]);
 });
 
-it("detectLoops: does not report calls in the final answer", async () => {
+it("detectLoops does not report calls in the final answer", async () => {
   const playing = play(calling("aaa"), {
     tools: [echo],
     limits: { maxIterations: 2 },
@@ -211,6 +211,6 @@ it.for<[title: string, option: string, policy: object, expected: string]>([
   ["a maxCycle of 0", "maxCycle", { maxCycle: 0 }, "a whole number from 1 to 100, but is 0"],
   ["an infinite maxCycle", "maxCycle", { maxCycle: Number.POSITIVE_INFINITY }, "a whole number from 1 to 100, but is Infinity"],
   ["a compareResults that is a number", "compareResults", { compareResults: 1 }, "true or false, but is 1"],
-])("detectLoops: rejects %s", ([, option, policy, expected]) => {
+])("detectLoops throws for %s", ([, option, policy, expected]) => {
   expect(() => detectLoops(policy)).toThrow(`Option "policies.loopDetection.${option}" must be ${expected}.`);
 });

@@ -55,7 +55,7 @@ const cut = (saved: SavedJournal, count: number): SavedJournal => ({
 const savedOf = ({ result }: Played): SavedJournal => JSON.parse(JSON.stringify(result.journal));
 
 describe("memoryJournal", () => {
-  it("resumes the run from any number of saved records", async () => {
+  it("resumes a run from any number of saved records", async () => {
     const whole = await playOver(undefined);
     const saved = savedOf(whole);
     const keys = memoryJournal(saved).keys();
@@ -111,7 +111,7 @@ describe("memoryJournal", () => {
     expect([...told(again)].sort()).toEqual([...told(whole), "replay-end"].sort());
   });
 
-  it("marks only the recorded events as replayed if the run resumes", async () => {
+  it("marks only the recorded events as replayed in a resumed run", async () => {
     const whole = await playOver(undefined);
     const saved = savedOf(whole);
     const upTo = memoryJournal(saved).keys().indexOf("i0/tool/0/quick") + 1;
@@ -150,7 +150,7 @@ describe("memoryJournal", () => {
     `);
   });
 
-  it("does not change when a finished run is replayed with it", async () => {
+  it("does not change if a finished run is replayed with it", async () => {
     const { result } = await playOver(undefined);
     const before = JSON.stringify(result.journal);
     expect(JSON.parse(before).steps["i0/inbox"]).toEqual({ now: 0, token: expect.any(String) });

@@ -46,7 +46,7 @@ describe("needsApproval", () => {
       ["approval-failed", "completed", "approval-failed"],
     ],
     ["the value false lets every call run", false, ["completed", "completed", "completed"]],
-  ])("without policies.approve, %s", async ([, needs, outcomes]) => {
+  ])("without policies.approve: %s", async ([, needs, outcomes]) => {
     const playing = setUp(needs).start();
     const result = await playing.result;
     expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(outcomes);
@@ -56,7 +56,7 @@ describe("needsApproval", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("lets the run resume with decisions without running completed calls again", async () => {
+  it("lets a resumed run apply decisions without running completed calls again", async () => {
     const { ran, start } = setUp(dear);
     const journal = await savedOf(start());
     expect(ran).toEqual(["call_i0_1 0", "call_i0_2 9"]);
@@ -66,7 +66,7 @@ describe("needsApproval", () => {
     await expect(refused.result).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
-  it("is visible to policies.approve, which decides about the calls", async () => {
+  it("is passed to policies.approve, which decides about the calls", async () => {
     const { ran, start } = setUp(true);
     const approve: NonNullable<LoopOptions["policies"]>["approve"] = (_, { tool: called }) =>
       called.needsApproval === true ? { kind: "deny", reason: "Not today." } : { kind: "approve" };
@@ -78,7 +78,7 @@ describe("needsApproval", () => {
     ]);
   });
 
-  it("prevents a call from starting early even if its registry marks the tool as eager", async () => {
+  it("prevents a call from starting early even if a registry marks the tool as eager", async () => {
     const ran: string[] = [];
     const registry: LoopOptions["tools"] = {
       definitions: () => definitions,
@@ -92,7 +92,7 @@ describe("needsApproval", () => {
     expect([outcomesOf(await result), ran]).toEqual([["call_i0_0: completed", "call_i0_1: truncated"], ["look"]]);
   });
 
-  it("is rejected in combination with eager, or if it is a string", () => {
+  it("is rejected together with eager, or if it is a string", () => {
     const make = (): Tool => tool("t", () => 1, { eager: true, needsApproval: dear });
     expect(make).toThrow('Tool "t" has both "eager" and "needsApproval", which exclude each other. Remove one of them.');
     expect(() => tool("t", () => 1, { needsApproval: "yes" as unknown as boolean })).toThrow(
@@ -101,7 +101,7 @@ describe("needsApproval", () => {
   });
 });
 
-describe("needsApproval in the view of policies.approve", () => {
+describe("the field needsApproval that policies.approve receives", () => {
   it.for<[what: string, needs: Tool["needsApproval"], asked: readonly boolean[]]>([
     ["is true for a tool with needsApproval: true", true, [true, false, true]],
     ["is false for a tool without needsApproval", undefined, [false, false, false]],
@@ -152,7 +152,7 @@ describe("an approval that fails", () => {
       "No decision was made within 50 ms.",
     ],
   ])(
-    "skips the call, reports the error only to the caller, and lets the run continue, if %s",
+    "skips the call, reports the error only to the caller, and lets the run continue if %s",
     async ([, needs, more, message]) => {
       const { ran, start } = setUp(needs);
       const playing = start(more);

@@ -14,7 +14,7 @@ function startAll(signal: AbortSignal, part: ReturnType<typeof wait>) {
   return { clock, runs };
 }
 
-it("one signal for many runs has one listener while any of them runs, and none afterwards", async () => {
+it("one signal of many runs has one listener while any of the runs is live, and none afterwards", async () => {
   const listeners = countListeners();
   onTestFinished(() => listeners.stop());
   const { signal } = new AbortController();
@@ -29,7 +29,7 @@ it("one signal for many runs has one listener while any of them runs, and none a
   expect(held).toEqual([1, 0, 1, 0]);
 });
 
-it("one signal for many runs aborts all of them with its reason and keeps no listener", async () => {
+it("one signal of many runs aborts all runs with its reason and keeps no listener", async () => {
   const listeners = countListeners();
   onTestFinished(() => listeners.stop());
   const abort = new AbortController();

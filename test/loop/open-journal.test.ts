@@ -44,7 +44,7 @@ function openable(faults: Faults = {}): { readonly journal: Journal; readonly lo
 }
 
 describe("journal.open()", () => {
-  it("is called before the first step, and the journal is closed after the last step, before the run settles", async () => {
+  it("is called before the first step, and its close function after the last step, before the run settles", async () => {
     const { journal, log } = openable();
     const { result } = play([text("Done.")], { journal });
     void result.then(() => log.push("over"));
@@ -63,7 +63,7 @@ describe("journal.open()", () => {
   it.for<[what: string, end: (control: LoopControl) => void]>([
     ["stopped", (control) => void control.stop()],
     ["killed", (control) => void control.kill()],
-  ])("returns a close function, which is called if the run is %s", async ([kind, end]) => {
+  ])("returns a close function that is called if the run is %s", async ([kind, end]) => {
     const { journal, log } = openable();
     const playing = play([stall()], { journal });
     await playing.clock.flush();
@@ -72,7 +72,7 @@ describe("journal.open()", () => {
     expect([(await playing.result).reason.kind, log.at(-1)]).toEqual([kind, "close"]);
   });
 
-  it("returns a close function, which is called when the reader of the stream stops", async () => {
+  it("returns a close function that is called when the reader of the stream stops", async () => {
     const { journal, log } = openable();
     const stream = streamToolLoop({ provider: createMockProvider([[text("a"), stall()]]), messages: question, journal });
     for await (const { type } of stream) if (type === "text-delta") break;
@@ -104,7 +104,7 @@ describe("journal.open()", () => {
     expect((await runToolLoop(again)).text).toBe("Done.");
   });
 
-  it("control.steer() returns finished while the journal is being closed", async () => {
+  it('makes control.steer() return "finished" while the journal is being closed', async () => {
     const control = createLoopControl();
     const { journal } = openable();
     const answers: string[] = [];

@@ -25,13 +25,13 @@ it.for<[bad: object, nearest: string, instead: string | undefined]>([
   [{ temperature: 0 }, "modelSettings.temperature", "modelSettings: { temperature }"],
   [{ modelSettings: { maxTokens: 5 } }, "modelSettings.maxOutputTokens", undefined],
   [{ onFinish: () => {} }, "events", 'events: createLoopEvents(), then events.on("run-end", listener)'],
-])('options of other libraries: the error for %o suggests "%s"', async ([bad, nearest, instead]) => {
+])('runToolLoop with %o, as in another library, throws an error that suggests "%s"', async ([bad, nearest, instead]) => {
   const { code, details, message } = await refusal(bad);
   expect([code, details]).toMatchObject(["unknown-option", { nearest, instead }]);
   expect(message).toContain(`Did you mean "${nearest}"?${instead === undefined ? "" : ` Write: ${instead}`}`);
 });
 
-it("generateWithTools: the error for an unknown option suggests only options of generateWithTools", async () => {
+it("generateWithTools suggests only its own options in the error for an unknown option", async () => {
   const executor = { definitions: [], execute: () => 1 };
   const ask = async (more: object): Promise<LoopError> => {
     const asked: unknown = await Promise.resolve()
@@ -61,12 +61,12 @@ it.for<[title: string, fields: object, problem: string]>([
     { inputSchema: z.object({}), parameters: z.object({}) },
     'has an unknown field "parameters" (write: inputSchema: z.object({ ... }))',
   ],
-])("defineTool: the error for %s suggests inputSchema or execute", ([, fields, problem]) => {
+])("defineTool suggests inputSchema or execute in the error for %s", ([, fields, problem]) => {
   const make = (): unknown => Reflect.apply(defineTool, undefined, [{ name: "t", description: "", execute: () => 1, ...fields }]);
   expect(make).toThrow(problem);
 });
 
-it("options of other libraries: the error for tools in an object suggests importTools", async () => {
+it("runToolLoop suggests importTools in the error for tools in an object", async () => {
   const { message } = await refusal({ tools: { t: tool("t", () => 1) } });
   expect(message).toContain('for tools in an object: importTools(tools) from "turnwright/interop"');
 });
@@ -95,12 +95,12 @@ it.for<[what: string, messages: readonly object[], advice: string]>([
     [{ role: "tool", results: [{ callId: "a", name: "t", result: 1 }] }],
     'set the option "repair" to true, which removes them',
   ],
-])("messages: the error for %s says what to write instead", async ([, messages, advice]) => {
+])("runToolLoop says what to write instead in the error for messages with %s", async ([, messages, advice]) => {
   const { code, message } = await refusal({ messages });
   expect([code, message]).toEqual(["invalid-messages", expect.stringContaining(advice)]);
 });
 
-it("toolResult: a call that returns bytes fails, and the error asks for base64 text", async () => {
+it("a call fails if it returns a toolResult with bytes, and the error asks for base64 text", async () => {
   const give = (): unknown =>
     Reflect.apply(toolResult, undefined, [{ content: [{ type: "image", mediaType: "image/png", data: bytes }] }]);
   const playing = play([toolCall("t"), text("Done.")], { tools: [tool("t", give)] });
@@ -108,7 +108,7 @@ it("toolResult: a call that returns bytes fails, and the error asks for base64 t
 });
 
 it.for([stepCountIs(5), aiHasToolCall("t")])(
-  "stopWhen: an AI SDK condition (case %#) ends the run with hook-failed, and the error suggests iterationCountIs",
+  "stopWhen with an AI SDK condition (case %#) ends the run as hook-failed, and the error suggests iterationCountIs",
   async (condition) => {
     const { result } = play([text("Hi.")], { policies: { stopWhen: condition as unknown as StopCondition } });
     const error = { message: expect.stringContaining("Use iterationCountIs") };

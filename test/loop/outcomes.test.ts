@@ -47,7 +47,7 @@ describe("tool outcomes", () => {
     ]);
   });
 
-  it("include not-run for a call whose run is stopped while the message streams", async () => {
+  it("have not-run for a call whose run is stopped while the message streams", async () => {
     let ran = 0;
     const playing = play([[toolCall("work"), stall()]], { tools: [tool("work", () => (ran += 1))] });
     await playing.clock.flush();
@@ -58,7 +58,7 @@ describe("tool outcomes", () => {
 });
 
 describe("createToolRegistry", () => {
-  it("returns a registry whose tool is unavailable after unregister() and available again after register()", async () => {
+  it("makes a tool unavailable after unregister() and available again after register()", async () => {
     const registry = createToolRegistry();
     const work = tool("work", () => "done");
     registry.register(tool("remove", () => registry.unregister("work")));

@@ -66,7 +66,7 @@ async function runOwnLoop(script: MockScript, tools: readonly Tool[]): Promise<L
   }
 }
 
-it("turnwright/parts: a hand-written loop returns the same result as runToolLoop", async () => {
+it("a hand-written loop with turnwright/parts returns the same result as runToolLoop", async () => {
   const script: MockScript = [
     [text("Working. "), toolCall("echo", { n: 1 }), toolCall("broken"), toolCall("nope")],
     toolCall("echo", { n: 2 }),

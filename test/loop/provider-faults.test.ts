@@ -12,7 +12,7 @@ const said = (...parts: readonly unknown[]): readonly MockPart[] => parts.map((p
 const iterable = (next: () => unknown): unknown => ({ [Symbol.asyncIterator]: () => ({ next }) });
 const overloaded = { name: "E", message: "busy", code: "overloaded", retryable: true } as const;
 
-describe("provider faults", () => {
+describe("runToolLoop with a faulty provider", () => {
   it.for<[how: string, stream: (call: ModelCall) => unknown]>([
     [
       "throws from stream()",
@@ -116,7 +116,7 @@ describe("provider faults", () => {
     expect(answersOf(await playing.result).map((part) => part.result)).toEqual([{ n: 1 }]);
   });
 
-  it("lets the provider destructure heartbeat and signal from the call", async () => {
+  it("lets the provider destructure heartbeat and signal from its second argument", async () => {
     const provider = of(async function* ({ heartbeat, signal }): AsyncIterable<ModelChunk> {
       heartbeat();
       yield { type: "text-delta", text: String(signal.aborted) };
@@ -126,7 +126,7 @@ describe("provider faults", () => {
   });
 });
 
-describe("attempt-discarded before a second attempt", () => {
+describe("the chunk attempt-discarded before a second attempt", () => {
   const script = [
     [
       ...said({ type: "attempt-start", attempt: 1, provider: "first", model: "m1" }),
@@ -140,7 +140,7 @@ describe("attempt-discarded before a second attempt", () => {
     text("Done."),
   ];
 
-  it("keeps only the text and calls of the second attempt, and counts the usage of both", async () => {
+  it("drops the text and calls of the first attempt, and the usage of both attempts counts", async () => {
     const ran: unknown[] = [];
     const playing = play(script, {
       tools: [tool("t", (args) => ran.push(args))],
@@ -166,8 +166,8 @@ describe("attempt-discarded before a second attempt", () => {
   });
 });
 
-describe("attempt-discarded", () => {
-  it("redacts secrets in its error", async () => {
+describe("the chunk attempt-discarded", () => {
+  it("redacts secrets in the error of its event", async () => {
     const secret = "sk-ant-abc12345678";
     const thrown = Object.assign(new Error(`Bad key ${secret}`), { headers: { authorization: secret }, status: 401 });
     const [discarded] = said({ type: "attempt-discarded", attempt: 1, error: thrown });
@@ -181,7 +181,7 @@ describe("attempt-discarded", () => {
   it.for<[how: string, end: MockPart]>([
     ["a finish", finish("refusal")],
     ["a pause", finish("continue", { token: "t" })],
-  ])("the run uses the next attempt even if the discarded attempt ended with %s", async ([, end]) => {
+  ])("makes the run use the next attempt even if the discarded attempt ended with %s", async ([, end]) => {
     const discarded = chunk({ type: "attempt-discarded", attempt: 1, error: overloaded });
     const playing = play([[text("Wrong"), end, discarded, text("Right."), finish("stop")]]);
     expect(await playing.result).toMatchObject({
@@ -191,7 +191,7 @@ describe("attempt-discarded", () => {
     });
   });
 
-  it("the run ends with stream-ended-early if no attempt follows", async () => {
+  it("ends the run as stream-ended-early if no attempt follows", async () => {
     const discarded = chunk({ type: "attempt-discarded", attempt: 1, error: overloaded });
     const playing = play([[text("Wrong"), finish("stop"), discarded]]);
     expect(await playing.result).toMatchObject({
@@ -201,7 +201,7 @@ describe("attempt-discarded", () => {
   });
 });
 
-describe("result.usage and result.costUSD", () => {
+describe("the result of runToolLoop", () => {
   const tokens = (
     inputTokens: number,
     outputTokens: number,
@@ -211,7 +211,7 @@ describe("result.usage and result.costUSD", () => {
     totalTokens: inputTokens + outputTokens,
   });
 
-  it("usage adds up the last snapshot or the deltas of each iteration", async () => {
+  it("has a usage that adds up the last snapshot or the deltas of each iteration", async () => {
     const snapshots = [text("So. "), toolCall("t"), usage(tokens(10, 1)), usage({ ...tokens(10, 5), cachedInputTokens: 4 })];
     const deltas = [text("Done."), usage(tokens(7, 0), "delta"), usage({ ...tokens(0, 3), reasoningTokens: 2 }, "delta")];
     const result = await play([snapshots, deltas], { tools: [tool("t", () => 1)] }).result;
@@ -236,7 +236,7 @@ describe("result.usage and result.costUSD", () => {
     return [result.costUSD, result.streamResults.map((iteration) => iteration.costUSD), troubles];
   };
 
-  it("costUSD is the sum over all iterations, and undefined if pricing fails for one iteration", async () => {
+  it("has the sum over all iterations as costUSD, and undefined if the pricing of one iteration fails", async () => {
     expect(await costOf(({ totalTokens }) => totalTokens / 4)).toEqual([4.25, [2.75, 1.5], []]);
     expect(await costOf(() => 0)).toEqual([0, [0, 0], []]);
     expect(await costOf(({ inputTokens }) => (inputTokens === 10 ? undefined : 1))).toEqual([undefined, [undefined, 1], []]);
@@ -249,7 +249,7 @@ describe("result.usage and result.costUSD", () => {
     expect(await costOf(broken)).toEqual([undefined, [undefined, undefined], ["pricing: no list", "pricing: no list"]]);
   });
 
-  it("costUSD is undefined if the provider reports no usage", async () => {
+  it("has an undefined costUSD if the provider reports no usage", async () => {
     const provider = of(async function* (): AsyncIterable<ModelChunk> {
       yield { type: "text-delta", text: "Hi" };
       yield { type: "finish", reason: "stop" };

@@ -94,7 +94,7 @@ describe("options.decisions", () => {
     expect(ran).toEqual(["new"]);
   });
 
-  it("use a generated call id if the provider's id looks like a numbered approval id", async () => {
+  it("name a call by a generated id if the id from the provider looks like a numbered approval id", async () => {
     const script = [toolCall("pay", {}, { id: "a#2" }), text("Done.")];
     const { result } = play(script, { tools: [tool("pay", () => 1)] });
     expect((await result).messages.at(1)).toMatchObject({ content: [{ callId: "call_i0_0", providerCallId: "a#2" }] });
@@ -115,7 +115,7 @@ describe("options.decisions", () => {
     expect(store.records.size).toBe(size);
   });
 
-  it("apply to a call beyond maxToolCalls if an earlier call is denied", async () => {
+  it("take effect for a call beyond maxToolCalls if an earlier call is denied", async () => {
     const ran: unknown[] = [];
     const store = createDurableStore();
     const pay = toolCall("pay", { n: 1 });

@@ -54,24 +54,28 @@ const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
 const runs = Number(process.env["EVENTS"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("call events: keep one id and index per call in random runs, replays, retries and crashes", { timeout: 600_000 }, async () => {
-  const check = async (given: Plan, nested: boolean): Promise<void> => {
-    const plan = { ...given, nested };
-    let { result, recording } = await hear(plan, {});
-    if (result.status === "suspended") {
-      const calm = { ...plan, ...calmly(plan), turns: plan.turns.slice(result.streamResults.length) };
-      ({ result, recording } = await hear(calm, { journal: copyOf(result), decisions: decisionsOf(result) }));
-    } else {
-      const again = await hear({ ...plan, turns: [], verbs: [] }, { journal: copyOf(result) });
-      expect(retellable(again.recording.events)).toEqual(retellable(recording.events));
-    }
-    const count = Math.floor(plan.cutAt * Object.keys(savedOf(result).steps).length);
-    const calm = { ...plan, ...calmly(plan) };
-    await hear({ ...calm, turns: plan.turns.slice(1) }, { journal: copyOf(result, count), resume: "retry-last" });
-    await hearAfterCrash(calm);
-  };
-  await fc.assert(fc.asyncProperty(plans, fc.boolean(), check), { numRuns: runs, seed });
-});
+it(
+  "the events of a call have one id and one index in random runs, replays, retries and crashes",
+  { timeout: 600_000 },
+  async () => {
+    const check = async (given: Plan, nested: boolean): Promise<void> => {
+      const plan = { ...given, nested };
+      let { result, recording } = await hear(plan, {});
+      if (result.status === "suspended") {
+        const calm = { ...plan, ...calmly(plan), turns: plan.turns.slice(result.streamResults.length) };
+        ({ result, recording } = await hear(calm, { journal: copyOf(result), decisions: decisionsOf(result) }));
+      } else {
+        const again = await hear({ ...plan, turns: [], verbs: [] }, { journal: copyOf(result) });
+        expect(retellable(again.recording.events)).toEqual(retellable(recording.events));
+      }
+      const count = Math.floor(plan.cutAt * Object.keys(savedOf(result).steps).length);
+      const calm = { ...plan, ...calmly(plan) };
+      await hear({ ...calm, turns: plan.turns.slice(1) }, { journal: copyOf(result, count), resume: "retry-last" });
+      await hearAfterCrash(calm);
+    };
+    await fc.assert(fc.asyncProperty(plans, fc.boolean(), check), { numRuns: runs, seed });
+  },
+);
 
 /** A streamed call. Its id or name may arrive late or never. */
 interface WireCall {
@@ -130,7 +134,7 @@ const wires = fc.record({
   reason: fc.constantFrom("tool-calls", "tool-calls", "tool-calls", "length", "paused", "malformed-call", "stop" as const),
 });
 
-it("call events: keep one id and index per call if ids or names stream late, twice or never", async () => {
+it("the events of a call have one id and one index even if ids or names stream late, twice or never", async () => {
   const check = async ({
     attempts,
     picks,

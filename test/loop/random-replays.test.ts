@@ -25,7 +25,7 @@ async function runAndRetry(plan: Plan, retries: number, nested: boolean): Promis
 
 const replays = fc.record({ plan: plans, meddler: plans, retries: fc.nat({ max: 2 }), nested: fc.boolean() });
 
-it("replay: a random finished run gives the same result despite control calls", async () => {
+it("a replay of a random finished run gives the same result despite control calls", async () => {
   await fc.assert(
     fc.asyncProperty(replays, async ({ plan, meddler: { verbs }, retries, nested }) => {
       const result = await runAndRetry(plan, retries, nested);
@@ -74,7 +74,7 @@ const chains = fc.record({
   asks: fc.boolean(),
 });
 
-it("journal keys: each key names one step, whatever limits and retries a random run has", async () => {
+it("a journal key names only one step, whatever limits and retries a random run has", async () => {
   await fc.assert(
     fc.asyncProperty(chains, async ({ first, others, nested, asks }) => {
       const plan: Plan = asks ? { ...first, approve: "ask", eager: false } : first;

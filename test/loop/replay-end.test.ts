@@ -23,13 +23,13 @@ function upTo(result: LoopResult, key: string): SavedJournal {
   return { steps: Object.fromEntries(Object.entries(steps).slice(0, keys.indexOf(key))) };
 }
 
-describe("replay-end", () => {
-  it("is not sent by a fresh run", async () => {
+describe("the event replay-end", () => {
+  it("is not emitted by a new run", async () => {
     const { recording } = await run(undefined);
     expect(recording.of("replay-end")).toEqual([]);
   });
 
-  it("is not sent if no model request, call or hook was replayed", async () => {
+  it("is not emitted if no model request, call or hook was replayed", async () => {
     const { result } = await run(undefined);
     const { recording } = await run(memoryJournal(upTo(result, "i0/model")));
     expect(recording.of("replay-end")).toEqual([]);
@@ -58,7 +58,7 @@ describe("replay-end", () => {
     expect(recording.of("replay-end")).toMatchObject([{ iteration: 1 }]);
   });
 
-  it("is sent once in each execution of a run that waits, even if the run keeps waiting", async () => {
+  it("is emitted once in each execution of a run that waits, even if the run keeps waiting", async () => {
     const policies = { approve: () => ({ kind: "ask" as const }) };
     const first = await run(undefined, { policies });
     expect(first.recording.of("replay-end")).toEqual([]);
@@ -75,7 +75,7 @@ describe("replay-end", () => {
     ]);
   });
 
-  it("is sent only by the outermost run, when a nested run performs its first new step", async () => {
+  it("is emitted only by the outermost run when a nested run performs its first new step", async () => {
     const inner = createMockProvider(({ iteration }) =>
       iteration === 0 ? [toolCall("save", { n: 1 }, { fragments: 0 })] : [text("Inner.")],
     );

@@ -12,7 +12,7 @@ const contextsOf = ({ provider }: Playing): readonly unknown[] =>
 const toolsOf = ({ provider }: Playing): readonly string[] =>
   provider.requests.map(({ tools }) => tools.map(({ name }) => name).join());
 
-describe("contextRestart", () => {
+describe("a tool that returns contextRestart", () => {
   it("adds its item to the end of each later request, and adds nothing to the function history", async () => {
     const playing = start(
       [[text("Wait. "), toolCall("enrich"), toolCall("other")], toolCall("other"), text("Hello Ada.")],
@@ -110,7 +110,7 @@ describe("contextRestart", () => {
     expect(playing.provider.requests[1]?.messages.at(-1)?.role).toBe("tool");
   });
 
-  it("leads to the same next request on replay", async () => {
+  it("leads to the same next request in a replay", async () => {
     const playing = start(
       [toolCall("enrich"), text("Done.")],
       restart("x", { enhanced_context_item: ["new"], disable_tools: ["enrich"] }),

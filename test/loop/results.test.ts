@@ -113,7 +113,7 @@ describe("tool results", () => {
     expect(playing.recording.of("late-result")).toEqual([]);
   });
 
-  it("put image content into the message for the model and the function history", async () => {
+  it("put image content into the message for the model and into the function history", async () => {
     const content = [{ type: "image" as const, mediaType: "image/png", data: new URL("data:image/png;base64,aGk=") }];
     const playing = play([toolCall("work"), text("Done.")], {
       tools: [tool("work", () => toolResult({ data: "seen", content }))],
@@ -132,8 +132,8 @@ describe("tool results", () => {
   });
 });
 
-describe("arguments and results are copied", () => {
-  it("a tool that changes its arguments does not change the transcript", async () => {
+describe("arguments and results of calls", () => {
+  it("are not changed in the transcript by a tool that changes its arguments", async () => {
     const scribble = tool("work", (args) => {
       const { list } = args as { readonly list: string[] };
       list.push("more");
@@ -146,7 +146,7 @@ describe("arguments and results are copied", () => {
     expect(provider.requests[1]?.messages[1]).toEqual(ended.messages[1]);
   });
 
-  it("a tool that changes a returned object does not change earlier results", async () => {
+  it("are not changed by a tool that changes a result that it returned earlier", async () => {
     const clock = createTestClock();
     const shared = { list: ["a"] };
     const parts = [{ type: "text" as const, text: "a" }];
@@ -168,7 +168,7 @@ describe("arguments and results are copied", () => {
     expect(answers[1]?.content).toEqual([{ type: "text", text: "a" }]);
   });
 
-  it("a provider that changes arguments after call-ready does not change the call", async () => {
+  it("are not changed by a provider that changes arguments after call-ready", async () => {
     const provider: Provider = {
       id: "p",
       model: "m",

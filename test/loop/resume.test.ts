@@ -21,7 +21,7 @@ const broken: readonly MockMessage[] = [
   [text("Half an ans"), usage({ inputTokens: 7, outputTokens: 2 }), fail({ status: 503 })],
 ];
 
-it("retry-last: continues after a provider error without running a finished tool again", async () => {
+it('resume: "retry-last" continues after a provider error without running a finished tool again', async () => {
   const { ran, options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   expect([first.reason.kind, first.text, ran]).toEqual(["provider-error", "Half an ans", ["call_i0_0"]]);
@@ -45,7 +45,7 @@ it("retry-last: continues after a provider error without running a finished tool
   expect([third.text, untouched.calls, third.messages]).toEqual(["Done.", 0, second.messages]);
 });
 
-it("retry-last: continues a failed run even after a resume without retry-last", async () => {
+it('resume: "retry-last" continues a failed run even if the run was resumed without it before', async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   const provider = createMockProvider([]);
@@ -61,7 +61,7 @@ it("retry-last: continues a failed run even after a resume without retry-last", 
   expect(third.text).toBe("Yes.");
 });
 
-it("retry-last: records repeated steps under retry keys", async () => {
+it('resume: "retry-last" records repeated steps under retry keys', async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   const provider = createMockProvider([toolCall("save"), fail({ status: 503 })]);
@@ -96,7 +96,7 @@ it.for<
   ["a kill", stall(), {}, (control) => control.kill()],
   ["a silent model", stall(), {}, () => {}],
   ["consecutive tool errors", toolCall("nothing"), { maxConsecutiveToolErrors: 1 }, () => {}],
-])("retry-last: continues after %s", async ([, turn, limits, end]) => {
+])('resume: "retry-last" continues after %s', async ([, turn, limits, end]) => {
   const { options } = setUp();
   const clock = createTestClock();
   const control = createLoopControl();
@@ -118,7 +118,7 @@ it.for<
   expect(clock.pending).toBe(0);
 });
 
-it("retry-last: does not continue after an answer", async () => {
+it('resume: "retry-last" does not continue after an answer', async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider([text("Fine.")]) });
   const provider = createMockProvider([]);
@@ -126,14 +126,14 @@ it("retry-last: does not continue after an answer", async () => {
   expect([again.text, provider.calls]).toEqual(["Fine.", 0]);
 });
 
-it("retry-last: does not retry a provider error that occurs in the current execution", async () => {
+it('resume: "retry-last" does not retry a provider error that occurs in the current execution', async () => {
   const { options } = setUp();
   const provider = createMockProvider(broken);
   const result = await runToolLoop({ ...options, provider, resume: "retry-last" });
   expect([result.reason.kind, provider.calls]).toEqual(["provider-error", 2]);
 });
 
-it("result.journal: another run with this journal replays the result", async () => {
+it("result.journal makes another run replay the result", async () => {
   const { ran, options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider([toolCall("save"), text("Done.")]) });
   const provider = createMockProvider([]);
@@ -141,13 +141,13 @@ it("result.journal: another run with this journal replays the result", async () 
   expect([again.text, provider.calls, ran]).toEqual(["Done.", 0, ["call_i0_0"]]);
 });
 
-it("memoryJournal: rejects saved data that is not a journal", () => {
+it("memoryJournal rejects saved data that is not a journal", () => {
   expect(() => memoryJournal([] as never)).toThrow(
     'Option "saved" must be the parsed JSON of a memory journal, but is an array of 0 items.',
   );
 });
 
-it("retry-last: continues after a failed iteration if the end of the run was not saved", async () => {
+it('resume: "retry-last" continues after a failed iteration if the end of the run was not saved', async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   const { steps } = JSON.parse(JSON.stringify(first.journal));
@@ -161,7 +161,7 @@ it("retry-last: continues after a failed iteration if the end of the run was not
   expect([second.status, second.text]).toEqual(["completed", "Done."]);
 });
 
-it("retry-last: does not retry tool errors that occur in the current execution", async () => {
+it('resume: "retry-last" does not retry tool errors that occur in the current execution', async () => {
   const { options } = setUp();
   const limits = { maxConsecutiveToolErrors: 1 };
   const first = await runToolLoop({ ...options, limits, provider: createMockProvider([toolCall("nothing")]) });
@@ -172,7 +172,7 @@ it("retry-last: does not retry tool errors that occur in the current execution",
   expect([second.reason.kind, provider.calls]).toEqual(["tool-error-cap", 1]);
 });
 
-it("runToolLoop: the error for a top-level maxIterations names limits.maxIterations", async () => {
+it("runToolLoop names limits.maxIterations in the error for a top-level maxIterations", async () => {
   const refused = runToolLoop({ provider: createMockProvider([]), messages, maxIterations: 3 } as LoopOptions);
   await expect(refused).rejects.toThrow('There is no option "maxIterations". Did you mean "limits.maxIterations"?');
 });

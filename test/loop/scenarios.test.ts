@@ -76,14 +76,14 @@ async function recall(scenario: Scenario, result: LoopResult, provider?: Provide
 const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
 
 describe("runToolLoop", () => {
-  it.for(byTitle)('in the scenario "%s", returns the expected status, reason and text', async ([, scenario]) => {
+  it.for(byTitle)("returns the expected status, reason and text for %s", async ([, scenario]) => {
     const { result } = await play(scenario);
     expect([result.status, result.reason.kind, result.text]).toEqual([scenario.status, scenario.reason, scenario.text]);
     expect(() => JSON.stringify(result)).not.toThrow();
   });
 
   it.for(byTitle.filter((row) => !isSuspended(row)))(
-    'in the scenario "%s", replays to the same result without calling the model or a tool',
+    "replays to the same result without calling the model or a tool for %s",
     async ([, scenario]) => {
       const first = await play(scenario);
       const { again, keys, journal } = await recall(scenario, first.result);
@@ -95,7 +95,7 @@ describe("runToolLoop", () => {
 
   // Runs that wait for a decision are tested in asking.test.ts.
   it.for(byTitle.filter(([, { reason }]) => reason === "drained"))(
-    'in the scenario "%s", continues from its journal without repeating any step',
+    "continues from its journal without repeating any step after %s",
     async ([, scenario]) => {
       const { result } = await play(scenario);
       const provider = createMockProvider([text("Going on.")]);
@@ -108,14 +108,14 @@ describe("runToolLoop", () => {
     },
   );
 
-  it.for(byTitle)('in the scenario "%s", returns messages that a next run accepts', async ([, scenario]) => {
+  it.for(byTitle)("returns messages that a next run accepts for %s", async ([, scenario]) => {
     const { result } = await play(scenario);
     const provider = createMockProvider([text("Next.")]);
     const next = await runToolLoop({ provider, messages: [...result.messages, { role: "user", content: "And now?" }] });
     expect(next.text).toBe("Next.");
   });
 
-  it.for(byTitle)('in the scenario "%s", emits one end event for each start event, correctly nested', async ([, scenario]) => {
+  it.for(byTitle)("emits one end event for each start event, correctly nested, for %s", async ([, scenario]) => {
     const recording = recordEvents();
     const { result } = await play(scenario, { events: recording.emitter });
     const open: string[] = [];
@@ -132,14 +132,14 @@ describe("runToolLoop", () => {
     expect(recording.events.at(-1)?.type).toBe("run-end");
   });
 
-  it.for(byTitle)('in the scenario "%s", returns the same text as in its text-delta events', async ([, scenario]) => {
+  it.for(byTitle)("returns the same text as in its text-delta events for %s", async ([, scenario]) => {
     const recording = recordEvents();
     const { result } = await play(scenario, { events: recording.emitter });
     const seen = recording.of("text-delta").map((event) => event.text);
     expect(result.streamResults.map((each) => each.text).join("")).toBe(seen.join(""));
   });
 
-  it.for(byTitle)('in the scenario "%s", releases every timer, listener and stream', async ([, scenario]) => {
+  it.for(byTitle)("releases every timer, listener and stream for %s", async ([, scenario]) => {
     const counting = countListeners();
     try {
       const { staged, result } = await play(scenario);
@@ -154,7 +154,7 @@ describe("runToolLoop", () => {
     }
   });
 
-  it.for(byTitle)('in the scenario "%s", puts one result per call, in order, into the next message', async ([, scenario]) => {
+  it.for(byTitle)("puts one result per call, in order, into the next message for %s", async ([, scenario]) => {
     const { result } = await play(scenario);
     result.messages.forEach((message, index) => {
       if (message.role !== "assistant") return;
@@ -181,7 +181,7 @@ describe("options.signal", () => {
   });
 });
 
-describe("runToolLoop rejected for an invalid option", () => {
+describe("runToolLoop, rejected for an invalid option,", () => {
   it("releases its control and its runId for the next run", async () => {
     const staged = setUp({ title: "", status: "completed", reason: "answered", script: [text("Hi")], text: "Hi" });
     const refused = await runToolLoop({ ...staged.options, limits: { maxIterations: 0 } }).catch((error: unknown) => error);

@@ -102,7 +102,7 @@ describe("timeouts.settleMs", () => {
     expect(await twice(stop, ({ abort }) => abort.abort())).toEqual([700, "aborted"]);
   });
 
-  it("with the value Infinity, lets a stop wait for a tool without a time limit", async () => {
+  it("set to Infinity lets a stop wait for a tool without a time limit", async () => {
     const clock = createTestClock();
     // Like setTimeout in Node, this clock fires after 1 ms if the delay exceeds 2^31 - 1.
     const platform: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, ms > 2 ** 31 - 1 ? 1 : ms) };
@@ -161,7 +161,7 @@ describe("a tool that settles after the run is ended", () => {
     expect(JSON.stringify(result)).not.toContain("dropped");
   });
 
-  it("gets no further attempt from tool.retry", async () => {
+  it("is not tried again by tool.retry", async () => {
     const clock = createTestClock();
     const ran: number[] = [];
     const work = (): Promise<never> => {

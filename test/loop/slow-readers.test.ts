@@ -16,7 +16,7 @@ function callThen(name: string, then: Provider): Provider {
   return { ...then, stream: (request, call) => (call.iteration === 0 ? first : then).stream(request, call) };
 }
 
-describe("streamToolLoop: a reader slower than the model", () => {
+describe("streamToolLoop with a reader slower than the model", () => {
   it("makes the model wait without a time limit, so that few chunks stay unread", async () => {
     const { provider, sent } = chatter(10_000);
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000 } });
@@ -32,7 +32,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     expect((await reading.stream.result).text).toHaveLength(10_000);
   });
 
-  it("does not affect streamIdleMs, which starts when the waiting model is asked for its next chunk", async () => {
+  it("does not affect streamIdleMs, which starts with the request for the next chunk", async () => {
     const { provider, sent } = chatter(300, () => never);
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
     await readSome(reading, 1);
@@ -96,7 +96,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
   });
 });
 
-describe("streamToolLoop: unread events", () => {
+describe("the unread events of streamToolLoop", () => {
   const kinds: readonly (readonly [kind: string, chunk: ModelChunk])[] = [
     ["text", { type: "text-delta", text: "x" }],
     ["reasoning", { type: "reasoning-delta", text: "x" }],
@@ -104,7 +104,7 @@ describe("streamToolLoop: unread events", () => {
   ];
 
   it.for(kinds.flatMap(([kind, chunk]) => [[1], [7], [40], [100], [63, 1, 64, 5]].map((steps) => ({ kind, chunk, steps }))))(
-    "never exceed 64 $kind events if the reader takes $steps events at a time",
+    "are never more than 64 $kind events if the reader takes $steps events at a time",
     async ({ chunk, steps }) => {
       const provider: Provider = {
         id: "p",
@@ -193,8 +193,8 @@ describe("streamToolLoop: unread events", () => {
   });
 });
 
-describe("streamToolLoop: a reader that takes a minute for each event", () => {
-  it("gets every event of a run whose timeouts are one second", async () => {
+describe("a reader of streamToolLoop that takes a minute for each event", () => {
+  it("receives every event of a run whose timeouts are one second", async () => {
     const work = tool("work", (_, { progress }) => {
       progress("on it");
       return new Promise((resolve) => void clock.setTimeout(() => resolve(1), 900));

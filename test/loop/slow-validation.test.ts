@@ -46,7 +46,7 @@ it.for<[what: string, said: Said, stopMs: number]>([
   ["invalid arguments", { amount: 5, approve: undefined }, 50],
   ["valid arguments", { amount: 1, approve: undefined }, 50],
   ["edited arguments", { amount: 1, approve: edit }, 150],
-])('input validation: a stop during the validation of %s gives the call the outcome "not-run"', async ([, said, stopMs]) => {
+])('a stop during the validation of %s gives the call the outcome "not-run"', async ([, said, stopMs]) => {
   const { ran, start } = setUp(said);
   const playing = start(100);
   await playing.clock.advance(stopMs);
@@ -57,7 +57,7 @@ it.for<[what: string, said: Said, stopMs: number]>([
   expect(ran).toEqual([]);
 });
 
-it('input validation: a call whose validation timed out has the outcome "invalid-input", live and in a replay', async () => {
+it('a call whose validation timed out has the outcome "invalid-input", live and in a replay', async () => {
   const { ran, start } = setUp({ amount: 1, approve: undefined });
   const playing = start(300);
   await playing.clock.advance(200);

@@ -69,7 +69,7 @@ describe("control.steer()", () => {
     expect((await playing.result).messages[2]).toEqual(message);
   });
 
-  it("emits steered before the iteration that sends the message, also on replay", async () => {
+  it("emits steered before the iteration that sends the message, also in a replay", async () => {
     const playing = play([toolCall("quick"), text("Hi."), text("Again.")], (stage) => ({
       tools: [quick],
       hooks: steerIn(1)(stage),
@@ -171,7 +171,7 @@ const calls = [toolCall("quick")];
 const fatal = tool("fatal", () => Promise.reject(new FatalToolError("gone")));
 const over = tool("over", () => toolResult({ data: 1, endTurn: true }));
 
-it("control.steer(): sends the message with the request for the final answer", async () => {
+it("control.steer() sends the message with the request for the final answer", async () => {
   const { result, provider } = play([toolCall("look"), text("In short.")], ({ control }) => ({
     tools: [tool("look", () => void control.steer("Hey."))],
     limits: { maxIterations: 1 },
@@ -244,7 +244,7 @@ it.for<[what: string, message: unknown]>([
   ["a message with an unknown part", { role: "user", content: [{ type: "smell" }] }],
   ["a message with a BigInt", { role: "user", content: "x", big: 7n }],
   ["a message with a getter that throws", hostile],
-])("control.steer() and control.interrupt(): reject %s", async ([, message]) => {
+])("control.steer() and control.interrupt() reject %s", async ([, message]) => {
   const control = createLoopControl();
   for (const verb of ["steer", "interrupt"] as const) {
     const call = (): unknown => control[verb](message as string);

@@ -14,7 +14,7 @@ import { never, outcomesOf, play } from "./play.ts";
 import { endOf, stopWhen, tools } from "./stop-when-stage.ts";
 import { textsOf } from "./transcript-lines.ts";
 
-describe("stopWhen: a condition that fails", () => {
+describe("a failing condition of policies.stopWhen", () => {
   const wrong = 'A stop condition must return true, false, { kind: "continue" } or { kind: "stop" }, but returned ';
 
   it.for<[how: string, condition: StopCondition, message: string]>([
@@ -62,7 +62,7 @@ describe("stopWhen: a condition that fails", () => {
   });
 });
 
-describe("stopWhen: while a condition is pending", () => {
+describe("a pending condition of policies.stopWhen", () => {
   const hanging = (turn: MockMessage) =>
     play([turn], { ...stopWhen(() => never), timeouts: { hookMs: 10_000 }, limits: { wallClockMs: 5_000 } });
 
@@ -71,7 +71,7 @@ describe("stopWhen: while a condition is pending", () => {
     ["a kill", ({ control }) => control.kill(), "killed", "killed"],
     ["the signal", ({ abort }) => abort.abort(), "aborted", "aborted"],
     ["the wall clock", ({ clock }) => clock.advance(5_000), "wall-clock", "answered"],
-  ])("%s ends the run immediately, and no call runs", async ([, act, call, answer]) => {
+  ])("does not delay the end of the run by %s, and no call runs", async ([, act, call, answer]) => {
     const reasons: string[] = [];
     for (const turn of [[text("Look: "), toolCall("echo")], text("Look:")]) {
       const playing = hanging(turn);
@@ -90,7 +90,7 @@ describe("stopWhen: while a condition is pending", () => {
   it.for<[answer: boolean, reason: string]>([
     [true, "stop-condition"],
     [false, "answered"],
-  ])("an interrupt comes too late, and the condition's result (%s) decides", async ([answer, reason]) => {
+  ])("decides with its result (%s), because an interrupt comes too late", async ([answer, reason]) => {
     const playing = play([toolCall("echo"), text("Done.")], ({ clock }) => ({
       tools,
       policies: {
@@ -104,7 +104,7 @@ describe("stopWhen: while a condition is pending", () => {
     expect([result.reason.kind, textsOf(result.undelivered)]).toEqual([reason, ["And now?"]]);
   });
 
-  it("a resumed run does not run the undecided calls", async () => {
+  it("prevents its calls from running in a resumed run", async () => {
     const playing = hanging(toolCall("echo"));
     await playing.clock.flush();
     playing.control.kill();
@@ -120,8 +120,8 @@ describe("stopWhen: while a condition is pending", () => {
   });
 });
 
-describe("stopWhen with a journal", () => {
-  it("calls that were undecided at a crash do not run", async () => {
+describe("policies.stopWhen with a journal", () => {
+  it("does not run the undecided calls after a crash", async () => {
     const store = createDurableStore();
     const playing = play([toolCall("echo")], { ...stopWhen(() => never), journal: store.open({ afterRecords: 3 }) });
     await playing.clock.flush();
@@ -134,7 +134,7 @@ describe("stopWhen with a journal", () => {
   });
 
   it.for([1, 2, 3, 4, 5, 6, 7, 8, 9])(
-    "a run resumed after record %i gives the same result and calls no condition again",
+    "gives the same result in a run resumed after record %i, and calls no condition again",
     async (afterRecords) => {
       const store = createDurableStore();
       const asked: number[] = [];

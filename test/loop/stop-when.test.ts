@@ -14,8 +14,8 @@ import { outcomesOf, play } from "./play.ts";
 import { endOf, stopWhen, tools } from "./stop-when-stage.ts";
 import { linesOf } from "./transcript-lines.ts";
 
-describe("stopWhen", () => {
-  it("ends the run before the calls run and returns them in pendingCalls", async () => {
+describe("policies.stopWhen", () => {
+  it("ends the run before the calls run, and returns the calls in pendingCalls", async () => {
     const playing = play(
       [
         toolCall("echo"),
@@ -73,8 +73,8 @@ describe("stopWhen", () => {
   });
 });
 
-describe("stopWhen: a list of conditions", () => {
-  it("is called in order until one condition stops the run", async () => {
+describe("policies.stopWhen with a list of conditions", () => {
+  it("calls the conditions in order until one of them stops the run", async () => {
     const asked: string[] = [];
     const says =
       (name: string, answer: ReturnType<StopCondition>): StopCondition =>
@@ -89,7 +89,7 @@ describe("stopWhen: a list of conditions", () => {
     expect([result.reason, asked]).toEqual([{ kind: "stop-condition", reason: "late" }, ["no", "go on", "late"]]);
   });
 
-  it("has no effect if it is empty, and ignores later additions", async () => {
+  it("has no effect if the list is empty, and ignores later additions", async () => {
     const conditions: StopCondition[] = [];
     const playing = play([text("Fine.")], stopWhen(conditions));
     conditions.push(() => true);
@@ -112,7 +112,7 @@ describe("stopWhen: a list of conditions", () => {
   });
 });
 
-it("stopWhen: a condition receives the state of the run, including the current response", async () => {
+it("policies.stopWhen receives the state of the run, including the current response", async () => {
   const seen: unknown[] = [];
   const see = ({ response, totalUsage, lastToolResults, ...rest }: StopContext): boolean => {
     seen.push([rest, response.text, totalUsage.totalTokens, lastToolResults.map(({ kind }) => kind)]);
@@ -135,13 +135,13 @@ it("stopWhen: a condition receives the state of the run, including the current r
   ]);
 });
 
-describe("stopWhen: a message with a continuation", () => {
+describe("policies.stopWhen for a message with a continuation", () => {
   const continuations: MockScript = [
     [text("One "), toolCall("echo", {}, { id: "a" }), finish("paused")],
     [text("two"), toolCall("final_answer", {}, { id: "b" })],
   ];
 
-  it("calls the condition once, for the whole message", async () => {
+  it("calls the condition once for the whole message", async () => {
     const seen: unknown[] = [];
     const see: StopCondition = ({ iteration, response }) =>
       seen.push([iteration, response.text, response.calls.map(({ callId }) => callId)]) > 9;
@@ -152,7 +152,7 @@ describe("stopWhen: a message with a continuation", () => {
     ]);
   });
 
-  it("puts all its calls into pendingCalls", async () => {
+  it("puts all calls of the message into pendingCalls", async () => {
     const result = await play(continuations, stopWhen(hasToolCall("echo"))).result;
     expect([endOf(result), outcomesOf(result)]).toEqual([
       ["completed", { kind: "stop-condition" }, ["a", "b"]],
@@ -164,7 +164,7 @@ describe("stopWhen: a message with a continuation", () => {
 it.for<[title: string, turn: MockMessage]>([
   ["a failed stream", [text("Par"), fail({ status: 503 })]],
   ["an empty message", finish("stop")],
-])("stopWhen: is not called after %s", async ([, turn]) => {
+])("policies.stopWhen is not called after %s", async ([, turn]) => {
   let asked = 0;
   await play(
     [turn],
@@ -173,7 +173,7 @@ it.for<[title: string, turn: MockMessage]>([
   expect(asked).toBe(0);
 });
 
-it("stopWhen: is not called for the final answer at a limit", async () => {
+it("policies.stopWhen is not called for the final answer at a limit", async () => {
   const asked: number[] = [];
   const result = await play([toolCall("echo"), text("In short: no.")], {
     tools,
@@ -190,7 +190,7 @@ it.for<[title: string, given: unknown, expected: string]>([
     [() => true, 1],
     'Option "policies.stopWhen" must be a function, or an array of functions, but is an array of 2 items.',
   ],
-])("stopWhen: rejects %s", async ([, given, expected]) => {
+])("runToolLoop rejects %s as policies.stopWhen", async ([, given, expected]) => {
   const error = await play([], stopWhen(given as never)).result.catch((thrown: unknown) => thrown);
   expect(isLoopError(error, "invalid-option") && error.message).toBe(expected);
 });

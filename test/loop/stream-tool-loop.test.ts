@@ -47,7 +47,7 @@ describe("streamToolLoop", () => {
   });
 });
 
-describe("streamToolLoop: a reader that stops early", () => {
+describe("a reader of streamToolLoop that stops early", () => {
   it("stops the run, lets tools settle and makes no further request", async () => {
     let aborted: unknown;
     const deaf = tool("deaf", (_, { signal }) => (signal.addEventListener("abort", () => (aborted = signal.reason)), never));
@@ -62,7 +62,7 @@ describe("streamToolLoop: a reader that stops early", () => {
     expect([result.text, outcomesOf(result), provider.calls, clock.pending]).toEqual(["Hm.", ["call_i0_0: interrupted"], 1, 0]);
   });
 
-  it("gets no further event, even if the reader reads again", async () => {
+  it("receives no further event, even if it reads again", async () => {
     const chatty = tool(
       "chatty",
       (_, { signal, progress }) => new Promise(() => signal.addEventListener("abort", () => progress("still here"))),
@@ -96,7 +96,7 @@ describe("streamToolLoop: a reader that stops early", () => {
     expect([result.reason.kind, await readAll(reading.stream)]).toEqual(["answered", []]);
   });
 
-  it("gets its own error if it stops by throwing", async () => {
+  it("receives its own error if it stops by throwing", async () => {
     const { stream } = start([[text("Hi"), stall()]]);
     const reading = async (): Promise<void> => {
       for await (const event of stream) if (event.type === "text-delta") throw new Error("my own");
@@ -106,14 +106,14 @@ describe("streamToolLoop: a reader that stops early", () => {
   });
 });
 
-describe("streamToolLoop: a run that rejects", () => {
+describe("streamToolLoop with a run that rejects", () => {
   const broken = new Error("The disk is full.");
   const failing = (): Journal => {
     const inner = memoryJournal();
     return { ...inner, step: (one) => (one.key === "i1/inbox" ? Promise.reject(broken) : inner.step(one)) };
   };
 
-  it("throws the journal's error to the reader after the last event", async () => {
+  it("throws the error of the journal to the reader after the last event", async () => {
     const { stream } = start(script, { tools, journal: failing() });
     const read: string[] = [];
     const reading = async (): Promise<void> => {

@@ -11,7 +11,7 @@ function shownOf(events: readonly LoopEvent[]): readonly unknown[] {
 }
 
 describe("a tool that is a generator", () => {
-  it("shows each yield as a preliminary result, and returns the result", async () => {
+  it("emits each yield as a preliminary result, and returns the result", async () => {
     const { recording, result } = play(script, {
       tools: [
         tool("work", async function* (_args, { progress }) {
@@ -94,7 +94,7 @@ describe("a tool that is a generator", () => {
     ["an array instead of a generator", () => [1, 2], [1, 2], []],
     ["a string instead of a generator", () => "ab", "ab", []],
     ["data with a function named next instead of a generator", () => ({ next: () => 1, rows: [] }), { rows: [] }, []],
-  ])("has a result: %s", async ([, execute, expected, shown]) => {
+  ])("has the expected result: %s", async ([, execute, expected, shown]) => {
     const { recording, result } = play(script, { tools: [tool("work", execute)] });
     expect(answersOf(await result)[0]).toMatchObject({ outcome: "completed", result: expected });
     expect(shownOf(recording.events)).toEqual(shown);
@@ -158,7 +158,7 @@ describe("a tool that is a generator", () => {
     return tool("work", execute, traits);
   }
 
-  it("is closed once if the call times out between two yields, and shows nothing more", async () => {
+  it("is closed once if the call times out between two yields, and emits nothing more", async () => {
     const notes: string[] = [];
     const wake: (() => void)[] = [];
     const work = endless(notes, () => new Promise<void>((resolve) => void wake.push(resolve)), { timeoutMs: 100 });
@@ -171,7 +171,7 @@ describe("a tool that is a generator", () => {
     expect([shownOf(recording.events), notes, clock.pending]).toEqual([[1], ["closed"], 0]);
   });
 
-  it("is closed by one call of return, whose rejection is handled", async () => {
+  it("is closed by one call of return(), whose rejection is handled", async () => {
     const calls: string[] = [];
     let wake: (step: object) => void = () => {};
     const steps = {
@@ -206,7 +206,7 @@ describe("a tool that is a generator", () => {
     expect(shownOf(recording.events)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it("times out although it yields without waiting, so that no timer can fire", async () => {
+  it("times out even if it yields without waiting, so that no timer can fire", async () => {
     const clock = createTestClock();
     let now = 0;
     let isClosed = false;
@@ -235,7 +235,7 @@ describe("a tool that is a generator", () => {
     expect(await runTool(work, {})).toMatchObject({ kind: "completed", data: "stopped" });
   });
 
-  it("may itself kill the run, and is then closed", async () => {
+  it("can kill the run itself, and is then closed", async () => {
     let isClosed = false;
     const { recording, result } = play(script, ({ control }) => ({
       tools: [

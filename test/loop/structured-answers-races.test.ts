@@ -27,7 +27,7 @@ function slowSchema(clock: { setTimeout(fn: () => void, ms: number): unknown }, 
   return { "~standard": { version: 1, vendor: "test", validate, jsonSchema: schema["~standard"].jsonSchema } };
 }
 
-describe("structuredOutput: a schema that fails", () => {
+describe("structuredOutput with a schema that fails", () => {
   it("ends the run after timeouts.hookMs if the schema hangs, and keeps the text", async () => {
     const hanging: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
     const playing = play([text("8")], { ...wanting(structuredOutput(hanging, { jsonSchema: {} })), timeouts: { hookMs: 700 } });
@@ -51,7 +51,7 @@ describe("structuredOutput: a schema that fails", () => {
   });
 });
 
-describe("structuredOutput: while the answer is validated", () => {
+describe("the validation of an answer by structuredOutput", () => {
   const validating = (answers: MockScript = [text('{ "n": 8 }')], more: Partial<LoopOptions> = {}) =>
     play(answers, ({ clock }) => ({
       ...wanting(structuredOutput(slowSchema(clock, 1_000))),
@@ -64,7 +64,7 @@ describe("structuredOutput: while the answer is validated", () => {
     ["a kill", ({ control }) => control.kill(), "killed"],
     ["the signal", ({ abort }) => abort.abort(), "aborted"],
     ["the wall clock", ({ clock }) => clock.advance(500), "wall-clock"],
-  ])("%s ends the run immediately and keeps the text", async ([, act, reason]) => {
+  ])("does not delay the end of the run by %s, and the text is kept", async ([, act, reason]) => {
     const playing = validating();
     await playing.clock.flush();
     await act(playing);
@@ -86,7 +86,7 @@ describe("structuredOutput: while the answer is validated", () => {
 
   const unlimited = { limits: {} };
 
-  it("a steered message adds an iteration, and the answer of that iteration is used", async () => {
+  it("is followed by another iteration after a steered message, and the answer of that iteration is used", async () => {
     const playing = validating([text('{ "n": 8 }'), text('{ "n": 9 }')], unlimited);
     await playing.clock.flush();
     playing.control.steer("Nine, I mean.");
@@ -98,7 +98,7 @@ describe("structuredOutput: while the answer is validated", () => {
     ]);
   });
 
-  it("a steered message removes the value even if its own iteration fails", async () => {
+  it("gives no value after a steered message whose own iteration fails", async () => {
     const playing = validating([text('{ "n": 8 }'), fail({ status: 503 })], unlimited);
     await playing.clock.flush();
     playing.control.steer("Nine, I mean.");
@@ -107,7 +107,7 @@ describe("structuredOutput: while the answer is validated", () => {
     expect([result.reason.kind, result.text, result.output]).toEqual(["provider-error", '{ "n": 8 }', undefined]);
   });
 
-  it("a steered message continues the run at the last try, and resets the number of tries", async () => {
+  it("lets a steered message continue the run at the last try, and reset the number of tries", async () => {
     const playing = play([text("Eight."), text("Nine."), text("Ten.")], ({ clock }) => ({
       tools,
       policies: { output: structuredOutput(slowSchema(clock), { maxRetries: 0 }) },
@@ -119,7 +119,7 @@ describe("structuredOutput: while the answer is validated", () => {
     expect(linesOf(result.messages)).toEqual(["user: Go.", "assistant: Eight.", "user: Nine, I mean.", "assistant: Nine."]);
   });
 
-  it("an interrupt comes too late after a valid answer, but replaces the next try", async () => {
+  it("ignores an interrupt after a valid answer, but an interrupt replaces the next try", async () => {
     for (const [turn, reason, undelivered] of [
       [text('{ "n": 8 }'), "answered", ["And now?"]],
       [text('{ "n": "8" }'), "interrupted", []],
@@ -134,7 +134,7 @@ describe("structuredOutput: while the answer is validated", () => {
     }
   });
 
-  it('a stop after the last invalid answer replaces the reason "invalid-output"', async () => {
+  it('lets a stop after the last invalid answer replace the reason "invalid-output"', async () => {
     const playing = play([text("Eight.")], ({ control }) => ({
       ...wanting(structuredOutput(schema, { maxRetries: 0 })),
       events: undefined,
@@ -159,7 +159,7 @@ function stopBehind(key: string, act: () => unknown): NonNullable<LoopOptions["j
 describe("structuredOutput with a journal", () => {
   const turns: readonly MockMessage[] = [toolCall("echo"), text("Eight."), text('{ "n": 8 }')];
 
-  it("a run resumed after any record gives the same result and validates no answer twice", async () => {
+  it("gives the same result in a run resumed after any record, and validates no answer twice", async () => {
     for (let afterRecords = 1; afterRecords < 16; afterRecords += 1) {
       const store = createDurableStore();
       const validated: unknown[] = [];
@@ -187,7 +187,7 @@ describe("structuredOutput with a journal", () => {
     }
   });
 
-  it("validations are recorded under keys named output", async () => {
+  it("records validations under keys with the word output", async () => {
     const { journal } = await play([...turns], wanting(structuredOutput(schema))).result;
     expect(memoryJournal(JSON.parse(JSON.stringify(journal))).keys()).toEqual([
       "run",
@@ -204,7 +204,7 @@ describe("structuredOutput with a journal", () => {
     ]);
   });
 
-  it("retry-last makes no new request if a recorded answer is invalid only in the resumed run", async () => {
+  it("makes no new request with retry-last if a recorded answer is invalid only in the resumed run", async () => {
     const { journal, runId } = await play([text("Eight.")], wanting(structuredOutput(schema, { maxRetries: 0 }))).result;
     const { steps } = JSON.parse(JSON.stringify(journal)) as SavedJournal;
     const saved = memoryJournal({ steps: Object.fromEntries(Object.entries(steps).slice(0, 3)) });
@@ -219,7 +219,7 @@ describe("structuredOutput with a journal", () => {
     expect([result.reason.kind, provider.calls]).toEqual(["invalid-output", 0]);
   });
 
-  it("retry-last allows the same number of tries again", async () => {
+  it("allows the same number of tries again with retry-last", async () => {
     const options = {
       runId: "r",
       messages: [{ role: "user" as const, content: "Go." }],

@@ -23,8 +23,8 @@ const complaint = (why: string): string =>
   `Your answer does not fit the schema: ${why}\nSend the whole answer again, as JSON and nothing else.`;
 const notNumber = complaint("n: Invalid input: expected number, received string");
 
-describe("structuredOutput: a valid answer", () => {
-  it("is result.output, and its text is result.text", async () => {
+describe("a valid answer with structuredOutput", () => {
+  it("is in result.output, and its text is in result.text", async () => {
     const result = await play([toolCall("echo"), text('{ "n": 8 }')], wanting(structuredOutput(schema))).result;
     expect([result.reason.kind, result.output, result.text]).toEqual(["answered", { n: 8 }, '{ "n": 8 }']);
   });
@@ -71,8 +71,8 @@ describe("structuredOutput: a valid answer", () => {
   });
 });
 
-describe("structuredOutput: an invalid answer", () => {
-  it("is requested again, with a description of the problem", async () => {
+describe("an invalid answer with structuredOutput", () => {
+  it("is followed by a new request with a description of the problem", async () => {
     const playing = play([text("Eight."), text('{ "n": "8" }'), text('{ "n": 8 }')], wanting(structuredOutput(schema)));
     const result = await playing.result;
     expect([result.reason.kind, result.output, result.iterations]).toEqual(["answered", { n: 8 }, 3]);
@@ -86,7 +86,7 @@ describe("structuredOutput: an invalid answer", () => {
     ]);
   });
 
-  it.for([0, 1, 2, 5])("ends the run after %i more tries and keeps the text", async (maxRetries) => {
+  it.for([0, 1, 2, 5])("ends the run after %i more tries, and its text is kept", async (maxRetries) => {
     const result = await play(() => text('{ "n": "8" }'), wanting(structuredOutput(schema, { maxRetries }))).result;
     const issues = [{ message: "Invalid input: expected number, received string", path: ["n"] }];
     expect([result.status, result.reason, result.output, result.text, result.iterations]).toEqual([
@@ -108,7 +108,7 @@ describe("structuredOutput: an invalid answer", () => {
     expect([result.output, result.toolCallsExecuted, result.iterations]).toEqual([{ n: 8 }, 2, 5]);
   });
 
-  it("is not requested again beyond maxIterations", async () => {
+  it("is not followed by a new request beyond maxIterations", async () => {
     const result = await play(() => text("Eight."), { ...wanting(structuredOutput(schema)), limits: { maxIterations: 2 } })
       .result;
     expect([result.reason.kind, result.text, result.output, result.iterations]).toEqual([
@@ -119,7 +119,7 @@ describe("structuredOutput: an invalid answer", () => {
     ]);
   });
 
-  it("includes an answer for which the schema throws", async () => {
+  it("can be an answer for which the schema throws", async () => {
     const broken = z.string().transform((url) => new URL(url).host);
     const result = await play([text('"nowhere"'), text('"https://example.com/"')], wanting(structuredOutput(broken))).result;
     expect([result.output, textsOf(result.messages.filter(({ role }) => role === "user") as never)[1]]).toEqual([
@@ -129,7 +129,7 @@ describe("structuredOutput: an invalid answer", () => {
   });
 });
 
-describe("structuredOutput: the system prompt", () => {
+describe("the system text of a run with structuredOutput", () => {
   const systems = async (more: Partial<LoopOptions>): Promise<readonly (string | undefined)[]> => {
     const playing = play([toolCall("echo"), text("Eight."), text('{ "n": 8 }')], {
       ...wanting(structuredOutput(schema)),
@@ -144,12 +144,12 @@ describe("structuredOutput: the system prompt", () => {
     required: ["n"],
   })}`;
 
-  it("has the JSON Schema in each iteration, after the caller's text", async () => {
+  it("has the JSON Schema in each iteration, after the text of the caller", async () => {
     expect(await systems({})).toEqual([prompt, prompt, prompt]);
     expect(await systems({ system: "Be brief." })).toEqual(Array.from({ length: 3 }, () => `Be brief.\n\n${prompt}`));
   });
 
-  it("has the JSON Schema after a hook's text, and hooks do not see it", async () => {
+  it("has the JSON Schema after the text of a hook, and hooks do not receive the schema", async () => {
     const shown: unknown[] = [];
     const prepareIteration: NonNullable<LoopOptions["hooks"]>["prepareIteration"] = ({ system, iteration }) => {
       shown.push(system);
@@ -209,7 +209,7 @@ it.for<
   ],
   ["a negative maxRetries", "maxRetries", { schema, maxRetries: -1 }, "a whole number of at least 0, or Infinity, but is -1"],
   ["a string as the jsonSchema", "jsonSchema", { schema, jsonSchema: "x" }, 'a JSON Schema: an object of plain data, but is "x"'],
-])("structuredOutput: rejects %s", ([, option, { schema: given, ...options }, expected]) => {
+])("structuredOutput throws for %s", ([, option, { schema: given, ...options }, expected]) => {
   expect(() => structuredOutput(given as StandardSchema, options)).toThrow(
     `Option "policies.output.${option}" must be ${expected}.`,
   );

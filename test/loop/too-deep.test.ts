@@ -21,19 +21,19 @@ const registryOf = (inputSchema: JsonSchema): ToolRegistry => ({
   executeTool: () => 1,
 });
 
-it.for([1_100, 20_000])("deep nesting: %d levels are refused in messages and in registry schemas", async (levels) => {
+it.for([1_100, 20_000])("runToolLoop rejects %d nested levels in messages and in registry schemas", async (levels) => {
   expect(await refusal({ messages: calling(nest(levels)) })).toMatchObject({ code: "invalid-messages", details: { index: 1 } });
   const deep = { type: "object", properties: nest(levels) };
   expect(await refusal({ tools: registryOf(deep) })).toMatchObject({ code: "invalid-schema", details: { toolName: "t" } });
 });
 
-it("deep nesting: 1000 levels are accepted in messages and in registry schemas", async () => {
+it("runToolLoop accepts 1000 nested levels in messages and in registry schemas", async () => {
   const deep = nest(1_000);
   const playing = play([text("Done.")], { messages: calling(deep), tools: registryOf(deep) });
   expect((await playing.result).status).toBe("completed");
 });
 
-it.for([1_100, 20_000])("deep nesting: an MCP tool schema of %d levels is refused", async (levels) => {
+it.for([1_100, 20_000])("createMcpRegistry rejects a tool whose schema has %d nested levels", async (levels) => {
   const tools = [{ name: "t", inputSchema: { type: "object", properties: nest(levels) } }];
   const client: object = {
     listTools: async () => ({ tools }),

@@ -85,7 +85,7 @@ describe("limits.maxIterations", () => {
     [1, true],
     [7, false],
     [7, true],
-  ])("set to %d, ends the run after that number of requests (with hooks: %s)", async ([limit, hooked]) => {
+  ])("set to %d ends the run after that number of requests (with hooks: %s)", async ([limit, hooked]) => {
     const hooks = hooked ? { prepareIteration: () => ({}), onIteration: () => undefined } : undefined;
     const playing = play(() => [text("Again. "), toolCall("ok")], { tools: [ok], limits: { maxIterations: limit }, hooks });
     const result = await playing.result;
@@ -132,7 +132,7 @@ describe("limits.maxTokens", () => {
     [111, 2],
     [220, 2],
     [221, 3],
-  ])("set to %d, ends the run after request %d", async ([limit, requests]) => {
+  ])("set to %d ends the run after request %d", async ([limit, requests]) => {
     const playing = play(() => spends(100), { tools: [ok], limits: { maxTokens: limit }, policies: { finalAnswer: true } });
     const result = await playing.result;
     expect(result.reason).toEqual({ kind: "max-tokens", limit, spent: 110 * requests });
@@ -145,7 +145,7 @@ describe("limits.maxTokens", () => {
   });
 });
 
-describe("tool context", () => {
+describe("the context of a tool", () => {
   it("has the remaining amount of each limit in context.budget", async () => {
     const clock = createTestClock();
     const budgets: ToolBudget[] = [];
@@ -171,7 +171,7 @@ describe("tool context", () => {
     expect(budget).toEqual({ iterations: 99, toolCalls: none, tokens: none, wallClockMs: none, costUSD: none });
   });
 
-  it("has the call's ids, the messages and the caller's own values", async () => {
+  it("has the ids of the call, the messages and the values of the caller", async () => {
     const seen: unknown[] = [];
     const given = {
       messageIdMap: new Map(),
@@ -206,7 +206,7 @@ describe("tool context", () => {
     [19, false],
     [20, true],
     [21, true],
-  ])("in iteration %d, has the showKillHint value %s", async ([iteration, shown]) => {
+  ])("has in iteration %d the showKillHint value %s", async ([iteration, shown]) => {
     const hints: boolean[] = [];
     const look = tool("look", (_, context) => hints.push(context.showKillHint));
     await play((_, index) => (index <= iteration ? toolCall("look") : text("Done.")), { tools: [look] }).result;

@@ -27,20 +27,17 @@ it.for<[what: string, more: Partial<LoopOptions>, ran: readonly string[], outcom
     ["look", "wipe"],
     "completed completed unknown-tool",
   ],
-])(
-  'toolChoice in the case "%s" lets only the expected calls run, including eager calls',
-  async ([, more, expected, outcomes]) => {
-    const ran: string[] = [];
-    const playing = play([both, text("Done.")], { tools: makeTools(ran), ...more });
-    const result = await playing.result;
-    expect(ran).toEqual(expected);
-    expect(
-      answersOf(result)
-        .map(({ outcome }) => outcome)
-        .join(" "),
-    ).toBe(outcomes);
-  },
-);
+])("toolChoice lets only the expected calls run, including eager calls: %s", async ([, more, expected, outcomes]) => {
+  const ran: string[] = [];
+  const playing = play([both, text("Done.")], { tools: makeTools(ran), ...more });
+  const result = await playing.result;
+  expect(ran).toEqual(expected);
+  expect(
+    answersOf(result)
+      .map(({ outcome }) => outcome)
+      .join(" "),
+  ).toBe(outcomes);
+});
 
 it("toolChoice: the result of a blocked call names the allowed tools", async () => {
   const playing = play([both, text("Done.")], { tools: makeTools([]), toolChoice: { name: "look" } });
@@ -63,7 +60,7 @@ it("toolChoice: a replayed iteration uses the recorded choice of a hook without 
   expect([outcomes, ran, again.provider.calls]).toEqual([["blocked", "blocked", "unknown-tool"], [], 1]);
 });
 
-it('toolChoice: a call beyond maxToolCalls has the outcome "limit", not "blocked"', async () => {
+it('toolChoice: a call beyond maxToolCalls has the outcome "limit" instead of "blocked"', async () => {
   const playing = play([toolCall("look"), [toolCall("look"), toolCall("look")], toolCall("look"), text("Done.")], {
     tools: makeTools([]),
     limits: { maxToolCalls: 2 },

@@ -52,7 +52,7 @@ describe("limits.maxConsecutiveToolErrors", () => {
     ["counts different kinds of errors together", "bad nope malformed", "tool-error-cap"],
     ["does not count denied calls", "asked asked asked", "answered"],
     ["is not reset by denied calls", "bad asked bad asked bad", "tool-error-cap"],
-  ])("set to 3, %s", async ([, iterations, ending]) => {
+  ])("set to 3 %s", async ([, iterations, ending]) => {
     expect((await end(iterations, 3)).reason.kind).toBe(ending);
   });
 
@@ -85,7 +85,7 @@ describe("limits.maxConsecutiveToolErrors", () => {
     for (let round = 0; round < 3; round += 1) expect((await end("bad bad", 3)).reason.kind).toBe("answered");
   });
 
-  it("set to Infinity, never ends a run", async () => {
+  it("set to Infinity never ends a run", async () => {
     expect((await end("bad bad bad bad bad bad | bad bad", Number.POSITIVE_INFINITY)).reason.kind).toBe("answered");
   });
 });

@@ -22,7 +22,7 @@ describe("timeouts.toolMs and tool.timeoutMs", () => {
     [1_000, undefined, 1_000],
     [1_000, 2_000, 2_000],
     [undefined, 10, 10],
-  ])("with toolMs %s and timeoutMs %s, end a call after %d ms", async ([toolMs, timeoutMs, limitMs]) => {
+  ])("set to %s and %s end a call after %d ms", async ([toolMs, timeoutMs, limitMs]) => {
     const playing = play(script, { tools: [tool("work", () => never, { timeoutMs })], timeouts: { toolMs } });
     await playing.clock.runAll();
     const result = await playing.result;
@@ -38,7 +38,7 @@ describe("timeouts.toolMs and tool.timeoutMs", () => {
     expect(result.functionHistory).toMatchObject([{ outcome: "timed-out", durationMs: limitMs }]);
   });
 
-  it("a call has no timeout if toolMs is Infinity", async () => {
+  it("do not limit a call if toolMs is Infinity", async () => {
     const clock = createTestClock();
     const tools = [tool("work", () => after(clock, 2 ** 40, () => "done"))];
     const playing = play(script, { clock, tools, timeouts: { toolMs: Number.POSITIVE_INFINITY } });
@@ -46,7 +46,7 @@ describe("timeouts.toolMs and tool.timeoutMs", () => {
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: completed"]);
   });
 
-  it("each call has its own timeout", async () => {
+  it("start again for each call", async () => {
     const clock = createTestClock();
     const tools = [tool("work", () => after(clock, 200_000, () => "done"), { sequential: true })];
     const playing = play([[toolCall("work"), toolCall("work")], toolCall("work"), text("Done.")], { clock, tools });
@@ -55,7 +55,7 @@ describe("timeouts.toolMs and tool.timeoutMs", () => {
     expect(playing.endedAt()).toBe(600_000);
   });
 
-  it("a timeout aborts only the signal of its own call, with a TimeoutError", async () => {
+  it("abort only the signal of their own call, with a TimeoutError", async () => {
     const signals = new Map<string, AbortSignal>();
     const keep = (_: unknown, { name, signal }: ToolContext): Promise<never> => (signals.set(name, signal), never);
     const tools = [tool("work", keep, { timeoutMs: 10 }), tool("other", keep, { timeoutMs: 50 })];
@@ -70,7 +70,7 @@ describe("timeouts.toolMs and tool.timeoutMs", () => {
   it.for<[how: string, succeeds: boolean]>([
     ["returns", true],
     ["throws", false],
-  ])("a tool that %s after its timeout gets one late-result, and the value is dropped", async ([, succeeds]) => {
+  ])("drop the value of a tool that %s after its timeout, and one late-result is emitted", async ([, succeeds]) => {
     const clock = createTestClock();
     const act = (): string => {
       if (succeeds) return "too late";
@@ -88,7 +88,7 @@ describe("timeouts.toolMs and tool.timeoutMs", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: timed-out", "call_i1_0: completed"]);
   });
 
-  it("progress after the timeout is dropped", async () => {
+  it("drop progress that a tool emits after its timeout", async () => {
     const clock = createTestClock();
     const work = async (_: unknown, { progress, heartbeat }: ToolContext): Promise<void> => {
       progress("in time");
@@ -143,7 +143,7 @@ describe("tool.idleTimeoutMs", () => {
   });
 });
 
-describe("tool timeouts: a tool that blocks the thread", () => {
+describe("a tool that blocks the thread", () => {
   it.for<[how: string, heldMs: number, end: () => unknown, outcome: string]>([
     ["returns in time", 299_999, () => "done", "completed"],
     ["returns late", 300_000, () => "done", "timed-out"],
@@ -182,7 +182,7 @@ describe("tool timeouts: a tool that blocks the thread", () => {
     expect([outcomesOf(await playing.result), playing.endedAt()]).toEqual([["call_i0_0: timed-out"], 300_000]);
   });
 
-  it("sets no timer if it is synchronous", async () => {
+  it("needs no timer if it is synchronous", async () => {
     const clock = createTestClock();
     let timers = 0;
     const counting: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => ((timers += 1), clock.setTimeout(fn, ms)) };

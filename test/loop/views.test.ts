@@ -56,7 +56,7 @@ async function sent(options: Partial<LoopOptions>): Promise<readonly unknown[]> 
 describe("messages that callbacks receive", () => {
   const rows = Object.keys(readers).flatMap((who) => Object.keys(changes).map((how) => [who, how] as const));
 
-  it.for(rows)("%s cannot change the messages by %s", async ([who, how]) => {
+  it.for(rows)("cannot be changed if %s tries %s", async ([who, how]) => {
     const thrown: unknown[] = [];
     const options = readers[who]?.((messages) => {
       try {
@@ -71,7 +71,7 @@ describe("messages that callbacks receive", () => {
     for (const error of thrown) expect(error).toBeInstanceOf(TypeError);
   });
 
-  it.for(Object.keys(changes))("a provider cannot change the messages by %s", async (how) => {
+  it.for(Object.keys(changes))("cannot be changed by a provider that tries %s", async (how) => {
     const run = async (change: (messages: Message[]) => unknown): Promise<unknown> => {
       const mock: MockProvider = createMockProvider(script);
       const provider = {
@@ -119,7 +119,7 @@ describe("messages that callbacks receive", () => {
   });
 });
 
-describe("messages of the caller", () => {
+describe("messages that the caller passes", () => {
   it("are not frozen, and later changes to them have no effect", async () => {
     const messages = given();
     const change = tool("t", () => {

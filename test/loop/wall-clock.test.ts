@@ -20,7 +20,7 @@ describe("limits.wallClockMs", () => {
     expect((await playing.result).text).toBe("Late, but here.");
   });
 
-  it("ends a stream that never falls silent and keeps its text and usage", async () => {
+  it("ends a stream that never falls silent, and keeps its text and usage", async () => {
     const tick = Array.from({ length: 20 }, () => [wait(100), text(".")]).flat();
     const playing = await runOut([[usage({ inputTokens: 3, outputTokens: 1 }), ...tick]]);
     const result = await playing.result;
@@ -60,7 +60,7 @@ describe("limits.wallClockMs", () => {
     expect(playing.endedAt()).toBe(125_000);
   });
 
-  it("is replaced as reason by a stop during its grace period", async () => {
+  it("is replaced as the reason by a stop during its grace period", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], ...within(1_000) });
     await playing.clock.advance(2_000);
     playing.control.stop({ note: "enough" });
@@ -86,7 +86,7 @@ describe("limits.wallClockMs", () => {
   });
 });
 
-describe("limits.wallClockMs without a chance for timers to fire", () => {
+describe("limits.wallClockMs if no timer can fire", () => {
   /** Creates a provider that yields chunks forever without awaiting anything. Each chunk blocks the thread for 10 ms. */
   function chatter(hold: (ms: number) => void): Provider {
     return {
@@ -104,7 +104,7 @@ describe("limits.wallClockMs without a chance for timers to fire", () => {
   it.for<[settleMs: number, endedAt: number]>([
     [0, 1_000],
     [200, 1_200],
-  ])("with settleMs %d, ends a stream that never waits", async ([settleMs, endedAt]) => {
+  ])("with settleMs %d ends a stream that never waits", async ([settleMs, endedAt]) => {
     const clock = createHoldClock();
     const playing = play([], { provider: chatter(clock.hold), clock, timeouts: { settleMs }, ...within(1_000) });
     const result = await playing.result;
@@ -127,7 +127,7 @@ describe("limits.wallClockMs without a chance for timers to fire", () => {
   });
 });
 
-describe("limits.wallClockMs: a resumed run", () => {
+describe("limits.wallClockMs in a resumed run", () => {
   const clockAt = 5_000_000;
   const nap = (clock: { setTimeout(fn: () => void, ms: number): unknown }) =>
     tool("nap", () => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), 600)));
@@ -153,7 +153,7 @@ describe("limits.wallClockMs: a resumed run", () => {
     ["in a tool", "i1/model", 400],
     // The journal counts 600 ms before the second iteration, so a limit of 601 ms leaves 1 ms.
     ["after the last tool", "i1/tool/0/nap", 1],
-  ])("counts only active time if it crashed %s", async ([, lastKey, endsAfterMs]) => {
+  ])("counts only active time if the run crashed %s", async ([, lastKey, endsAfterMs]) => {
     const journal = await savedUpTo(lastKey);
     const clock = createTestClock(clockAt);
     let endedAt = 0;

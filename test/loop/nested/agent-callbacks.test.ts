@@ -31,7 +31,7 @@ const broken = (message: string) => (): never => {
   throw new Error(message);
 };
 
-describe("defineAgentTool: prepare", () => {
+describe("the prepare function of defineAgentTool", () => {
   it.for<[what: string, prepare: Prepare, reason: string]>([
     ["throws", broken("no"), "no"],
     ["rejects", () => Promise.reject(new Error("no")), "no"],
@@ -96,7 +96,7 @@ describe("defineAgentTool: prepare", () => {
     },
   );
 
-  it("can itself start a nested run, whose usage counts once", async () => {
+  it("can start a nested run itself, whose usage counts once", async () => {
     const used = (total: number) => ({ messages: question, provider: createMockProvider([[text("x"), tokens(total)]]) });
     const asks = defineAgentTool({
       name: "agent",
@@ -159,7 +159,7 @@ describe("defineAgentTool: prepare", () => {
   });
 });
 
-describe("defineAgentTool: toResult", () => {
+describe("the toResult function of defineAgentTool", () => {
   it.for<[what: string, toResult: ((result: LoopResult) => unknown) | undefined, outcome: string, data: unknown]>([
     ["is not defined", undefined, "completed", "c"],
     ["returns an object", ({ text: said, iterations }) => ({ said, iterations }), "completed", { said: "c", iterations: 1 }],
@@ -192,7 +192,7 @@ describe("defineAgentTool: toResult", () => {
     });
   });
 
-  it("ends the run if its result has endTurn, and delivers the content", async () => {
+  it("ends the run and delivers the content if its result has endTurn", async () => {
     const content = [{ type: "text" as const, text: "For you." }];
     const one = agent(
       () => answers(),

@@ -26,7 +26,7 @@ const broken = (message: string) => (): never => {
   throw new Error(message);
 };
 
-describe("defineAgentTool", () => {
+describe("a tool from defineAgentTool", () => {
   it("runs its agent in a registry that wraps a registry without agentOf", async () => {
     const child = scripted(["agent tool", "agent"], [toolCall("ok"), text("c")], { tools: [tool("ok", () => 1)] });
     const inner = createToolRegistry([child.tool]);
@@ -43,14 +43,14 @@ describe("defineAgentTool", () => {
   it.for<[what: string, agentOf: unknown]>([
     ["throws", broken("no")],
     ["returns an empty object", () => ({})],
-  ])("is called as an ordinary tool if the registry's agentOf %s", async ([, agentOf]) => {
+  ])("runs as an ordinary tool if the agentOf of the registry %s", async ([, agentOf]) => {
     const definition = { name: "agent", description: "", inputSchema: { type: "object" } };
     const tools = { definitions: () => [definition], executeTool: () => "ran", agentOf } as unknown as ToolRegistry;
     const result = await play([toolCall("agent"), text("Done.")], { tools }).result;
     expect([result.text, outcomesOf(result), answersOf(result)[0]?.result]).toEqual(["Done.", ["call_i0_0: completed"], "ran"]);
   });
 
-  it("is rejected before any request if the registry's agentOf is not a function", async () => {
+  it("is rejected before any request if the agentOf of the registry is not a function", async () => {
     const tools = { definitions: () => [], executeTool: () => "ran", agentOf: 7 } as unknown as ToolRegistry;
     const playing = play([text("Done.")], { tools });
     await expect(playing.result).rejects.toMatchObject({ code: "invalid-option" });
@@ -77,7 +77,7 @@ describe("defineAgentTool", () => {
     expect(await runTool(agent(() => ({ messages: question })))).toMatchObject({ kind: "failed" });
   });
 
-  it("counts as one call for the approve policy and the gate of the outer run", async () => {
+  it("counts as one call for policies.approve and the gate of the outer run", async () => {
     const asked: string[] = [];
     const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ name, args }) => {
       asked.push(`${name} ${JSON.stringify(args)}`);
@@ -124,7 +124,7 @@ describe("defineAgentTool", () => {
   it.for<[sequential: boolean | undefined, endsAt: number]>([
     [undefined, 100],
     [true, 300],
-  ])("with sequential: %s, finishes three calls after %d ms", async ([sequential, endsAt]) => {
+  ])("with sequential: %s finishes three calls after %d ms", async ([sequential, endsAt]) => {
     const one = agent(() => ({ messages: question, provider: createMockProvider([[wait(100), text("c")]]) }), undefined, {
       sequential,
     });
@@ -133,7 +133,7 @@ describe("defineAgentTool", () => {
     expect([(await playing.result).text, playing.endedAt()]).toEqual(["Done.", endsAt]);
   });
 
-  it("finishes beside a FatalToolError, but does not start after a FatalToolError", async () => {
+  it("finishes while another call throws FatalToolError, but does not start afterwards", async () => {
     const clock = createTestClock();
     const slow = scripted(["agent tool", "slow"], [[wait(100), text("c")]]);
     const fatal = tool("fatal", () => {

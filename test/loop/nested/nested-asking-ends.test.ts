@@ -60,7 +60,7 @@ async function checkOver({ start, ran, store }: Stage, ended: LoopResult): Promi
   expect(ran).toEqual(before);
 }
 
-it("a FatalToolError inside an agent cancels the agent's waiting calls, and the outer run can then be stopped", async () => {
+it("a FatalToolError inside an agent cancels the waiting calls of the agent, and the outer run can then be stopped", async () => {
   const said: string[] = [];
   const stage = setUp(["agent", "look"], (work) => [agent(["broken", "pay"], { tools: [broken, work("pay")] }), work("look")]);
   const provider = createMockProvider(({ messages }) => {
@@ -72,8 +72,8 @@ it("a FatalToolError inside an agent cancels the agent's waiting calls, and the 
   expect([said, result.reason.kind, stage.ran]).toEqual([["accepted"], "stopped", ["look"]]);
 });
 
-describe("a resumed run that ends while a call waits for approval", () => {
-  it.for(["stop", "kill", "abort"] as const)("on %s, never runs the waiting call of the outer run", async (verb) => {
+describe("a resumed run with a call that waits for approval", () => {
+  it.for(["stop", "kill", "abort"] as const)('never runs the waiting call of the outer run after "%s"', async (verb) => {
     let end = (): void => {};
     const stage = setUp(["agent", "pay"], (work) => [
       agent(["payIn", "payToo"], {
@@ -91,7 +91,7 @@ describe("a resumed run that ends while a call waits for approval", () => {
     expect(stage.ran).toEqual([]);
   });
 
-  it("on stop, never runs the waiting call of the nested run", async () => {
+  it('never runs the waiting call of the nested run after "stop"', async () => {
     let end = (): void => {};
     const stage = setUp(["agent", "pay"], (work) => [
       agent(["look", "payIn"], { tools: [work("look"), work("payIn")] }),
@@ -129,7 +129,7 @@ it("a sequential call runs and is recorded after an agent that was stopped while
   await checkOver(stage, result);
 });
 
-it("a FatalToolError from an agent's toResult cancels the waiting calls in the same batch", async () => {
+it("a FatalToolError from the toResult of an agent cancels the waiting calls in the same batch", async () => {
   const control = createLoopControl();
   let finish = (): void => {};
   const stage = setUp(["agent", "pay", "slow"], (work) => [
@@ -199,7 +199,7 @@ describe("sequential calls", () => {
   });
 });
 
-it("after a FatalToolError, a call whose tool has changed is not approved again and does not run", async () => {
+it("a call whose tool has changed is not approved again after a FatalToolError, and does not run", async () => {
   const ran: string[] = [];
   const asked: string[] = [];
   const store = createDurableStore();

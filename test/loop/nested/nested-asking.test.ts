@@ -69,7 +69,7 @@ describe("approval of a call in a nested run", () => {
   });
 
   it.for(["call_i0_0/call_i0_9", "call_i0_0/call_i0_1"])(
-    "is rejected, and nothing runs, if a decision names the path %s",
+    "is rejected before anything runs if a decision names the path %s",
     async (id) => {
       const { ran, inner, start } = setUp("agent tool");
       const journal = await savedOf(start());
@@ -83,7 +83,7 @@ describe("approval of a call in a nested run", () => {
     },
   );
 
-  it("is impossible if the outer call is an ordinary tool, so the nested call is denied", async () => {
+  it("is impossible if the outer call is an ordinary tool, and the nested call is denied", async () => {
     const { ran, inner, start } = setUp("ordinary tool");
     const result = await start().result;
     expect(result.reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_1" }] });

@@ -48,7 +48,7 @@ const refusal = (current: number, limit: number) => ({
   tool_name: "down",
 });
 
-describe.for(kinds)("limits.maxDepth in an %s", (kind) => {
+describe.for(kinds)("limits.maxDepth for runs in an %s", (kind) => {
   it("allows three levels of runs by default", async () => {
     const { playing, depths, providers } = nest(kind, 2);
     expect((await playing.result).status).toBe("completed");
@@ -58,7 +58,7 @@ describe.for(kinds)("limits.maxDepth in an %s", (kind) => {
     ]);
   });
 
-  it("rejects a fourth level and tells the model on the third level the reason", async () => {
+  it("rejects a fourth level, and the model on the third level reads the reason", async () => {
     const { playing, depths, providers } = nest(kind, 3);
     const result = await playing.result;
     expect([result.status, result.text, answersOf(result)[0]?.result]).toEqual(["completed", "Top.", "Level 1."]);
@@ -90,7 +90,7 @@ describe.for(kinds)("limits.maxDepth in an %s", (kind) => {
   });
 });
 
-it("context.runToolLoop: rejects with depth-exceeded, or with invalid-option or unknown-option for bad options", async () => {
+it("context.runToolLoop rejects with depth-exceeded, invalid-option or unknown-option", async () => {
   const seen: unknown[] = [];
   const look = async (
     _: unknown,
@@ -122,7 +122,7 @@ it("context.runToolLoop: rejects with depth-exceeded, or with invalid-option or 
   expect(playing.provider.calls).toBe(2);
 });
 
-describe("limits.maxDepth: runToolLoop called inside a tool", () => {
+describe("the depth of a run that is started inside a tool", () => {
   type Start = (options: NestedLoopOptions, context: ToolContext) => Promise<unknown>;
   const provider = (): MockProvider => createMockProvider([toolCall("down"), text("Done.")]);
   const dive = async (start: Start, limits?: LoopLimits): Promise<readonly [levels: number, error: unknown]> => {
@@ -171,7 +171,7 @@ describe("limits.maxDepth: runToolLoop called inside a tool", () => {
     expect(await dive(start)).toEqual([3, { current: 3, limit: 3 }]);
   });
 
-  it("has the maxDepth of the outer run, even if the inner run sets a higher value", async () => {
+  it("is limited by the maxDepth of the outer run, even if the inner run sets a higher value", async () => {
     expect(await dive((options, { signal }) => run(options, { signal }), { maxDepth: 1 })).toEqual([1, { current: 1, limit: 1 }]);
   });
 

@@ -182,7 +182,7 @@ describe("nested runs in a tool call that ends", () => {
     expect(playing.recording.of("run-end").map(({ reason }) => reason.kind)).toEqual(["aborted", "aborted", "answered"]);
   });
 
-  it("cannot be started any longer", async () => {
+  it("cannot be started after the end of the call", async () => {
     const clock = createTestClock();
     let context: ToolContext | undefined;
     const provider = createMockProvider(() => text("x"));

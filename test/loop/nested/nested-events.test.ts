@@ -75,7 +75,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     expect(events.at(-1)).toMatchObject({ type: "run-end", status: "completed" });
   });
 
-  it("wait for a slow reader without a timeout, and so does the model of the nested run", async () => {
+  it("wait for a slow reader without a timeout, as the model of the nested run does", async () => {
     const { provider, sent } = chatter(300);
     const timeouts = { streamIdleMs: 1_000, firstChunkMs: 1_000, toolMs: Number.POSITIVE_INFINITY };
     const child = nesting(kind, "child", () => ({ messages: question, provider }));
@@ -126,7 +126,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
   });
 });
 
-it("events of an agent tool are replayed from the journal with the same paths", async () => {
+it("the events of an agent tool are replayed from the journal with the same paths", async () => {
   const child = scripted(["agent tool", "child"], callAndAnswer("ok"), { tools: [ok] });
   const playing = play(callAndAnswer("child"), { tools: [child.tool] });
   const result = await playing.result;

@@ -55,7 +55,7 @@ const failures: readonly (readonly [ending: string, script: readonly MockMessage
 
 describe("a nested run that fails", () => {
   it.for(kinds.flatMap((kind) => failures.map(([ending, script, more]) => [kind, ending, script, more] as const)))(
-    'in an %s, makes only its own call fail if it ends with "%s" (case %#)',
+    'in an %s fails only its own call if it ends with "%s" (case %#)',
     async ([kind, ending, script, more]) => {
       const child = scripted([kind, "child"], script, { tools, ...more });
       const timeouts = { streamIdleMs: 500, firstChunkMs: 800, settleMs: 10, toolMs: 1_000_000 };
@@ -78,7 +78,7 @@ describe("a nested run that fails", () => {
     },
   );
 
-  it.for(kinds)("in an %s, counts as one tool error of the outer run", async (kind) => {
+  it.for(kinds)("in an %s counts as one tool error of the outer run", async (kind) => {
     const child = nesting(kind, "child", () => ({ messages: question, provider: createMockProvider([fail({ status: 500 })]) }));
     const playing = play(() => toolCall("child"), { tools: [child], limits: { maxConsecutiveToolErrors: 2 } });
     const result = await playing.result;
@@ -86,7 +86,7 @@ describe("a nested run that fails", () => {
   });
 });
 
-describe.for(kinds)("a nested run in an %s, with its own control", (kind) => {
+describe.for(kinds)("a nested run in an %s with its own control", (kind) => {
   it.for<[how: string, act: (control: ReturnType<typeof createLoopControl>, abort: AbortController) => void, ending: string]>([
     ["its own stop", (control) => control.stop(), "stopped-by-user: stopped"],
     ["its own kill", (control) => control.kill(), "stopped-by-user: killed"],
@@ -150,7 +150,7 @@ describe.for(kinds)("a nested run in an %s, with its own control", (kind) => {
   });
 });
 
-describe("timeouts of an agent tool", () => {
+describe("the timeouts of an agent tool", () => {
   it("exclude the toolMs of the outer run and of the nested run", async () => {
     const child = scripted(["agent tool", "child"], [toolCall("slow"), toolCall("slow"), text("c")], {
       tools: [tool("slow", () => new Promise((resolve) => void playing.clock.setTimeout(() => resolve(1), 900)))],

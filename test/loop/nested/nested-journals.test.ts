@@ -53,7 +53,7 @@ describe("a journal with ordered steps", () => {
     ["answered", [[toolCall("child"), toolCall("child")], text("Done.")], [toolCall("ok"), text("c")]],
     ["failed", [[toolCall("child"), toolCall("child")], text("Done.")], [toolCall("ok"), fail({ status: 500 })]],
     ["was empty", [toolCall("child"), text("Done.")], [[]]],
-  ])("gets the same steps again on replay if the nested run %s", async ([, turns, inner]) => {
+  ])("receives the same steps again in a replay if the nested run %s", async ([, turns, inner]) => {
     const store = createOrderedStore();
     const options = optionsOf(turns, [agent("child", inner)]);
     const first = await runToolLoop({ ...options, journal: store.open() });
@@ -100,7 +100,7 @@ describe("a journal step that fails", () => {
     "i0/tool/1/child/i0/model",
     "i0/tool/1/child/i1/inbox-end",
     "i0/tool/1/child",
-  ])("at the key %s, rejects the outer run, which can be resumed", async (at) => {
+  ])("at the key %s rejects the outer run, which can be resumed", async (at) => {
     const { open } = failingOnce(at);
     const options = optionsOf(
       [[toolCall("ok"), toolCall("child")], text("Done.")],
@@ -111,7 +111,7 @@ describe("a journal step that fails", () => {
     expect([result.text, answersOf(result)[1]?.result]).toEqual(["Done.", "c"]);
   });
 
-  it("beside a nested run, rejects the outer run, and a resume continues both", async () => {
+  it("rejects the outer run if it runs beside a nested run, and a resumed run continues both", async () => {
     const { open } = failingOnce("i0/tool/0/ok");
     const clock = createTestClock();
     const child = agent("child", [[wait(10), toolCall("ok")], text("c")]);
@@ -134,7 +134,7 @@ describe("a journal step that fails", () => {
       "i0/tool/0/outer/i0/tool/0/inner/i0/inbox",
       "i0/tool/0/outer/i0/tool/0/inner/i0/tool/0/ok",
     ].flatMap((slow) => (["before", "after"] as const).map((when) => [slow, when] as const)),
-  )("releases a nested run that waits at %s, if the failure comes %s the step is written", async ([slow, when]) => {
+  )("releases a nested run that waits at %s if the failure comes %s the step is written", async ([slow, when]) => {
     const store = createDurableStore();
     const clock = createTestClock();
     const controls = [createLoopControl(), createLoopControl()];
@@ -174,7 +174,7 @@ describe("a journal step that fails", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("leaves no outcome for another call that is interrupted by this failure", async () => {
+  it("leaves no outcome for another call that this failure interrupts", async () => {
     const { open } = failingOnce("i0/tool/1/ok");
     const clock = createTestClock();
     const slow = tool("slow", () => new Promise((resolve) => void clock.setTimeout(() => resolve("s"), 50)), { replay: "safe" });

@@ -92,7 +92,7 @@ describe.for(kinds)("options that are not set for a nested run in an %s", (kind)
   });
 });
 
-describe.for(kinds)("options of a nested run in an %s", (kind) => {
+describe.for(kinds)("the options of a nested run in an %s", (kind) => {
   it("apply only to the nested run", async () => {
     const clock = createTestClock(5);
     const provider = createMockProvider(callAndAnswer("ok", [1, 2]), { model: "small" });
@@ -141,7 +141,7 @@ describe.for(kinds)("options of a nested run in an %s", (kind) => {
       "Message 0",
     ],
     ["two tools of one name", { messages: question, tools: [ok, ok] }, 'There are two tools named "ok": rename one'],
-  ])("make the call fail, with a reason for the model, if they contain %s", async ([, options, reason]) => {
+  ])("fail the call, with a reason for the model, if they contain %s", async ([, options, reason]) => {
     const child = nesting(kind, "child", () => options as NestedLoopOptions);
     const playing = play([toolCall("child"), text("Done.")], { tools: [child] });
     const result = await playing.result;

@@ -5,8 +5,8 @@ import { play, tool } from "../play.ts";
 import { callAndAnswer, kinds, nesting, plain, question, scripted, spendingOf, tokens } from "./nesting.ts";
 import { keyOf, over, scriptOf, stepsOf } from "./records.ts";
 
-describe("replay of a finished run with a nested run", () => {
-  it.for(kinds)("in an %s, gives the same result and cost over three levels, and calls no model or tool", async (kind) => {
+describe("a replay of a finished run with a nested run", () => {
+  it.for(kinds)("in an %s gives the same result and cost over three levels, and calls no model or tool", async (kind) => {
     const nest = (create: () => Provider, execute: () => unknown): Tool => {
       const inside = { messages: question, tools: [tool("ok", execute)] };
       const grandchild = nesting(kind, "grandchild", () => ({ ...inside, provider: create() }));
@@ -60,7 +60,7 @@ describe("replay of a finished run with a nested run", () => {
     expect([other.provider.calls, playing.provider.calls]).toEqual([0, 2]);
   });
 
-  it("does not retry a failed nested run that sets retry-last", async () => {
+  it('does not retry a failed nested run that sets resume: "retry-last"', async () => {
     const turns = (): MockMessage => fail({ status: 500 });
     const provider = createMockProvider(turns);
     const child = nesting("agent tool", "child", () => ({ messages: question, provider, resume: "retry-last" as const }));
@@ -73,7 +73,7 @@ describe("replay of a finished run with a nested run", () => {
 });
 
 it.for(["i0/agent/0/child", "i0/tool/0/child/i0/model"])(
-  "limits.maxToolCalls: an agent call that is recorded up to %s is counted once after a resume",
+  "limits.maxToolCalls counts an agent call that is recorded up to %s once in a resumed run",
   async (last) => {
     const child = nesting("agent tool", "child", (_, context) => ({
       messages: question,
@@ -95,7 +95,7 @@ it.for(["i0/agent/0/child", "i0/tool/0/child/i0/model"])(
   },
 );
 
-it("context.budget: the usage of runs inside a recorded ordinary call counts after a resume", async () => {
+it("context.budget counts the usage of runs inside a recorded ordinary call in a resumed run", async () => {
   const ok = tool("ok", () => 1);
   const inside = nesting("ordinary tool", "inside", () => ({
     messages: question,

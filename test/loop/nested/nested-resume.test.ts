@@ -45,7 +45,7 @@ function threeLevels(log: Log, traits: Partial<Tool> = {}): Omit<LoopOptions, "j
 
 const acts = (key: string): boolean => /(model|work)$/.test(key) && !key.includes("intent");
 
-it("journal keys: a nested run records its steps under the key of its call", async () => {
+it("a nested run records its steps under the journal key of its call", async () => {
   const child = scripted(["agent tool", "child"], [toolCall("ok"), text("c")], { tools: [tool("ok", () => 1)] });
   const inside = scripted(["ordinary tool", "inside"], [toolCall("ok"), text("c")], { tools: [tool("ok", () => 1)] });
   const script = [[toolCall("child"), toolCall("inside"), toolCall("child")], fail({ status: 500 })];
@@ -92,7 +92,7 @@ it("journal keys: a nested run records its steps under the key of its call", asy
   `);
 });
 
-describe("resume of a run with nested runs", () => {
+describe("a resumed run with nested runs", () => {
   it("continues from any step of a memory journal and repeats no recorded step", async () => {
     const all: Log = [];
     const first = await runToolLoop(threeLevels(all));
@@ -128,7 +128,7 @@ describe("resume of a run with nested runs", () => {
     }
   });
 
-  it("survives a crash at every step in turn, and runs no tool twice", async () => {
+  it("ends after a crash at every step in turn, and runs no tool twice", async () => {
     const store = createDurableStore();
     const log: Log = [];
     let lives = 0;
@@ -158,7 +158,7 @@ describe("resume of a run with nested runs", () => {
     },
   );
 
-  it("calls a model again if the model's answer was not recorded, and counts the answer once", async () => {
+  it("calls a model again if the answer of the model was not recorded, and counts the answer once", async () => {
     const within = "i0/tool/0/child/i1/model";
     const store = createDurableStore();
     const log: Log = [];

@@ -7,7 +7,7 @@ import { callAndAnswer, kinds, nesting, question, scripted, spendingOf, tokens }
 const pricing: Pricing = ({ totalTokens }) => totalTokens / 8;
 const ok = tool("ok", () => "fine");
 
-describe.for(kinds)("usage of a run inside an %s", (kind) => {
+describe.for(kinds)("the usage of a run inside an %s", (kind) => {
   it("counts once for the outer run, and the call returns its text", async () => {
     const child = scripted([kind, "child"], callAndAnswer("ok", [100, 1_000]), { tools: [ok] });
     const playing = play(callAndAnswer("child", [1, 10]), { tools: [child.tool], pricing });
@@ -109,7 +109,7 @@ describe.for(kinds)("usage of a run inside an %s", (kind) => {
     expect(spendingOf(result)).toEqual([32, undefined, 2]);
   });
 
-  it("has its time included in the durationMs of the call and of the outer run", async () => {
+  it("comes with a durationMs of the call and of the outer run that includes the nested run", async () => {
     const child = scripted(
       [kind, "child"],
       [

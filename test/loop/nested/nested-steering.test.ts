@@ -99,7 +99,7 @@ const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) 
 describe("control.steer() on a nested run", () => {
   it.for(
     times.flatMap((when) => stores.flatMap(([where, make]) => [1, 2].map((levels) => [levels, when, where, make] as const))),
-  )("at level %d, returns the message in result.undelivered if called %s (%s)", async ([levels, when, , make]) => {
+  )("of level %d returns the message in result.undelivered if called %s, with %s", async ([levels, when, , make]) => {
     const { told, said, run } = setUp(when, levels);
     const open = make();
     const first = await run({ journal: open() });
@@ -111,21 +111,21 @@ describe("control.steer() on a nested run", () => {
     expect([told.inner.has(message.content), told.outer.has(message.content)]).toEqual([false, true]);
   });
 
-  it("returns the message before later messages to the outer run", async () => {
+  it("returns its message before later messages to the outer run", async () => {
     const control = createLoopControl();
     const { run } = setUp("during a drain", 1, () => control.steer("Later."));
     const { undelivered } = await run({ control });
     expect(undelivered.map(({ content }) => content)).toEqual([message.content, "Later."]);
   });
 
-  it("returns the message both live and in a replay", async () => {
+  it("returns its message both live and in a replay", async () => {
     const { run } = setUp("during a drain");
     const first = await run();
     expect((await run({ journal: replayJournal(first.journal) })).undelivered).toEqual(first.undelivered);
   });
 
   it.for(times.flatMap((when) => ([1, 2] as const).map((levels) => [levels, when] as const)))(
-    "at level %d, returns the message if the outermost run is stopped, live and in a replay (called %s)",
+    "of level %d returns its message, also in a replay, if the outermost run is stopped after steer() %s",
     async ([levels, when]) => {
       const control = createLoopControl();
       const { run } = setUp(when, levels, () => control.stop());
@@ -135,14 +135,14 @@ describe("control.steer() on a nested run", () => {
     },
   );
 
-  it("returns the message to toResult if the nested run is stopped alone", async () => {
+  it("returns its message to toResult if only the nested run is stopped", async () => {
     const { results, run } = setUp("during a stop");
     const { status, undelivered } = await run();
     expect([status, undelivered]).toEqual(["completed", []]);
     expect(results.map((inner) => [inner.status, inner.undelivered])).toEqual([["stopped-by-user", [message]]]);
   });
 
-  it("sends the message to the nested model while the journal waits for the decision", async () => {
+  it("sends its message to the nested model while the journal waits for the decision", async () => {
     const { told, run } = setUp("beside a call that waits");
     const journal: Journal = { ...memoryJournal(), wait: async () => ({ kind: "approve" }) };
     const result = await run({ journal });

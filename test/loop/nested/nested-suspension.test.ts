@@ -74,7 +74,7 @@ function createOrderedStoreOf(): () => Journal {
 
 describe("control.drain() on a nested run", () => {
   it.for(stores.flatMap(([what, make]) => [2, 3].map((levels) => [levels, what, make] as const)))(
-    "suspends all %d levels, and a resume with %s continues all of them",
+    "suspends all %d levels, and a run resumed with %s continues all of them",
     async ([levels, , make]) => {
       const { options, asked } = draining(levels);
       const open = make();
@@ -141,7 +141,7 @@ describe("control.drain() on a nested run", () => {
     expect([[...ran].sort(), other.provider.calls]).toEqual([["r/i0/tool/0/other/i0/tool/0/work", "r/i0/tool/2/work"], 2]);
   });
 
-  it.for(kinds)("in an ordinary tool, does not suspend the outer run, which itself is in an %s", async (kind) => {
+  it.for(kinds)("in an ordinary tool does not suspend the outer run, which itself is in an %s", async (kind) => {
     const inner = nesting("ordinary tool", "inner", () => ({
       messages: question,
       provider: createMockProvider([toolCall("drain"), text("i")]),
@@ -169,7 +169,7 @@ describe("control.drain() on a nested run", () => {
 });
 
 describe("a suspended nested run", () => {
-  it.for(["stop", "kill", "abort"] as const)('never continues if the outer run is ended by "%s"', async (verb) => {
+  it.for(["stop", "kill", "abort"] as const)('never continues if "%s" ends the outer run', async (verb) => {
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), text("i")], { control, tools: [drain] });
     const playing = play([[toolCall("inner"), toolCall("hang")], text("Done.")], {
       tools: [inner.tool, tool("hang", () => never)],
@@ -190,7 +190,7 @@ describe("a suspended nested run", () => {
     expect([again.options.provider === playing.provider, inner.provider.calls]).toEqual([true, 1]);
   });
 
-  it.for(stores)("with %s, delays a later sequential call until the nested run has ended", async ([, make]) => {
+  it.for(stores)("with %s delays a later sequential call until the nested run has ended", async ([, make]) => {
     const order: string[] = [];
     const alone = tool("alone", () => order.push("alone"), { sequential: true });
     const late = tool("late", () => order.push("late"));

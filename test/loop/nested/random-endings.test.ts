@@ -69,7 +69,7 @@ const runs = Number(process.env["TREES"] ?? 100);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it(
-  "nested runs: a random tree that is ended from outside releases everything, and a replay gives the same result",
+  "a random tree of nested runs that is ended from outside releases everything, and a replay gives the same result",
   { timeout: 600_000 },
   async () => {
     const listeners = countListeners();
@@ -90,7 +90,7 @@ it(
   },
 );
 
-it("nested runs: a random tree survives crashes, and a replay gives the same result", { timeout: 600_000 }, async () => {
+it("a random tree of nested runs resumes after crashes, and a replay gives the same result", { timeout: 600_000 }, async () => {
   const check = async (tree: Plan, lives: readonly number[]): Promise<void> => {
     const store = createDurableStore();
     const survive = async (journal: Journal): Promise<Ended | undefined> => {

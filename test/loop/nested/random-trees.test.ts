@@ -25,7 +25,7 @@ const ascending = (a: number, b: number): number => a - b;
 const runs = Number(process.env["TREES"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("maxToolCalls: a random tree of runs never exceeds a limit, and reports its calls", { timeout: 600_000 }, async () => {
+it("limits.maxToolCalls is never exceeded by a random tree of runs, which reports its calls", { timeout: 600_000 }, async () => {
   const check = async (tree: Plan): Promise<void> => {
     const { result, stage, ended, steps } = await run(tree);
     for (const { begun, limit } of stage.counts) expect(begun).toBeLessThanOrEqual(limit);
@@ -39,7 +39,7 @@ it("maxToolCalls: a random tree of runs never exceeds a limit, and reports its c
 });
 
 it(
-  "maxToolCalls: a random tree of runs resumed from part of its records never exceeds the limit",
+  "limits.maxToolCalls is never exceeded by a random tree of runs that is resumed from part of its records",
   { timeout: 600_000 },
   async () => {
     const check = async (tree: Plan, share: number): Promise<void> => {

@@ -8,7 +8,7 @@ import { callAndAnswer, kinds, nesting, question, scripted, tokens } from "./nes
 const ok = tool("ok", () => "fine");
 const busyTurn = (total: number): MockMessage => [toolCall("ok"), tokens(total)];
 
-describe.for(kinds)("maxTokens of a run around an %s", (kind) => {
+describe.for(kinds)("limits.maxTokens with nested runs in an %s", (kind) => {
   it("ends the nested run at its next iteration, and then the outer run", async () => {
     const provider = createMockProvider(() => busyTurn(100));
     const child = nesting(kind, "child", () => ({ messages: question, provider, tools: [ok], limits: { maxIterations: 50 } }));
@@ -71,7 +71,7 @@ describe.for(kinds)("maxTokens of a run around an %s", (kind) => {
   });
 });
 
-describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
+describe.for(kinds)("limits.maxToolCalls with nested runs in an %s", (kind) => {
   it('counts the call and all calls inside it, and gives later calls the outcome "limit"', async () => {
     const child = scripted([kind, "child"], [[toolCall("ok"), toolCall("ok"), toolCall("ok")], text("c")], { tools: [ok] });
     const playing = play([toolCall("child"), toolCall("ok"), text("Done.")], {
@@ -91,7 +91,7 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });
 
-  it("ends an inner run that calls tools beyond the limit, with the outer limit as reason", async () => {
+  it("ends an inner run that calls tools beyond the limit, with the outer limit as the reason", async () => {
     const child = scripted([kind, "child"], [toolCall("ok"), toolCall("ok")], { tools: [ok], limits: { maxToolCalls: 40 } });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool], limits: { maxToolCalls: 1 } });
     expect((await playing.result).toolCallsExecuted).toBe(1);
@@ -130,7 +130,7 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
 });
 
 describe.for(kinds)("context.budget of a tool inside an %s", (kind) => {
-  it("is the smallest remaining amount of all outer runs, except for iterations", async () => {
+  it("has the smallest remaining amount of all outer runs, except for iterations", async () => {
     const seen: (readonly [where: string, ToolBudget])[] = [];
     const look = tool("look", (_, { budget, depth }) => void seen.push([`tool at ${depth}`, budget]));
     const clock = createTestClock();
@@ -157,7 +157,7 @@ describe.for(kinds)("context.budget of a tool inside an %s", (kind) => {
     for (const [, { wallClockMs }] of seen) expect(wallClockMs).toBeLessThanOrEqual(1_000);
   });
 
-  it("is Infinity if no run has a limit", async () => {
+  it("has Infinity if no run has a limit", async () => {
     let budget: ToolBudget | undefined;
     const look = tool("look", (_, context) => void (budget = context.budget));
     const child = scripted([kind, "child"], callAndAnswer("look"), { tools: [look] });
@@ -167,7 +167,7 @@ describe.for(kinds)("context.budget of a tool inside an %s", (kind) => {
   });
 });
 
-it("limits.toolConcurrency: counts agent calls, but not the calls inside them", async () => {
+it("limits.toolConcurrency counts agent calls, but not the calls inside them", async () => {
   const clock = createTestClock();
   let [running, most] = [0, 0];
   const slow = tool("slow", async () => {

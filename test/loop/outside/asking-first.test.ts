@@ -44,7 +44,7 @@ describe("a call that waits for an approval and then for its result", () => {
     expect(message?.role === "assistant" && message.content[0]).toMatchObject({ approvedArgs: { amount: 90 } });
   });
 
-  it("gets one result under its call id, but no decision about its approval", async () => {
+  it("receives one result under its call id, but no decision about its approval", async () => {
     const { ran, start } = setUp();
     const short: Decisions = { call_i0_0: { kind: "result", result: "paid" } };
     await start().result;
@@ -105,7 +105,7 @@ describe("a nested run with a call that waits for its result", () => {
       });
     return { ran, start };
   };
-  it.for([1, 2])("suspends the outer run, and gets the result by the path of the call (levels: %d)", async (levels) => {
+  it.for([1, 2])("suspends the outer run, and receives the result by the path of the call (levels: %d)", async (levels) => {
     const store = createDurableStore();
     const { ran, start } = nested(levels);
     const id = Array.from({ length: levels + 1 }, () => "call_i0_0").join("/");
@@ -122,7 +122,7 @@ describe("a nested run with a call that waits for its result", () => {
   });
 
   it.for([false, true])(
-    "accepts another call's result after a crash that lost the end of this call (journal with has: %s)",
+    "accepts the result of another call after a crash that lost the end of this call (journal with has: %s)",
     async (hasHas) => {
       const store = createDurableStore();
       const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("job") : text("Inside.")));

@@ -6,7 +6,7 @@ import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
 import { createDurableStore } from "../durable-store.ts";
 import { both, savedOf, setUp } from "./outside-stage.ts";
 
-describe("a call with a result from outside", () => {
+describe("a call whose result comes from outside", () => {
   it("suspends the run after the other calls have run", async () => {
     const { ran, start } = setUp();
     const playing = start();
@@ -34,7 +34,7 @@ describe("a call with a result from outside", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("gets its result on resume, and no tool runs again", async () => {
+  it("gets its result in the resumed run, and no tool runs again", async () => {
     const { ran, start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both });
     const result = await second.result;
@@ -48,7 +48,7 @@ describe("a call with a result from outside", () => {
     expect(result.functionHistory.map(({ outcome }) => outcome)).toEqual(["completed", "completed", "completed"]);
   });
 
-  it("fails with the error from the decision, and the model gets this error", async () => {
+  it("fails with the error from the decision, and the model reads this error", async () => {
     const { start } = setUp();
     const decisions: LoopOptions["decisions"] = { ...both, call_i0_0: { kind: "failed", error: "The machine broke." } };
     const result = await start({ journal: await savedOf(start()), decisions }).result;
@@ -59,7 +59,7 @@ describe("a call with a result from outside", () => {
     expect(result.reason.kind).toBe("answered");
   });
 
-  it("keeps waiting while other calls get their results, over several resumes", async () => {
+  it("keeps waiting in several resumed runs while other calls get their results", async () => {
     const { ran, start } = setUp();
     const first = start();
     const without = start({ journal: await savedOf(first) });
@@ -75,7 +75,7 @@ describe("a call with a result from outside", () => {
     expect(ran).toEqual(["call_i0_0", "call_i0_1"]);
   });
 
-  it("accepts the same result again, without effect", async () => {
+  it("accepts the same result again without effect", async () => {
     const { ran, start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both });
     const third = start({ journal: await savedOf(second), decisions: both });
@@ -83,7 +83,7 @@ describe("a call with a result from outside", () => {
     expect([third.provider.calls, ran]).toEqual([0, ["call_i0_0", "call_i0_1"]]);
   });
 
-  it("sends events before and after its result arrives, and is marked as waiting in between", async () => {
+  it("emits events before and after its result arrives, and is marked as waiting in between", async () => {
     const { start } = setUp();
     const first = start();
     const second = start({ journal: await savedOf(first), decisions: both });
@@ -160,7 +160,7 @@ describe("a deferred result", () => {
     expect(last.usage.totalTokens).toBe(alone + inside);
   });
 
-  it("delays calls after a sequential tool, and sequential calls after the deferred call", async () => {
+  it("delays the calls after a sequential tool, and the sequential calls after the deferred call", async () => {
     const ran: string[] = [];
     const note = (name: string, traits = {}): ReturnType<typeof tool> => tool(name, () => void ran.push(name), traits);
     const tools = [
@@ -205,7 +205,7 @@ describe("a deferred result", () => {
 });
 
 describe("a tool without execute", () => {
-  it("can be called again after a crash, because a call has no effect", async () => {
+  it("can be called again after a crash, because the call has no effect", async () => {
     const store = createDurableStore();
     const tools = [defineTool({ name: "ask", description: "Asks", inputSchema: { type: "object" } })];
     const start = (fate: Parameters<typeof store.open>[0], more: Partial<LoopOptions> = {}): Playing =>

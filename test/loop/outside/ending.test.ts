@@ -23,12 +23,12 @@ function setUpBusy(more: Partial<LoopOptions> = {}, end: () => unknown = () => "
   }));
 }
 
-describe("a run that is ended while another call of the batch runs", () => {
+describe("a call with a deferred result", () => {
   it.for<[how: string, act: (playing: Playing) => void, kind: string]>([
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
-  ])('on %s, gives a call with a deferred result the outcome "interrupted", even in a replay', async ([, act, kind]) => {
+  ])('gets the outcome "interrupted" if "%s" ends the run during another call, even in a replay', async ([, act, kind]) => {
     const store = createDurableStore();
     const playing = setUpBusy({ journal: store.open() });
     await playing.clock.advance(10);
@@ -48,7 +48,7 @@ describe("a run that is ended while another call of the batch runs", () => {
     await expect(setUpBusy({ journal: store.open(), decisions }).result).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
-  it('on a fatal tool error, gives a call with a deferred result the outcome "interrupted"', async () => {
+  it('gets the outcome "interrupted" if a fatal tool error of another call ends the run', async () => {
     const store = createDurableStore();
     const playing = setUpBusy({ journal: store.open() }, () => {
       throw new FatalToolError("gone");
@@ -66,7 +66,7 @@ describe("a run that is ended while another call of the batch runs", () => {
   it.for<[how: string, limits: LoopOptions["limits"], act: (playing: Playing) => void]>([
     ["a wall-clock timeout", { wallClockMs: 50 }, () => {}],
     ["a drain", {}, ({ control }) => control.drain()],
-  ])("on %s, leaves a call with a deferred result waiting", async ([, limits, act]) => {
+  ])("keeps waiting if %s ends the run during another call", async ([, limits, act]) => {
     const playing = setUpBusy({ limits });
     await playing.clock.advance(10);
     act(playing);
@@ -85,7 +85,7 @@ describe("a resumed run that is ended before it does anything new", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
-  ])("on %s, uses no result, so that the same results can be passed again later", async ([, act, kind]) => {
+  ])('uses no result after "%s", so that the same results can be passed again later', async ([, act, kind]) => {
     const store = createDurableStore();
     const { ran, start } = setUp();
     await start({ journal: store.open() }).result;
@@ -107,7 +107,7 @@ describe("a resumed run that is ended before it does anything new", () => {
   });
 });
 
-it("control.steer(): the message reaches the model after the results of deferred calls", async () => {
+it("control.steer() delivers its message to the model after the results of deferred calls", async () => {
   const { start } = setUp();
   const second = start({ journal: await savedOf(start()), decisions: both });
   second.control.steer("And quickly.");

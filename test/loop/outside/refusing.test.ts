@@ -31,7 +31,7 @@ const resultAdvice = 'Pass { kind: "result", result } or { kind: "failed", error
 const approvalAdvice =
   'Pass { kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }. The call is still waiting.';
 
-describe("a call that waits for a result in options.decisions", () => {
+describe("options.decisions for a call that waits for a result", () => {
   it.for<[what: string, decisions: Decisions, code: string, message: string]>([
     [
       "an approval",
@@ -75,7 +75,7 @@ describe("a call that waits for a result in options.decisions", () => {
       "unknown-decision",
       'Call "call_9" is not waiting for a decision or a result.',
     ],
-  ])("rejects %s, and accepts correct decisions afterwards", async ([, decisions, code, message]) => {
+  ])("are rejected with %s, and correct decisions are accepted afterwards", async ([, decisions, code, message]) => {
     for (const withHas of [false, true]) {
       const store = createDurableStore();
       const open = (): ReturnType<DurableStore["open"]> => {
@@ -93,14 +93,14 @@ describe("a call that waits for a result in options.decisions", () => {
     }
   });
 
-  it("rejects a result that differs from the recorded result", async () => {
+  it("are rejected with a result that differs from the recorded result", async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both });
     const other: Decisions = { ...both, call_i0_0: { kind: "result", result: { made: 4 } } };
     expect((await refusalOf(start({ journal: await savedOf(second), decisions: other })))[0]).toBe("unknown-decision");
   });
 
-  it("rejects a result that is passed before the run has ever been suspended", async () => {
+  it("are rejected if they are passed before the run has ever been suspended", async () => {
     const { ran, start } = setUp();
     const early: Decisions = { call_i0_0: { kind: "result", result: 1 } };
     expect([(await refusalOf(start({ decisions: early })))[0], ran]).toEqual(["unknown-decision", []]);
@@ -117,14 +117,14 @@ describe("a call that waits for a result in options.decisions", () => {
     ["a result whose kind is inherited", Object.create({ kind: "result", result: 1 })],
     ["a result whose value is inherited", Object.assign(Object.create({ result: 1 }), { kind: "result" })],
     ["a failure whose error is not a string", { kind: "failed", error: new Error("no") }],
-  ])('rejects %s with the code "invalid-option"', async ([, decision]) => {
+  ])('are rejected with %s as "invalid-option"', async ([, decision]) => {
     const decisions = { call_1: decision } as Decisions;
     const { result } = play([text("Hi.")], { decisions });
     await expect(result).rejects.toThrow('Option "decisions.call_1" must be an object whose "kind" is approve, deny, modify');
   });
 });
 
-it("a call that waits for an approval rejects a result in options.decisions", async () => {
+it("options.decisions are rejected with a result for a call that waits for an approval", async () => {
   const tools = [tool("pay", () => "paid", { needsApproval: true })];
   const first = play([toolCall("pay")], { runId: "r", tools });
   const decisions: Decisions = { call_i0_0: { kind: "result", result: 1 } };
@@ -192,7 +192,7 @@ describe("outputSchema", () => {
     );
   });
 
-  it("validates neither the values that execute returns nor failures", async () => {
+  it("validates neither values that execute returns nor failures", async () => {
     const tools = [defineTool({ ...own, name: "direct", outputSchema: z.string(), execute: () => 7 }), strings];
     const first = play([[toolCall("direct"), toolCall("ask")]], { runId: "r", tools });
     const decisions: Decisions = { call_i0_1: { kind: "failed", error: "gone" } };
@@ -218,7 +218,7 @@ describe("context.defer", () => {
     });
   });
 
-  it("with fromPage: true, lets a page send the result", async () => {
+  it("lets a page send the result with fromPage: true", async () => {
     const tools = [tool("job", (_, { defer }) => defer({ fromPage: true }))];
     const first = play([toolCall("job")], { runId: "r", tools });
     const decisions: Decisions = { call_i0_0: { kind: "result", result: 7, fromPage: true } };
@@ -235,7 +235,7 @@ describe("context.defer", () => {
     });
   });
 
-  it("fails the call if it belongs to a run inside an ordinary tool", async () => {
+  it("fails the call if the call belongs to a run inside an ordinary tool", async () => {
     const results: unknown[] = [];
     const outer = tool("outer", async (_, { runToolLoop }) => {
       const provider = createMockProvider([toolCall("job"), text("Inside.")]);

@@ -23,7 +23,7 @@ function setUp(): { readonly ran: string[]; send(key: string, value: Json): void
   };
 }
 
-it("journal.wait: the run continues when the results arrive, after the other calls have run", async () => {
+it("journal.wait() lets the run continue when the results arrive, after the other calls have run", async () => {
   const { ran, send, start } = setUp();
   const playing = start();
   await playing.clock.advance(0);
@@ -38,7 +38,7 @@ it("journal.wait: the run continues when the results arrive, after the other cal
   ]);
 });
 
-it("journal.wait: an invalid result is reported, and the call waits for another result", async () => {
+it("a call in journal.wait() keeps waiting after an invalid result, which is reported", async () => {
   const { send, start } = setUp();
   const playing = start();
   await playing.clock.advance(0);
@@ -58,7 +58,7 @@ it("journal.wait: an invalid result is reported, and the call waits for another 
   ]);
 });
 
-it('journal.wait: a stop ends the wait, and the call has the outcome "interrupted"', async () => {
+it('a call in journal.wait() gets the outcome "interrupted" if the run is stopped', async () => {
   const { start } = setUp();
   const playing = start();
   await playing.clock.advance(0);
@@ -71,7 +71,7 @@ it('journal.wait: a stop ends the wait, and the call has the outcome "interrupte
   expect(playing.clock.pending).toBe(0);
 });
 
-it("journal.wait: an error of the journal engine rejects the run", async () => {
+it("journal.wait() rejects the run if the journal engine fails", async () => {
   const store = createDurableStore();
   const journal: Journal = { ...store.open(), wait: () => Promise.reject(new Error("gone")) };
   const tools = [tool("job", (_, { defer }) => defer())];

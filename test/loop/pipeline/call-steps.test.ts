@@ -45,7 +45,7 @@ function startNoting(
   return { log, playing };
 }
 
-describe("callbacks and events of a call", () => {
+describe("the callbacks and events of a call", () => {
   it("come in a fixed order", async () => {
     const { log, playing } = startNoting([toolCall("enrich"), text("Done.")], ["enrich"]);
     await playing.result;
@@ -55,7 +55,7 @@ describe("callbacks and events of a call", () => {
     ]);
   });
 
-  it("run phase by phase for all calls of the batch", async () => {
+  it("come phase by phase for all calls of the batch", async () => {
     const { log, playing } = startNoting([[toolCall("plain"), toolCall("enrich")], text("Done.")], ["plain", "enrich"]);
     await playing.result;
     expect(log.filter((step) => step !== "take k" && !/^(start|end) /.test(step))).toEqual([
@@ -106,7 +106,7 @@ describe("a tool call", () => {
     expect(playing.recording.of("tool-end")).toMatchObject([{ name: "work", outcome: "completed", durationMs: 70 }]);
   });
 
-  it("ends immediately on a kill, without a history entry or another request", async () => {
+  it("ends immediately after control.kill(), without a history entry or another request", async () => {
     const playing = play([toolCall("work")], { tools: [tool("work", () => never)] });
     await playing.clock.advance(100);
     playing.control.kill();
@@ -117,7 +117,7 @@ describe("a tool call", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("can pass on its signal, which a kill aborts", async () => {
+  it("can pass on its signal, which control.kill() aborts", async () => {
     let cut: unknown;
     const fetchLike = (signal: AbortSignal): Promise<never> =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject((cut = signal.reason))));
@@ -129,7 +129,7 @@ describe("a tool call", () => {
   });
 });
 
-describe("hidden-notice of a deliberate tool", () => {
+describe("the event hidden-notice of a deliberate tool", () => {
   const argsTold = async (args: object): Promise<{ readonly told: unknown; readonly given: unknown }> => {
     let given: unknown;
     const search = tool("search", (got) => void (given = got));
@@ -147,7 +147,7 @@ describe("hidden-notice of a deliberate tool", () => {
     expect((await argsTold(args)).told).toEqual(args);
   });
 
-  it("redacts secrets in the notice but not for the tool", async () => {
+  it("redacts secrets, which the tool still receives", async () => {
     const args = {
       query: "tides",
       note: "Bearer abc123def456ghi",

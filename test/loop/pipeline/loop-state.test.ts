@@ -26,7 +26,7 @@ describe("result.streamResults", () => {
     ["timeout", [text("Half"), stall()], ({ clock }) => clock.advance(120_000)],
     ["empty-response", finish("stop")],
     ["stopped-by-user", [text("Half"), stall()], ({ control }) => control.stop()],
-  ])('has an entry for every stream, and the last one has the status "%s" of the run', async ([status, turn, act]) => {
+  ])('has an entry for every stream, and the last entry has the status "%s" of the run', async ([status, turn, act]) => {
     const playing = start([toolCall("look"), turn]);
     await playing.clock.flush();
     await act?.(playing);
@@ -86,7 +86,7 @@ describe("result.functionHistory", () => {
 });
 
 describe("provider metadata", () => {
-  it("accumulates over the iterations and is sent back with its own message", async () => {
+  it("is collected over the iterations and sent back with the message that it belongs to", async () => {
     const playing = start([
       [providerMetadata({ sign: 1 }), providerMetadata({ sign: 2 }), toolCall("look")],
       [providerMetadata({ sign: 3 }), toolCall("look")],
@@ -150,7 +150,7 @@ describe("result.details", () => {
       "Hi.\n\nDay.",
     ],
     ["details without text", [[details("Night."), toolCall("look")], finish("stop")], "Night.", "Night."],
-  ])('in the case "%s", come after the text in responseText', async ([, turns, said, response]) => {
+  ])("come after the text in responseText: %s", async ([, turns, said, response]) => {
     expect(await detailsOf(turns)).toEqual([said, response]);
   });
 
@@ -184,8 +184,8 @@ describe("result.thoughtLog", () => {
   });
 });
 
-describe("a fallback to another model", () => {
-  it("continues from result.messages in a new run, without running a tool again", async () => {
+describe("a run that falls back to another model", () => {
+  it("can be continued from result.messages in a new run, without running a tool again", async () => {
     let ran = 0;
     const work = tool("work", () => (ran += 1));
     const first = await start([toolCall("work"), fail({ status: 503 })], { tools: [work] }).result;

@@ -37,7 +37,7 @@ function createNoting(held: Json | undefined = item): ContextSource & { readonly
   return { asked, take: (key) => (asked.push(key), held) };
 }
 
-describe("pending_context_key of a restart", () => {
+describe("the pending_context_key of a restart", () => {
   it("adds the stashed item after the results in all later requests", async () => {
     const stash = createContextStash();
     const tools = [tool("enrich", () => naming(stash.put(item))), tool("other", () => 1)];
@@ -101,7 +101,7 @@ describe("pending_context_key of a restart", () => {
   });
 });
 
-it("pending_context_key: without a stash, adds no item and emits listener-error", async () => {
+it("a pending_context_key without a stash adds no item and emits listener-error", async () => {
   const playing = start(naming("k"), undefined);
   expect((await playing.result).text).toBe("Hello Ada.");
   expect(lookupsOf(playing)).toEqual(["missing"]);
@@ -116,7 +116,7 @@ it("pending_context_key: without a stash, adds no item and emits listener-error"
   ]);
 });
 
-describe("pending_context_key in createContextStash", () => {
+describe("createContextStash", () => {
   const clock = createTestClock();
   const inTime = createContextStash({ clock });
   const tooOld = createContextStash({ clock });
@@ -132,7 +132,7 @@ describe("pending_context_key in createContextStash", () => {
     ["is followed by 16 newer keys", full, () => putBefore(full, 16), "missing"],
     ["is as old as ttlMs", own, () => putAndWait(own, 10), "missing"],
     ["is beyond maxEntries", own, () => putBefore(own, 1), "missing"],
-  ])("finds an item only within its time and entry limits if the key %s", async ([, stash, make, found]) => {
+  ])("keeps an item only within its time and entry limits: the key %s", async ([, stash, make, found]) => {
     const playing = start(naming(await make()), stash, { clock });
     const result = await playing.result;
     expect(lookupsOf(playing)).toEqual([found]);
@@ -169,7 +169,7 @@ describe("policies.restarts.stash", () => {
     expect(lookupsOf(playing).filter((lookup) => lookup !== undefined)).toEqual([]);
   });
 
-  it("is not called on replay, because the recorded outcome has the item", async () => {
+  it("is not called in a replay, because the recorded outcome has the item", async () => {
     const first = start(naming("k"), createNoting());
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
     const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.startsWith("i1/")));
@@ -180,7 +180,7 @@ describe("policies.restarts.stash", () => {
     expect(again.recording.of("restart")).toMatchObject([{ pendingContext: "found", replayed: true }]);
   });
 
-  it("is not called again on replay if the first lookup found no item", async () => {
+  it("is not called again in a replay if the first lookup found no item", async () => {
     const first = start(naming("k"), { take: () => undefined });
     const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
     const late = createNoting();
@@ -224,7 +224,7 @@ describe("a custom stash", () => {
   it.for<[verb: "stop" | "kill", reason: string, endedAt: number]>([
     ["stop", "stopped", 50],
     ["kill", "killed", 50],
-  ])("does not delay a %s if it hangs", async ([verb, reason, endedAt]) => {
+  ])('does not delay "%s" if it hangs', async ([verb, reason, endedAt]) => {
     const playing = start(naming("k"), { take: () => never }, { timeouts: { settleMs: 50 } });
     await playing.clock.advance(50);
     playing.control[verb]();
@@ -232,7 +232,7 @@ describe("a custom stash", () => {
     expect([(await playing.result).reason.kind, playing.endedAt(), playing.clock.pending]).toEqual([reason, endedAt, 0]);
   });
 
-  it("is rejected immediately if it has no take()", async () => {
+  it("is rejected before the run if it has no take()", async () => {
     const misused = start(naming("k"), { put: () => "k" } as never);
     await expect(misused.result).rejects.toMatchObject({
       code: "invalid-option",

@@ -129,7 +129,7 @@ describe("policies.preToolText", () => {
     expect(await playing.result).toMatchObject({ reason: { kind: "pre-tool-text" }, text: "Noted." });
   });
 
-  it("compares the model family of the attempt whose message is used", async () => {
+  it("compares the model family of the attempt whose message the run keeps", async () => {
     const attempt = (family: string): MockPart =>
       chunk({ type: "attempt-start", attempt: 1, provider: "inner", model: "m", family });
     const script = (family: string): MockScript => [[attempt(family), text("Noted."), ...callsOf("plain")], text("An answer.")];
@@ -162,7 +162,7 @@ describe("policies.preToolText", () => {
   });
 });
 
-describe("policies.preToolText beside other reasons to end", () => {
+describe("policies.preToolText together with other reasons to end", () => {
   it("does not apply if onIteration aborts the run first", async () => {
     const asked: number[] = [];
     const hooks = (reason?: string): LoopOptions["hooks"] => ({
@@ -188,7 +188,7 @@ describe("policies.preToolText beside other reasons to end", () => {
   });
 });
 
-describe("policies.preToolText with changed options", () => {
+describe("policies.preToolText with various values", () => {
   it.for<[title: string, policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
     ["continues with an empty policy", {}, "novelai", "plain memory", wentOn],
     [
@@ -227,7 +227,7 @@ describe("policies.preToolText with changed options", () => {
     expect(await endOf([family, "Noted.", calls], { policies: { preToolText } })).toBe(end);
   });
 
-  it("copies its lists when the run starts, so later changes have no effect", async () => {
+  it("copies its lists when the run starts, so that later changes have no effect", async () => {
     const policies = { preToolText: { endAfterTextFamilies: ["openai"] } };
     const playing = start("openai", [[text("Noted."), ...callsOf("plain")], text("An answer.")], { policies });
     policies.preToolText = { endAfterTextFamilies: [] };
@@ -257,7 +257,7 @@ describe("requiresFollowUp", () => {
     expect(make).toThrow(`Tool "plain" has an invalid "requiresFollowUp": it must be true or false, but is ${received}.`);
   });
 
-  it("is obeyed in the definitions of a custom registry", async () => {
+  it("in the definitions of a custom registry can end the run", async () => {
     const inner = createToolRegistry(tools);
     const definitions = inner.definitions().map((one) => ({ ...one, requiresFollowUp: one.name !== "plain" }));
     const registry = { definitions: () => definitions, executeTool: inner.executeTool.bind(inner) };
@@ -265,7 +265,7 @@ describe("requiresFollowUp", () => {
     expect(await endOf([undefined, "Noted.", "quiet"], { tools: registry })).toBe(wentOn);
   });
 
-  it("is obeyed on replay, without calling the model or the tool", async () => {
+  it("has the same effect in a replay, without a call of the model or the tool", async () => {
     const { options, result: ended } = start(undefined, [[text("Noted."), ...callsOf("quiet")]]);
     const saved: unknown = JSON.parse(JSON.stringify((await ended).journal));
     const mute = (options.tools as readonly Tool[]).map((one) => ({ ...one, execute: () => never }));

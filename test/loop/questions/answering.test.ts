@@ -7,7 +7,7 @@ import { createMockProvider, runTool, text, toolCall } from "turnwright/testing"
 import { answersOf, outcomesOf, tool } from "../play.ts";
 import { byAnn, city, type Decisions, inOslo, refusalOf, setUp, twoQuestions } from "./question-stage.ts";
 
-describe("a question of a tool", () => {
+describe("a question that a tool asks", () => {
   it("suspends the call, and each answer runs the tool again from its start", async () => {
     const { ran, store, start } = setUp(twoQuestions);
     const first = start();
@@ -43,7 +43,7 @@ describe("a question of a tool", () => {
     expect(last.clock.pending).toBe(0);
   });
 
-  it("is not answered by a decision about another question", async () => {
+  it("is not answered by a decision for an earlier question", async () => {
     const { start } = setUp(twoQuestions);
     await start().result;
     await start(inOslo).result;
@@ -52,7 +52,7 @@ describe("a question of a tool", () => {
     expect((await start(inOslo).result).reason).toMatchObject({ calls: [{ id: "call_i0_0#2" }] });
   });
 
-  it("refuses an answer that does not fit its JSON Schema, and keeps waiting", async () => {
+  it("stays open if the answer does not fit its JSON Schema", async () => {
     const { ran, start } = setUp(twoQuestions);
     await start().result;
     const wrong = { call_i0_0: { kind: "result", result: { city: 7 } } } satisfies Decisions;
@@ -71,7 +71,7 @@ describe("a question of a tool", () => {
     expect((await start(inOslo).result).reason).toMatchObject({ calls: [{ id: "call_i0_0#2" }] });
   });
 
-  it("is asked again with the issues if the answer does not fit a rule of the tool's schema", async () => {
+  it("is asked again with the issues if the answer does not fit a rule of the schema of the tool", async () => {
     const { start } = setUp(({ ask }) => ask({ question: "Which city?", schema: city }));
     await start().result;
     const lost = { call_i0_0: { kind: "result", result: { city: "Atlantis" } } } satisfies Decisions;
@@ -83,7 +83,7 @@ describe("a question of a tool", () => {
     expect(answersOf(await start(found).result)[0]?.result).toEqual({ city: "Oslo" });
   });
 
-  it("gives the tool the output of the schema", async () => {
+  it("returns the output of its schema to the tool", async () => {
     const { start } = setUp(async ({ ask }) => {
       const schema = z.object({ many: z.number().default(2), name: z.string().transform((name) => name.length) });
       const { many, name } = await ask({ question: "How many?", schema });
@@ -101,7 +101,7 @@ describe("a question of a tool", () => {
     expect(answersOf(result)[0]?.result).toBe("no city: Nobody is there.");
   });
 
-  it("still waits if the tool catches the rejection, and then returns, throws or hangs", async () => {
+  it("stays open if the tool catches the rejection, and then returns, throws or hangs", async () => {
     const ends: readonly ((ask: ToolContext["ask"]) => unknown)[] = [
       (ask) => ask({ question: "Which city?" }).catch(() => "caught"),
       (ask) => (void ask({ question: "Which city?" }), "not awaited"),
@@ -127,7 +127,7 @@ describe("a question of a tool", () => {
     expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("a different question than before");
   });
 
-  it("runs the tool again after an answer, but not after a crash of this execution", async () => {
+  it('runs the tool again after an answer, and after a crash of that execution only with replay: "safe"', async () => {
     for (const [replay, outcome] of [
       ["never", "interrupted"],
       ["safe", "completed"],
@@ -146,7 +146,7 @@ describe("a question of a tool", () => {
     }
   });
 
-  it("ends as interrupted if the run is stopped while the call waits", async () => {
+  it('gives its call the outcome "interrupted" if the run is stopped while the call waits', async () => {
     const late = tool("late", (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", resolve)));
     const script = createMockProvider([[toolCall("book"), toolCall("late")], text("Done.")]);
     const asking = tool("book", (_, { ask }) => ask({ question: "Which city?" }));

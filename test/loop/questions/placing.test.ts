@@ -8,7 +8,7 @@ import { nesting, question } from "../nested/nesting.ts";
 import { answersOf, outcomesOf, tool } from "../play.ts";
 import { byAnn, type Decisions, inOslo, refusalOf, setUp, twoQuestions } from "./question-stage.ts";
 
-describe("a question of a tool: other features of the loop", () => {
+describe("a question that a tool asks", () => {
   it("comes after the approval of its call, and has its own id", async () => {
     const asking = tool("book", (_, { ask }) => ask({ question: "Which city?", fromPage: true }), { needsApproval: true });
     const { store, start } = setUp(() => undefined, { tools: [asking] });
@@ -52,7 +52,7 @@ describe("a question of a tool: other features of the loop", () => {
     );
   });
 
-  it("is not repeated by retries, and counts the spending of each execution", async () => {
+  it("is not repeated by retries, and the spending of each execution counts", async () => {
     let starts = 0;
     const asking = tool(
       "book",
@@ -92,7 +92,7 @@ describe("a question of a tool: other features of the loop", () => {
     expect(playing.recording.events.filter(({ type }) => type === "listener-error")).toHaveLength(1);
   });
 
-  it("is refused if its record in the journal is damaged", async () => {
+  it("is rejected if its record in the journal is damaged", async () => {
     const { store, start } = setUp(twoQuestions);
     await start().result;
     const saved = JSON.parse(
@@ -113,7 +113,7 @@ describe("a question of a tool: other features of the loop", () => {
     }
   });
 
-  it("rejects if its fields are invalid, and the model reads the error", async () => {
+  it("fails the call if its fields are invalid, and the model reads the error", async () => {
     for (const fields of [
       {},
       { question: " " },

@@ -25,7 +25,7 @@ function ask(traits: Parameters<typeof tool>[2] = {}, more: Partial<LoopOptions>
 const lastId = (playing: Playing): string => askedIn(playing).at(-1)?.id ?? "none";
 
 describe("a question that waits in the process", () => {
-  it("is an event, and control.answer gives the tool the answer", async () => {
+  it("is emitted as an event, and control.answer() gives the answer to the tool", async () => {
     const playing = ask();
     await playing.clock.flush();
     const [asked] = askedIn(playing);
@@ -57,7 +57,7 @@ describe("a question that waits in the process", () => {
     expect(answersOf(await playing.result)[0]?.result).toEqual({ city: "Oslo" });
   });
 
-  it("refuses invalid answers, and answers from a page that may not answer", async () => {
+  it("stays open after an invalid answer, and after an answer from a page that may not answer", async () => {
     const playing = ask();
     await playing.clock.flush();
     for (const [answer, problem] of [
@@ -84,7 +84,7 @@ describe("a question that waits in the process", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("gives the tool the rest of its time after the answer", async () => {
+  it("leaves the tool the rest of its time after the answer", async () => {
     const slow = tool(
       "book",
       async (_, context) => {
@@ -131,7 +131,7 @@ describe("a question that waits in the process", () => {
     ]);
   });
 
-  it("fails without a control", async () => {
+  it("fails in a run without a control", async () => {
     const playing = ask({}, { control: undefined });
     expect(JSON.stringify(answersOf(await playing.result)[0]?.result)).toContain('Pass the option \\"control\\"');
   });

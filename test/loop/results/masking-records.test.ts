@@ -5,7 +5,7 @@ import { createDurableStore } from "../durable-store.ts";
 import { play, tool } from "../play.ts";
 import { masksOf, playIterations, search, turnsOf } from "./masking-stage.ts";
 
-describe("maskResults: a live force set", () => {
+describe("the option `force` of maskResults", () => {
   it("is read before each iteration, and results that are already masked stay masked", async () => {
     const force = new Set<number>();
     const tools = [
@@ -73,7 +73,7 @@ describe("maskResults in a resumed run", () => {
     }
   });
 
-  it("emits the same masked events on replay", async () => {
+  it("emits the same masked events in a replay", async () => {
     const first = playIterations(3, { policies: { masking } });
     const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
     const again = playIterations(3, { policies: { masking }, journal });
@@ -83,7 +83,7 @@ describe("maskResults in a resumed run", () => {
     );
   });
 
-  it("sends the same masked request with retry-last", async () => {
+  it('sends the same masked request with resume: "retry-last"', async () => {
     const turns = [...turnsOf(3).slice(0, 3), [text("Half"), fail({ status: 400 })], text("Done.")];
     const first = play(turns, { tools: [search()], policies: { masking } });
     const { journal, status } = await first.result;
@@ -101,7 +101,7 @@ describe("maskResults in a resumed run", () => {
   });
 });
 
-it("maskResults: a nested run masks by its own policy and iterations", async () => {
+it("maskResults in a nested run masks by its own policy and iterations", async () => {
   const inner = createMockProvider(turnsOf(3));
   const nested = tool("nested", async (_, context) => {
     const { text: said } = await context.runToolLoop({

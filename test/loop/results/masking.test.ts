@@ -169,7 +169,7 @@ describe("masked results", () => {
     expect(recording.outline()).toContain("  iteration-start 3\n    masked c0 1000 -> 18\n");
   });
 
-  it("are identical objects in every later request", async () => {
+  it("are the same objects in every later request", async () => {
     const { provider, result } = playIterations(8, { policies: { masking: maskResults() } });
     await result;
     const last = provider.requests.at(-1)?.messages ?? [];
@@ -203,12 +203,12 @@ it.for<[title: string, option: string, masking: unknown, code: string]>([
   ["an infinite batchOf", "policies.masking.batchOf", { batchOf: Number.POSITIVE_INFINITY }, "invalid-option"],
   ["a number in force", "policies.masking.force", { force: [1] }, "invalid-option"],
   ["an unknown option", "policies.masking.keep", { keep: 1 }, "unknown-option"],
-])("maskResults: rejects %s", ([, option, masking, code]) => {
+])("maskResults throws for %s", ([, option, masking, code]) => {
   const make = (): unknown => maskResults(masking as MaskingOptions);
   expect(make).toThrow(expect.objectContaining({ code, details: expect.objectContaining({ option }) as unknown }));
 });
 
-it("policies.masking: rejects options that were not made by maskResults", async () => {
+it("runToolLoop rejects a policies.masking that maskResults did not make", async () => {
   const { provider, result } = playIterations(1, { policies: { masking: { keepIterations: 1 } as never } });
   await expect(result).rejects.toThrow('Option "policies.masking" must be made by maskResults, but is an object.');
   expect(provider.calls).toBe(0);

@@ -4,11 +4,11 @@ import { text, toolCall } from "turnwright/testing";
 import { never, play, tool } from "../play.ts";
 import { changesOf, failuresOf, readingsOf, start } from "./result-stage.ts";
 
-describe("processResults: a stage that fails", () => {
+describe("a failing stage of processResults", () => {
   it.for<[stage: string, results: (fail: () => never) => ResultPipeline]>([
     ["processor", (fail) => ({ processor: fail, cacher: { threshold: 0, store: () => "stored" } })],
     ["extractor", (fail) => ({ extractor: { threshold: 0, extract: fail }, cacher: { threshold: 0, store: () => "stored" } })],
-  ])("is reported, and the next stage gets the unchanged result, if its role is %s", async ([stage, results]) => {
+  ])("is reported, and the next stage receives the unchanged result, if the stage is the %s", async ([stage, results]) => {
     const fail = (): never => {
       throw new Error("Out of order.");
     };
@@ -17,7 +17,7 @@ describe("processResults: a stage that fails", () => {
     expect(changesOf(playing)).toEqual(["result-cached 2 -> 2"]);
   });
 
-  it("is reported, and other results are cached, if its role is cacher", async () => {
+  it("is reported, and other results are cached, if the stage is the cacher", async () => {
     const store = (output: string): Promise<string> =>
       output === "a" ? Promise.reject(new Error("Full.")) : Promise.resolve("stored");
     const playing = play([[toolCall("a"), toolCall("b")], text("Done.")], {
@@ -60,11 +60,11 @@ describe("processResults: a stage that fails", () => {
   });
 });
 
-describe("processResults: the end of the run", () => {
+describe("processResults at the end of the run", () => {
   it.for<[verb: "stop" | "kill", reason: string]>([
     ["stop", "stopped"],
     ["kill", "killed"],
-  ])("a %s during a stage interrupts the stage and skips the other stages", async ([verb, reason]) => {
+  ])("interrupts the running stage and skips the other stages after a %s", async ([verb, reason]) => {
     const asked: string[] = [];
     const results: ResultPipeline = {
       extractor: { threshold: 0, extract: (output) => (asked.push(output), output === "a" ? "A" : never) },
@@ -86,7 +86,7 @@ describe("processResults: the end of the run", () => {
     expect((await again.result).messages).toEqual(result.messages);
   });
 
-  it("a stop before the first stage skips all stages", async () => {
+  it("skips all stages after a stop before the first stage", async () => {
     const asked: string[] = [];
     const stopped = play([[toolCall("quick"), toolCall("stopper")], text("Done.")], ({ control }) => ({
       tools: [tool("quick", () => "whole"), tool("stopper", () => void control.stop())],

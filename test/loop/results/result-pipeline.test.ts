@@ -137,8 +137,8 @@ describe("processResults", () => {
   });
 });
 
-describe("processed results", () => {
-  it("are in the request, transcript and history, but not in tool-end", async () => {
+describe("results from processResults", () => {
+  it("are in the request, transcript and history, but not in the event tool-end", async () => {
     const playing = start({ rows: [1, 2, 3] }, { processor: () => "3 rows" });
     const result = await playing.result;
     expect(playing.provider.requests[1]?.messages.at(-1)).toMatchObject({ results: [{ result: "3 rows" }] });
@@ -163,7 +163,7 @@ it.for<[what: string, give: () => unknown]>([
       throw new FatalToolError("Gone.");
     },
   ],
-])("processResults: a result %s is not processed and records no step", async ([, give]) => {
+])("processResults does not process a result %s, and records no step", async ([, give]) => {
   const asked: string[] = [];
   const processor = (_: string, output: string): string => (asked.push(output), "changed");
   const playing = play([[toolCall("give"), toolCall("nope")], text("Done.")], {
@@ -177,7 +177,7 @@ it.for<[what: string, give: () => unknown]>([
 it.for<[use: string, results: ResultProcessing]>([
   ["a policy", truncateResults({ maxTokens: 100 })],
   ["a processor", processResults({ processor: truncateResults({ maxTokens: 100 }) })],
-])("truncateResults: can be used as %s", async ([, results]) => {
+])("truncateResults can be used as %s", async ([, results]) => {
   const tools = [tool("give", () => texts(1_000))];
   const playing = play([toolCall("give"), text("Done.")], { tools, policies: { results } });
   expect(await readingsOf(playing)).toEqual([expect.stringContaining("bytes left out here")]);
@@ -194,12 +194,12 @@ it.for<[option: string, results: unknown, code: string]>([
   ["policies.results.extractor.treshold", { extractor: { extract: String, treshold: 1 } }, "unknown-option"],
   ["policies.results.cacher.store", { cacher: { threshold: 3 } }, "invalid-option"],
   ["policies.results.cacher.threshold", { cacher: { store: String, threshold: 1.5 } }, "invalid-option"],
-])("processResults: rejects an invalid %s", ([option, results, code]) => {
+])("runToolLoop rejects an invalid %s", ([option, results, code]) => {
   const make = (): unknown => processResults(results as ResultPipeline);
   expect(make).toThrow(expect.objectContaining({ code, details: expect.objectContaining({ option }) as unknown }));
 });
 
-it("processResults: a stage can be a class instance and keeps its this", async () => {
+it("processResults calls a stage that is a class instance as a method", async () => {
   class Shelf {
     readonly threshold = 0;
     readonly #kept: string[] = [];

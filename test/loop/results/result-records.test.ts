@@ -13,7 +13,7 @@ import { createDurableStore } from "../durable-store.ts";
 import { answersOf, play, tool } from "../play.ts";
 import { changesOf, start, texts } from "./result-stage.ts";
 
-describe("usage of an extractor", () => {
+describe("the usage of an extractor", () => {
   const spent = { inputTokens: 90, outputTokens: 10, totalTokens: 100 };
   const extracting = (more: object = {}): ResultPipeline => ({
     extractor: { threshold: 0, extract: () => ({ text: "short", usage: spent, ...more }) },
@@ -27,7 +27,7 @@ describe("usage of an extractor", () => {
   it.for<[whose: string, more: object, model: string]>([
     ["the run's own provider", {}, "mock/mock-model"],
     ["another model", { model: { provider: "other", model: "small" } }, "other/small"],
-  ])("counts towards usage and cost, priced as %s", async ([, more, by]) => {
+  ])("counts towards usage and cost at the prices of %s", async ([, more, by]) => {
     const priced: string[] = [];
     const pricing: LoopOptions["pricing"] = ({ totalTokens }, { provider, model }) => {
       priced.push(`${provider}/${model} ${totalTokens}`);
@@ -164,7 +164,7 @@ describe("processed results in a journal", () => {
   });
 });
 
-it("processResults: a suspended batch is processed once, when it is complete", async () => {
+it("processResults processes a suspended batch once, when the batch is complete", async () => {
   const asked: string[] = [];
   const { journal, options } = await suspended(asked);
   expect(asked).toEqual([]);
