@@ -36,8 +36,8 @@ async function replay(steps: object): Promise<unknown> {
     .result;
 }
 
-describe("a resumed run with compactMessages", () => {
-  it.for(named)("rejects an edited journal whose recorded summary is %s", async ([, compaction]) => {
+describe("compactMessages", () => {
+  it.for(named)("rejects a resumed run whose recorded summary was edited to %s", async ([, compaction]) => {
     const steps = Object.entries(await record()).filter(([key]) => !/^i(?:4\/(?!inbox$|compaction$)|5)/.test(key));
     const edited = steps.map(([key, step]) => [
       key,
@@ -48,7 +48,7 @@ describe("a resumed run with compactMessages", () => {
     await expect(replay(Object.fromEntries(edited))).rejects.toMatchObject({ code: "journal-damaged" });
   });
 
-  it.for(named)("rejects an edited journal whose first record has the compaction %s", async ([, compaction]) => {
+  it.for(named)("rejects a resumed run whose first record was edited to contain the compaction %s", async ([, compaction]) => {
     const { run } = await record();
     const edited = JSON.parse(
       JSON.stringify(run).replace('"messages":', `"compaction":${JSON.stringify(compaction)},"messages":`),
@@ -57,7 +57,7 @@ describe("a resumed run with compactMessages", () => {
   });
 
   it.for(invalid.map((value) => [JSON.stringify(value), value] as const))(
-    "compactMessages().startWith() throws for %s",
+    "throws in startWith() for the invalid summary %s",
     ([, value]) => {
       expect(() => compactMessages().startWith(value as never)).toThrow(expect.objectContaining({ code: "invalid-option" }));
     },

@@ -106,7 +106,7 @@ describe("a run with a compaction", () => {
   });
 
   it.for(["log", "journal"] as const)(
-    "has a bar for the compaction on its page, and the summary among the messages, from its %s",
+    "shows the compaction and its summary on the page that is made from its %s",
     async (source) => {
       const { files } = await watch();
       const text = source === "log" ? readFileSync(files.log, "utf8") : await journalToRunLog(files.journal);
@@ -164,7 +164,7 @@ describe("a run with a compaction", () => {
     expect(cost?.args).toEqual({ USD: 1.75 });
   });
 
-  it.for(["log", "journal"] as const)("uses the recorded summary in rerunFrom, from its %s", async (source) => {
+  it.for(["log", "journal"] as const)("uses the recorded summary if rerunFrom reads its %s", async (source) => {
     const { files, model } = await watch();
     const again = scriptModel({ calls: 5 });
     const options = await rerunFrom(files[source], { iteration: 5 }, { provider: again.provider, tools: [search] });
@@ -174,7 +174,7 @@ describe("a run with a compaction", () => {
     expect(messages).toHaveLength(12);
   });
 
-  it.for(["log", "journal"] as const)("repeats the shortened request in rerunFrom, from its %s", async (source) => {
+  it.for(["log", "journal"] as const)("repeats the shortened request if rerunFrom reads its %s", async (source) => {
     const { files, model } = await watch({ isForced: true });
     const again = scriptModel({ calls: 5 });
     const policies = { compaction: compactMessages() };
@@ -184,7 +184,7 @@ describe("a run with a compaction", () => {
     expect(outline(again.requests[0]?.messages ?? [])).toEqual(outline(model.requests[5]?.messages ?? []));
   });
 
-  it.for(["log", "journal"] as const)("sends all messages in rerunFrom if the policy is removed, from its %s", async (source) => {
+  it.for(["log", "journal"] as const)("sends all messages if rerunFrom reads its %s without the policy", async (source) => {
     const { files } = await watch();
     const again = scriptModel({ calls: 5 });
     const options = await rerunFrom(files[source], { iteration: 4 }, { provider: again.provider, tools: [search] });

@@ -19,7 +19,7 @@ describe("a resumed run with compactMessages", () => {
     ["a nearly full context", rules, undefined],
     ["a refused request", {}, 7],
   ] as const)(
-    "sends the same requests after a crash at any record, and uses recorded summaries, for %s",
+    "sends the same requests after a crash at any record, and requests no recorded summary again: %s",
     async ([, compaction, limit]) => {
       const refuse = ({ messages }: { readonly messages: readonly Message[] }) =>
         limit !== undefined && messages.length > limit ? tooLong : undefined;

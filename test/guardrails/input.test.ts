@@ -37,7 +37,7 @@ function createHeldCheck(
   return { check, release: () => open(), calls: () => calls };
 }
 
-describe("guardrails: input checks", () => {
+describe("input checks of guardrails", () => {
   it("let a run continue if all checks pass", async () => {
     const provider = createMockProvider([text("Hello")]);
     const recording = recordEvents();
@@ -74,7 +74,7 @@ describe("guardrails: input checks", () => {
     `);
   });
 
-  it("run during the request, and no text is shown and no tool runs before they pass", async () => {
+  it("run during the request, but text is shown and tools run only after the checks pass", async () => {
     const held = createHeldCheck("slow", "pass");
     let runs = 0;
     const search = defineTool({
@@ -190,7 +190,7 @@ function save(journal: MemoryJournal): SavedJournal {
   return JSON.parse(JSON.stringify(journal)) as SavedJournal;
 }
 
-describe("guardrails: input checks of a resumed run", () => {
+describe("input checks of guardrails in a resumed run", () => {
   type Options = LoopOptions & { readonly runId: string };
   const start = (options: Options, check: InputCheck): ReturnType<typeof runToolLoop> =>
     runToolLoop({ ...options, policies: { guardrails: guardrails({ input: [check] }) } });
@@ -237,7 +237,7 @@ describe("guardrails: input checks of a resumed run", () => {
     expect({ checks, text: result.text }).toEqual({ checks: 0, text: "Hi" });
   });
 
-  it("replay their events in a resumed run, and are called again in a retry", async () => {
+  it("replay their events, and are called again in a retry", async () => {
     const journal = memoryJournal();
     const options = { messages, runId: "run-3", journal };
     await start({ ...options, provider: createMockProvider([text("Hi")]) }, refuse);
@@ -253,7 +253,7 @@ describe("guardrails: input checks of a resumed run", () => {
 
 const record: GuardrailRecord = { guardrail: "x", verdict: "pass", durationMs: 0 };
 
-it("input checks of guardrails: a run with an edited record of its checks is refused", async () => {
+it("a run with an edited record of its input checks is rejected", async () => {
   const journal = memoryJournal();
   const policies = { guardrails: guardrails({ input: [pass] }) };
   await runToolLoop({ provider: createMockProvider([text("Hi")]), messages, policies, journal, runId: "run-4" });

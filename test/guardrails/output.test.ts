@@ -60,7 +60,7 @@ function start(
   };
 }
 
-describe("guardrails: output checks", () => {
+describe("output checks of guardrails", () => {
   it("rewrite the answer before it is shown, recorded or sent back, and drop the provider metadata", async () => {
     const answer = [
       reasoning("It was 1234567."),
@@ -192,7 +192,7 @@ describe("guardrails: output checks", () => {
   });
 });
 
-describe("guardrails: output checks with a window", () => {
+describe("output checks of guardrails with a window", () => {
   it("show the text before the window while the model writes", async () => {
     const { running, shown } = start([text("Call me at 1234567 or at home, please.", { chunks: 38 })], [redact(10)]);
     const { text: said } = await running;

@@ -23,7 +23,7 @@ const inside: ToolCheck = {
   check: ({ args }) => (pathOf(args).startsWith("/etc") ? { kind: "refuse", reason: "outside the folder" } : { kind: "pass" }),
 };
 
-describe("guardrails: tool checks", () => {
+describe("tool checks of guardrails", () => {
   it("deny a call with a reason that the model reads, and let the other calls run", async () => {
     const { read, options } = createStage([inside]);
     const provider = createMockProvider([

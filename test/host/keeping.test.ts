@@ -39,7 +39,7 @@ describe("createRunHost", () => {
   });
 });
 
-describe("createRunHost: readers that stop reading", () => {
+describe("readers that stop reading a hosted run", () => {
   it("leave no signal listeners, even if they leave a run that emits no more events", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go." });

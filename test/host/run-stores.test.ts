@@ -112,7 +112,7 @@ describe("fileRunStore", () => {
     ["null", "null"],
     ["missing fields", '{"version":1}'],
     ["the id of another conversation", '{"version":1,"id":"other","runs":1,"status":"completed","messages":[]}'],
-  ])("rejects in read() for a file with %s", async ([, content]) => {
+  ])("rejects a file with %s in read()", async ([, content]) => {
     const store = fileRunStore(folder);
     await store.write("a", { runs: 1, status: "completed", messages: [] });
     const [name = ""] = readdirSync(folder);

@@ -17,7 +17,7 @@ async function readOwnClaim(): Promise<object> {
 
 const readLink = (path: string): string => (existsSync(path) ? readlinkSync(path) : "");
 
-describe("fileJournal with an existing lock file", () => {
+describe("an existing lock file of fileJournal", () => {
   const line = (claim: object): string => `;\n${JSON.stringify(claim)}\n`;
   const isLinux = process.platform === "linux";
   const isOnHost = readLink("/proc/self/ns/pid") === "pid:[4026531836]" && existsSync("/etc/machine-id");
@@ -106,7 +106,7 @@ describe("fileJournal with an existing lock file", () => {
     expect(existsSync(`${path}.lock`) && readFileSync(`${path}.lock`, "utf8")).toBe(end === "taken" ? false : lock);
   });
 
-  it("does not remove the lock file in close() if another writer has replaced it", async () => {
+  it("is not removed by close() if another writer has replaced it", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const close = await fileJournal(path).open();
     const lock = line({ token: "t", pid: process.pid, host: hostname() });

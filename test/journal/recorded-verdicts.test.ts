@@ -176,7 +176,7 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
 
   const keysOf = (iteration: number): readonly string[] => [`i${iteration}/inbox`, `i${iteration}/model`];
 
-  it.for(keepings)("keep their outcomes in a replay with another gate, with %s", async ([, make]) => {
+  it.for(keepings)("keep their outcomes in a replay with another gate (%s)", async ([, make]) => {
     const { tools, ran } = openTools();
     const open = make();
     const live = createLives(open, tools);

@@ -56,7 +56,7 @@ describe.for<[what: string, names: readonly string[]]>([
     expect(JSON.stringify(result.messages)).toContain("by find");
   });
 
-  it("does not run a call that was waiting for approval under another tool name", async () => {
+  it("runs no other tool for a call that was waiting for approval", async () => {
     const { ran, execute } = setUp();
     const approve = (): { readonly kind: "ask" } => ({ kind: "ask" });
     const first = await execute(["find", "other"], { policies: { approve } });

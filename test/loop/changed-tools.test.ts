@@ -185,7 +185,7 @@ describe("an approved call whose tool changes before the call runs", () => {
     expect([asked.length, ran, outcomesOf(result)[0]]).toEqual([1, ["look"], "call_i0_0: invalid-input"]);
   });
 
-  it("waits for approval if the new decision is ask, and runs in a resumed run", async () => {
+  it('waits for approval if the new decision is "ask", and runs in a resumed run', async () => {
     const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? "ask" : "approve"));
     const store = createDurableStore();
     const first = await stage.play({ journal: store.open() }).result;

@@ -66,83 +66,37 @@ async function endOf(playing: Playing) {
 
 describe("policies.finalAnswer with a reserve", () => {
   it.for<[title: string, limits: LoopLimits, reserve: Reserve, reason: string, requests: number, finalAnswer: boolean]>([
+    ["of tokens for one request", { maxTokens: 50 }, { tokens: 10 }, "max-tokens", 5, true],
+    ["of tokens for two requests", { maxTokens: 50 }, { tokens: 20 }, "max-tokens", 4, true],
+    ["of fewer tokens than a request uses", { maxTokens: 50 }, { tokens: 9 }, "max-tokens", 5, true],
+    ["of fewer tokens than a request uses, if no request fits", { maxTokens: 45 }, { tokens: 1 }, "max-tokens", 4, false],
+    ["of the cost of one request", { maxCostUSD: 50 }, { costUSD: 10 }, "max-cost", 5, true],
+    ["of less than the cost of a request", { maxCostUSD: 45 }, { costUSD: 1 }, "max-cost", 4, false],
+    ["of time for one request", { wallClockMs: 45 }, { ms: 15 }, "wall-clock", 4, true],
+    ["of a limit other than the one that is reached", { maxTokens: 90, maxCostUSD: 30 }, { tokens: 10 }, "max-cost", 3, false],
     [
-      "requests a final answer from a reserve of tokens for one request",
-      { maxTokens: 50 },
-      { tokens: 10 },
-      "max-tokens",
-      5,
-      true,
-    ],
-    [
-      "requests a final answer from a reserve of tokens for two requests",
-      { maxTokens: 50 },
-      { tokens: 20 },
-      "max-tokens",
-      4,
-      true,
-    ],
-    [
-      "requests a final answer from a reserve of fewer tokens than a request uses",
-      { maxTokens: 50 },
-      { tokens: 9 },
-      "max-tokens",
-      5,
-      true,
-    ],
-    [
-      "requests no final answer if fewer tokens are left than a request uses",
-      { maxTokens: 45 },
-      { tokens: 1 },
-      "max-tokens",
-      4,
-      false,
-    ],
-    [
-      "requests a final answer from a reserve of the cost of one request",
-      { maxCostUSD: 50 },
-      { costUSD: 10 },
-      "max-cost",
-      5,
-      true,
-    ],
-    [
-      "requests no final answer if less money is left than a request costs",
-      { maxCostUSD: 45 },
-      { costUSD: 1 },
-      "max-cost",
-      4,
-      false,
-    ],
-    ["requests a final answer from a reserve of time for one request", { wallClockMs: 45 }, { ms: 15 }, "wall-clock", 4, true],
-    [
-      "requests no final answer if a limit without a reserve is reached",
-      { maxTokens: 90, maxCostUSD: 30 },
-      { tokens: 10 },
-      "max-cost",
-      3,
-      false,
-    ],
-    [
-      "requests a final answer if maxIterations is reached before the reserve of tokens",
+      "of tokens, if maxIterations is reached first",
       { maxTokens: 50, maxIterations: 2 },
       { tokens: 10 },
       "max-iterations",
       3,
       true,
     ],
-  ])("%s", async ([, limits, reserve, reason, requests, finalAnswer]) => {
-    const playing = play(work, reserving(limits, reserve));
-    expect(await endOf(playing)).toMatchObject({
-      reason,
-      requests,
-      finalAnswer,
-      said: finalAnswer ? "In short." : "Well.",
-    });
-    const choices = playing.provider.requests.map(({ toolChoice }) => toolChoice);
-    expect(choices).toEqual([...Array.from({ length: requests - 1 }), finalAnswer ? "none" : undefined]);
-    expect(playing.clock.pending).toBe(0);
-  });
+  ])(
+    "requests a final answer only if it fits into the limits, with a reserve %s",
+    async ([, limits, reserve, reason, requests, finalAnswer]) => {
+      const playing = play(work, reserving(limits, reserve));
+      expect(await endOf(playing)).toMatchObject({
+        reason,
+        requests,
+        finalAnswer,
+        said: finalAnswer ? "In short." : "Well.",
+      });
+      const choices = playing.provider.requests.map(({ toolChoice }) => toolChoice);
+      expect(choices).toEqual([...Array.from({ length: requests - 1 }), finalAnswer ? "none" : undefined]);
+      expect(playing.clock.pending).toBe(0);
+    },
+  );
 
   it("reports the whole limit in the reason", async () => {
     const { result } = await endOf(play(work, reserving({ maxTokens: 50 }, { tokens: 20 })));

@@ -137,7 +137,7 @@ describe("a hostile call id", () => {
     expect([calls.length, result.reason.kind, ran]).toEqual([1, "answered", 1]);
   });
 
-  it('"a/b" is not confused with the call "b" in the nested run of the call "a"', async () => {
+  it('such as "a/b" is not confused with the call "b" in the nested run of the call "a"', async () => {
     const ran: string[] = [];
     const ask: Approve = ({ name }) => ({ kind: name === "agent" ? "approve" : "ask" });
     const agent = defineAgentTool({

@@ -228,7 +228,7 @@ describe("a journal engine that retries a step", () => {
   it.for<[replay: "safe" | "never", outcome: string, runs: number]>([
     ["never", "interrupted", 1],
     ["safe", "completed", 2],
-  ])('gives a tool with replay: "%s" the outcome %s', async ([replay, outcome, runs]) => {
+  ])('gives a tool with replay: "%s" the outcome "%s"', async ([replay, outcome, runs]) => {
     let ran = 0;
     const count = tool("count", () => (ran += 1), { replay });
     const playing = play([[toolCall("count"), toolCall("count")], text("Done.")], { tools: [count], journal: stubborn() });

@@ -4,7 +4,7 @@ import { createToolRegistry, defineTool, type Json, type NeedsApproval, type Too
 import { text, toolCall } from "turnwright/testing";
 import { outcomesOf, play, tool } from "./play.ts";
 
-describe("needsApproval, set to a function,", () => {
+describe("needsApproval as a function", () => {
   const inputSchema = z.object({ amount: z.coerce.number().default(900), at: z.string().transform((day) => new Date(day)) });
   const call = (args: Readonly<Record<string, Json>>): ReturnType<typeof toolCall> =>
     toolCall("pay", { at: "2026-01-01", ...args });

@@ -107,7 +107,7 @@ const runs = Number(process.env["ASKINGS"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it(
-  "policies.approve: random suspended runs continue with the decisions, and run no tool twice",
+  "random runs that policies.approve suspends continue with the decisions, and run no tool twice",
   { timeout: 600_000 },
   async () => {
     await fc.assert(fc.asyncProperty(asking, lives, checkAsking), { numRuns: runs, seed });

@@ -108,7 +108,7 @@ describe("runToolLoop", () => {
     },
   );
 
-  it.for(byTitle)("returns messages that a next run accepts for %s", async ([, scenario]) => {
+  it.for(byTitle)("returns messages for %s that a next run accepts", async ([, scenario]) => {
     const { result } = await play(scenario);
     const provider = createMockProvider([text("Next.")]);
     const next = await runToolLoop({ provider, messages: [...result.messages, { role: "user", content: "And now?" }] });

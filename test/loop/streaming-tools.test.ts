@@ -34,7 +34,7 @@ describe("a tool that is a generator", () => {
   const row = { name: "row" };
   it.for<[title: string, execute: () => unknown, result: unknown, shown: readonly unknown[]]>([
     [
-      "without a return value: the last yield",
+      "its last yield if it returns nothing",
       async function* () {
         yield 1;
         yield 2;
@@ -43,7 +43,7 @@ describe("a tool that is a generator", () => {
       [1, 2],
     ],
     [
-      "that returns null: null",
+      "null if it returns null",
       async function* () {
         yield 1;
         return null;
@@ -51,9 +51,9 @@ describe("a tool that is a generator", () => {
       null,
       [1],
     ],
-    ["that yields and returns nothing: null, as for an ordinary tool", async function* () {}, null, []],
+    ["null if it yields and returns nothing", async function* () {}, null, []],
     [
-      "that is synchronous, with promises",
+      "its awaited return value if it is synchronous",
       function* () {
         yield Promise.resolve(1);
         return Promise.resolve(2);
@@ -62,7 +62,7 @@ describe("a tool that is a generator", () => {
       [1],
     ],
     [
-      "in a promise",
+      "its return value if execute returns it in a promise",
       async () =>
         (async function* () {
           yield 1;
@@ -72,7 +72,7 @@ describe("a tool that is a generator", () => {
       [1],
     ],
     [
-      "with yields that no tool may return: the other yields",
+      "its return value if it yields values that are not JSON",
       async function* () {
         yield row;
         yield 1n;
@@ -84,17 +84,17 @@ describe("a tool that is a generator", () => {
       [row],
     ],
     [
-      "that yields tool results: their data",
+      "the data of its last yield if it yields tool results",
       async function* () {
         yield toolResult({ data: row, metadata: "hidden" });
       },
       row,
       [row],
     ],
-    ["an array instead of a generator", () => [1, 2], [1, 2], []],
-    ["a string instead of a generator", () => "ab", "ab", []],
-    ["data with a function named next instead of a generator", () => ({ next: () => 1, rows: [] }), { rows: [] }, []],
-  ])("has the expected result: %s", async ([, execute, expected, shown]) => {
+    ["the array that execute returns instead of a generator", () => [1, 2], [1, 2], []],
+    ["the string that execute returns instead of a generator", () => "ab", "ab", []],
+    ["the data with a function named next that execute returns instead", () => ({ next: () => 1, rows: [] }), { rows: [] }, []],
+  ])("has as its result %s", async ([, execute, expected, shown]) => {
     const { recording, result } = play(script, { tools: [tool("work", execute)] });
     expect(answersOf(await result)[0]).toMatchObject({ outcome: "completed", result: expected });
     expect(shownOf(recording.events)).toEqual(shown);

@@ -119,7 +119,7 @@ describe("the validation of an answer by structuredOutput", () => {
     expect(linesOf(result.messages)).toEqual(["user: Go.", "assistant: Eight.", "user: Nine, I mean.", "assistant: Nine."]);
   });
 
-  it("ignores an interrupt after a valid answer, but an interrupt replaces the next try", async () => {
+  it("ignores an interrupt if the answer is valid, and lets it replace the next try otherwise", async () => {
     for (const [turn, reason, undelivered] of [
       [text('{ "n": 8 }'), "answered", ["And now?"]],
       [text('{ "n": "8" }'), "interrupted", []],

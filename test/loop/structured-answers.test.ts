@@ -129,7 +129,7 @@ describe("an invalid answer with structuredOutput", () => {
   });
 });
 
-describe("the system text of a run with structuredOutput", () => {
+describe("the system text of a run", () => {
   const systems = async (more: Partial<LoopOptions>): Promise<readonly (string | undefined)[]> => {
     const playing = play([toolCall("echo"), text("Eight."), text('{ "n": 8 }')], {
       ...wanting(structuredOutput(schema)),
@@ -144,12 +144,12 @@ describe("the system text of a run with structuredOutput", () => {
     required: ["n"],
   })}`;
 
-  it("has the JSON Schema in each iteration, after the text of the caller", async () => {
+  it("has the JSON Schema of structuredOutput in each iteration, after the text of the caller", async () => {
     expect(await systems({})).toEqual([prompt, prompt, prompt]);
     expect(await systems({ system: "Be brief." })).toEqual(Array.from({ length: 3 }, () => `Be brief.\n\n${prompt}`));
   });
 
-  it("has the JSON Schema after the text of a hook, and hooks do not receive the schema", async () => {
+  it("has the JSON Schema of structuredOutput after the text of a hook, and hooks do not receive the schema", async () => {
     const shown: unknown[] = [];
     const prepareIteration: NonNullable<LoopOptions["hooks"]>["prepareIteration"] = ({ system, iteration }) => {
       shown.push(system);
@@ -160,7 +160,7 @@ describe("the system text of a run with structuredOutput", () => {
     expect(shown).toEqual(["Be brief.", "Be brief.", "Be brief."]);
   });
 
-  it("is undefined without structuredOutput", async () => {
+  it("is undefined without structuredOutput and without a text of the caller", async () => {
     expect(await systems({ policies: {} })).toEqual([undefined, undefined]);
   });
 });
@@ -177,12 +177,12 @@ it.for<[ending: string, script: MockScript, more: Partial<LoopOptions>]>([
     [toolCall("echo"), text('{ "n": 8 }')],
     { limits: { maxIterations: 1 }, policies: { finalAnswer: true, output: structuredOutput(schema) } },
   ],
-])("structuredOutput: a run that ends for the reason %s has no output", async ([ending, script, more]) => {
+])('a run with structuredOutput has no output if it ends with the reason "%s"', async ([ending, script, more]) => {
   const result = await play(script, { ...wanting(structuredOutput(schema)), ...more }).result;
   expect([result.reason.kind, result.output, "output" in JSON.parse(JSON.stringify(result))]).toEqual([ending, undefined, false]);
 });
 
-it("structuredOutput: the output of a nested run is the result of its agent tool", async () => {
+it("the output of a nested run with structuredOutput is the result of its agent tool", async () => {
   const agent = defineAgentTool({
     name: "count",
     description: "Counts",

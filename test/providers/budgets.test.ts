@@ -78,7 +78,7 @@ const budgets: readonly [what: string, limits: LoopOptions["limits"], reason: ob
   ],
 ];
 
-it.for(rows.flatMap((row) => budgets.map((budget) => [`limits.${budget[0]}: stops ${row[0]}`, row, budget] as const)))(
+it.for(rows.flatMap((row) => budgets.map((budget) => [`limits.${budget[0]} stops ${row[0]}`, row, budget] as const)))(
   "%s before the next request",
   async ([, [, stage, wrap, error], [, limits, reason]]) => {
     stage.asked = 0;

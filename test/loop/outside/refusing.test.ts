@@ -31,7 +31,7 @@ const resultAdvice = 'Pass { kind: "result", result } or { kind: "failed", error
 const approvalAdvice =
   'Pass { kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }. The call is still waiting.';
 
-describe("options.decisions for a call that waits for a result", () => {
+describe("options.decisions while a call waits for a result", () => {
   it.for<[what: string, decisions: Decisions, code: string, message: string]>([
     [
       "an approval",
@@ -75,7 +75,7 @@ describe("options.decisions for a call that waits for a result", () => {
       "unknown-decision",
       'Call "call_9" is not waiting for a decision or a result.',
     ],
-  ])("are rejected with %s, and correct decisions are accepted afterwards", async ([, decisions, code, message]) => {
+  ])("are rejected if they contain %s, and correct decisions are accepted afterwards", async ([, decisions, code, message]) => {
     for (const withHas of [false, true]) {
       const store = createDurableStore();
       const open = (): ReturnType<DurableStore["open"]> => {
@@ -93,7 +93,7 @@ describe("options.decisions for a call that waits for a result", () => {
     }
   });
 
-  it("are rejected with a result that differs from the recorded result", async () => {
+  it("are rejected if they contain a result that differs from the recorded result", async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both });
     const other: Decisions = { ...both, call_i0_0: { kind: "result", result: { made: 4 } } };
@@ -117,14 +117,14 @@ describe("options.decisions for a call that waits for a result", () => {
     ["a result whose kind is inherited", Object.create({ kind: "result", result: 1 })],
     ["a result whose value is inherited", Object.assign(Object.create({ result: 1 }), { kind: "result" })],
     ["a failure whose error is not a string", { kind: "failed", error: new Error("no") }],
-  ])('are rejected with %s as "invalid-option"', async ([, decision]) => {
+  ])('are rejected as "invalid-option" if they contain %s', async ([, decision]) => {
     const decisions = { call_1: decision } as Decisions;
     const { result } = play([text("Hi.")], { decisions });
     await expect(result).rejects.toThrow('Option "decisions.call_1" must be an object whose "kind" is approve, deny, modify');
   });
 });
 
-it("options.decisions are rejected with a result for a call that waits for an approval", async () => {
+it("options.decisions are rejected if they contain a result for a call that waits for an approval", async () => {
   const tools = [tool("pay", () => "paid", { needsApproval: true })];
   const first = play([toolCall("pay")], { runId: "r", tools });
   const decisions: Decisions = { call_i0_0: { kind: "result", result: 1 } };

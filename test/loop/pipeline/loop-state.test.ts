@@ -150,7 +150,7 @@ describe("result.details", () => {
       "Hi.\n\nDay.",
     ],
     ["details without text", [[details("Night."), toolCall("look")], finish("stop")], "Night.", "Night."],
-  ])("come after the text in responseText: %s", async ([, turns, said, response]) => {
+  ])("come after the text in responseText (%s)", async ([, turns, said, response]) => {
     expect(await detailsOf(turns)).toEqual([said, response]);
   });
 
