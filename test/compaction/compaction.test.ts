@@ -7,7 +7,7 @@ import { tool } from "../loop/play.ts";
 import { outline, start } from "./compaction-stage.ts";
 
 describe("compactMessages with a nearly full context", () => {
-  it("replaces old messages with a summary, and keeps the last message of the user and the latest messages", async () => {
+  it("replaces old messages with a summary, but keeps the last message of the user and the latest messages", async () => {
     const { requests, summaries, playing, result } = start({ calls: 5 }, { when: 3_500, keep: 1_500 });
     const { messages, compaction, status } = await result;
     expect(requests.map((request) => outline(request.messages))).toMatchInlineSnapshot(`

@@ -7,8 +7,8 @@ import { tool } from "../loop/play.ts";
 import { setUpTracing } from "../tracing/stage.ts";
 import { scriptModel } from "./compaction-stage.ts";
 
-describe("a compaction in a trace", () => {
-  it("has a chat span with usage and cost, an event in the span of the run, and a share in the metrics", async () => {
+describe("a compaction in a run with withTracing", () => {
+  it("has a chat span with usage and cost, and an event in the span of the run", async () => {
     const stage = setUpTracing();
     const summary = [text("Short."), usage({ inputTokens: 900, outputTokens: 30 })];
     const { provider } = scriptModel({ calls: 5, summary: () => summary });

@@ -42,7 +42,7 @@ describe("fileConversationStore with edited files", () => {
     ["a text as the number of runs", { ...valid, state: { ...state, runs: "1" } }],
     ["undelivered messages that are no array", { ...valid, state: { ...state, undelivered: {} } }],
     ["a run that begins after the last message", { ...valid, state: { ...state, lastRun: { ...ended, start: 2 } } }],
-  ])("refuses a record that has %s and a valid checksum, and releases the lock", async ([, change]) => {
+  ])("refuses a record with %s, even if its checksum is valid", async ([, change]) => {
     const folder = makeFolder();
     const { text: line } = toLine(JSON.stringify({ key: "chat-17/0", kind: "result", answer: change }), "");
     writeFileSync(pathOf(folder, "chat-17"), head + line);

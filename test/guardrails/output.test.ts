@@ -222,7 +222,7 @@ describe("output checks of guardrails with a window", () => {
     });
   });
 
-  it("never show a pattern that is at most as long as the window, however the text is split", async () => {
+  it("never show a pattern that fits into the window, however the text is split", async () => {
     const word = fc.constantFrom("a", " ", "SECRET", "12345678", "é", "\u{1F600}", "SEC", "RET", "1234");
     await fc.assert(
       fc.asyncProperty(

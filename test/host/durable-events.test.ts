@@ -79,7 +79,7 @@ function textOf(events: readonly LoopEvent[]): string {
 }
 
 describe("a durable run with several executions", () => {
-  it("emits the events of the execution that the engine waits for, even if an aborted execution starts later", async () => {
+  it("emits the events of the current execution even if an aborted execution starts later", async () => {
     const engine = createEngine();
     const execute = engine.createProcess();
     const current = execute({});

@@ -42,7 +42,7 @@ describe("an execution of a durable run", () => {
     expect((JSON.parse(facts ?? "{}") as RunFacts).text).toBe("Done.");
   });
 
-  it("ends when a later execution starts in the same process, so that only the last of three goes on", async () => {
+  it("ends when a later one starts in the same process, so that only the last of three goes on", async () => {
     let begun = 0;
     let isBegun: () => void = () => {};
     const firstBegun = new Promise<void>((resolve) => (isBegun = resolve));

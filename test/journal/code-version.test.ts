@@ -28,7 +28,7 @@ function execute(journal: LoopOptions["journal"], maxIterations: number, version
   });
 }
 
-describe.for(keepings)("the option `version` of a run with %s", ([, keep]) => {
+describe.for(keepings)("the option `version` with %s", ([, keep]) => {
   it("is recorded when the run starts, and again when another version continues the run", async () => {
     const open = keep();
     const versions = async (): Promise<readonly unknown[]> => {

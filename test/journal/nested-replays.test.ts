@@ -46,7 +46,7 @@ function openService(prepare: (own: NestedLoopOptions) => NestedLoopOptions | Pr
   return { agent, charged: () => charged, asked: () => asked };
 }
 
-describe.for(all)("a nested run with %s", ([, make]) => {
+describe.for(all)("a nested run (%s)", ([, make]) => {
   it.for<[string, (own: NestedLoopOptions) => NestedLoopOptions | Promise<NestedLoopOptions>, Partial<LoopOptions>]>([
     ["prepare failed", () => Promise.reject(new Error("The settings service is down.")), {}],
     ["its options were invalid", (own) => ({ ...own, limits: { maxIterations: -1 } }), {}],
@@ -79,7 +79,7 @@ describe.for(all)("a nested run with %s", ([, make]) => {
   });
 });
 
-describe.for(keepings)("a nested run whose outcome is recorded in %s", ([, make]) => {
+describe.for(keepings)("a nested run with its outcome in %s", ([, make]) => {
   it.for<[string, (own: NestedLoopOptions) => NestedLoopOptions]>([
     ["has a higher maxIterations", (own) => ({ ...own, limits: { maxIterations: 9 } })],
     ["has different messages", (own) => ({ ...own, messages: [{ role: "user", content: "Else?" }] })],

@@ -50,8 +50,8 @@ const turns: readonly MockMessage[] = [[toolCall("order", { id: "A1" })], text("
 const schemas: readonly Schema[] = ["sync", "async"];
 const changes = schemas.flatMap((before) => schemas.map((after) => ({ before, after })));
 
-describe.for(keepings)("a replay with the validation results in %s", ([, make]) => {
-  it.for(changes)("keeps a valid call valid (schema changed from $before to $after)", async ({ before, after }) => {
+describe.for(keepings)("a replay from %s", ([, make]) => {
+  it.for(changes)("keeps a valid call valid if the schema now rejects it ($before, then $after)", async ({ before, after }) => {
     for (const isAgent of [false, true]) {
       const { tools, ran, mind } = openShop({ mind: { fits: true, schema: before }, isAgent });
       const open = make();
@@ -65,40 +65,46 @@ describe.for(keepings)("a replay with the validation results in %s", ([, make]) 
     }
   });
 
-  it.for(changes)("keeps an invalid call invalid (schema changed from $before to $after)", async ({ before, after }) => {
-    for (const isAgent of [false, true]) {
-      const { tools, ran, mind } = openShop({ mind: { fits: false, schema: before }, isAgent });
-      const open = make();
-      const live = createLives(open, tools);
-      const first = await live(turns);
-      expect(outcomesOf(first.result)).toEqual(["call_i0_0: invalid-input"]);
-      Object.assign(mind, { fits: true, schema: after });
-      expect(plainOf((await live([])).result)).toEqual(plainOf(first.result));
-      expect(plainOf((await live([], { journal: playAgain(open) })).result)).toEqual(plainOf(first.result));
-      expect(ran).toEqual([]);
-    }
-  });
+  it.for(changes)(
+    "keeps an invalid call invalid if the schema now accepts it ($before, then $after)",
+    async ({ before, after }) => {
+      for (const isAgent of [false, true]) {
+        const { tools, ran, mind } = openShop({ mind: { fits: false, schema: before }, isAgent });
+        const open = make();
+        const live = createLives(open, tools);
+        const first = await live(turns);
+        expect(outcomesOf(first.result)).toEqual(["call_i0_0: invalid-input"]);
+        Object.assign(mind, { fits: true, schema: after });
+        expect(plainOf((await live([])).result)).toEqual(plainOf(first.result));
+        expect(plainOf((await live([], { journal: playAgain(open) })).result)).toEqual(plainOf(first.result));
+        expect(ran).toEqual([]);
+      }
+    },
+  );
 
-  it.for(changes)("keeps the decision about edited arguments (schema changed from $before to $after)", async (schema) => {
-    for (const id of ["B2", "never"]) {
-      const approve: NonNullable<LoopOptions["policies"]>["approve"] = () => ({ kind: "modify", args: { id } });
-      const { tools, ran, mind } = openShop({ mind: { fits: true, schema: schema.before } });
-      const open = make();
-      const live = createLives(open, tools, { policies: { approve } });
-      const first = await live(turns);
-      const isFit = id === "B2";
-      expect([outcomesOf(first.result), ran.length]).toEqual([
-        [`call_i0_0: ${isFit ? "completed" : "invalid-input"}`],
-        isFit ? 1 : 0,
-      ]);
-      Object.assign(mind, { fits: !isFit, schema: schema.after });
-      expect(plainOf((await live([])).result)).toEqual(plainOf(first.result));
-      expect(plainOf((await live([], { journal: playAgain(open) })).result)).toEqual(plainOf(first.result));
-    }
-  });
+  it.for(changes)(
+    "keeps the decision about edited arguments if the schema now decides otherwise ($before, then $after)",
+    async (schema) => {
+      for (const id of ["B2", "never"]) {
+        const approve: NonNullable<LoopOptions["policies"]>["approve"] = () => ({ kind: "modify", args: { id } });
+        const { tools, ran, mind } = openShop({ mind: { fits: true, schema: schema.before } });
+        const open = make();
+        const live = createLives(open, tools, { policies: { approve } });
+        const first = await live(turns);
+        const isFit = id === "B2";
+        expect([outcomesOf(first.result), ran.length]).toEqual([
+          [`call_i0_0: ${isFit ? "completed" : "invalid-input"}`],
+          isFit ? 1 : 0,
+        ]);
+        Object.assign(mind, { fits: !isFit, schema: schema.after });
+        expect(plainOf((await live([])).result)).toEqual(plainOf(first.result));
+        expect(plainOf((await live([], { journal: playAgain(open) })).result)).toEqual(plainOf(first.result));
+      }
+    },
+  );
 });
 
-describe("a valid call that had not run before its run was resumed", () => {
+describe("a valid call that has not run before its run is resumed", () => {
   const cutBefore = async (result: LoopResult, key: string): Promise<ReturnType<typeof memoryJournal>> => {
     const { steps }: SavedJournal = JSON.parse(JSON.stringify(result.journal));
     const kept = Object.entries(steps);
@@ -109,7 +115,7 @@ describe("a valid call that had not run before its run was resumed", () => {
   it.for([
     { isAgent: false, key: "i0/tool/0/order" },
     { isAgent: true, key: "i0/agent/0/order" },
-  ])("does not run if the schema now rejects its arguments (journal key $key)", async ({ isAgent, key }) => {
+  ])("does not run if the schema now rejects its arguments ($key)", async ({ isAgent, key }) => {
     const { tools, ran, mind } = openShop({ mind: { fits: true, schema: "sync" }, isAgent });
     const live = createLives(memoryJournal, tools);
     const first = await live(turns);
@@ -188,7 +194,7 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
     expect(ran).toEqual(["look"]);
   });
 
-  it('become "blocked" without an approval if the gate now blocks a call that had not run', async () => {
+  it("are blocked without an approval if only the gate of the resumed run blocks them", async () => {
     const { tools, ran } = openTools();
     const questions: string[] = [];
     const policies = { approve: ({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }) };

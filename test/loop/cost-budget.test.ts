@@ -227,14 +227,14 @@ it.for<[title: string, options: Partial<LoopOptions>, option: string]>([
   expect([isLoopError(thrown, "invalid-option") && thrown.details.option, provider.calls]).toEqual([option, 0]);
 });
 
-it("the ending cost-unknown names the discarded attempt that reported no usage", async () => {
+it("a run that ends as cost-unknown names the discarded attempt that reported no usage", async () => {
   const first = createMockProvider([[text("half"), fail({ status: 500 })]], { id: "a", model: "large" });
   const second = createMockProvider([work(1)], { id: "b", model: "small" });
   const ended = await run([], { provider: withFallback([first, second]), limits: { maxCostUSD: 5 } });
   expect(ended.reason).toEqual({ kind: "cost-unknown", provider: "a", model: "large", iteration: 0, why: "no-usage" });
 });
 
-it("the ending cost-unknown ends a run whose provider reports no usage", async () => {
+it("a run with limits.maxCostUSD ends as cost-unknown if its provider reports no usage", async () => {
   const provider: Provider = {
     id: "p",
     model: "m",

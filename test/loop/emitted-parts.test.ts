@@ -97,7 +97,7 @@ describe("defineAgentTool with emitText", () => {
     expect(again.recording.of("tool-emit")).toEqual([]);
   });
 
-  it("is off by default, and refuses another value", async () => {
+  it("is off by default, and rejects a string", async () => {
     const fields = {
       name: "child",
       description: "",

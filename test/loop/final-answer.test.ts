@@ -215,7 +215,7 @@ describe("policies.finalAnswer with a reserve of time", () => {
   });
 });
 
-describe("nested runs in a run with a reserve for policies.finalAnswer", () => {
+describe("nested runs and the reserve of policies.finalAnswer", () => {
   const nesting = (script: MockScript, tools = [look]) =>
     defineAgentTool({
       name: "look",

@@ -163,7 +163,7 @@ describe("control.interrupt() after the first tool call or answer", () => {
         [wait(100), text("Done.")],
       ],
     ],
-  ])("does not end the run and is returned as undelivered if it is called %s", async ([, script, options]) => {
+  ])("is returned as undelivered and does not end the run if it is called %s", async ([, script, options]) => {
     const run = (says: (control: LoopControl) => unknown): Promise<Playing> => {
       const playing = play(script, ({ clock }) => ({
         tools: [

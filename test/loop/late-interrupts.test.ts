@@ -40,7 +40,7 @@ describe("control.interrupt() between the end of a stream and the first call", (
   it.for<[order: string, interruptAt: number]>([
     ["before the limit", 300],
     ["after the limit", 550],
-  ])("does not prevent limits.wallClockMs from ending the run if it is called %s", async ([, interruptAt]) => {
+  ])("does not keep limits.wallClockMs from ending the run if it is called %s", async ([, interruptAt]) => {
     const clock = createTestClock();
     const playing = play([toolCall("quick")], {
       clock,

@@ -15,7 +15,7 @@ function countFunctions(stack: readonly string[]): number {
   return stack.length + (stack.some((line) => line.includes("runToolLoop")) ? 0 : 1);
 }
 
-describe("call stack of runToolLoop", () => {
+describe("the call stack of runToolLoop", () => {
   it("has at most 10 functions before provider.stream(), and at most 12 before tool.execute()", async () => {
     const stacks = new Map<string, readonly string[]>();
     const script = createMockProvider([[toolCall("look", {})], [text("Done.")]]);

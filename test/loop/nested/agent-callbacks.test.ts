@@ -183,7 +183,7 @@ describe("the toResult function of defineAgentTool", () => {
     expect([result.text, result.toolCallsExecuted, playing.clock.pending]).toEqual(["Done.", 1, 0]);
   });
 
-  it("is replaced by a report of the ending and the text if it is not defined and the run is incomplete", async () => {
+  it("is replaced by a report of the ending and the text if it is not defined and the run fails", async () => {
     const said = createMockProvider([[text("Half an answer"), fail({ status: 503 })]]);
     const result = await playAgent(agent(() => ({ messages: question, provider: said }))).result;
     expect(answersOf(result)[0]).toMatchObject({

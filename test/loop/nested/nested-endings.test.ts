@@ -87,7 +87,7 @@ describe.for(kinds)("nested runs in an %s", (kind) => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("are not started by a waiting call after a stop", async () => {
+  it("are not started by a sequential call that has not begun when the run is stopped", async () => {
     let prepared = 0;
     const child = nesting(kind, "child", () => {
       prepared += 1;

@@ -6,7 +6,7 @@ import { callAndAnswer, kinds, nesting, question, tokens } from "./nesting.ts";
 
 const ok = tool("ok", () => "fine");
 
-describe.for(kinds)("options that are not set for a nested run in an %s", (kind) => {
+describe.for(kinds)("options that a nested run in an %s does not set", (kind) => {
   it("are inherited for the model, pricing, session and context", async () => {
     const seen: unknown[] = [];
     const look = tool(

@@ -5,8 +5,8 @@ import { play, tool } from "../play.ts";
 import { callAndAnswer, kinds, nesting, plain, question, scripted, spendingOf, tokens } from "./nesting.ts";
 import { keyOf, over, scriptOf, stepsOf } from "./records.ts";
 
-describe("a replay of a finished run with a nested run", () => {
-  it.for(kinds)("in an %s gives the same result and cost over three levels, and calls no model or tool", async (kind) => {
+describe("a replay of a run with a nested run", () => {
+  it.for(kinds)("gives the same result and cost over three levels in an %s, and calls no model or tool", async (kind) => {
     const nest = (create: () => Provider, execute: () => unknown): Tool => {
       const inside = { messages: question, tools: [tool("ok", execute)] };
       const grandchild = nesting(kind, "grandchild", () => ({ ...inside, provider: create() }));

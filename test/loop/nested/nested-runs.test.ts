@@ -109,7 +109,7 @@ describe.for(kinds)("the usage of a run inside an %s", (kind) => {
     expect(spendingOf(result)).toEqual([32, undefined, 2]);
   });
 
-  it("comes with a durationMs of the call and of the outer run that includes the nested run", async () => {
+  it("is counted with its time in the durationMs of the call and of the outer run", async () => {
     const child = scripted(
       [kind, "child"],
       [

@@ -74,7 +74,7 @@ function createOrderedStoreOf(): () => Journal {
 
 describe("control.drain() on a nested run", () => {
   it.for(stores.flatMap(([what, make]) => [2, 3].map((levels) => [levels, what, make] as const)))(
-    "suspends all %d levels, and a run resumed with %s continues all of them",
+    "suspends all %d levels, and a run resumed with %s continues them",
     async ([levels, , make]) => {
       const { options, asked } = draining(levels);
       const open = make();

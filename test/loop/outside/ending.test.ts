@@ -85,7 +85,7 @@ describe("a resumed run that is ended before it does anything new", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
-  ])('uses no result after "%s", so that the same results can be passed again later', async ([, act, kind]) => {
+  ])('uses no result after "%s", so that the result can be passed again later', async ([, act, kind]) => {
     const store = createDurableStore();
     const { ran, start } = setUp();
     await start({ journal: store.open() }).result;

@@ -71,7 +71,7 @@ describe("a question that a tool asks", () => {
     expect((await start(inOslo).result).reason).toMatchObject({ calls: [{ id: "call_i0_0#2" }] });
   });
 
-  it("is asked again with the issues if the answer does not fit a rule of the schema of the tool", async () => {
+  it("is asked again with the issues if the answer breaks a rule of its schema", async () => {
     const { start } = setUp(({ ask }) => ask({ question: "Which city?", schema: city }));
     await start().result;
     const lost = { call_i0_0: { kind: "result", result: { city: "Atlantis" } } } satisfies Decisions;
