@@ -80,7 +80,7 @@ describe("options.decisions for calls of changed tools", () => {
     expect([done.text, ran.length]).toEqual(["Done.", 1]);
   });
 
-  it("have their modified arguments validated against the new schema", async () => {
+  it("have the arguments of their call validated against the new schema", async () => {
     for (const [decision, outcome, did] of [
       [approved, "invalid-input", []],
       [{ kind: "modify", args: { to: "Ann" } }, "completed", ['Sends {"to":"Ann"}']],
