@@ -109,8 +109,10 @@ export function openStream(run: Run, next: ModelStep, plan: Plan | Unplanned): P
   const exposed = exposeSafely(run, plan);
   if ("failed" in exposed) return Promise.resolve(exposed.failed);
   run.toolChoice = toRestriction(toolChoice);
+  const described = describeOutput(run, provider, system);
   const request = withMessages({
-    ...describeOutput(run, provider, system),
+    system: described.system,
+    output: described.output,
     tools: exposed.tools,
     toolChoice: next.withoutTools ? "none" : toolChoice,
     settings,

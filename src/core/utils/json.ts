@@ -15,7 +15,7 @@ export function freezeDeep<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
   if (Array.isArray(value)) for (const item of value) freezeDeep(item);
-  else for (const key of Object.keys(value)) freezeDeep((value as { readonly [key: string]: unknown })[key]);
+  else for (const key in value) if (Object.hasOwn(value, key)) freezeDeep(value[key]);
   return value;
 }
 

@@ -91,6 +91,12 @@ const settled = Promise.resolve();
 export class JournalTraffic {
   #bodies = 0;
   readonly #waiting = new Set<JournalCall>();
+  /** True if the run made its journal itself. Such a journal always returns, so its calls need no time limit. */
+  readonly isOwn: boolean;
+
+  constructor(isOwn: boolean = false) {
+    this.isOwn = isOwn;
+  }
 
   get isBusy(): boolean {
     return this.#bodies > 0;
@@ -161,6 +167,14 @@ export class JournalCall implements Cancellable {
   ): Next | PromiseLike<Next> {
     const given = promiseOrValue(answer);
     if (!(given instanceof Promise)) return next(given);
+    return this.#ports.traffic.isOwn ? given.then(next) : this.#race(given, next, onLate);
+  }
+
+  #race<T, Next>(
+    given: Promise<T>,
+    next: (answer: T) => Next | PromiseLike<Next>,
+    onLate: ((answer: T) => void) | undefined,
+  ): Promise<Next> {
     return new Promise<Next>((resolve, reject) => {
       this.#giveUp = reject;
       this.#ports.scope.join(this);

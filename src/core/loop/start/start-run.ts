@@ -128,7 +128,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
     timeouts: resolveTimeouts(options.timeouts),
     clock,
     journal,
-    traffic: trafficOf(nesting),
+    traffic: sharesJournal ? nesting.run.traffic : new JournalTraffic(options.journal === undefined),
     session: readSession(options.session),
     depth,
     maxDepth,
@@ -149,10 +149,6 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
 function createToken(): string {
   const digits = (): string => Math.random().toString(36).slice(2, 14).padEnd(12, "0");
   return digits() + digits() + digits();
-}
-
-function trafficOf(nesting: Nesting | undefined): JournalTraffic {
-  return nesting?.sharesJournal === true ? nesting.run.traffic : new JournalTraffic();
 }
 
 function toDecisions({ decisions }: LoopOptions, nesting: Nesting | undefined): Decisions {

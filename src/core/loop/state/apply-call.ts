@@ -176,13 +176,13 @@ function toHistoryEntry(
     functionCall: { id: call.callId, name: call.name, args: call.args },
     functionResponse: { name: call.name, response: { result } },
     outcome: kind,
-    ...(approvedArgs === undefined ? {} : { approvedArgs }),
-    ...(textForModel === undefined ? {} : { processed: true as const }),
-    ...(kind === "approval-failed" ? { error: outcome.error } : {}),
     iteration: state.iteration,
     durationMs,
     content,
     preToolText: text.trim() === "" ? undefined : text,
+    ...(approvedArgs !== undefined && { approvedArgs }),
+    ...(textForModel !== undefined && { processed: true as const }),
+    ...(kind === "approval-failed" && { error: outcome.error }),
   };
 }
 

@@ -4,7 +4,6 @@ import type {
   AssistantMessage,
   AssistantPart,
   Message,
-  TextPart,
   ToolResultPart,
   UserMessage,
   ProviderMetadataPart,
@@ -129,14 +128,17 @@ export function isNamed(call: ToolCall): boolean {
 }
 
 function toAssistantMessage({ reasoning, text, calls, providerMetadata }: CurrentMessage): AssistantMessage | undefined {
-  const parts = calls.length === 0 ? [] : calls.filter(isNamed).map(toCallPart);
-  const content = [...toTextPart("reasoning", reasoning), ...toTextPart("text", text), ...parts];
+  const named = calls.every(isNamed) ? calls : calls.filter(isNamed);
+  // `concat`, because V8 reserves room for 17 parts in an array that is spread from several arrays, and messages are kept.
+  const content = toTextParts(reasoning, text).concat(named.map(toCallPart));
   if (providerMetadata.length > 0) return { role: "assistant", content, providerMetadata };
   return content.length === 0 ? undefined : { role: "assistant", content };
 }
 
-function toTextPart(type: TextPart["type"], text: string): readonly TextPart[] {
-  return text === "" ? [] : [{ type, text }];
+function toTextParts(reasoning: string, text: string): AssistantPart[] {
+  if (reasoning === "") return text === "" ? [] : [{ type: "text", text }];
+  const thought = { type: "reasoning", text: reasoning } as const;
+  return text === "" ? [thought] : [thought, { type: "text", text }];
 }
 
 function toCallPart({ callId, providerCallId, name, args }: ToolCall): AssistantPart {

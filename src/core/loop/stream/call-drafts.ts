@@ -235,13 +235,14 @@ const usualOrder: readonly PartStart[] = [
 export function beginPart(attempt: AttemptContent, type: PartStart["type"], count: number = attempt.calls?.count ?? 0): void {
   const { last, text, reasoning } = attempt;
   attempt.last = type;
+  if (attempt.order === undefined && (last === undefined || rankOf(last) <= rankOf(type))) return;
   const sizes = { reasoning: reasoning.length, text: text.length, call: count };
-  const rankOf = (one: PartStart["type"]): number => usualOrder.findIndex((start) => start.type === one);
-  if (attempt.order === undefined) {
-    if (last === undefined || rankOf(last) <= rankOf(type)) return;
-    attempt.order = usualOrder.filter((start) => sizes[start.type] > 0);
-  }
+  attempt.order ??= usualOrder.filter((start) => sizes[start.type] > 0);
   attempt.order.push({ type, from: sizes[type] });
+}
+
+function rankOf(type: PartStart["type"]): number {
+  return usualOrder.findIndex((start) => start.type === type);
 }
 
 /** A part of a streamed message: a text, or consecutive calls. `from` is the position of the first call. */

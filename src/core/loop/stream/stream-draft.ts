@@ -132,6 +132,7 @@ export class StreamDraft implements GuardedStream {
   }
 
   get usage(): Usage | undefined {
+    if (this.#ended === undefined) return this.#usage;
     let sum: Usage | undefined;
     for (const { usage } of this.spendings) if (usage !== undefined) sum = sum === undefined ? usage : addUsage(sum, usage);
     return sum;

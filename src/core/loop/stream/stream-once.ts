@@ -1,7 +1,7 @@
 // Runs one stream of a provider, from the request to a result as plain data. Errors of the provider become results.
 
 import type { EventSink } from "../../types/loop-event.ts";
-import type { ModelRequest, Provider, StreamResult } from "../../types/provider.ts";
+import type { AttemptSpending, ModelRequest, Provider, StreamResult } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import type { Pricing } from "../../types/common.ts";
 import { toProviderError } from "../../errors/provider-error.ts";
@@ -72,8 +72,8 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
   const judged = judgeEnd(end, draft, turn);
   const error = judged.reason?.kind === "provider-error" ? judged.reason.error : undefined;
   if (error !== undefined) draft.endAttempt(error);
-  const { usage, text } = draft;
-  const { costUSD, unpriced } = costOfAttempts(draft, ports);
+  const { usage, text, spendings } = draft;
+  const { costUSD, unpriced } = costOfAttempts(spendings, draft.iteration, ports);
   // If a limit prevented another attempt, report this limit instead of the error.
   const { status, reason } =
     error === undefined || draft.spent === undefined ? judged : { status: "error" as const, reason: draft.spent };
@@ -91,7 +91,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     token: draft.token,
     providerMetadata: draft.providerMetadata,
     usage,
-    lastUsage: draft.spendings.length > 1 ? (draft.spendings.at(-1)?.usage ?? noUsage) : undefined,
+    lastUsage: spendings.length > 1 ? (spendings.at(-1)?.usage ?? noUsage) : undefined,
     costUSD,
     unpriced,
     provider: draft.provider,
@@ -99,7 +99,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     family: draft.family,
     visibleTools: namesOf(request.tools),
     error,
-    cache: draft.watch?.read(draft.spendings, (spent, by) => costOf(spent, { ...by, iteration: draft.iteration }, ports)),
+    cache: draft.watch?.read(spendings, (spent, by) => costOf(spent, { ...by, iteration: draft.iteration }, ports)),
     durationMs,
   };
 }
@@ -123,7 +123,11 @@ function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: MessageContent): Jud
  * Computes the cost of each attempt with its own provider and model. The sum is undefined if any cost is unknown. `unpriced` is
  * the first attempt with an unknown cost.
  */
-function costOfAttempts({ spendings, iteration }: StreamDraft, ports: StreamPorts): Pick<StreamResult, "costUSD" | "unpriced"> {
+function costOfAttempts(
+  spendings: readonly AttemptSpending[],
+  iteration: number,
+  ports: StreamPorts,
+): Pick<StreamResult, "costUSD" | "unpriced"> {
   if (ports.pricing === undefined) return {};
   let costUSD: number | undefined = 0;
   let unpriced: StreamResult["unpriced"];

@@ -157,7 +157,9 @@ function judgeInput(ready: ReadyCall, validation: unknown): ReadyCall | ToolOutc
 
 function readValidation(ready: ReadyCall, validation: unknown): ReadyCall | ToolOutcome {
   const issues = readIssues(validation);
-  return issues === undefined ? { ...ready, args: (validation as UnknownRecord)["value"] } : refuseInput(ready, issues);
+  if (issues !== undefined) return refuseInput(ready, issues);
+  const { kind, call, definition, approvedArgs, unfit, unvalidated, execute } = ready;
+  return { kind, call, definition, args: (validation as UnknownRecord)["value"], approvedArgs, unfit, unvalidated, execute };
 }
 
 /** Returns undefined for a success, which must have a value. */
