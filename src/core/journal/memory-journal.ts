@@ -34,7 +34,7 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
   const steps = stepsOf(saved);
   const keys = Object.keys(steps);
   const answers: unknown[] = Object.values(steps);
-  let recalled: ReadonlyMap<string, unknown> = toIndex(keys, answers);
+  let recalled: ReadonlyMap<string, unknown> | undefined = keys.length === 0 ? undefined : toIndex(keys, answers);
   // Created on the first call of `has`. Most runs never call it.
   let known: Set<string> | undefined;
   const has = (key: string): boolean => {
@@ -50,8 +50,8 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
   const step = <T>({ key, run }: Step<T>): PromiseLike<T> | T => {
     // Keys are unique within a run, so a run never looks up its own steps. If the first key appears again, another run has
     // started to use this journal.
-    if (key === keys[0] && recalled.size < keys.length) recalled = toIndex(keys, answers);
-    if (recalled.size > 0 && recalled.has(key)) return recalled.get(key) as T;
+    if (key === keys[0] && recalled?.size !== keys.length) recalled = toIndex(keys, answers);
+    if (recalled?.has(key) === true) return recalled.get(key) as T;
     const answer = run({});
     return isThenable(answer) ? answer.then((value) => keep(key, value)) : keep(key, answer);
   };

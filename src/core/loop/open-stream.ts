@@ -19,7 +19,7 @@ import { type Run, toBatchCall } from "./run/run.ts";
 import { askStopConditions } from "./stream/between-streams.ts";
 import { type EagerPorts, findSpent } from "./stream/eager-calls.ts";
 import { streamOnce } from "./stream/stream-once.ts";
-import { createRequestViews, expose, needsBasis, withBasis, withMessages } from "./stream/visible-tools.ts";
+import { SharedViews, expose, needsBasis, withBasis, withMessages } from "./stream/visible-tools.ts";
 import { performCall } from "./tool-call/execute-tool-call.ts";
 import { prepareCall } from "./tool-call/prepare-call.ts";
 import { sendBoth } from "./tool-call/replay-call.ts";
@@ -179,7 +179,7 @@ function describeOutput(
 }
 
 function requestViewsOf(run: Run): RequestViews {
-  run.requestViews ??= createRequestViews(run);
+  run.requestViews ??= new SharedViews(run);
   return run.requestViews;
 }
 

@@ -94,7 +94,7 @@ function breakRun(run: Run, error: unknown): void {
   run.failure ??= { error };
   run.events.fail(error);
   run.scope.cancel({ kind: "abort", reason: error });
-  for (const nested of run.sharingRuns) breakRun(nested, error);
+  for (const nested of run.sharingRuns ?? []) breakRun(nested, error);
   if (run.parking !== undefined) dropPromise(run.parking.end());
 }
 

@@ -173,10 +173,13 @@ export function toRegistry(source: ToolSource, option: string): ToolRegistry {
 function toDefinition(tool: Tool): ToolDefinition {
   const { name, description, inputSchema, jsonSchema = inputSchema } = tool;
   // Read one by one: if the tool is an instance of a class, its fields may be getters, which spreading would not copy.
-  const traits = Object.keys(traitChecks).map((trait) => [trait, Reflect.get(tool, trait)] as const);
-  const given = Object.fromEntries(traits.filter(([, value]) => value !== undefined));
+  const traits: { [trait: string]: unknown } = {};
+  for (const trait of Object.keys(traitChecks)) {
+    const value: unknown = Reflect.get(tool, trait);
+    if (value !== undefined) traits[trait] = value;
+  }
   // A call of a tool without `execute` has no effect, so it is safe to run the call again after a crash.
   const replay = tool.execute === undefined ? ({ replay: "safe" } as const) : {};
   // Frozen, because hooks and providers get this object and could change it.
-  return Object.freeze({ ...given, ...replay, name, description, inputSchema: toJsonSchema(jsonSchema, name) });
+  return Object.freeze({ name, description, inputSchema: toJsonSchema(jsonSchema, name), ...traits, ...replay });
 }

@@ -17,11 +17,11 @@ export function promiseOrValue<T>(value: PromiseLike<T> | T): Promise<T> | T {
   if ((typeof value !== "object" || value === null) && typeof value !== "function") return value;
   if (isPlainPromise(value)) return value;
   const { then } = value as { readonly then?: unknown };
-  return typeof then === "function" ? adopt(value as object, then) : (value as T);
+  return typeof then === "function" ? adopt(value as object, then as PromiseLike<T>["then"]) : (value as T);
 }
 
 /** A function of its own, because V8 allocates the scope of a closure at each call of the function around it. */
-function adopt<T>(thenable: object, then: Function): Promise<T> {
+function adopt<T>(thenable: object, then: PromiseLike<T>["then"]): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     Reflect.apply(then, thenable, [resolve, reject]);
   });

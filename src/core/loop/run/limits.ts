@@ -76,7 +76,7 @@ export function resolveLimits(limits: LoopLimits = {}): ResolvedLimits {
   if (onUnknownCost !== "end" && onUnknownCost !== "continue") {
     throw invalidOption("limits.onUnknownCost", '"end" or "continue"', onUnknownCost);
   }
-  return { ...resolveNumbers("limits", numbers, limitRules), unknownCostEnds: onUnknownCost === "end" };
+  return { unknownCostEnds: onUnknownCost === "end", ...resolveNumbers("limits", numbers, limitRules) };
 }
 
 export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): { readonly [Name in keyof Timeouts]-?: number } {
@@ -145,16 +145,16 @@ export type RunBounds = ResolvedLimits & Bounds;
 export function toBounds(
   { policies = {}, hooks }: LoopOptions,
   limits: ResolvedLimits,
-  features: Pick<Bounds, "loopRule" | "outputRetries" | "maxHandoffs" | "reserve">,
+  more: Pick<Bounds, "loopRule" | "outputRetries" | "maxHandoffs" | "reserve" | "maxToolCalls">,
 ): RunBounds {
   const { finalAnswer, preToolText } = policies;
   return {
-    ...limits,
     finalAnswer: finalAnswer !== undefined && finalAnswer !== false,
     asksIteration: hooks?.onIteration !== undefined,
     preToolText: copyPolicy(preToolText),
     compacts: policies.compaction !== undefined,
-    ...features,
+    ...limits,
+    ...more,
   };
 }
 

@@ -76,7 +76,15 @@ export function runSteps<T, Next>(
   then: (answers: readonly T[], live: readonly boolean[]) => Next | PromiseLike<Next>,
 ): Next | PromiseLike<Next> {
   const [first] = steps;
-  if (first !== undefined && steps.length === 1) return runStep(first, run, (answer, live) => then([answer], [live]));
+  if (first !== undefined && steps.length === 1) {
+    const asked = new JournalCall(run, "step", first.key);
+    const mark = asked.expect(first.key);
+    return asked.take(run.journal.step(prepare(first, run, mark)), (answer) => {
+      readAnswer(answer, mark);
+      if (!mark.live) noteRecalled(run, first.kind);
+      return then([answer], [mark.live]);
+    });
+  }
   const asked = new JournalCall(run, "all", first?.key);
   const prepared = steps.map((step) => prepare(step, run, asked.expect(step.key)));
   return asked.take(run.journal.all(prepared), (answers) => {

@@ -155,14 +155,11 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
 
 /** Throws if an option is at the top level instead of in its group, such as `limits`. This is the most common mistake. */
 function checkPlacement(options: unknown): void {
-  const groups = {
-    limits: { ...limitRules, onUnknownCost: true },
-    timeouts: timeoutRules,
-    policies: policyChecks,
-    hooks: hookChecks,
-  };
-  for (const name of isRecord(options) ? Object.keys(options) : []) {
-    if (Object.hasOwn(optionChecks, name)) continue;
+  const misplaced = isRecord(options) ? Object.keys(options).filter((name) => !Object.hasOwn(optionChecks, name)) : [];
+  if (misplaced.length === 0) return;
+  const limits = { ...limitRules, onUnknownCost: true };
+  const groups = { limits, timeouts: timeoutRules, policies: policyChecks, hooks: hookChecks };
+  for (const name of misplaced) {
     for (const [group, known] of Object.entries(groups)) {
       if (!Object.hasOwn(known, name)) continue;
       const nearest = `${group}.${name}`;
@@ -256,15 +253,15 @@ function isToolChoice(value: unknown): boolean {
 
 /** Throws if a tool that a policy needs is missing, except with a registry, which may add the tool later. */
 function checkNeededTools({ tools = [], policies }: LoopOptions): void {
-  if (!Array.isArray(tools)) return;
+  if (policies === undefined || !Array.isArray(tools)) return;
   const names = new Set(tools.map((tool: unknown) => (isRecord(tool) ? tool["name"] : undefined)));
   const check = (toolName: string | undefined, why: string): void => {
     if (toolName === undefined || names.has(toolName)) return;
     const expected = `an array with the tool "${toolName}" (${why})`;
     throw new LoopError("invalid-option", { option: "tools", expected, received: "an array without this tool" });
   };
-  check(policies?.results?.toolName, 'the texts from "policies.results.cacher" mention this tool');
-  for (const { name } of policies?.handoffs?.tools ?? [])
+  check(policies.results?.toolName, 'the texts from "policies.results.cacher" mention this tool');
+  for (const { name } of policies.handoffs?.tools ?? [])
     check(name, 'write: tools: agents.tools, as "policies.handoffs" needs them');
 }
 

@@ -21,7 +21,7 @@ import { JournalTraffic } from "../run/journal-call.ts";
 import { LoopEventSink } from "../run/emit.ts";
 import { findOuterLevel, type Level, Meter } from "../run/meter.ts";
 import { allowedBy, resolveLimits, resolveReserve, resolveTimeouts, toBounds } from "../run/limits.ts";
-import { noVisibleTools } from "../stream/visible-tools.ts";
+import { noVisibleToolsOf } from "../stream/visible-tools.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import { invalidOption } from "../../errors/check-fields.ts";
 import { dropPromise } from "../../utils/promises.ts";
@@ -49,8 +49,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   const alarm = new IdleTimer(clock);
   const outer = nesting === undefined ? undefined : { sink: nesting.run.events, callId: nesting.callId, tap: nesting.tap };
   const events = new LoopEventSink({ runId, emitter: options.events, queue, outer });
-  const sharingRuns = new Set<Run>();
-  const around = nesting?.sharesJournal === true ? nesting.run.sharingRuns : undefined;
+  const around = nesting?.sharesJournal === true ? nesting.run : undefined;
   let isHeld = true;
   // Adds fields to the existing object, because V8 takes 30 us to spread an object with this many fields.
   const fields = Object.assign(settings, {
@@ -66,7 +65,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     cacheWatcher: settings.features.promptCache?.createWatcher(),
     guard: undefined,
     parking: undefined,
-    sharingRuns,
+    sharingRuns: undefined,
     awaitsTurn: nesting?.awaitsTurn === true,
     turn: undefined,
     failure: undefined,
@@ -79,8 +78,8 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     release: (): void => {
       if (!isHeld) return;
       isHeld = false;
-      for (const nested of sharingRuns) nested.release();
-      around?.delete(run);
+      for (const nested of run.sharingRuns ?? []) nested.release();
+      around?.sharingRuns?.delete(run);
       events.close();
       claims.release();
       // Must come last: if the caller's clock throws here, everything else has been released.
@@ -89,8 +88,13 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     },
   });
   const run = withPorts(fields);
-  around?.add(run);
+  if (around !== undefined) addSharing(around, run);
   return run;
+}
+
+function addSharing(outer: Run, nested: Run): void {
+  outer.sharingRuns ??= new Set();
+  outer.sharingRuns.add(nested);
 }
 
 function settle(options: LoopOptions, nesting: Nesting | undefined) {
@@ -110,25 +114,22 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
     runId: options.runId ?? `run_${token}`,
     token,
     registry,
-    visibleTools: { ...noVisibleTools, source: definitions, registered: definitions },
+    visibleTools: noVisibleToolsOf(definitions),
     firstTools: undefined,
     codeVersion: undefined,
     state: createState(options, features),
-    // `meter.maxToolCalls` is the lowest limit of this run and its outer runs.
-    bounds: toBounds(
-      options,
-      { ...limits, maxToolCalls: meter.maxToolCalls },
-      {
-        loopRule: features.loopDetection,
-        outputRetries: features.output?.maxRetries,
-        maxHandoffs: features.handoffs?.maxHandoffs,
-        reserve,
-      },
-    ),
+    bounds: toBounds(options, limits, {
+      // The lowest limit of this run and its outer runs.
+      maxToolCalls: meter.maxToolCalls,
+      loopRule: features.loopDetection,
+      outputRetries: features.output?.maxRetries,
+      maxHandoffs: features.handoffs?.maxHandoffs,
+      reserve,
+    }),
     timeouts: resolveTimeouts(options.timeouts),
     clock,
     journal,
-    traffic: sharesJournal ? nesting.run.traffic : new JournalTraffic(options.journal === undefined),
+    traffic: trafficOf(options, nesting),
     session: readSession(options.session),
     depth,
     maxDepth,
@@ -149,6 +150,10 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
 function createToken(): string {
   const digits = (): string => Math.random().toString(36).slice(2, 14).padEnd(12, "0");
   return digits() + digits() + digits();
+}
+
+function trafficOf({ journal }: LoopOptions, nesting: Nesting | undefined): JournalTraffic {
+  return nesting?.sharesJournal === true ? nesting.run.traffic : new JournalTraffic(journal === undefined);
 }
 
 function toDecisions({ decisions }: LoopOptions, nesting: Nesting | undefined): Decisions {

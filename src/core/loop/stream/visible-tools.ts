@@ -13,21 +13,28 @@ import { memoize } from "../../utils/promises.ts";
 import { findToolChanges, isBreaking, toShown } from "../../tools/compare-tools.ts";
 import { checkDefinitions } from "../../tools/registry.ts";
 
-export function createRequestViews(run: Run): RequestViews {
-  const { state } = run;
-  const views = {
-    get messages() {
-      return frozenView(state.messages);
-    },
-    given: state.givenMessages,
-  };
-  return Object.defineProperty(views, "sent", { value: createSentView(run) }) as unknown as RequestViews;
+/** A class, because V8 stores each object with a getter of its own much less efficiently. */
+export class SharedViews implements RequestViews {
+  readonly given: number;
+  readonly #run: Run;
+  #sent: (() => readonly Message[]) | undefined;
+
+  constructor(run: Run) {
+    this.given = run.state.givenMessages;
+    this.#run = run;
+  }
+
+  get messages(): readonly Message[] {
+    return frozenView(this.#run.state.messages);
+  }
+
+  sent(): readonly Message[] {
+    this.#sent ??= createSentView(this.#run);
+    return this.#sent();
+  }
 }
 
-/**
- * Defines the property `messages` of each request. All requests share this getter, because V8 stores an object with a getter of
- * its own much less efficiently.
- */
+/** The property `messages` of each request. All requests share this getter, so that they also share a hidden class of V8. */
 const sentMessages: PropertyDescriptor = {
   get(this: { readonly transcript: RequestViews }) {
     return this.transcript.sent();
@@ -92,10 +99,8 @@ export function expose(run: Run, provider: Provider, { tools: names, toolChoice 
   const allowed = source.filter(({ name }) => !hiddenTools.has(name) && (shown === undefined || shown.has(name)));
   const loaded = chosen === undefined ? loadedTools : new Set(loadedTools).add(chosen);
   // A list that `prepareIteration` has limited is used for one iteration only.
-  run.visibleTools = {
-    ...arrange(allowed, { source, stamp, searches, loaded }),
-    ...(shown === undefined ? { source, hiddenCount: hiddenTools.size } : {}),
-  };
+  const reuse = shown === undefined ? { source, hiddenCount: hiddenTools.size } : noReuse;
+  run.visibleTools = arrange(allowed, { source, stamp, searches, loaded, reuse });
   return run.visibleTools;
 }
 
@@ -106,18 +111,19 @@ interface Deferral {
   readonly searches: boolean;
   /** The loaded tools. A tool that `toolChoice` requires counts as loaded. */
   readonly loaded: ReadonlySet<string>;
+  readonly reuse: Pick<VisibleTools, "source" | "hiddenCount">;
 }
 
 /** Separates the tools that the model sees from those that it has to find. All tools are visible if nothing could find them. */
-function arrange(allowed: readonly ToolDefinition[], { source, stamp, searches, loaded }: Deferral): VisibleTools {
+function arrange(allowed: readonly ToolDefinition[], { source, stamp, searches, loaded, reuse }: Deferral): VisibleTools {
   const findable = allowed.filter(isDeferred);
   const callable = searches ? allowed.filter((tool) => !findsTools(tool)) : allowed.map(toLoaded);
-  const facts = { findable, stamp: findable.length === 0 ? "" : stamp };
-  if (searches || !source.some(findsTools)) return { ...toVisibleTools(callable, source), ...facts };
+  const facts = { findable, stamp: findable.length === 0 ? "" : stamp, ...reuse };
+  if (searches || !source.some(findsTools)) return toVisibleTools(callable, source, facts);
   const deferred = new Map(findable.map((tool) => [tool.name, toLoaded(tool)]));
   const found = [...loaded].flatMap((name) => deferred.get(name) ?? []);
   const tools = [...callable.filter(({ name }) => !deferred.has(name)), ...found];
-  return { ...toVisibleTools(tools, source, [...tools, ...callable]), ...facts };
+  return toVisibleTools(tools, source, { callable: [...tools, ...callable], ...facts });
 }
 
 function findsTools(tool: ToolDefinition): boolean {
@@ -156,7 +162,7 @@ export function exposeRecorded(run: Run, result: StreamResult): VisibleTools {
     if (breaking.length > 0) changes.set(name, breaking);
   }
   const findable = findFindable(run, registered, result);
-  return { ...toVisibleTools(tools, registered), findable, recorded: { asks: basis?.asks === true, tools: recorded, changes } };
+  return toVisibleTools(tools, registered, { findable, recorded: { asks: basis?.asks === true, tools: recorded, changes } });
 }
 
 function findFindable(
@@ -188,15 +194,20 @@ function findBreaking(name: string, was: ShownTool | undefined, now: ToolDefinit
 function toVisibleTools(
   tools: readonly ToolDefinition[],
   registered: VisibleTools["registered"],
-  callable: readonly ToolDefinition[] = tools,
+  facts: Partial<VisibleTools> & { readonly callable?: readonly ToolDefinition[] },
 ): VisibleTools {
+  const { callable = tools, findable = [], stamp = "", source = noReuse.source, hiddenCount = -1, recorded } = facts;
   return {
-    ...noVisibleTools,
     tools: Object.freeze(tools),
     byName: new Map(callable.map((tool) => [tool.name, tool])),
+    findable,
+    stamp,
+    source,
+    registered,
+    recorded,
+    hiddenCount,
     hasEager: callable.some(({ eager }) => eager === true),
     hasApproval: callable.some(({ needsApproval = false }) => needsApproval !== false),
-    registered,
   };
 }
 
@@ -206,7 +217,7 @@ function toVisibleTools(
  */
 function withFindable({ state, visibleTools }: Run, result: StreamResult): StreamResult {
   const { findable, source, registered } = visibleTools;
-  if (source !== noVisibleTools.source) return result;
+  if (source !== noReuse.source) return result;
   const finders = new Set(registered.filter(findsTools).map(({ name }) => name));
   if (![...state.current.calls, ...result.calls].some(({ name }) => finders.has(name))) return result;
   return { ...result, basis: { ...result.basis, findable: findable.map(({ name }) => name) } };
@@ -248,15 +259,10 @@ function withCallFacts(run: Run, result: StreamResult): StreamResult {
   return { ...result, basis };
 }
 
-/** The initial value. No registry returns its `source` list, so the first iteration creates new tools. */
-export const noVisibleTools: VisibleTools = {
-  tools: [],
-  byName: new Map(),
-  findable: [],
-  stamp: "",
-  source: [],
-  registered: [],
-  hiddenCount: -1,
-  hasEager: false,
-  hasApproval: false,
-};
+/** No registry returns this `source`, so the next iteration selects its tools again. */
+const noReuse: Pick<VisibleTools, "source" | "hiddenCount"> = { source: [], hiddenCount: -1 };
+
+/** The tools before the first iteration: none are visible. */
+export function noVisibleToolsOf(definitions: readonly ToolDefinition[]): VisibleTools {
+  return toVisibleTools([], definitions, { source: definitions });
+}
