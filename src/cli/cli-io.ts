@@ -1,5 +1,7 @@
 // The connections of the command line to its process, which tests replace.
 
+import { parseArgs, type ParseArgsConfig } from "node:util";
+
 /** The process in which a command runs. */
 export interface CliIO {
   readonly cwd: string;
@@ -38,4 +40,31 @@ export function wrongUsage(message: string): CliError {
 /** Returns the message of any thrown value, without its last full stop. */
 export function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+}
+
+type Values<Options extends NonNullable<ParseArgsConfig["options"]>> = {
+  readonly [Name in keyof Options]?: Options[Name] extends { type: "boolean" } ? boolean : string;
+};
+
+export interface Parsed<Options extends NonNullable<ParseArgsConfig["options"]>> {
+  readonly values: Values<Options>;
+  readonly positionals: readonly string[];
+}
+
+export function parseArguments<const Options extends NonNullable<ParseArgsConfig["options"]>>(
+  args: readonly string[],
+  options: Options,
+): Parsed<Options> {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options,
+      allowPositionals: true,
+    });
+    return { values, positionals };
+  } catch (error) {
+    // The first sentence of the message names the argument. The others explain how to escape it.
+    const [message = ""] = messageOf(error).split(". ");
+    throw wrongUsage(`${message}.`);
+  }
 }

@@ -5,9 +5,8 @@ import { toChromeTrace } from "../inspect/exports/chrome-trace.ts";
 import { toMarkdown } from "../inspect/exports/markdown.ts";
 import { parseRunLog } from "../inspect/log/read-run-log.ts";
 import type { RunLog } from "../inspect/log/run-log.ts";
-import { type CliIO, wrongUsage } from "./cli-io.ts";
+import { type CliIO, wrongUsage, parseArguments } from "./cli-io.ts";
 import { besideLog, findLogs, readLogText } from "./log-files.ts";
-import { parseArguments } from "./parse-arguments.ts";
 import { writePrivate } from "./write-private.ts";
 
 const formats = {

@@ -6,11 +6,9 @@ import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { serveLogs, type ServedLog } from "../inspect/live/serve-logs.ts";
 import { renderRunPage } from "../inspect/page/render-run-page.ts";
-import { CliError, type CliIO, messageOf, wrongUsage } from "./cli-io.ts";
+import { CliError, type CliIO, messageOf, wrongUsage, parseArguments } from "./cli-io.ts";
 import { besideLog, findLogs, type FoundLog, type FoundLogs, readLogText, type SkippedFile } from "./log-files.ts";
-import { parseArguments } from "./parse-arguments.ts";
-import { makePrivateLink } from "./private-link.ts";
-import { writePrivate } from "./write-private.ts";
+import { makePrivateLink, writePrivate } from "./write-private.ts";
 
 const options = {
   out: { type: "string", short: "o" },

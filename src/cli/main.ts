@@ -2,9 +2,8 @@
 // The program `turnwright`.
 
 import { existsSync, readFileSync } from "node:fs";
-import { openTarget } from "./open-target.ts";
+import { createProcessIO } from "./process-io.ts";
 import { runCli } from "./run-cli.ts";
-import { createStopSignal } from "./stop-signal.ts";
 
 /** Reads the version from the package.json above the folder of this file. */
 function readVersion(): string {
@@ -15,16 +14,7 @@ function readVersion(): string {
   return description.version ?? "unknown";
 }
 
-const ended = runCli(process.argv.slice(2), {
-  cwd: process.cwd(),
-  env: process.env,
-  isTerminal: process.stdout.isTTY,
-  out: (line) => void process.stdout.write(`${line}\n`),
-  note: (line) => void process.stderr.write(`${line}\n`),
-  open: openTarget,
-  stopSignal: () => createStopSignal(),
-  version: readVersion(),
-});
+const ended = runCli(process.argv.slice(2), { ...createProcessIO(), version: readVersion() });
 
 // No top-level await, because the build also makes a CommonJS form, which it then removes.
 void ended.then((exitCode) => {

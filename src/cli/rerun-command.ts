@@ -2,27 +2,15 @@
 
 import { lstat, rm } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
-import {
-  createLoopEvents,
-  isLoopError,
-  type LoopEvents,
-  type LoopOptions,
-  type LoopResult,
-  runToolLoop,
-  type Tool,
-} from "../core/index.ts";
-import type { Provider } from "../core/entry-kit.ts";
-import { formatUSD } from "../inspect/format.ts";
+import { createLoopEvents, isLoopError, type LoopEvents, type LoopOptions, type LoopResult, runToolLoop } from "../core/index.ts";
+import { formatUSD, countThings, formatMs } from "../inspect/format.ts";
 import { withRunLog } from "../inspect/log/with-run-log.ts";
 import { findStart } from "../inspect/log/find-start.ts";
 import type { Past } from "../inspect/rerun/past.ts";
 import { continuePast, readPast, type RerunOptions } from "../inspect/rerun/rerun-from.ts";
-import { CliError, type CliIO, messageOf, wrongUsage } from "./cli-io.ts";
-import { type LoadedOptions, loadModule, type ModuleFacts } from "./load-module.ts";
-import { LiveTotals } from "./live-totals.ts";
+import { CliError, type CliIO, messageOf, wrongUsage, parseArguments } from "./cli-io.ts";
+import { completeTools, createSdkProvider, loadOptions } from "./rerun-options.ts";
 import { besideLog } from "./log-files.ts";
-import { parseArguments } from "./parse-arguments.ts";
-import { createSdkProvider } from "./sdk-provider.ts";
 
 const options = {
   from: { type: "string" },
@@ -41,7 +29,7 @@ export async function rerunLog(args: readonly string[], io: CliIO): Promise<void
   const past = await readFirst(source, { given, at: { iteration, runId: values.run } });
   const facts = { model: values.model, log: { provider: past.provider, model: past.model, system: past.system } };
   const loaded = await loadOptions(values.module, facts, io);
-  const provider = loaded.provider ?? (await chooseProvider(past, values.model, io));
+  const provider = loaded.provider ?? (await createSdkProvider(past.provider, values.model ?? past.model, io));
   const { tools, missing } = completeTools(loaded, past);
   const events = loaded.events ?? createLoopEvents();
   const own = past.system === undefined ? {} : { system: past.system };
@@ -63,13 +51,6 @@ export async function rerunLog(args: readonly string[], io: CliIO): Promise<void
   const totals = new LiveTotals(events);
   const result = await runLive(withRunLog(continuePast(past, iteration, all), { to: out }), { events, iteration, out });
   report(result, { io, totals, first: relativeTo(io.cwd, source), second: relativeTo(io.cwd, out) });
-}
-
-async function loadOptions(module: string | undefined, facts: ModuleFacts, io: CliIO): Promise<LoadedOptions> {
-  if (module === undefined) return {};
-  const { options, ignored } = await loadModule(module, io.cwd, facts);
-  if (ignored.length > 0) io.note(`Ignores ${ignored.join(", ")} of ${module}: the new run takes them from the log.`);
-  return options;
 }
 
 interface Live {
@@ -116,25 +97,6 @@ async function readFirst(source: string, { given, at }: Reading): Promise<Past> 
     if (error instanceof CliError || isLoopError(error)) throw error;
     throw new CliError(`${given} cannot be read: ${messageOf(error)}.`, 1, { cause: error });
   }
-}
-
-function chooseProvider({ provider, model }: Past, wanted: string | undefined, io: CliIO): Promise<Provider> {
-  return createSdkProvider(provider, wanted ?? model, io);
-}
-
-interface Completed {
-  readonly tools: LoadedOptions["tools"];
-  readonly missing: readonly string[];
-}
-
-/** Adds the tools of the log that the module does not have. Without `execute`, a call of such a tool waits for its result. */
-function completeTools({ tools = [] }: LoadedOptions, past: Past): Completed {
-  if (!Array.isArray(tools)) return { tools, missing: [] };
-  const own = tools as readonly Tool[];
-  const names = new Set(own.map(({ name }) => name));
-  const missing = past.tools.filter(({ name }) => !names.has(name));
-  const shown = missing.map(({ name, description, inputSchema }): Tool => ({ name, description, inputSchema }));
-  return { tools: [...own, ...shown], missing: missing.map(({ name }) => name) };
 }
 
 /** Returns the path of the new log. An existing log is never continued, so that each log has one run. */
@@ -190,4 +152,30 @@ function quotePath(path: string): string {
   const named = path.startsWith("-") ? `.${sep}${path}` : path;
   const plain = sep === "\\" ? /^[\w./:\\-]+$/ : /^[\w./:-]+$/;
   return plain.test(named) ? named : `'${named.replaceAll("'", "'\\''")}'`;
+}
+
+/** The time, tokens and cost of the iterations and summaries that were not repeated, including nested runs. */
+export class LiveTotals {
+  readonly #startedAt = performance.now();
+  #tokens = 0;
+  #costUSD: number | undefined = 0;
+
+  constructor(events: NonNullable<LoopOptions["events"]>) {
+    events.on("iteration-end", (event) => this.#add(event));
+    events.on("compaction-end", (event) => {
+      // A summary without a request used nothing.
+      if (event.provider !== undefined) this.#add(event);
+    });
+  }
+
+  #add({ replayed, usage, costUSD }: Pick<LoopEvents["iteration-end"], "replayed" | "usage" | "costUSD">): void {
+    if (replayed === true) return;
+    this.#tokens += usage?.totalTokens ?? 0;
+    this.#costUSD = costUSD === undefined || this.#costUSD === undefined ? undefined : this.#costUSD + costUSD;
+  }
+
+  describe(): string {
+    const cost = this.#costUSD === undefined ? "cost unknown" : formatUSD(this.#costUSD);
+    return [formatMs(performance.now() - this.#startedAt), countThings(this.#tokens, "token"), cost].join(" · ");
+  }
 }

@@ -1,9 +1,11 @@
 // Writes the pages and exports.
 
 import { randomBytes } from "node:crypto";
-import { open, rename, rm, writeFile } from "node:fs/promises";
+import { open, rename, rm, writeFile, mkdtemp } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { CliError, messageOf } from "./cli-io.ts";
+import { tmpdir } from "node:os";
+import { pathToFileURL } from "node:url";
 
 const ownerOnly = 0o600;
 
@@ -35,4 +37,28 @@ async function replaceFile(path: string, text: string): Promise<void> {
     await rm(temporary, { force: true });
     throw error;
   }
+}
+
+export interface PrivateLink {
+  /** The URL of a file that leads to the page. */
+  readonly url: string;
+  remove(): Promise<void>;
+}
+
+/** Writes a file that leads the browser to `url`. Only the owner can read it. */
+export async function makePrivateLink(url: string): Promise<PrivateLink> {
+  const folder = await mkdtemp(join(tmpdir(), "turnwright-"));
+  const path = join(folder, "open.html");
+  await writeFile(
+    path,
+    `<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url=${url}">
+<title>Runs</title>
+<a href="${url}">Open the page</a>
+`,
+    { mode: 0o600, flag: "wx" },
+  );
+  return { url: pathToFileURL(path).href, remove: () => rm(folder, { recursive: true, force: true }) };
 }

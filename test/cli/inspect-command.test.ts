@@ -6,7 +6,7 @@ import { runToolLoop } from "turnwright";
 import { withRunLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, text } from "turnwright/testing";
-import { findOpener } from "../../src/cli/open-target.ts";
+import { findOpener } from "../../src/cli/process-io.ts";
 import { makeCliFolder, runCommand } from "./run-command.ts";
 
 /** Writes a log and a journal of one run. */

@@ -1,0 +1,52 @@
+import { spawn } from "node:child_process";
+import type { CliIO } from "./cli-io.ts";
+
+/** Connects the command line to this process. */
+export function createProcessIO(): CliIO {
+  return {
+    cwd: process.cwd(),
+    env: process.env,
+    isTerminal: process.stdout.isTTY,
+    out: (line) => void process.stdout.write(`${line}\n`),
+    note: (line) => void process.stderr.write(`${line}\n`),
+    open: openTarget,
+    stopSignal: () => createStopSignal(),
+  };
+}
+
+interface Opener {
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
+/** Returns the program that opens a URL. The URL is an argument of its own, so no shell reads it. */
+export function findOpener(platform: NodeJS.Platform, url: string): Opener {
+  if (platform === "darwin") return { program: "open", args: [url] };
+  if (platform === "win32") return { program: "rundll32", args: ["url.dll,FileProtocolHandler", url] };
+  return { program: "xdg-open", args: [url] };
+}
+
+/** Starts the browser. Returns false if no program could be started. */
+function openTarget(url: string): boolean {
+  const { program, args } = findOpener(process.platform, url);
+  const child = spawn(program, args, { stdio: "ignore", detached: true });
+  // A missing program is reported by an event, and must not end this process.
+  child.on("error", () => {});
+  child.unref();
+  return child.pid !== undefined;
+}
+
+const names = ["SIGINT", "SIGTERM"] as const;
+
+type Signals = Pick<NodeJS.Process, "on" | "off">;
+
+/** Returns a signal that the first SIGINT or SIGTERM aborts. The second one ends the process, as without a handler. */
+export function createStopSignal(from: Signals = process): AbortSignal {
+  const stop = new AbortController();
+  const abort = (): void => {
+    for (const name of names) from.off(name, abort);
+    stop.abort();
+  };
+  for (const name of names) from.on(name, abort);
+  return stop.signal;
+}
