@@ -46,7 +46,7 @@ type Values<Options extends NonNullable<ParseArgsConfig["options"]>> = {
   readonly [Name in keyof Options]?: Options[Name] extends { type: "boolean" } ? boolean : string;
 };
 
-export interface Parsed<Options extends NonNullable<ParseArgsConfig["options"]>> {
+interface Parsed<Options extends NonNullable<ParseArgsConfig["options"]>> {
   readonly values: Values<Options>;
   readonly positionals: readonly string[];
 }

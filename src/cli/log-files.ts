@@ -4,7 +4,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { isLoopError, isRecord } from "../core/entry-kit.ts";
 import { journalToRunLog } from "../inspect/journal/journal-to-log.ts";
-import { findStart } from "../inspect/log/find-start.ts";
+import { findStart } from "../inspect/log/log-file.ts";
 import { CliError, messageOf } from "./cli-io.ts";
 
 /** A file that can be shown. */
@@ -28,7 +28,7 @@ export interface FoundLogs {
   readonly folder?: string | undefined;
 }
 
-export interface Finding {
+interface Finding {
   readonly cwd: string;
   /** Logs by their paths. Their files are not read again. */
   readonly known?: ReadonlyMap<string, FoundLog> | undefined;
@@ -65,7 +65,11 @@ async function findNamed(path: string, given: string, { areAwaited = false }: Fi
   if (isFolder) return undefined;
   const kind = size === 0 && areAwaited ? "log" : await findStart(path);
   if (kind !== undefined) return { path, name: basename(given), kind };
-  throw new CliError(`${given} is neither a run log nor a journal file. Pass a file of withRunLog or fileJournal.`);
+  throw notALog(given);
+}
+
+export function notALog(given: string): CliError {
+  return new CliError(`${given} is neither a run log nor a journal file. Pass a file of withRunLog or fileJournal.`);
 }
 
 async function findInFolder(path: string, name: string): Promise<FoundLog | SkippedFile> {

@@ -5,12 +5,12 @@ import { relative, resolve, sep } from "node:path";
 import { createLoopEvents, isLoopError, type LoopEvents, type LoopOptions, type LoopResult, runToolLoop } from "../core/index.ts";
 import { formatUSD, countThings, formatMs } from "../inspect/format.ts";
 import { withRunLog } from "../inspect/log/with-run-log.ts";
-import { findStart } from "../inspect/log/find-start.ts";
+import { findStart } from "../inspect/log/log-file.ts";
 import type { Past } from "../inspect/rerun/past.ts";
 import { continuePast, readPast, type RerunOptions } from "../inspect/rerun/rerun-from.ts";
 import { CliError, type CliIO, messageOf, wrongUsage, parseArguments } from "./cli-io.ts";
 import { completeTools, createSdkProvider, loadOptions } from "./rerun-options.ts";
-import { besideLog } from "./log-files.ts";
+import { besideLog, notALog } from "./log-files.ts";
 
 const options = {
   from: { type: "string" },
@@ -90,8 +90,7 @@ interface Reading {
 
 async function readFirst(source: string, { given, at }: Reading): Promise<Past> {
   try {
-    if ((await findStart(source)) === undefined)
-      throw new CliError(`${given} is neither a run log nor a journal file. Pass a file of withRunLog or fileJournal.`);
+    if ((await findStart(source)) === undefined) throw notALog(given);
     return await readPast(source, at);
   } catch (error) {
     if (error instanceof CliError || isLoopError(error)) throw error;
@@ -155,7 +154,7 @@ function quotePath(path: string): string {
 }
 
 /** The time, tokens and cost of the iterations and summaries that were not repeated, including nested runs. */
-export class LiveTotals {
+class LiveTotals {
   readonly #startedAt = performance.now();
   #tokens = 0;
   #costUSD: number | undefined = 0;

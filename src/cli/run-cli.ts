@@ -1,7 +1,7 @@
 // Runs a command, and returns the exit code of the process.
 
 import { isLoopError } from "../core/index.ts";
-import { showControls } from "../inspect/show-controls.ts";
+import { showControls } from "../inspect/format.ts";
 import { CliError, type CliIO, wrongUsage } from "./cli-io.ts";
 import { exportLog } from "./export-command.ts";
 import { inspectLogs } from "./inspect-command.ts";

@@ -39,7 +39,7 @@ async function replaceFile(path: string, text: string): Promise<void> {
   }
 }
 
-export interface PrivateLink {
+interface PrivateLink {
   /** The URL of a file that leads to the page. */
   readonly url: string;
   remove(): Promise<void>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { showControls } from "../../src/inspect/show-controls.ts";
+import { showControls } from "../../src/inspect/format.ts";
 
 describe("showControls", () => {
   const hidden: readonly (readonly [code: string, character: string])[] = [

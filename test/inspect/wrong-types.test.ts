@@ -3,10 +3,9 @@
 import { describe, expect, it } from "vitest";
 import { isLoopError } from "turnwright";
 import { parseRunLog, type RunLog, toChromeTrace, toMarkdown } from "turnwright/inspect";
-import { budgetSeriesOf } from "../../src/inspect/analysis/budget-series.ts";
+import { budgetSeriesOf, totalsOf } from "../../src/inspect/analysis/run-totals.ts";
 import { compareRuns } from "../../src/inspect/analysis/compare-runs.ts";
 import { findCacheBreaks } from "../../src/inspect/analysis/find-cache-breaks.ts";
-import { totalsOf } from "../../src/inspect/analysis/run-totals.ts";
 import { buildTree, titleOf } from "../../src/inspect/ui/model/entries.ts";
 import { buildRows } from "../../src/inspect/ui/model/rows.ts";
 import { failedLog, nestedLog, suspendedLog } from "./page/sample-logs.ts";

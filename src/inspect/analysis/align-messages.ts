@@ -3,7 +3,7 @@
 import { diffArrays } from "diff";
 import type { Message } from "../../core/entry-kit.ts";
 import { hasOtherKeyOrder, isSameText } from "./json-parts.ts";
-import { isSummary } from "./summary-messages.ts";
+import { isSummary, type MaskedCalls } from "./request-messages.ts";
 
 /**
  * A step from the messages of one request to those of the next. `index` is a position in the previous request, and `nextIndex` one
@@ -27,9 +27,6 @@ interface ReplacedMessages {
   readonly before: readonly Message[];
   readonly after: readonly Message[];
 }
-
-/** The ids of the calls whose results were masked. */
-export type MaskedCalls = Pick<ReadonlySet<string>, "has">;
 
 const mostEdits = 1_000;
 
@@ -141,4 +138,15 @@ function explainPair(before: Message, after: Message, masked: MaskedCalls): "mas
   if (before.role !== "tool" || after.role !== "tool") return "edited";
   const isMasked = after.results.every((part, at) => isSameText(part, before.results[at]) || masked.has(part.callId));
   return isMasked && before.results.length === after.results.length ? "masked" : "edited";
+}
+
+/** Counts the messages of each kind of change. A replaced message counts once. */
+export function countChanges(changes: readonly MessageChange[]): ReadonlyMap<Exclude<MessageChange["kind"], "kept">, number> {
+  const counts = new Map<Exclude<MessageChange["kind"], "kept">, number>();
+  for (const change of changes) {
+    if (change.kind === "kept") continue;
+    const count = change.kind === "added" ? change.after.length : change.before.length;
+    counts.set(change.kind, (counts.get(change.kind) ?? 0) + count);
+  }
+  return counts;
 }

@@ -1,12 +1,12 @@
 // Compares two runs, such as a run and its rerun with another model.
 
 import { isSameJson, type Json, type Message } from "../../core/entry-kit.ts";
-import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
-import { type ComparedCall, compareCalls } from "./compare-calls.ts";
-import { compareTotals, type TotalsComparison } from "./compare-totals.ts";
-import { type RequestStep, walkRequests } from "./walk-requests.ts";
+import type { LoggedIteration, LoggedRequest, LoggedRun, LoggedCall } from "../log/run-log.ts";
+import { type RequestStep, walkRequests } from "./request-messages.ts";
+import { jsonLength } from "./json-parts.ts";
+import { activeMsOf, activeMsUntil, executionsOf, type RunTotals, totalsOf } from "./run-totals.ts";
 
-export type RequestPart = "provider" | "model" | "tools" | "system" | "messages" | "toolChoice" | "settings";
+type RequestPart = "provider" | "model" | "tools" | "system" | "messages" | "toolChoice" | "settings";
 
 /** Two iterations with the same number. One of them is undefined if only the other run has it. */
 export interface ComparedIteration {
@@ -22,7 +22,7 @@ export interface ComparedIteration {
   readonly calls: readonly ComparedCall[];
 }
 
-export interface RunComparison extends TotalsComparison {
+interface RunComparison extends TotalsComparison {
   readonly iterations: readonly ComparedIteration[];
   /** The position in `iterations` at which the runs first differ. Undefined if all iterations are the same. */
   readonly firstDifference: number | undefined;
@@ -161,4 +161,78 @@ class MessageComparison {
     const { left, right } = this.#lists;
     return left.length === right.length && this.#different.size === 0;
   }
+}
+
+/**
+ * A call of one iteration, or two calls with the same name and arguments. "added" calls are only in the right run, "removed" calls
+ * only in the left one. "changed" calls have another outcome or result.
+ */
+export interface ComparedCall {
+  readonly kind: "same" | "changed" | "added" | "removed";
+  readonly left: LoggedCall | undefined;
+  readonly right: LoggedCall | undefined;
+}
+
+/** Pairs the calls with the same name and arguments, in the order of the left run. Added calls follow. */
+function compareCalls(left: readonly LoggedCall[], right: readonly LoggedCall[]): readonly ComparedCall[] {
+  const open = new Map<string, LoggedCall[]>();
+  for (const call of right) {
+    const key = keyOfCall(call);
+    const others = open.get(key);
+    if (others === undefined) open.set(key, [call]);
+    else others.push(call);
+  }
+  const paired = new Set<LoggedCall>();
+  const changes = left.map((call): ComparedCall => {
+    const others = open.get(keyOfCall(call)) ?? [];
+    const at = others.findIndex((other) => isSameJson(call.args, other.args));
+    const [partner] = at === -1 ? [] : others.splice(at, 1);
+    if (partner === undefined) return { kind: "removed", left: call, right: undefined };
+    paired.add(partner);
+    return { kind: hasSameResult(call, partner) ? "same" : "changed", left: call, right: partner };
+  });
+  const added = right.filter((call) => !paired.has(call));
+  return [...changes, ...added.map((call): ComparedCall => ({ kind: "added", left: undefined, right: call }))];
+}
+
+/** Returns a text that is equal for calls with the same name and arguments, and different for most others. */
+function keyOfCall({ name, args }: LoggedCall): string {
+  return `${jsonLength(args)} ${name}`;
+}
+
+function hasSameResult(one: LoggedCall, other: LoggedCall): boolean {
+  return one.outcome === other.outcome && isSameJson(one.result, other.result);
+}
+
+export type ComparedTotals = RunTotals & { readonly activeMs: number };
+
+interface TotalsComparison {
+  readonly left: ComparedTotals;
+  readonly right: ComparedTotals;
+  /**
+   * The first iteration that counts. A rerun repeats earlier iterations from a log, in almost no time and without nested runs,
+   * so both totals leave these out. 0 if no iteration is left out.
+   */
+  readonly from: number;
+}
+
+export function compareTotals(left: LoggedRun, right: LoggedRun): TotalsComparison {
+  const from = Math.max(firstNew(left), firstNew(right));
+  const isCounted = (run: LoggedRun): boolean => run.iterations.some(({ iteration }) => iteration >= from);
+  // Without new iterations on a side, there would be nothing to compare.
+  const start = isCounted(left) && isCounted(right) ? from : 0;
+  return { left: totalsFrom(left, start), right: totalsFrom(right, start), from: start };
+}
+
+/** Returns the number of the first iteration that was not repeated. Infinity if all were. */
+function firstNew(run: LoggedRun): number {
+  return run.iterations.find(({ isReplayed }) => !isReplayed)?.iteration ?? Infinity;
+}
+
+function totalsFrom(run: LoggedRun, from: number): ComparedTotals {
+  const iterations = run.iterations.filter(({ iteration }) => iteration >= from);
+  const [first] = iterations;
+  const before = from === 0 || first === undefined ? 0 : activeMsUntil(executionsOf(run), first.startedAt);
+  const compactions = run.compactions.filter(({ iteration }) => iteration >= from);
+  return { ...totalsOf({ iterations, compactions }), activeMs: Math.max(0, activeMsOf(run) - before) };
 }

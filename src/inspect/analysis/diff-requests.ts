@@ -1,10 +1,12 @@
 // The differences between a request and the one before it.
 
 import type { LoggedRequest } from "../log/run-log.ts";
-import { alignMessages, type MaskedCalls, type MessageChange } from "./align-messages.ts";
+import { alignMessages, countChanges, type MessageChange } from "./align-messages.ts";
+import type { MaskedCalls } from "./request-messages.ts";
 import { diffTexts, type TextPiece } from "./diff-texts.ts";
-import { diffTools, type ToolsDifference } from "./diff-tools.ts";
-import { isSameText } from "./json-parts.ts";
+import { isSameText, hasOtherKeyOrder } from "./json-parts.ts";
+import type { ToolDefinition } from "../../core/entry-kit.ts";
+import { formatCount, joinTexts } from "../format.ts";
 
 /** A field that two requests have with two values. A value is undefined if the field is absent. */
 export interface ChangedField {
@@ -48,4 +50,101 @@ function pairSettings(before: object, after: object): readonly ChangedField[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   const [old, current] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
   return [...names].map((name) => ({ name: `settings.${name}`, before: old.get(name), after: current.get(name) }));
+}
+
+/** A tool that both requests have, in two versions. */
+interface ChangedTool {
+  readonly name: string;
+  readonly before: ToolDefinition;
+  readonly after: ToolDefinition;
+  /** True if only the order of keys is different, for example in the schema. */
+  readonly isKeyOrder: boolean;
+}
+
+export interface ToolsDifference {
+  readonly added: readonly ToolDefinition[];
+  readonly removed: readonly ToolDefinition[];
+  readonly changed: readonly ChangedTool[];
+  /** True if the tools that both requests have are in another order. */
+  readonly isReordered: boolean;
+  /** The names of all tools of the next request, in order. */
+  readonly order: readonly string[];
+}
+
+/** Returns undefined if the tools are the same. */
+export function diffTools(before: readonly ToolDefinition[], after: readonly ToolDefinition[]): ToolsDifference | undefined {
+  if (isSameText(before, after)) return undefined;
+  const [old, current] = [byName(before), byName(after)];
+  const order = after.map(({ name }) => name);
+  const shared = order.filter((name) => old.has(name));
+  const sharedBefore = before.map(({ name }) => name).filter((name) => current.has(name));
+  return {
+    added: after.filter(({ name }) => !old.has(name)),
+    removed: before.filter(({ name }) => !current.has(name)),
+    changed: after.flatMap((tool) => compareTool(old.get(tool.name), tool)),
+    isReordered: !isSameText(shared, sharedBefore),
+    order,
+  };
+}
+
+function compareTool(before: ToolDefinition | undefined, after: ToolDefinition): readonly ChangedTool[] {
+  if (before === undefined || isSameText(before, after)) return [];
+  return [{ name: after.name, before, after, isKeyOrder: hasOtherKeyOrder(before, after) }];
+}
+
+function byName(tools: readonly ToolDefinition[]): ReadonlyMap<string, ToolDefinition> {
+  return new Map(tools.map((tool) => [tool.name, tool]));
+}
+
+/**
+ * Returns one line about a difference. `found` is the cache break between the requests, if there is one.
+ *
+ * @example "3 messages added, 2 masked, tools unchanged, prefix kept 98 %"
+ */
+export function describeDifference(
+  { fields, tools, system, messages }: RequestDifference,
+  found: { readonly keptChars: number; readonly prefixChars: number } = { keptChars: 1, prefixChars: 1 },
+): string {
+  const changed = fields.map(({ name }) => name.replace("settings.", ""));
+  return [
+    describeMessages(messages),
+    tools === undefined ? "tools unchanged" : describeTools(tools),
+    ...(system === undefined ? [] : ["system text changed"]),
+    ...(changed.length === 0 ? [] : [`${joinTexts(changed)} changed`]),
+    `prefix kept ${Math.floor((100 * found.keptChars) / Math.max(found.prefixChars, 1))} %`,
+  ].join(", ");
+}
+
+const verbs = {
+  added: "added",
+  removed: "removed",
+  masked: "masked",
+  compacted: "compacted",
+  edited: "edited",
+  "keys-reordered": "with reordered keys",
+} as const;
+
+function describeMessages(changes: readonly MessageChange[]): string {
+  const counts = countChanges(changes);
+  if (counts.size === 0) return "messages unchanged";
+  const order = (Object.keys(verbs) as (keyof typeof verbs)[]).filter((kind) => counts.has(kind));
+  return order
+    .map((kind, at) => {
+      const count = counts.get(kind) ?? 0;
+      const noun = at > 0 ? "" : count === 1 ? " message" : " messages";
+      return `${formatCount(count)}${noun} ${verbs[kind]}`;
+    })
+    .join(", ");
+}
+
+function describeTools({ added, removed, changed, isReordered }: ToolsDifference): string {
+  const parts = [
+    [added.length, "added"],
+    [removed.length, "removed"],
+    [changed.filter(({ isKeyOrder }) => !isKeyOrder).length, "changed"],
+    [changed.filter(({ isKeyOrder }) => isKeyOrder).length, "with reordered keys"],
+  ] as const;
+  const counted = parts.filter(([count]) => count > 0).map(([count, verb]) => `${count} ${verb}`);
+  const texts = isReordered ? [...counted, "reordered"] : counted;
+  return `tools: ${joinTexts(texts)}`;
 }

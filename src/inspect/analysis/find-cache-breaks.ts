@@ -3,13 +3,10 @@
 
 import type { CacheBreakCause } from "../../core/entry-kit.ts";
 import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
-import { alignMessages, type MaskedCalls } from "./align-messages.ts";
-import { diffFields } from "./diff-requests.ts";
-import { diffTools } from "./diff-tools.ts";
+import { alignMessages, countChanges } from "./align-messages.ts";
+import { diffFields, diffTools } from "./diff-requests.ts";
 import { isSameText, jsonLength, sharedLength } from "./json-parts.ts";
-import { findMasking, maskedUpTo } from "./masked-calls.ts";
-import { measureHead, type PrefixEnd } from "./measure-prefix.ts";
-import { type RequestStep, walkRequests } from "./walk-requests.ts";
+import { type MaskedCalls, findMasking, maskedUpTo, type RequestStep, walkRequests } from "./request-messages.ts";
 
 /** A request that breaks the prompt cache. */
 export interface CacheBreak {
@@ -180,14 +177,9 @@ function messageCauses(step: RequestStep, masked: MaskedCalls): readonly CacheBr
   const { before, messages, firstChange } = step;
   if (firstChange === undefined) return [];
   const changes = alignMessages(before, messages.slice(firstChange), masked);
-  const counts = new Map<keyof typeof messageKinds, number>();
-  for (const change of changes) {
-    // Messages after the whole previous request are not a cause.
-    if (change.kind === "kept" || (change.kind === "added" && change.index >= before.length)) continue;
-    const count = change.kind === "added" ? change.after.length : change.before.length;
-    counts.set(change.kind, (counts.get(change.kind) ?? 0) + count);
-  }
-  return [...counts].map(([kind, count]): CacheBreakCause => ({ kind: messageKinds[kind], count }));
+  // Messages that follow the whole previous request leave its prefix as it was.
+  const causes = changes.filter(({ kind, index }) => kind !== "added" || index < before.length);
+  return [...countChanges(causes)].map(([kind, count]): CacheBreakCause => ({ kind: messageKinds[kind], count }));
 }
 
 /** Services read these settings when they choose an output, after the prompt. */
@@ -203,4 +195,37 @@ function settingCauses(old: LoggedRequest, request: LoggedRequest): readonly Cac
 
 function causeIf(isCause: boolean, cause: CacheBreakCause): readonly CacheBreakCause[] {
   return isCause ? [cause] : [];
+}
+
+/** The place at which two requests begin to differ: a tool, the system text or a message, and the characters before it. */
+interface PrefixEnd {
+  readonly part: "tools" | "system" | "messages";
+  /** The position of the tool or the message. 0 for the system text. */
+  readonly index: number;
+}
+
+interface Prefix {
+  /** The characters of the previous request as JSON: tools, system text and messages. */
+  readonly chars: number;
+  /** The characters that the next request begins with. */
+  readonly keptChars: number;
+  /** Undefined if the next request begins with the whole previous request. */
+  readonly end: PrefixEnd | undefined;
+}
+
+/** Measures the tools and the system text. */
+function measureHead(previous: LoggedRequest, next: LoggedRequest): Prefix {
+  const lengths = previous.tools.map(jsonLength);
+  const toolChars = lengths.reduce((sum, length) => sum + length, 0);
+  const chars = toolChars + jsonLength(previous.system);
+  if (!isSameText(previous.tools, next.tools)) {
+    const found = previous.tools.findIndex((tool, at) => !isSameText(tool, next.tools[at]));
+    // Without a difference, the next request has more tools after these.
+    const index = found === -1 ? previous.tools.length : found;
+    const before = lengths.slice(0, index).reduce((sum, length) => sum + length, 0);
+    const keptChars = before + (found === -1 ? 0 : sharedLength(previous.tools[index], next.tools[index]));
+    return { chars, keptChars, end: { part: "tools", index } };
+  }
+  if (previous.system === next.system) return { chars, keptChars: chars, end: undefined };
+  return { chars, keptChars: toolChars + sharedLength(previous.system, next.system), end: { part: "system", index: 0 } };
 }

@@ -1,6 +1,6 @@
 // Lays out the plot of the budgets of a run, in pixels.
 
-import { type BudgetName, type BudgetPoint, budgetNames, type BudgetSeries } from "./budget-series.ts";
+import { type BudgetName, type BudgetPoint, budgetNames, type BudgetSeries } from "./run-totals.ts";
 import { formatCount, formatMs, formatShare, formatUSD } from "../format.ts";
 
 type Scale = "share" | "tokens" | "cost";

@@ -1,6 +1,18 @@
-import { checkFields, type Checks, is } from "../../core/entry-kit.ts";
-import type { LoggedRun } from "../log/run-log.ts";
-import { writeRun } from "./write-run.ts";
+import { checkFields, type Checks, is, type PlainError, type ProviderError, type Usage } from "../../core/entry-kit.ts";
+import type {
+  LoggedRun,
+  LoggedAttempt,
+  LoggedCall,
+  LoggedCompaction,
+  LoggedIteration,
+  LoggedRequest,
+  LoggedWait,
+} from "../log/run-log.ts";
+import { stepsOf } from "../analysis/run-totals.ts";
+import { describeWait, waitsOf } from "../analysis/waits.ts";
+import { formatUSD, formatCount, formatMs, formatTime } from "../format.ts";
+import { toBlock, toCode, toDataBlock, toFolded, toQuote } from "./markdown-blocks.ts";
+import { type MarkdownPlace, writeMessages } from "./write-messages.ts";
 
 /** The options of `toMarkdown`. */
 export interface MarkdownOptions {
@@ -39,4 +51,169 @@ export function toMarkdown(run: LoggedRun, options: MarkdownOptions = {}): strin
   checkFields("options", options, checks);
   const { system = true, reasoning = true, maxChars = 4000 } = options;
   return `${writeRun(run, { system, reasoning, maxChars, hasDates: run.startedAt > 0 })}\n`;
+}
+
+function writeRun(run: LoggedRun, place: MarkdownPlace): string {
+  const title = run.path.length === 0 ? "Run" : "Nested run";
+  let before: LoggedRequest | undefined;
+  const steps = stepsOf(run).map((step) => {
+    if (!("calls" in step)) return writeCompaction(step, place);
+    const written = writeIteration(step, { run, before, place });
+    before = step.request ?? before;
+    return written;
+  });
+  return joinBlocks([`# ${title} ${toCode(run.runId)}`, writeFacts(run, place), ...writeError(run.error, place), ...steps]);
+}
+
+function joinBlocks(blocks: readonly string[]): string {
+  return blocks.filter((block) => block !== "").join("\n\n");
+}
+
+type Fact = string | undefined | false;
+
+function toList(facts: readonly Fact[]): string {
+  return facts.flatMap((fact) => (typeof fact === "string" ? [`- ${fact}`] : [])).join("\n");
+}
+
+function writeFacts(run: LoggedRun, { hasDates }: MarkdownPlace): string {
+  const { status, reason, provider, model, startedAt, starts, durationMs, usage, costUSD, toolCallsExecuted } = run;
+  const resumed = starts.slice(1).map(formatTime).join(", ");
+  return toList([
+    status === undefined ? run.error === undefined && "Status: the log has no end of this run" : `Status: ${toCode(status)}`,
+    reason && `Reason: ${toCode(reason.kind)}${describeFacts(reason)}`,
+    `Model: ${toCode(model)} of ${toCode(provider)}`,
+    hasDates && `Started: ${formatTime(startedAt)}`,
+    hasDates && resumed !== "" && `Resumed: ${resumed}`,
+    durationMs !== undefined && `Time: ${formatMs(durationMs)}`,
+    `Iterations: ${formatCount(run.iterations.length)}`,
+    toolCallsExecuted !== undefined && `Tool calls: ${formatCount(toolCallsExecuted)}`,
+    usage && `Tokens: ${describeUsage(usage)}`,
+    costUSD !== undefined && `Cost: ${formatUSD(costUSD)}`,
+  ]);
+}
+
+/** Returns the numbers and names of a reason, such as ", limit 20". */
+function describeFacts(reason: object): string {
+  const facts = Object.entries(reason).flatMap(([name, value]: [string, unknown]): string[] => {
+    if (name === "kind") return [];
+    if (typeof value === "number") return [`${toCode(name)} ${formatCount(value)}`];
+    return typeof value === "string" ? [`${toCode(name)} ${toCode(value)}`] : [];
+  });
+  const error = "error" in reason ? (reason.error as Partial<PlainError & ProviderError> | null) : undefined;
+  const message = typeof error?.message === "string" ? [toCode(error.message)] : [];
+  return [...facts, ...message].map((fact) => `, ${fact}`).join("");
+}
+
+function describeUsage({ inputTokens, outputTokens, cachedInputTokens }: Usage): string {
+  const cached = cachedInputTokens === undefined ? "" : ` (${formatCount(cachedInputTokens)} from the cache)`;
+  return `${formatCount(inputTokens)} in${cached}, ${formatCount(outputTokens)} out`;
+}
+
+function writeError(error: PlainError | ProviderError | undefined, { maxChars }: MarkdownPlace): readonly string[] {
+  if (error === undefined) return [];
+  const code = "code" in error && error.code !== undefined ? ` ${toCode(error.code)}` : "";
+  return [`**Error**${code}`, toBlock(error.message, { language: "text", maxChars })];
+}
+
+const causes: { readonly [cause: string]: string | undefined } = {
+  due: "the context was nearly full",
+  forced: "the service refused the last request as too long",
+};
+
+function writeCompaction(compaction: LoggedCompaction, place: MarkdownPlace): string {
+  const { iteration, isReplayed, cause, startedAt, endedAt, outcome, tokensBefore = 0, tokensAfter = 0, error } = compaction;
+  const facts = toList([
+    isReplayed && "Replayed from a journal",
+    cause !== undefined && `Cause: ${(Object.hasOwn(causes, cause) && causes[cause]) || toCode(cause)}`,
+    `Ended: ${outcome === undefined ? "not in the log" : toCode(outcome)}`,
+    outcome === "compacted" &&
+      `Estimated tokens of the next request: ${formatCount(tokensBefore)} to ${formatCount(tokensAfter)}`,
+    endedAt !== undefined && place.hasDates && `Time: ${formatMs(endedAt - startedAt)}`,
+    ...describeSummary(compaction),
+  ]);
+  return joinBlocks([`## Compaction before iteration ${iteration}`, facts, ...writeError(error, place)]);
+}
+
+function describeSummary({ provider = "", model, usage, costUSD }: LoggedCompaction): readonly Fact[] {
+  return [
+    model !== undefined && `Model: ${toCode(model)} of ${toCode(provider)}`,
+    usage && `Tokens: ${describeUsage(usage)}`,
+    costUSD !== undefined && `Cost: ${formatUSD(costUSD)}`,
+  ];
+}
+
+interface IterationPlace {
+  readonly run: LoggedRun;
+  /** The request of an earlier iteration. */
+  readonly before: LoggedRequest | undefined;
+  readonly place: MarkdownPlace;
+}
+
+function writeIteration(iteration: LoggedIteration, { run, before, place }: IterationPlace): string {
+  const { continuation, output, calls } = iteration;
+  const { maxChars } = place;
+  const { text = "", reasoning = "", error } = output ?? {};
+  return joinBlocks([
+    `## Iteration ${iteration.iteration}${continuation > 0 ? `, continuation ${continuation}` : ""}`,
+    writeIterationFacts(iteration, run, place),
+    ...writeMessages(iteration, { before, place }),
+    ...(place.reasoning && reasoning !== "" ? [toFolded("Reasoning", toDataBlock(reasoning, maxChars))] : []),
+    ...(text === "" ? [] : ["**Model**", toDataBlock(text, maxChars)]),
+    ...writeError(error, place),
+    ...calls.map((call) => writeCall(call, { iteration, place })),
+  ]);
+}
+
+function writeIterationFacts(iteration: LoggedIteration, run: LoggedRun, place: MarkdownPlace): string {
+  const { usage, costUSD, durationMs, firstToken, attempts, model = run.model } = iteration;
+  const first = firstToken === undefined ? "" : `, first token after ${formatMs(firstToken.ms)}`;
+  return toList([
+    iteration.isReplayed && "Replayed from a journal",
+    durationMs !== undefined && `Stream: ${formatMs(durationMs)}${first}`,
+    model !== run.model && `Model: ${toCode(model)}`,
+    iteration.status !== undefined && `Ended: ${toCode(iteration.status)}`,
+    usage && `Tokens: ${describeUsage(usage)}`,
+    costUSD !== undefined && `Cost: ${formatUSD(costUSD)}`,
+    ...attempts.map(describeAttempt),
+    ...waitsOf(iteration).map((wait) => writeWait(wait, place)),
+  ]);
+}
+
+function describeAttempt({ attempt, provider, model, startedAt, discardedAt, error }: LoggedAttempt): Fact {
+  if (discardedAt === undefined) return false;
+  const why = error === undefined ? "" : `: ${toCode(error.code)}, ${toCode(error.message)}`;
+  const time = formatMs(discardedAt - startedAt);
+  return `Attempt ${attempt} with ${toCode(model)} of ${toCode(provider)} was discarded after ${time}${why}`;
+}
+
+function writeWait(wait: LoggedWait, { hasDates }: MarkdownPlace): string {
+  const since = wait.to === undefined && hasDates ? ` since ${formatTime(wait.from)}` : "";
+  return `${describeWait(wait).replace("w", "W")}${since}`;
+}
+
+interface CallPlace {
+  readonly iteration: LoggedIteration;
+  readonly place: MarkdownPlace;
+}
+
+function writeCall(call: LoggedCall, { iteration, place }: CallPlace): string {
+  const { callId, name, args, result, outcome, decision, problem, durationMs } = call;
+  const { maxChars } = place;
+  const facts = toList([
+    `Call id: ${toCode(callId)}`,
+    outcome === undefined
+      ? "Outcome: not in the log"
+      : `Outcome: ${toCode(outcome)}${outcome === "interrupted" ? ", the tool may have run" : ""}`,
+    problem !== undefined && `Arguments: ${toCode(problem)}`,
+    decision !== undefined && `Decision: ${toCode(decision)}`,
+    durationMs !== undefined && `Time: ${formatMs(durationMs)}`,
+    ...waitsOf(iteration, callId).map((wait) => writeWait(wait, place)),
+  ]);
+  return joinBlocks([
+    `### Call ${toCode(name)}`,
+    facts,
+    ...(args === undefined ? [] : ["**Arguments**", toDataBlock(args, maxChars)]),
+    ...call.runs.map((run) => toQuote(writeRun(run, place))),
+    ...(result === undefined ? [] : ["**Result**", toDataBlock(result, maxChars)]),
+  ]);
 }

@@ -1,13 +1,12 @@
 // Turns a run into timed parts that contain each other: executions, iterations, streams, attempts, calls, waits and nested runs.
 
-import { stepsOf } from "../analysis/budget-series.ts";
-import { executionsOf } from "../analysis/run-totals.ts";
+import { stepsOf, executionsOf } from "../analysis/run-totals.ts";
 import { waitsOf, waitNames } from "../analysis/waits.ts";
 import type { LoggedCall, LoggedCompaction, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
 import type { Json } from "../../core/entry-kit.ts";
 import { cutName } from "../../core/observe-kit.ts";
 
-export type PartCategory = "run" | "iteration" | "compaction" | "stream" | "attempt" | "tool" | "wait";
+type PartCategory = "run" | "iteration" | "compaction" | "stream" | "attempt" | "tool" | "wait";
 
 export type PartFacts = { readonly [fact: string]: Json | undefined };
 
@@ -23,12 +22,12 @@ export interface TracePart {
   readonly marks?: readonly TraceMark[] | undefined;
 }
 
-export interface TraceMark {
+interface TraceMark {
   readonly name: string;
   readonly at: number;
 }
 
-export interface PartOptions {
+interface PartOptions {
   readonly captureContent: boolean;
   /** The last time in the log, at which parts without an end are cut. */
   readonly lastAt: number;

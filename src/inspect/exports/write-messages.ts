@@ -1,7 +1,7 @@
 // Writes the messages of a request that no earlier iteration has shown.
 
 import { assertNever, type AssistantPart, type Message, type UserPart } from "../../core/entry-kit.ts";
-import { isSummary, newMessagesOf } from "../analysis/summary-messages.ts";
+import { isSummary, newMessagesOf } from "../analysis/request-messages.ts";
 import type { LoggedIteration, LoggedRequest } from "../log/run-log.ts";
 import { toCode, toDataBlock, toFolded } from "./markdown-blocks.ts";
 

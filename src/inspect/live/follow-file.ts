@@ -5,7 +5,7 @@ import { constants, type FSWatcher, watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { unlessMissing } from "../../core/entry-kit.ts";
-import { isLogStart } from "../log/find-start.ts";
+import { isLogStart } from "../log/log-file.ts";
 
 /** How often a file or a folder is checked, in milliseconds. Some file systems do not report changes. */
 const pollMs = 1000;
@@ -54,7 +54,7 @@ const chunkBytes = 2 ** 20;
 const newline = 0x0a;
 
 /** A log on the disk at one moment. */
-export interface SeenLog {
+interface SeenLog {
   /** Differs between two files at one path, and between two logs in one file. */
   readonly id: string;
   readonly size: number;
@@ -113,7 +113,7 @@ export async function waitForLog(path: string, signal: AbortSignal): Promise<voi
   }
 }
 
-export interface Following {
+interface Following {
   /** The position of the first byte. */
   readonly from: number;
   /** The id of the log to which the position belongs. */

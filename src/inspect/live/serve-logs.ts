@@ -17,7 +17,7 @@ export interface ServedLog {
   readonly text?: string | undefined;
 }
 
-export interface ServeOptions {
+interface ServeOptions {
   /** Returns the logs. Called again when the folder changes. Must return known logs at the same positions, and new ones after them. */
   list(): Promise<readonly ServedLog[]>;
   /** The folder in which new logs may appear. Default: the list does not change. */

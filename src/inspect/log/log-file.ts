@@ -18,6 +18,7 @@ import { StringDecoder } from "node:string_decoder";
 import { followOwnLinks, isOwn, LoopError, tightMode } from "../../core/entry-kit.ts";
 import { createLogState, learnLine, type LogState } from "./log-lines.ts";
 import { isTornLine, parseLine, toDamaged } from "./parse-line.ts";
+import { open } from "node:fs/promises";
 
 /** The destination of a log after it was opened. `write` throws if a line cannot be written. */
 export interface LineTarget {
@@ -162,4 +163,24 @@ function append(open: OpenFile, text: string): void {
   const bytes = Buffer.from(text);
   for (let written = 0; written < bytes.length;) written += writeSync(open.file, bytes, written);
   open.size += bytes.length;
+}
+
+const starts = { log: '{"type":"log"', journal: '{"format":"turnwright-journal"' } as const;
+
+/** Returns the kind of a file by its first bytes. Undefined for other files. Rejects with errors from the disk. */
+export async function findStart(path: string): Promise<keyof typeof starts | undefined> {
+  // Opening a pipe would wait for somebody who writes to it.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!(await file.stat()).isFile()) return undefined;
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(starts.journal.length), 0, starts.journal.length, 0);
+    const start = buffer.toString("latin1", 0, bytesRead);
+    return (["log", "journal"] as const).find((kind) => start.startsWith(starts[kind]));
+  } finally {
+    await file.close();
+  }
+}
+
+export function isLogStart(bytes: Buffer): boolean {
+  return bytes.toString("latin1", 0, starts.log.length) === starts.log;
 }

@@ -12,7 +12,7 @@ export interface RunLogSink {
   write(line: string): unknown;
 }
 
-export type ReportLogError = (error: unknown) => void;
+type ReportLogError = (error: unknown) => void;
 
 /** One log, which several runs may share at the same time. */
 export class LogWriter {

@@ -18,7 +18,7 @@ import { totalsOf } from "../analysis/run-totals.ts";
 import type { LoggedCall, LoggedRun } from "../log/run-log.ts";
 
 /** A logged call, with its parts in the next request. */
-export interface CallParts {
+interface CallParts {
   readonly logged: LoggedCall;
   readonly call: ToolCall;
   /** The arguments that an approval set in place of the model's arguments. */

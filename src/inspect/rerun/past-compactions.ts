@@ -3,7 +3,7 @@
 import type { CompactionAnswer, Json, Message, PlainError } from "../../core/entry-kit.ts";
 import { slotOf } from "../analysis/align-messages.ts";
 import { isSameText } from "../analysis/json-parts.ts";
-import { isSummary } from "../analysis/summary-messages.ts";
+import { isSummary } from "../analysis/request-messages.ts";
 import type { LoggedCompaction, LoggedRequest, LoggedRun } from "../log/run-log.ts";
 import { type PastCompaction, refuseRerun, withoutContext } from "./past.ts";
 
@@ -19,7 +19,7 @@ interface RequestReading {
   readonly from: number;
 }
 
-export interface PastMessages {
+interface PastMessages {
   /** All messages before the iteration `from`, without summaries. */
   readonly transcript: readonly Message[];
   readonly compactions: ReadonlyMap<number, PastCompaction>;

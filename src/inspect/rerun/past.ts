@@ -105,7 +105,7 @@ function hasContent({ text, reasoning, calls, providerMetadata }: StreamResult):
   return text + reasoning !== "" || calls.length + providerMetadata.length > 0;
 }
 
-export function textIn(message: Message | undefined): string | undefined {
+function textIn(message: Message | undefined): string | undefined {
   return message?.role === "user" && typeof message.content === "string" ? message.content : undefined;
 }
 

@@ -10,7 +10,7 @@ import {
   processResults,
   type ResultProcessor,
 } from "../../core/entry-kit.ts";
-import { findStart } from "../log/find-start.ts";
+import { findStart } from "../log/log-file.ts";
 import { readRunLog } from "../log/read-run-log.ts";
 import type { LoggedRun, RunLog } from "../log/run-log.ts";
 import { type Past, refuseRerun } from "./past.ts";

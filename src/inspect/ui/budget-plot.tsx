@@ -2,11 +2,11 @@
 
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { type BudgetName, type BudgetPoint, type BudgetSeries, budgetNames, budgetSeriesOf } from "../analysis/budget-series.ts";
+import { type BudgetName, type BudgetPoint, type BudgetSeries, budgetNames, budgetSeriesOf } from "../analysis/run-totals.ts";
 import { formatCount, formatMs, formatShare, formatUSD } from "../format.ts";
 import { type Curve, layOutPlot, type PlotLayout, plotHeight } from "../analysis/plot-layout.ts";
 import type { LoggedRun } from "../log/run-log.ts";
-import { LazyFold } from "./lazy-fold.tsx";
+import { LazyFold } from "./shared-parts.tsx";
 import "./budget-plot.css";
 
 interface BudgetFacts {

@@ -2,15 +2,12 @@
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import type { ComparedTotals } from "../analysis/compare-totals.ts";
-import { type ComparedIteration, compareRuns } from "../analysis/compare-runs.ts";
-import { formatCount, formatMs, formatUSD, joinTexts } from "../format.ts";
+import { type ComparedTotals, type ComparedIteration, compareRuns } from "../analysis/compare-runs.ts";
+import { formatCount, formatMs, formatUSD, joinTexts, showControls } from "../format.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 import { ComparedContent, type IterationLinks } from "./compared-content.tsx";
-import { LazyFold } from "./lazy-fold.tsx";
+import { LazyFold, ShowMore } from "./shared-parts.tsx";
 import { readRunFacts } from "./model/run-facts.ts";
-import { showControls } from "../show-controls.ts";
-import { ShowMore } from "./show-more.tsx";
 import "./compare-view.css";
 
 interface CompareViewProps {

@@ -2,13 +2,11 @@
 
 import type { JSX } from "preact";
 import type { Usage } from "../../core/entry-kit.ts";
-import type { ComparedCall } from "../analysis/compare-calls.ts";
-import type { ComparedIteration } from "../analysis/compare-runs.ts";
+import type { ComparedCall, ComparedIteration } from "../analysis/compare-runs.ts";
 import { diffTexts } from "../analysis/diff-texts.ts";
-import { formatCount, formatMs, formatUSD } from "../format.ts";
+import { formatCount, formatMs, formatUSD, showControls } from "../format.ts";
 import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
-import { LazyFold } from "./lazy-fold.tsx";
-import { showControls } from "../show-controls.ts";
+import { LazyFold } from "./shared-parts.tsx";
 import { formatValue } from "./model/format-value.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
 import { TextPieces } from "./text-pieces.tsx";

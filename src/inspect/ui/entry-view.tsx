@@ -5,20 +5,18 @@ import { useContext } from "preact/hooks";
 import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
 import { type Entry, titleOf } from "./model/entries.ts";
 import { describeEnding, type Tone } from "./model/describe-ending.ts";
-import { describeLine } from "./model/describe-line.ts";
-import { countThings, formatCount, formatMs, formatUSD } from "../format.ts";
-import { lookUp } from "./model/log-values.ts";
-import { outcomeOf } from "./model/outcomes.ts";
+import { describeLine, outcomeOf } from "./model/describe-line.ts";
+import { countThings, formatCount, formatMs, formatUSD, showControls } from "../format.ts";
+import { lookUp } from "./model/format-value.ts";
 import { piecesOf } from "./model/pieces.ts";
 import type { CallFacts, StreamFacts } from "./model/run-facts.ts";
 import { CacheBreaks } from "./use-cache-breaks.ts";
 import { RequestView } from "./request-view.tsx";
-import { showControls } from "../show-controls.ts";
 import { summarizeCacheBreak } from "../analysis/describe-cache-break.ts";
 import { describeWait, longWaitsOf } from "../analysis/waits.ts";
-import { PieceView } from "./piece-view.tsx";
+import { PieceView } from "./safe-text.tsx";
 
-export interface EntryState {
+interface EntryState {
   readonly isSelected: boolean;
   readonly isRequestOpen: boolean;
   /** Undefined for an entry that contains no runs. */
@@ -87,12 +85,8 @@ function Marks({ entry: { key, content, run } }: { readonly entry: Entry }): JSX
   if (content.kind === "stream") return <StreamMarks stream={content.stream} entryKey={key} />;
   if (content.kind === "call")
     return <CallMarks call={content.call} facts={content.facts} stream={content.stream} entryKey={key} />;
-  if (content.kind === "note") return <span class="facts">{formatOffset(content.line.at - run.startedAt)}</span>;
+  if (content.kind === "note") return <span class="facts">at {formatMs(content.line.at - run.startedAt)}</span>;
   return null;
-}
-
-function formatOffset(ms: number): string {
-  return `at ${formatMs(ms)}`;
 }
 
 interface StreamMarksProps {

@@ -3,15 +3,13 @@
 import type { JSX } from "preact";
 import type { Message } from "../../core/entry-kit.ts";
 import type { MessageChange } from "../analysis/align-messages.ts";
-import type { ChangedField, RequestDifference } from "../analysis/diff-requests.ts";
+import type { ChangedField, RequestDifference, ToolsDifference } from "../analysis/diff-requests.ts";
 import { diffTexts } from "../analysis/diff-texts.ts";
-import type { ToolsDifference } from "../analysis/diff-tools.ts";
-import { formatCount } from "../format.ts";
-import { LazyFold } from "./lazy-fold.tsx";
-import { showControls } from "../show-controls.ts";
+import { formatCount, showControls } from "../format.ts";
+import { LazyFold } from "./shared-parts.tsx";
 import { formatValue } from "./model/format-value.ts";
 import { JsonText } from "./safe-text.tsx";
-import { type MessageContext, SentMessage } from "./sent-message.tsx";
+import { type MessageContext, SentMessage } from "./sent-request.tsx";
 import { TextPieces } from "./text-pieces.tsx";
 
 interface RequestChangesProps extends MessageContext {

@@ -3,17 +3,13 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { describeCacheBreak, isUnread } from "../analysis/describe-cache-break.ts";
-import { describeDifference } from "../analysis/describe-difference.ts";
-import { diffRequests } from "../analysis/diff-requests.ts";
-import type { CacheBreak } from "../analysis/find-cache-breaks.ts";
-import { countThings, formatCount } from "../format.ts";
-import { maskedUpTo } from "../analysis/masked-calls.ts";
-import { requestFactsOf } from "../analysis/request-facts.ts";
+import { describeDifference, diffRequests } from "../analysis/diff-requests.ts";
+import { type CacheBreak, findCacheBreaks } from "../analysis/find-cache-breaks.ts";
+import { countThings, formatCount, showControls } from "../format.ts";
+import { maskedUpTo, findMasking } from "../analysis/request-messages.ts";
 import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
 import { RequestChanges } from "./request-changes.tsx";
-import { showControls } from "../show-controls.ts";
-import type { MessageContext } from "./sent-message.tsx";
-import { SentRequest } from "./sent-request.tsx";
+import { type MessageContext, SentRequest } from "./sent-request.tsx";
 import "./request-view.css";
 
 interface RequestViewProps {
@@ -71,4 +67,26 @@ function describeTokens(found: CacheBreak): string {
   if (cachedTokens === undefined || isUnread(found)) return "";
   const read = `The service read ${formatCount(cachedTokens)} tokens from its cache`;
   return possibleTokens === undefined ? `${read}.` : `${read}; the kept prefix has about ${formatCount(possibleTokens)}.`;
+}
+
+interface RequestFacts {
+  /** The number of lines when the facts were found. A live run gets more. */
+  readonly lines: number;
+  readonly breaks: ReadonlyMap<LoggedIteration, CacheBreak>;
+  readonly masking: ReadonlyMap<string, number>;
+}
+
+const known = new WeakMap<LoggedRun, RequestFacts>();
+
+function requestFactsOf(run: LoggedRun): RequestFacts {
+  const last = known.get(run);
+  if (last?.lines === run.lines.length) return last;
+  const breaks = new Map<LoggedIteration, CacheBreak>();
+  for (const found of findCacheBreaks(run)) {
+    const iteration = run.iterations[found.index];
+    if (iteration !== undefined) breaks.set(iteration, found);
+  }
+  const facts: RequestFacts = { lines: run.lines.length, breaks, masking: findMasking(run) };
+  known.set(run, facts);
+  return facts;
 }

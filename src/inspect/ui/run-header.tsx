@@ -7,12 +7,11 @@ import { summarizeCacheBreak } from "../analysis/describe-cache-break.ts";
 import { CacheBreaks } from "./use-cache-breaks.ts";
 import { BudgetPlot } from "./budget-plot.tsx";
 import { type Connection, describeEnding, type EndingText } from "./model/describe-ending.ts";
-import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD } from "../format.ts";
+import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD, showControls } from "../format.ts";
 import { reasonData } from "./model/describe-line.ts";
 import type { Row } from "./model/rows.ts";
-import { summarizeTime } from "./model/time-summary.ts";
+import { summarizeTime } from "./model/time-axis.ts";
 import type { RunFacts } from "./model/run-facts.ts";
-import { showControls } from "../show-controls.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
 import { useContext, useState } from "preact/hooks";
 

@@ -2,13 +2,12 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD } from "../format.ts";
+import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD, showControls } from "../format.ts";
 import { activeMsOf, cacheShareOf, modelsOf, totalsOf } from "../analysis/run-totals.ts";
 import type { LoggedRun } from "../log/run-log.ts";
-import { showControls } from "../show-controls.ts";
 import "./run-list.css";
 
-export interface ListedRun {
+interface ListedRun {
   /** The name of the log. */
   readonly name: string;
   readonly run: LoggedRun;

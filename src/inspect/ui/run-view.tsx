@@ -1,24 +1,22 @@
 // The view of one run: its header, its timeline and its transcript.
 
-import type { JSX } from "preact";
+import type { JSX, RefObject } from "preact";
 import { useMemo } from "preact/hooks";
-import { Boundary } from "./boundary.tsx";
+import { Boundary } from "./shared-parts.tsx";
 import { KeyHelp } from "./key-help.tsx";
 import type { RunTree } from "./model/entries.ts";
 import type { Interval } from "./model/time-axis.ts";
-import { openCall } from "./move-selection.ts";
+import { openCall, type PageRun, type Selection, useSelection } from "./use-selection.ts";
 import { RunHeader } from "./run-header.tsx";
-import { showControls } from "../show-controls.ts";
+import { showControls } from "../format.ts";
 import { TextWindows } from "./safe-text.tsx";
-import { SearchBox } from "./search-box.tsx";
 import { Timeline } from "./timeline.tsx";
 import { Transcript } from "./transcript.tsx";
 import { CacheBreaks, useCacheBreaks } from "./use-cache-breaks.ts";
 import { type RunState, useRunState } from "./use-run-state.ts";
 import { countHits } from "./use-search.ts";
-import { type PageRun, type Selection, useSelection } from "./use-selection.ts";
 
-export interface RunViewProps extends PageRun {
+interface RunViewProps extends PageRun {
   readonly name: string;
   readonly hasDates: boolean;
 }
@@ -130,4 +128,48 @@ function Panes({ selection, state, selected }: PanesProps): JSX.Element {
 function rangeOf({ run, facts, nested }: RunTree): Interval {
   const inner = [...nested.values()].flat().map((tree) => rangeOf(tree).to);
   return { from: run.startedAt, to: inner.reduce((most, to) => Math.max(most, to), run.endedAt ?? facts.lastAt) };
+}
+
+interface SearchBoxProps {
+  readonly input: RefObject<HTMLInputElement | null>;
+  readonly query: string;
+  readonly count: string;
+  readonly hasHits: boolean;
+  setQuery(query: string): void;
+  /** Opens the next hit, or the one before. */
+  go(step: 1 | -1): void;
+}
+
+function SearchBox({ input, query, count, hasHits, setQuery, go }: SearchBoxProps): JSX.Element {
+  return (
+    <div class="search" role="search">
+      <input
+        ref={input}
+        type="search"
+        value={query}
+        placeholder="Search"
+        aria-label="Search all texts of the run"
+        spellcheck={false}
+        onInput={(event) => setQuery(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") go(event.shiftKey ? -1 : 1);
+          else if (event.key === "Escape") {
+            setQuery("");
+            event.currentTarget.blur();
+          } else return;
+          event.preventDefault();
+          event.stopPropagation();
+        }}
+      />
+      <span class="count" role="status" aria-label="Hits">
+        {count}
+      </span>
+      <button type="button" aria-label="Previous hit" title="Previous hit (N)" disabled={!hasHits} onClick={() => go(-1)}>
+        ↑
+      </button>
+      <button type="button" aria-label="Next hit" title="Next hit (n)" disabled={!hasHits} onClick={() => go(1)}>
+        ↓
+      </button>
+    </div>
+  );
 }

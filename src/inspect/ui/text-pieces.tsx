@@ -3,8 +3,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TextPiece } from "../analysis/diff-texts.ts";
-import { showControls } from "../show-controls.ts";
-import { ShowMore } from "./show-more.tsx";
+import { showControls } from "../format.ts";
+import { ShowMore } from "./shared-parts.tsx";
 import "./text-pieces.css";
 
 export function TextPieces({ pieces }: { readonly pieces: readonly TextPiece[] }): JSX.Element {

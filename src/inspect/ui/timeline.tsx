@@ -3,11 +3,10 @@
 import type { JSX, RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { waitNames } from "../analysis/waits.ts";
-import { formatMs } from "../format.ts";
+import { formatMs, showControls } from "../format.ts";
 import { isWork, type Row, type SegmentKind } from "./model/rows.ts";
 import { type Interval, layoutAxis, type TimeAxis } from "./model/time-axis.ts";
-import { showControls } from "../show-controls.ts";
-import { useViewChanges } from "./use-view-changes.ts";
+import { useViewChanges } from "./use-measured-list.ts";
 
 const rowHeight = 22;
 const axisHeight = 28;
@@ -18,7 +17,7 @@ const nearRows = 3;
 /** The least distance between two ticks, in pixels. */
 const tickWidth = 64;
 
-export interface TimelineProps {
+interface TimelineProps {
   /** All rows, from which the axis is made. */
   readonly rows: readonly Row[];
   readonly shown: readonly Row[];

@@ -6,7 +6,7 @@ import { type CacheBreak, walkCacheBreaks } from "../analysis/find-cache-breaks.
 import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
 import type { RunTree } from "./model/entries.ts";
 
-export type BreakMap = ReadonlyMap<LoggedIteration, CacheBreak>;
+type BreakMap = ReadonlyMap<LoggedIteration, CacheBreak>;
 
 /** The cache breaks that were found, by their iterations. */
 export const CacheBreaks: Context<BreakMap> = createContext<BreakMap>(new Map());

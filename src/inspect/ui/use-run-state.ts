@@ -1,20 +1,17 @@
 // The state of the view of a run beside its selection: the search, the tab, and the open requests and texts.
 
-import { type RefObject } from "preact";
+import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunTree } from "./model/entries.ts";
-import type { Hit } from "./model/find-hits.ts";
+import { type Hit, type Search, useSearch } from "./use-search.ts";
 import { formatValue } from "./model/format-value.ts";
 import { piecesOf } from "./model/pieces.ts";
-import { textId } from "./highlight.ts";
+import { textId } from "./transcript.tsx";
 import { useKeys } from "./key-help.tsx";
-import { moveSelection, openSelected } from "./move-selection.ts";
-import { limits } from "./piece-view.tsx";
-import { firstWindow, type TextWindow, windowStep } from "./safe-text.tsx";
-import { type Search, useSearch } from "./use-search.ts";
-import { type Selection, toggleIn } from "./use-selection.ts";
+import { moveSelection, openSelected, type Selection, toggleIn } from "./use-selection.ts";
+import { limits, firstWindow, type TextWindow, windowStep } from "./safe-text.tsx";
 
-export type Tab = "timeline" | "transcript";
+type Tab = "timeline" | "transcript";
 
 export interface RunState {
   readonly tab: Tab;

@@ -2,8 +2,9 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { formatCount } from "../format.ts";
-import type { Entry } from "./model/entries.ts";
-import { findHits, type Hit, mostHits, patternOf } from "./model/find-hits.ts";
+import { type Entry, titleOf } from "./model/entries.ts";
+import { formatValue } from "./model/format-value.ts";
+import { piecesOf } from "./model/pieces.ts";
 
 export interface Search {
   readonly pattern: RegExp | undefined;
@@ -50,4 +51,35 @@ export function countHits({ hits, isDone, pattern }: Search, current: number | u
   if (hits.length === 0) return isDone ? "no hits" : "searching";
   const count = `${formatCount(hits.length)}${hits.length >= mostHits || !isDone ? "+" : ""}`;
   return current === undefined ? `${count} hit${hits.length === 1 ? "" : "s"}` : `${formatCount(current + 1)} of ${count}`;
+}
+
+export interface Hit {
+  /** The key of the entry. A live run gets entries between others, so their positions change. */
+  readonly key: string;
+  /** The id of the piece, or "title". */
+  readonly piece: string;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** The search stops at this number of hits. */
+const mostHits = 10_000;
+
+/** Returns a pattern that finds a text without regard to case. */
+export function patternOf(query: string): RegExp {
+  return new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
+}
+
+/** Yields after each entry, so that the caller can pause. Adds to `hits`. */
+export function* findHits(entries: readonly Entry[], pattern: RegExp, hits: Hit[]): Generator<void, void> {
+  for (const entry of entries) {
+    const texts = [{ id: "title", value: titleOf(entry) as unknown }, ...piecesOf(entry)];
+    for (const { id, value } of texts) {
+      for (const { index: offset, 0: found } of formatValue(value).matchAll(pattern)) {
+        hits.push({ key: entry.key, piece: id, offset, length: found.length });
+        if (hits.length >= mostHits) return;
+      }
+    }
+    yield;
+  }
 }

@@ -5,9 +5,9 @@ import type { LoggedRun } from "../log/run-log.ts";
 import { buildTree, type Entry, type RunTree } from "./model/entries.ts";
 import type { Connection } from "./model/describe-ending.ts";
 import { buildRows, isOpenAtFirst, type Row } from "./model/rows.ts";
-import { toLink } from "./model/route.ts";
+import { toLink, type Navigation } from "./route.ts";
 import type { Jump } from "./transcript.tsx";
-import type { Navigation } from "./use-route.ts";
+import type { KeyAction } from "./key-help.tsx";
 
 /** The place of a run among the runs of the page. */
 export interface PageRun {
@@ -85,4 +85,38 @@ export function useSelection({ run, version, number, count, connection, selected
   const toggle = (key: string): void => setToggled((before) => toggleIn(before, [key]));
   const isUnknown = selected !== "" && entry === undefined;
   return { tree, rows, shownRows, shownEntries, selectedRow, entryKey, isUnknown, jump, isOpen, toggle, linkOf, select };
+}
+
+/** Selects the last call with an id. */
+export function openCall({ tree, select }: Selection, callId: string): void {
+  const entry = tree.entries.findLast(({ content }) => content.kind === "call" && content.call.callId === callId);
+  if (entry !== undefined) select(entry.key);
+}
+
+/** Opens the request of the selected stream, or the nested runs of the selected call. */
+export function openSelected({ selectedRow, entryKey, toggle, select }: Selection, toggleRequest: (key: string) => void): void {
+  if (selectedRow === undefined) return;
+  select(selectedRow.key, { replace: true });
+  if (selectedRow.kind === "stream" || selectedRow.kind === "attempt") toggleRequest(entryKey);
+  else if (selectedRow.canFold) toggle(selectedRow.key);
+}
+
+type Move = (selection: Selection, index: number) => string | undefined;
+
+const moves: { readonly [action: string]: Move | undefined } = {
+  next: ({ shownRows }, index) => shownRows[Math.min(index + 1, shownRows.length - 1)]?.key,
+  unfold: ({ shownRows, selectedRow }, index) => (selectedRow?.canFold === true ? shownRows[index + 1]?.key : undefined),
+  previous: ({ shownRows }, index) => shownRows[Math.max(index - 1, 0)]?.key,
+  fold: ({ selectedRow }) => selectedRow?.parents.at(-1),
+  first: ({ shownRows }) => shownRows[0]?.key,
+  last: ({ shownRows }) => shownRows.at(-1)?.key,
+};
+
+export function moveSelection(action: KeyAction, selection: Selection): void {
+  const { shownRows, selectedRow, isOpen, toggle, select } = selection;
+  const turnsFold = selectedRow?.canFold === true && action === (isOpen(selectedRow.key) ? "fold" : "unfold");
+  if (turnsFold) return toggle(selectedRow.key);
+  const index = selectedRow === undefined ? -1 : shownRows.indexOf(selectedRow);
+  const target = moves[action]?.(selection, index);
+  if (target !== undefined) select(target, { replace: true });
 }

@@ -2,8 +2,8 @@ import { defineAgentTool, type LoopOptions } from "turnwright";
 import { parseRunLog } from "turnwright/inspect";
 import { createMockProvider, createTestClock, text, toolCall, usage, wait } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
-import { budgetSeriesOf } from "../../../src/inspect/analysis/budget-series.ts";
 import {
+  budgetSeriesOf,
   activeMsOf,
   activeMsUntil,
   addTotals,

@@ -4,11 +4,10 @@ import type { LoggedRequest, LoggedRun } from "turnwright/inspect";
 import type { Message } from "turnwright/provider-kit";
 import { describe, expect, it } from "vitest";
 import type { MessageChange } from "../../../src/inspect/analysis/align-messages.ts";
-import { describeDifference } from "../../../src/inspect/analysis/describe-difference.ts";
+import { describeDifference, diffRequests, type RequestDifference } from "../../../src/inspect/analysis/diff-requests.ts";
 import { findCacheBreaks } from "../../../src/inspect/analysis/find-cache-breaks.ts";
-import { diffRequests, type RequestDifference } from "../../../src/inspect/analysis/diff-requests.ts";
 import { diffTexts } from "../../../src/inspect/analysis/diff-texts.ts";
-import { findMasking, findOriginal, maskedUpTo } from "../../../src/inspect/analysis/masked-calls.ts";
+import { findMasking, findOriginal, maskedUpTo } from "../../../src/inspect/analysis/request-messages.ts";
 import { logRun, optionsFor } from "../log-run.ts";
 import { editAt, editMessages, logEdited } from "./logged-runs.ts";
 

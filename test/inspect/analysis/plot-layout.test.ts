@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { BudgetPoint } from "../../../src/inspect/analysis/budget-series.ts";
+import type { BudgetPoint } from "../../../src/inspect/analysis/run-totals.ts";
 import { layOutPlot } from "../../../src/inspect/analysis/plot-layout.ts";
 
 const point = (activeMs: number, tokens: number, costUSD?: number): BudgetPoint => ({

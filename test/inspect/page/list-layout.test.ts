@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ListLayout } from "../../../src/inspect/ui/model/list-layout.ts";
+import { ListLayout } from "../../../src/inspect/ui/use-measured-list.ts";
 
 const keysOf = (from: number, to: number): readonly string[] => Array.from({ length: to - from }, (_item, at) => `k${from + at}`);
 

@@ -1,10 +1,10 @@
 import { parseRunLog } from "turnwright/inspect";
 import { describe, expect, it } from "vitest";
 import { buildTree, type Entry, titleOf } from "../../../src/inspect/ui/model/entries.ts";
-import { findHits, type Hit, patternOf } from "../../../src/inspect/ui/model/find-hits.ts";
+import { findHits, type Hit, patternOf } from "../../../src/inspect/ui/use-search.ts";
 import { piecesOf } from "../../../src/inspect/ui/model/pieces.ts";
 import { buildRows } from "../../../src/inspect/ui/model/rows.ts";
-import { summarizeTime } from "../../../src/inspect/ui/model/time-summary.ts";
+import { summarizeTime } from "../../../src/inspect/ui/model/time-axis.ts";
 import { longLog } from "./long-log.ts";
 import { nestedLog, ordinaryLog, suspendedLog } from "./sample-logs.ts";
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type Connection, describeEnding } from "../../../src/inspect/ui/model/describe-ending.ts";
 import { formatLocalTime, formatMs, formatShare, formatTime, formatUSD } from "../../../src/inspect/format.ts";
 import { formatValue } from "../../../src/inspect/ui/model/format-value.ts";
-import { parseRoute, toLink } from "../../../src/inspect/ui/model/route.ts";
+import { parseRoute, toLink } from "../../../src/inspect/ui/route.ts";
 
 const say = (fields: Partial<LoggedRun>, connection?: Connection): string => {
   const { sentence, detail, tone } = describeEnding(fields as LoggedRun, connection);

@@ -1,12 +1,13 @@
 // Describes the notes of a transcript: the lines of a log that are neither a stream nor a call.
 
 import type { EndReason, Json } from "../../../core/entry-kit.ts";
-import type { LoggedLine, LoggedRun } from "../../log/run-log.ts";
+import type { LoggedLine, LoggedRun, LoggedCall, LoggedIteration } from "../../log/run-log.ts";
 import { describeEnding, type Tone } from "./describe-ending.ts";
-import { lookUp, wordOf } from "./log-values.ts";
+import { lookUp, wordOf } from "./format-value.ts";
 import { countThings, formatCount } from "../../format.ts";
+import { waitsOf } from "../../analysis/waits.ts";
 
-export interface NoteText {
+interface NoteText {
   readonly title: string;
   readonly tone: Tone;
   /** Data to show below the title. */
@@ -110,4 +111,37 @@ function contentOf(message: Json | undefined): Json | undefined {
 /** Returns the reason of a run as data, if it has more than its kind. */
 export function reasonData(reason: EndReason | undefined): Json | undefined {
   return reason !== undefined && Object.keys(reason).length > 1 ? (reason as unknown as Json) : undefined;
+}
+
+interface OutcomeText {
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+const mayHaveRun = "may have run";
+
+const outcomes: { readonly [outcome: string]: OutcomeText | undefined } = {
+  completed: { text: "completed", tone: "ok" },
+  failed: { text: "failed", tone: "bad" },
+  "timed-out": { text: "timed out", tone: "bad" },
+  blocked: { text: "blocked, not run", tone: "warn" },
+  denied: { text: "denied, not run", tone: "warn" },
+  "approval-failed": { text: "approval failed, not run", tone: "bad" },
+  "unknown-tool": { text: "unknown tool", tone: "bad" },
+  "invalid-input": { text: "invalid arguments, not run", tone: "bad" },
+  malformed: { text: "malformed arguments, not run", tone: "bad" },
+  truncated: { text: "cut off, not run", tone: "bad" },
+  interrupted: { text: `interrupted, ${mayHaveRun}`, tone: "warn" },
+  limit: { text: "over the limit, not run", tone: "warn" },
+  "not-run": { text: "not run", tone: "warn" },
+  deferred: { text: "waits for its result", tone: "wait" },
+};
+
+/** Returns the outcome of a call. A call that has started and has no outcome may have run, even if the process died. */
+export function outcomeOf(call: LoggedCall, iteration: LoggedIteration): OutcomeText {
+  const { outcome, startedAt, callId } = call;
+  if (outcome !== undefined) return lookUp(outcomes, outcome) ?? { text: outcome, tone: "plain" };
+  if (startedAt !== undefined) return { text: `no end in the log, ${mayHaveRun}`, tone: "warn" };
+  const isAsked = waitsOf(iteration, callId).some((wait) => wait.kind === "approval" && wait.to === undefined);
+  return isAsked ? { text: "waits for approval", tone: "wait" } : { text: "not started", tone: "plain" };
 }

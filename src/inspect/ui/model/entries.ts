@@ -2,12 +2,12 @@
 
 import type { Message } from "../../../core/entry-kit.ts";
 import type { LoggedCall, LoggedLine, LoggedRun } from "../../log/run-log.ts";
-import { isSummary, newMessagesOf } from "../../analysis/summary-messages.ts";
+import { isSummary, newMessagesOf } from "../../analysis/request-messages.ts";
 import { describeEnding } from "./describe-ending.ts";
 import { describeLine } from "./describe-line.ts";
 import { type CallFacts, readRunFacts, type RunFacts, type StreamFacts } from "./run-facts.ts";
 
-export type EntryContent =
+type EntryContent =
   | { readonly kind: "system"; readonly text: string }
   | { readonly kind: "message"; readonly message: Message; readonly isAdded: boolean }
   | { readonly kind: "stream"; readonly stream: StreamFacts }
@@ -29,7 +29,7 @@ export interface Entry {
 }
 
 /** The place of a run on the page. */
-export interface RunPlace {
+interface RunPlace {
   /** The beginning of all links of the run. */
   readonly prefix: string;
   readonly parents: readonly string[];

@@ -5,7 +5,7 @@ import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedRequest } from "
 import { describeEnding } from "./describe-ending.ts";
 import { describeLine, reasonData } from "./describe-line.ts";
 import type { Entry } from "./entries.ts";
-import { lookUp } from "./log-values.ts";
+import { lookUp } from "./format-value.ts";
 
 export interface Piece {
   /** Identifies the piece within its entry. */

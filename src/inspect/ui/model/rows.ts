@@ -1,18 +1,17 @@
 // The rows of the timeline: one for each stream, summary, attempt and call of a run and of its nested runs.
 
 import type { LoggedCall, LoggedCompaction, LoggedIteration, LoggedWait } from "../../log/run-log.ts";
-import { stepsOf } from "../../analysis/budget-series.ts";
+import { stepsOf } from "../../analysis/run-totals.ts";
 import { longWaitsOf, waitNames } from "../../analysis/waits.ts";
-import { describeTokens } from "./describe-line.ts";
+import { describeTokens, outcomeOf } from "./describe-line.ts";
 import type { RunTree } from "./entries.ts";
-import { outcomeOf } from "./outcomes.ts";
 import { type CallFacts, streamEnd, type StreamFacts } from "./run-facts.ts";
 import type { Tone } from "./describe-ending.ts";
 
 /** "first" is the time to the first token, and "lost" a discarded attempt. */
 export type SegmentKind = "first" | "stream" | "lost" | "tool" | "nested" | LoggedWait["kind"];
 
-export interface Segment {
+interface Segment {
   readonly kind: SegmentKind;
   readonly from: number;
   readonly to: number;

@@ -1,6 +1,6 @@
 // Reads the lines of a run: notes between its streams, and facts about its calls that LoggedCall does not have.
 
-import { lookUp, wordOf } from "./log-values.ts";
+import { lookUp, wordOf } from "./format-value.ts";
 import { isSameJson, type Json } from "../../../core/entry-kit.ts";
 import type { LoggedCall, LoggedIteration, LoggedLine, LoggedRun } from "../../log/run-log.ts";
 

@@ -1,18 +1,22 @@
 // Lays times out on an axis. Long gaps without any work, such as days of waiting for an approval, are shortened.
 
+import { waitNames } from "../../analysis/waits.ts";
+import { formatMs } from "../../format.ts";
+import type { Row, SegmentKind } from "./rows.ts";
+
 export interface Interval {
   readonly from: number;
   readonly to: number;
 }
 
 /** A gap that the axis shows shorter than it was. */
-export interface AxisGap extends Interval {
+interface AxisGap extends Interval {
   /** The position of the middle of the gap on the axis, from 0 to 1. */
   readonly position: number;
 }
 
 /** A time at a round distance from the start of the axis, or from the end of the gap before it. */
-export interface AxisTick {
+interface AxisTick {
   readonly position: number;
   readonly ms: number;
   readonly isAfterGap: boolean;
@@ -42,6 +46,10 @@ function joinIntervals(intervals: readonly Interval[]): readonly Interval[] {
   return joined;
 }
 
+function lengthOf(intervals: readonly Interval[]): number {
+  return intervals.reduce((sum, { from, to }) => sum + to - from, 0);
+}
+
 interface Stretch extends Interval {
   readonly isGap: boolean;
   readonly width: number;
@@ -50,7 +58,7 @@ interface Stretch extends Interval {
 function toStretches(busy: readonly Interval[], range: Interval): readonly Stretch[] {
   const inside = busy.map(({ from, to }) => ({ from: Math.max(from, range.from), to: Math.min(to, range.to) }));
   const joined = joinIntervals(inside.filter(({ from, to }) => from <= to));
-  const busyMs = joined.reduce((sum, { from, to }) => sum + to - from, 0);
+  const busyMs = lengthOf(joined);
   const stretches: Stretch[] = [];
   let at = range.from;
   const add = (to: number, isIdle: boolean): void => {
@@ -123,4 +131,19 @@ function layoutTicks({ from, to }: Interval, { gaps, total, position, tickShare 
     }
   }
   return ticks;
+}
+
+const kindsOf: readonly (readonly [name: string, kinds: readonly SegmentKind[]])[] = [
+  ["model", ["first", "stream"]],
+  ["discarded attempts", ["lost"]],
+  ["tools", ["tool"]],
+  ...Object.entries(waitNames).map(([kind, name]) => [name, [kind as keyof typeof waitNames]] as const),
+];
+
+/** Returns a line for each kind of work and wait. Times that overlap count once for each kind. */
+export function summarizeTime(rows: readonly Pick<Row, "segments">[]): readonly string[] {
+  return kindsOf.flatMap(([name, kinds]) => {
+    const segments = rows.flatMap((row) => row.segments.filter(({ kind }) => kinds.includes(kind)));
+    return segments.length === 0 ? [] : [`${name}: ${formatMs(lengthOf(joinIntervals(segments)))}`];
+  });
 }

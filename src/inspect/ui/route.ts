@@ -1,6 +1,34 @@
-// The links of the page: #i3/tool/1 is call 1 of iteration 3, #r2/i3 is iteration 3 of run 2, and #compare/r1/r2 compares two runs.
+// The route of the page, which follows its URL.
 
-export type Route =
+import { useEffect, useState } from "preact/hooks";
+
+export interface Navigation {
+  readonly hash: string;
+  /** Opens a link of this page. With `replace`, the back button does not return to the link before. */
+  open(link: string, replace?: boolean): void;
+}
+
+export function useHash(): Navigation {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const read = (): void => setHash(location.hash);
+    addEventListener("hashchange", read);
+    addEventListener("popstate", read);
+    return () => {
+      removeEventListener("hashchange", read);
+      removeEventListener("popstate", read);
+    };
+  }, []);
+  const open = (link: string, replace = false): void => {
+    if (link === location.hash) return;
+    if (replace) history.replaceState(undefined, "", link);
+    else history.pushState(undefined, "", link);
+    setHash(location.hash);
+  };
+  return { hash, open };
+}
+
+type Route =
   | { readonly kind: "start" }
   /** `run` counts from 1. `key` identifies an event of the run, and is empty for the run itself. */
   | { readonly kind: "run"; readonly run: number; readonly key: string }

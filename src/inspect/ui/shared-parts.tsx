@@ -1,0 +1,67 @@
+import { Component, type ComponentChildren, type JSX } from "preact";
+import { showControls, formatCount } from "../format.ts";
+import { useState } from "preact/hooks";
+
+interface BoundaryProps {
+  /** The part of the page that is inside, for the message. */
+  readonly part: string;
+  readonly children: ComponentChildren;
+}
+
+/** Shows a message in place of a part of the page that cannot be shown, for example because a log was changed by hand. */
+export class Boundary extends Component<BoundaryProps, { readonly message?: string }> {
+  override state: { readonly message?: string } = {};
+
+  static override getDerivedStateFromError(error: unknown): { readonly message: string } {
+    return { message: error instanceof Error ? error.message : String(error) };
+  }
+
+  override render({ part, children }: BoundaryProps): ComponentChildren {
+    const { message } = this.state;
+    if (message === undefined) return children;
+    return (
+      <p class="problem" role="alert">
+        {part} cannot be shown, because the log has unexpected values: {showControls(message)}
+      </p>
+    );
+  }
+}
+
+interface LazyFoldProps {
+  readonly title: ComponentChildren;
+  /** Returns the content, which is made when the fold is opened for the first time. */
+  readonly children: () => ComponentChildren;
+  readonly isOpen?: boolean;
+}
+
+/** A title that shows its content when it is opened. */
+export function LazyFold({ title, children, isOpen = false }: LazyFoldProps): JSX.Element {
+  const [wasOpened, setOpened] = useState(isOpen);
+  return (
+    <details class="lazy-fold" open={isOpen} onToggle={({ currentTarget }) => currentTarget.open && setOpened(true)}>
+      <summary>{title}</summary>
+      {wasOpened && <div class="lazy-content">{children()}</div>}
+    </details>
+  );
+}
+
+interface ShowMoreProps {
+  /** The number of hidden things. */
+  readonly left: number;
+  /** The number of things that a click shows. Default: all. */
+  readonly step?: number;
+  /** The name of the hidden things, such as "more characters". */
+  readonly things: string;
+  show(): void;
+}
+
+/** A button that shows more of a long text or list. Renders nothing if all of it is shown. */
+export function ShowMore({ left, step = left, things, show }: ShowMoreProps): JSX.Element | null {
+  if (left <= 0) return null;
+  return (
+    <button type="button" class="more" onClick={show}>
+      Show {left > step && `${formatCount(step)} of `}
+      {formatCount(left)} {things}
+    </button>
+  );
+}
