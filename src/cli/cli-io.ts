@@ -1,12 +1,11 @@
-// The connections of the command line to its process, which tests replace.
+// The terminal, the environment and the browser of a command, which tests replace.
 
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
-/** The process in which a command runs. */
 export interface CliIO {
   readonly cwd: string;
   readonly env: { readonly [name: string]: string | undefined };
-  /** True if a person sees the output, and a browser may be opened. */
+  /** True if a person reads the output. Only then may a browser be opened. */
   readonly isTerminal: boolean;
   /** Writes a line of the result. */
   out(line: string): void;
@@ -15,8 +14,8 @@ export interface CliIO {
   /** Opens a file or a URL in the browser. Returns false if there is no program for it. */
   open(target: string): boolean;
   /**
-   * Returns a signal that the first SIGINT or SIGTERM aborts. Before this call, these signals end the process at once, even while it
-   * works without a pause. So a command calls this only if it ends itself, and only when it begins to wait.
+   * Returns a signal that the first SIGINT or SIGTERM aborts. From this call on, this first signal no longer ends the process. So call
+   * this only before the command waits, and end the command when the signal is aborted.
    */
   stopSignal(): AbortSignal;
 }
@@ -63,7 +62,7 @@ export function parseArguments<const Options extends NonNullable<ParseArgsConfig
     });
     return { values, positionals };
   } catch (error) {
-    // The first sentence of the message names the argument. The others explain how to escape it.
+    // Node names the wrong argument in its first sentence. The others explain how to escape it, and are left out.
     const [message = ""] = messageOf(error).split(". ");
     throw wrongUsage(`${message}.`);
   }

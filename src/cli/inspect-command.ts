@@ -47,7 +47,7 @@ function noteSkipped({ name, reason }: SkippedFile, io: CliIO): void {
   io.note(`Skipped ${name}: ${reason.replace(/\.$/, "")}.`);
 }
 
-/** Writes the page next to its log, or into the folder of its logs. */
+/** Returns the path of the page. By default, it is beside its log, or runs.html in the folder of the logs. */
 async function writePage(found: FoundLogs, out: string | undefined, io: CliIO): Promise<string> {
   const texts: { name: string; text: string }[] = [];
   for (const log of found.logs) {
@@ -61,7 +61,7 @@ async function writePage(found: FoundLogs, out: string | undefined, io: CliIO): 
   return path;
 }
 
-/** Returns the text of a log. A log of the folder that cannot be read is skipped, because the others can be shown. */
+/** Returns the text of a log. Skips an unreadable log of a folder, so that the other logs are shown. */
 async function readFound(log: FoundLog, { folder }: FoundLogs, io: CliIO): Promise<string | undefined> {
   try {
     return await readLogText(log);
@@ -82,12 +82,11 @@ interface Serving {
   readonly found: FoundLogs;
   readonly port: number | undefined;
   readonly io: CliIO;
-  /** Undefined if no browser is opened. */
   readonly openPage: ((url: string) => void) | undefined;
 }
 
 async function serveLive(paths: readonly string[], { found, port, io, openPage }: Serving): Promise<void> {
-  // A journal is converted once, because its log cannot be continued.
+  // A journal is converted when it is first found. Lines that it gets later are not shown.
   const known = new Map<string, FoundLog>();
   const served = new Map<string, ServedLog>();
   const list = async (): Promise<readonly ServedLog[]> => {
@@ -96,7 +95,7 @@ async function serveLive(paths: readonly string[], { found, port, io, openPage }
       const { path, name, kind } = log;
       const text = kind === "log" ? undefined : await readFound(log, now, io);
       known.set(path, log);
-      // The server follows no symbolic link, but a path may name one.
+      // The server refuses symbolic links. A path from the command line may be one, so it is resolved here.
       if (kind === "log") served.set(path, { name, path: await realpath(path).catch(() => path) });
       else if (text !== undefined) served.set(path, { name, text });
     }

@@ -1,5 +1,3 @@
-// Finds the logs that a command shows, in files and in a folder.
-
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { isLoopError, isRecord } from "../core/entry-kit.ts";
@@ -7,7 +5,6 @@ import { journalToRunLog } from "../inspect/journal/journal-to-log.ts";
 import { findStart } from "../inspect/log/log-file.ts";
 import { CliError, messageOf } from "./cli-io.ts";
 
-/** A file that can be shown. */
 export interface FoundLog {
   readonly path: string;
   /** The name on the page: the path of the file, relative to the working directory or to its folder. */
@@ -15,7 +12,6 @@ export interface FoundLog {
   readonly kind: "log" | "journal";
 }
 
-/** A file of the folder that is not shown. */
 export interface SkippedFile {
   readonly name: string;
   readonly reason: string;
@@ -24,19 +20,17 @@ export interface SkippedFile {
 export interface FoundLogs {
   readonly logs: readonly FoundLog[];
   readonly skipped: readonly SkippedFile[];
-  /** The folder, if the paths name a folder. */
   readonly folder?: string | undefined;
 }
 
 interface Finding {
   readonly cwd: string;
-  /** Logs by their paths. Their files are not read again. */
+  /** The logs that were found before, by path. Their files are not read again. */
   readonly known?: ReadonlyMap<string, FoundLog> | undefined;
   /** True if a file may not exist yet, or may still be empty. Such a file counts as a log. Default: false. */
   readonly areAwaited?: boolean | undefined;
 }
 
-/** Finds logs by the paths of files and of one folder. */
 export async function findLogs(paths: readonly string[], finding: Finding): Promise<FoundLogs> {
   const logs: FoundLog[] = [];
   const skipped: SkippedFile[] = [];
@@ -59,7 +53,7 @@ export async function findLogs(paths: readonly string[], finding: Finding): Prom
   return { logs: withoutRepeats(logs, finding.cwd), skipped, folder };
 }
 
-/** Returns undefined for a folder. */
+/** Returns the log at a path, or undefined for a folder. */
 async function findNamed(path: string, given: string, { areAwaited = false }: Finding): Promise<FoundLog | undefined> {
   const { isFolder, size } = await readSize(path, given, areAwaited);
   if (isFolder) return undefined;
@@ -99,7 +93,7 @@ async function readSize(path: string, given: string, areAwaited: boolean): Promi
     const isMissing = isRecord(error) && error["code"] === "ENOENT";
     if (!isMissing) throw new CliError(`${given} cannot be read: ${messageOf(error)}.`, 1, { cause: error });
     if (!areAwaited) throw new CliError(`There is no file ${given}. Check the path.`);
-    // A name without an ending is probably a folder.
+    // A path without a file ending is probably meant as a folder, and a folder must exist.
     if (extname(path) === "") throw new CliError(`There is no folder ${given}. Create it first, or pass the path of a log.`);
     return { isFolder: false, size: 0 };
   }
@@ -115,7 +109,7 @@ function withoutRepeats(logs: readonly FoundLog[], cwd: string): readonly FoundL
   });
 }
 
-/** Returns the text of a log. A journal is converted. */
+/** Returns the text of a log. Converts a journal to a log. */
 export async function readLogText({ path, name, kind }: FoundLog): Promise<string> {
   try {
     return kind === "log" ? await readFile(path, "utf8") : await journalToRunLog(path);
@@ -125,7 +119,6 @@ export async function readLogText({ path, name, kind }: FoundLog): Promise<strin
   }
 }
 
-/** Returns the path of a file beside a log, with the name of the log and another ending. */
 export function besideLog(path: string, ending: string): string {
   return join(dirname(path), `${basename(path).replace(/\.jsonl?$/, "")}${ending}`);
 }

@@ -1,11 +1,10 @@
 #!/usr/bin/env node
-// The program `turnwright`.
 
 import { existsSync, readFileSync } from "node:fs";
 import { createProcessIO } from "./process-io.ts";
 import { runCli } from "./run-cli.ts";
 
-/** Reads the version from the package.json above the folder of this file. */
+/** Reads the version from package.json, which is one folder above the bundle and two above this source file. */
 function readVersion(): string {
   const found = ["../package.json", "../../package.json"]
     .map((path) => new URL(path, import.meta.url))
@@ -16,7 +15,7 @@ function readVersion(): string {
 
 const ended = runCli(process.argv.slice(2), { ...createProcessIO(), version: readVersion() });
 
-// No top-level await, because the build also makes a CommonJS form, which it then removes.
+// The build also makes a CommonJS form of this file, in which top-level await is an error, and then removes it.
 void ended.then((exitCode) => {
   process.exitCode = exitCode;
 });

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import type { CliIO } from "./cli-io.ts";
 
-/** Connects the command line to this process. */
 export function createProcessIO(): CliIO {
   return {
     cwd: process.cwd(),
@@ -19,18 +18,17 @@ interface Opener {
   readonly args: readonly string[];
 }
 
-/** Returns the program that opens a URL. The URL is an argument of its own, so no shell reads it. */
+/** Returns the program that opens a URL. The URL is an argument of its own, so that no shell interprets it. */
 export function findOpener(platform: NodeJS.Platform, url: string): Opener {
   if (platform === "darwin") return { program: "open", args: [url] };
   if (platform === "win32") return { program: "rundll32", args: ["url.dll,FileProtocolHandler", url] };
   return { program: "xdg-open", args: [url] };
 }
 
-/** Starts the browser. Returns false if no program could be started. */
 function openTarget(url: string): boolean {
   const { program, args } = findOpener(process.platform, url);
   const child = spawn(program, args, { stdio: "ignore", detached: true });
-  // A missing program is reported by an event, and must not end this process.
+  // If the program is missing, the child emits an error event. Without a listener, the event would end this process.
   child.on("error", () => {});
   child.unref();
   return child.pid !== undefined;

@@ -59,7 +59,7 @@ interface Live {
   readonly out: string;
 }
 
-/** Removes the log of a run that failed before its first own iteration, because such a log shows nothing new. */
+/** Removes the log of a run that failed before its first new iteration, because this log shows nothing new. */
 async function runLive(live: LoopOptions, { events, iteration, out }: Live): Promise<LoopResult> {
   let hasStarted = false;
   events.on("iteration-start", (event) => {
@@ -102,7 +102,6 @@ async function readFirst(source: string, { given, at }: Reading): Promise<Past> 
 async function chooseOut(source: string, out: string | undefined, cwd: string): Promise<string> {
   for (let count = 1; ; count += 1) {
     const path = out === undefined ? besideLog(source, `-rerun${count === 1 ? "" : count}.jsonl`) : resolve(cwd, out);
-    // A symbolic link counts as an existing file, even if its target does not exist.
     const isTaken = await lstat(path).then(
       () => true,
       () => false,
@@ -153,7 +152,7 @@ function quotePath(path: string): string {
   return plain.test(named) ? named : `'${named.replaceAll("'", "'\\''")}'`;
 }
 
-/** The time, tokens and cost of the iterations and summaries that were not repeated, including nested runs. */
+/** Sums the time, tokens and cost of the new part of a run and of its nested runs. Repeated iterations do not count. */
 class LiveTotals {
   readonly #startedAt = performance.now();
   #tokens = 0;
@@ -162,7 +161,7 @@ class LiveTotals {
   constructor(events: NonNullable<LoopOptions["events"]>) {
     events.on("iteration-end", (event) => this.#add(event));
     events.on("compaction-end", (event) => {
-      // A summary without a request used nothing.
+      // A summary that failed before its request has no provider, and cost nothing.
       if (event.provider !== undefined) this.#add(event);
     });
   }

@@ -1,4 +1,4 @@
-// Loads the module with the options of a new run.
+// Loads the options of a new run: from the module that the user passed, or from an SDK that is installed.
 
 import { resolve, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -11,20 +11,18 @@ import { anthropicMessages } from "../anthropic/index.ts";
 import { googleGenerateContent } from "../google/index.ts";
 import { openaiChat } from "../openai/index.ts";
 
-/** The facts that a module with a function gets. */
+/** The argument of a function that a module exports as its options. */
 interface ModuleFacts {
-  /** The value of `--model`. */
   readonly model: string | undefined;
   /** The provider, the model and the system text of the first run, as far as its log has them. */
   readonly log: { readonly provider: string; readonly model: string; readonly system: string | undefined };
 }
 
-/** Options of a run, or a function that returns them. */
 type LoadedOptions = Partial<RerunOptions>;
 
 interface LoadedModule {
   readonly options: LoadedOptions;
-  /** The names of options and exports that the new run gets from the log instead. */
+  /** The names of options and exports that are ignored, because the new run gets these values from the log. */
   readonly ignored: readonly string[];
 }
 
@@ -37,7 +35,7 @@ export async function loadOptions(module: string | undefined, facts: ModuleFacts
   return options;
 }
 
-/** Imports the module, and returns its export `options` or its default export. A function is called. */
+/** Imports the module, and returns its export `options`, or else its default export. A function is called for its result. */
 async function loadModule(given: string, cwd: string, facts: ModuleFacts): Promise<LoadedModule> {
   const loaded = await importModule(given, cwd);
   const exported = loaded["options"] ?? loaded["default"];
@@ -75,7 +73,7 @@ async function callFactory(factory: Factory, given: string, facts: ModuleFacts):
 
 interface Sdk {
   readonly packageName: string;
-  /** The export that makes a client. */
+  /** The name of the class that the package exports for its client. */
   readonly client: string;
   /** The environment variables that may hold the key, the preferred one first. */
   readonly keys: readonly string[];
@@ -105,7 +103,7 @@ const sdks: { readonly [id: string]: Sdk | undefined } = {
 
 type Client = new (options: { readonly apiKey: string }) => unknown;
 
-/** Makes the provider with an id of a log. The key comes from the environment. */
+/** Makes the provider with the id that a log has. Reads its key from the environment. */
 export async function createSdkProvider(id: string, model: string, { cwd, env }: CliIO): Promise<Provider> {
   const sdk = Object.hasOwn(sdks, id) ? sdks[id] : undefined;
   if (sdk === undefined) {
@@ -139,7 +137,7 @@ interface Completed {
   readonly missing: readonly string[];
 }
 
-/** Adds the tools of the log that the module does not have. Without `execute`, a call of such a tool waits for its result. */
+/** Adds the tools that only the log has. They have no `execute`, so calls of these tools suspend the run. */
 export function completeTools({ tools = [] }: LoadedOptions, past: Past): Completed {
   if (!Array.isArray(tools)) return { tools, missing: [] };
   const own = tools as readonly Tool[];

@@ -1,5 +1,3 @@
-// Runs a command, and returns the exit code of the process.
-
 import { isLoopError } from "../core/index.ts";
 import { showControls } from "../inspect/format.ts";
 import { CliError, type CliIO, wrongUsage } from "./cli-io.ts";
@@ -59,7 +57,7 @@ const commands: { readonly [name: string]: Command | undefined } = {
 
 /** Runs the command line. Resolves to the exit code, and never rejects. */
 export async function runCli(args: readonly string[], terminal: CliIO & { readonly version: string }): Promise<number> {
-  // Texts of models and names of files may contain sequences that control a terminal.
+  // Model texts and file names may contain control sequences for the terminal.
   const io = {
     ...terminal,
     out: (line: string) => terminal.out(showControls(line)),
@@ -83,7 +81,6 @@ export async function runCli(args: readonly string[], terminal: CliIO & { readon
   }
 }
 
-/** Returns the help of a command, or of all commands. */
 function writeHelp(name = ""): string {
   const named = Object.hasOwn(commands, name) ? commands[name] : undefined;
   const shown = named === undefined ? Object.values(usages) : [named.usage];

@@ -1,5 +1,3 @@
-// Writes the pages and exports.
-
 import { randomBytes } from "node:crypto";
 import { open, rename, rm, writeFile, mkdtemp } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -15,7 +13,7 @@ const ownerOnly = 0o600;
  */
 export async function writePrivate(path: string, text: string): Promise<void> {
   try {
-    // A device such as /dev/stdout is not replaced. It may lead to a file that already has other texts.
+    // A device such as /dev/stdout cannot be replaced. It may lead to a file with other texts, so the text is appended.
     if (/^\/(?:dev|proc)\//.test(path)) await writeFile(path, text, { flag: "a" });
     else await replaceFile(path, text);
   } catch (error) {
@@ -40,12 +38,14 @@ async function replaceFile(path: string, text: string): Promise<void> {
 }
 
 interface PrivateLink {
-  /** The URL of a file that leads to the page. */
   readonly url: string;
   remove(): Promise<void>;
 }
 
-/** Writes a file that leads the browser to `url`. Only the owner can read it. */
+/**
+ * Writes a file that redirects a browser to `url`, and that only its owner can read. All users of the machine can read the
+ * arguments of the browser, so they must not contain the secret `url`.
+ */
 export async function makePrivateLink(url: string): Promise<PrivateLink> {
   const folder = await mkdtemp(join(tmpdir(), "turnwright-"));
   const path = join(folder, "open.html");

@@ -1,6 +1,6 @@
-// Numbers, times and lists as texts for people.
+// Formats numbers, times, lists and untrusted texts for people.
 
-/** Returns the texts as a list in English. */
+/** Joins texts as in "a, b and c". */
 export function joinTexts(texts: readonly string[]): string {
   return texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`;
 }
@@ -36,7 +36,7 @@ export function formatShare(share: number): string {
   return `${Number((100 * share).toPrecision(3))} %`;
 }
 
-/** Returns the time in the form of ISO 8601, or the number if it is not a time. */
+/** Returns the time in ISO 8601, or the number itself if it is no valid time. */
 export function toIsoTime(at: number): string {
   const time = new Date(at);
   return Number.isNaN(time.getTime()) ? String(at) : time.toISOString();

@@ -1,5 +1,3 @@
-// Finds out how the messages of one request became the messages of the next one.
-
 import { diffArrays } from "diff";
 import type { Message } from "../../core/entry-kit.ts";
 import { hasOtherKeyOrder, isSameText } from "./json-parts.ts";
@@ -7,12 +5,12 @@ import { isSummary, type MaskedCalls } from "./request-messages.ts";
 
 /**
  * A step from the messages of one request to those of the next. `index` is a position in the previous request, and `nextIndex` one
- * in the next request. The steps of a list are in order, and cover both requests.
+ * in the next request. The steps of a list are in order, and cover all messages of both requests.
  *
  * - "kept": `count` messages are the same.
- * - "masked": the message has tool results that the masking policy has cleared since.
- * - "edited": the message has another content. "keys-reordered": only the order of its keys is different.
- * - "compacted": several messages were replaced by fewer ones, or by a summary and the messages that stay before it.
+ * - "masked": the masking policy has cleared tool results of the message.
+ * - "edited": the content of the message is different. "keys-reordered": only the order of its keys is different.
+ * - "compacted": several messages were replaced by fewer ones, or by a summary and the messages before it.
  */
 export type MessageChange =
   | { readonly kind: "kept"; readonly index: number; readonly nextIndex: number; readonly count: number }
@@ -20,7 +18,6 @@ export type MessageChange =
   | { readonly kind: "removed"; readonly index: number; readonly nextIndex: number; readonly before: readonly Message[] }
   | ({ readonly kind: "compacted" | "masked" | "edited" | "keys-reordered" } & ReplacedMessages);
 
-/** Two lists of messages that follow the same position. */
 interface ReplacedMessages {
   readonly index: number;
   readonly nextIndex: number;
@@ -30,7 +27,9 @@ interface ReplacedMessages {
 
 const mostEdits = 1_000;
 
-/** Returns the changes between two lists of messages. `masked` knows the calls whose results were masked. */
+/**
+ * Returns how the messages of one request became those of the next. `masked` has the ids of the calls whose results were cleared.
+ */
 export function alignMessages(
   before: readonly Message[],
   after: readonly Message[],
@@ -75,7 +74,7 @@ function splitLists(before: readonly Message[], after: readonly Message[]): read
   return [{ same: start, removed: 0, added: 0 }, ...rest];
 }
 
-/** After a summary, the latest messages follow unchanged. Messages before it may have had other positions. */
+/** Splits both lists after a summary in `right`. The latest messages follow the summary unchanged. */
 function replaceBySummary(left: readonly Message[], right: readonly Message[]): readonly Section[] | undefined {
   const added = right.findIndex(isSummary) + 1;
   if (added === 0) return undefined;
@@ -84,7 +83,7 @@ function replaceBySummary(left: readonly Message[], right: readonly Message[]): 
   return [{ same: 0, removed, added }, ...splitLists(left.slice(removed), right.slice(added))];
 }
 
-/** Compares messages at the same position if each has the role and the calls of the other. Masking keeps both. */
+/** Pairs the messages at equal positions if each pair has the same role and call ids. Masking changes neither of them. */
 function pairByPosition(left: readonly Message[], right: readonly Message[]): readonly Section[] | undefined {
   if (left.length > right.length || !left.every((message, at) => slotOf(message) === slotOf(right[at]))) return undefined;
   const pairs = left.map((message, at): Section =>
@@ -110,7 +109,7 @@ function findCommon(left: readonly Message[], right: readonly Message[]): readon
   return [...sections, open];
 }
 
-/** Returns a text that is equal for two states of one message. */
+/** Returns the role and the call ids of a message. They stay the same when results of the message are masked. */
 export function slotOf(message: Message | undefined): string {
   if (message?.role === "tool") return `tool ${message.results.map(({ callId }) => callId).join(" ")}`;
   if (message?.role !== "assistant") return String(message?.role);
@@ -140,7 +139,7 @@ function explainPair(before: Message, after: Message, masked: MaskedCalls): "mas
   return isMasked && before.results.length === after.results.length ? "masked" : "edited";
 }
 
-/** Counts the messages of each kind of change. A replaced message counts once. */
+/** Returns the number of messages of each kind of change. A message that was replaced counts once. */
 export function countChanges(changes: readonly MessageChange[]): ReadonlyMap<Exclude<MessageChange["kind"], "kept">, number> {
   const counts = new Map<Exclude<MessageChange["kind"], "kept">, number>();
   for (const change of changes) {

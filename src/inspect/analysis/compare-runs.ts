@@ -1,5 +1,3 @@
-// Compares two runs, such as a run and its rerun with another model.
-
 import { isSameJson, type Json, type Message } from "../../core/entry-kit.ts";
 import type { LoggedIteration, LoggedRequest, LoggedRun, LoggedCall } from "../log/run-log.ts";
 import { type RequestStep, walkRequests } from "./request-messages.ts";
@@ -38,7 +36,7 @@ export function compareRuns(left: LoggedRun, right: LoggedRun): RunComparison {
   return { iterations, firstDifference: first === -1 ? undefined : first, ...compareTotals(left, right) };
 }
 
-/** More than the number of continuations in one iteration. Joins the two numbers that identify a stream. */
+/** Joins the numbers of an iteration and of a continuation into one key. No iteration has this many continuations. */
 const mostContinuations = 1_000_000;
 
 const keyOf = ({ iteration, continuation }: LoggedIteration): number => iteration * mostContinuations + continuation;
@@ -71,7 +69,9 @@ function isSameOutput(left: LoggedIteration | undefined, right: LoggedIteration 
 
 const noOutput = { text: "", reasoning: "", details: "" };
 
-/** Compares the requests of streams with the same number. Each message is compared once, not once for each request. */
+/**
+ * Returns the differing parts of each pair of requests, by key. Compares each message once, not once for each request that has it.
+ */
 function compareRequests(
   left: LoggedRun,
   right: LoggedRun,
@@ -91,10 +91,10 @@ function compareRequests(
   return parts;
 }
 
-/** Returns a function that takes all requests up to a stream, and returns the request of the stream if it has one. */
+/** Returns a function that passes the requests up to a key to `take`, and returns the request with this key. */
 function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: number) => LoggedRequest | undefined {
   const steps = walkRequests(run);
-  // A step changes the messages of the step before, so it is read only when it is needed.
+  // Each step overwrites the messages of the step before it, so a step is read only when it is needed.
   const keys = run.iterations.filter(({ request }) => request !== undefined).map(keyOf);
   let at = 0;
   return (key) => {
@@ -111,7 +111,6 @@ function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: 
 
 type AreToolsSame = (left: LoggedRequest["tools"], right: LoggedRequest["tools"]) => boolean;
 
-/** Remembers the last answer, because most requests have the same tools as the request before. */
 function createToolComparison(): AreToolsSame {
   let last: { readonly left: unknown; readonly right: unknown; readonly isSame: boolean } | undefined;
   return (left, right) => {
@@ -134,7 +133,6 @@ function differingParts(left: LoggedRequest, right: LoggedRequest, areToolsSame:
 
 const isSame = (one: unknown, other: unknown): boolean => isSameJson(one as Json | undefined, other as Json | undefined);
 
-/** The messages of two requests, and the positions at which they differ. */
 class MessageComparison {
   readonly #lists: { left: readonly Message[]; right: readonly Message[] } = { left: [], right: [] };
   readonly #different = new Set<number>();
@@ -173,7 +171,7 @@ export interface ComparedCall {
   readonly right: LoggedCall | undefined;
 }
 
-/** Pairs the calls with the same name and arguments, in the order of the left run. Added calls follow. */
+/** Pairs calls with the same name and arguments, in the order of the left run. The added calls come last. */
 function compareCalls(left: readonly LoggedCall[], right: readonly LoggedCall[]): readonly ComparedCall[] {
   const open = new Map<string, LoggedCall[]>();
   for (const call of right) {
@@ -195,7 +193,7 @@ function compareCalls(left: readonly LoggedCall[], right: readonly LoggedCall[])
   return [...changes, ...added.map((call): ComparedCall => ({ kind: "added", left: undefined, right: call }))];
 }
 
-/** Returns a text that is equal for calls with the same name and arguments, and different for most others. */
+/** Equal calls have equal keys. Different calls may also have equal keys, so their arguments are compared later. */
 function keyOfCall({ name, args }: LoggedCall): string {
   return `${jsonLength(args)} ${name}`;
 }
@@ -210,8 +208,8 @@ interface TotalsComparison {
   readonly left: ComparedTotals;
   readonly right: ComparedTotals;
   /**
-   * The first iteration that counts. A rerun repeats earlier iterations from a log, in almost no time and without nested runs,
-   * so both totals leave these out. 0 if no iteration is left out.
+   * The first iteration that the totals count. A rerun repeats earlier iterations in almost no time and without nested runs, so the
+   * totals of both runs leave them out. 0 if all iterations count.
    */
   readonly from: number;
 }
@@ -219,12 +217,11 @@ interface TotalsComparison {
 export function compareTotals(left: LoggedRun, right: LoggedRun): TotalsComparison {
   const from = Math.max(firstNew(left), firstNew(right));
   const isCounted = (run: LoggedRun): boolean => run.iterations.some(({ iteration }) => iteration >= from);
-  // Without new iterations on a side, there would be nothing to compare.
+  // If a run has no new iteration, nothing would be left to compare.
   const start = isCounted(left) && isCounted(right) ? from : 0;
   return { left: totalsFrom(left, start), right: totalsFrom(right, start), from: start };
 }
 
-/** Returns the number of the first iteration that was not repeated. Infinity if all were. */
 function firstNew(run: LoggedRun): number {
   return run.iterations.find(({ isReplayed }) => !isReplayed)?.iteration ?? Infinity;
 }

@@ -1,10 +1,8 @@
-// The sentences of the page about cache breaks.
-
 import type { CacheBreakCause } from "../../core/entry-kit.ts";
 import { countThings, formatCount, formatMs, joinTexts } from "../format.ts";
 import type { CacheBreak } from "./find-cache-breaks.ts";
 
-/** The maximum number of causes in a sentence. A request may lose or get dozens of tools. */
+/** The maximum number of causes in a sentence. A request may remove or add dozens of tools. */
 const mostCauses = 5;
 
 /**
@@ -43,12 +41,12 @@ export function isUnread({ causes }: CacheBreak): boolean {
   return causes[0].kind === "cache-unread";
 }
 
-/** True if only parts have changed that break the cache of some services, but not of all. */
+/** True if only the tool choice or settings have changed, which break the cache of some services. */
 function isUncertain({ causes, lostChars }: CacheBreak): boolean {
   return lostChars === 0 && causes.every(({ kind }) => kind === "tool-choice-changed" || kind === "setting-changed");
 }
 
-/** Names the compared request if it is not the previous one. */
+/** Names the request that was compared, unless it is the previous one. */
 function otherRequest({ isSwitchedBack, earlier }: CacheBreak): string | undefined {
   return isSwitchedBack ? `the request of iteration ${earlier.iteration}, the last one to this model` : undefined;
 }

@@ -1,5 +1,3 @@
-// The differences between a request and the one before it.
-
 import type { LoggedRequest } from "../log/run-log.ts";
 import { alignMessages, countChanges, type MessageChange } from "./align-messages.ts";
 import type { MaskedCalls } from "./request-messages.ts";
@@ -8,9 +6,9 @@ import { isSameText, hasOtherKeyOrder } from "./json-parts.ts";
 import type { ToolDefinition } from "../../core/entry-kit.ts";
 import { formatCount, joinTexts } from "../format.ts";
 
-/** A field that two requests have with two values. A value is undefined if the field is absent. */
+/** A field with different values in two requests. A value is undefined if its request does not have the field. */
 export interface ChangedField {
-  /** "provider", "model", "toolChoice", or the name of a setting after "settings.". */
+  /** "provider", "model", "toolChoice", or a setting such as "settings.temperature". */
   readonly name: string;
   readonly before: unknown;
   readonly after: unknown;
@@ -18,14 +16,13 @@ export interface ChangedField {
 
 export interface RequestDifference {
   readonly fields: readonly ChangedField[];
-  /** Undefined if the tools are the same. */
   readonly tools: ToolsDifference | undefined;
-  /** The lines of both system texts. Undefined if they are the same. */
+  /** The differences between the system texts, line by line. Undefined if they are the same. */
   readonly system: readonly TextPiece[] | undefined;
   readonly messages: readonly MessageChange[];
 }
 
-/** Returns the changes from one request to the next. `masked` knows the calls whose results were masked. */
+/** Returns the changes from one request to the next. `masked` has the ids of the calls whose results were cleared. */
 export function diffRequests(previous: LoggedRequest, next: LoggedRequest, masked: MaskedCalls = new Set()): RequestDifference {
   return {
     fields: diffFields(previous, next),
@@ -52,7 +49,6 @@ function pairSettings(before: object, after: object): readonly ChangedField[] {
   return [...names].map((name) => ({ name: `settings.${name}`, before: old.get(name), after: current.get(name) }));
 }
 
-/** A tool that both requests have, in two versions. */
 interface ChangedTool {
   readonly name: string;
   readonly before: ToolDefinition;
@@ -67,7 +63,7 @@ export interface ToolsDifference {
   readonly changed: readonly ChangedTool[];
   /** True if the tools that both requests have are in another order. */
   readonly isReordered: boolean;
-  /** The names of all tools of the next request, in order. */
+  /** The names of the tools of the next request, in order. */
   readonly order: readonly string[];
 }
 

@@ -1,5 +1,3 @@
-// Finds the differences between two texts within a limited time.
-
 import { diffLines, diffWordsWithSpace } from "diff";
 import { sharedStart } from "./json-parts.ts";
 
@@ -9,10 +7,10 @@ export interface TextPiece {
   readonly text: string;
 }
 
-/** Longer texts are compared by their beginning and their end only. */
+/** Longer texts are compared only at their beginning and end. */
 const longestCompared = 200_000;
 
-/** The time of a comparison grows with the number of edits, so texts that differ more are compared by their ends too. */
+/** The time of a comparison grows with the number of edits. Texts with more edits are compared only at their beginning and end. */
 const mostEdits = { lines: 1_000, words: 1_000 };
 
 /**

@@ -1,5 +1,5 @@
-// Finds the requests that break the prompt cache of a service, and the causes. A service reads the part of a request from its cache
-// that equals the beginning of an earlier request.
+// Finds the requests that break the prompt cache of a service, and the causes. From its cache, a service can read only the part of
+// a request that equals the beginning of an earlier request.
 
 import type { CacheBreakCause } from "../../core/entry-kit.ts";
 import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
@@ -8,17 +8,15 @@ import { diffFields, diffTools } from "./diff-requests.ts";
 import { isSameText, jsonLength, sharedLength } from "./json-parts.ts";
 import { type MaskedCalls, findMasking, maskedUpTo, type RequestStep, walkRequests } from "./request-messages.ts";
 
-/** A request that breaks the prompt cache. */
 export interface CacheBreak {
   /** The position in `run.iterations`. */
   readonly index: number;
   readonly iteration: number;
   readonly continuation: number;
-  /** The earlier request for the comparison: the last one to the same provider and model. If there is none, the previous one. */
+  /** The earlier request to compare with: the last one to the same provider and model, or else the previous one. */
   readonly earlier: LoggedIteration;
-  /** True if a request to another provider or model was sent between both. */
+  /** True if a request to another provider or model was sent between the two requests. */
   readonly isSwitchedBack: boolean;
-  /** The milliseconds since the earlier request. */
   readonly afterMs: number;
   /** The causes, in the order in which services read a request. The first one decides how much is lost. */
   readonly causes: readonly [CacheBreakCause, ...CacheBreakCause[]];
@@ -27,28 +25,31 @@ export interface CacheBreak {
    * changed.
    */
   readonly end: PrefixEnd | undefined;
-  /** The characters of the previous request as JSON: tools, system text and messages. */
+  /** The characters of the earlier request as JSON: tools, system text and messages. */
   readonly prefixChars: number;
   readonly keptChars: number;
-  /** Changed settings break the cache of some services only, so they count as no loss here. */
+  /** The characters after the kept ones. A changed setting loses none here, because it breaks the cache of some services only. */
   readonly lostChars: number;
   /** The tokens that the service read from its cache, as it reported them. */
   readonly cachedTokens: number | undefined;
-  /** The estimated input tokens that a cache could have had, from the kept characters and the input tokens of the previous request. */
+  /**
+   * An estimate of the input tokens that a cache could have provided: the share of the kept characters, times the input tokens of
+   * the earlier request.
+   */
   readonly possibleTokens: number | undefined;
 }
 
-/** Returns the requests of a run that break the prompt cache. A request that only adds messages is not one of them. */
+/** Returns the requests of a run that break the prompt cache. A request that only adds messages breaks nothing. */
 export function findCacheBreaks(run: LoggedRun): readonly CacheBreak[] {
   return [...walkCacheBreaks(run)].filter((found) => found !== undefined);
 }
 
-/** Yields the break of each request, or undefined. The caller can pause between requests, because a long run takes a second. */
+/** Yields the break of each request, or undefined. A long run takes a second, so the caller can pause between requests. */
 export function* walkCacheBreaks(run: LoggedRun): Generator<CacheBreak | undefined, void> {
   const places = new Map(run.iterations.map((iteration, index) => [iteration, index]));
   const masking = findMasking(run);
   const last = new Map<string, LoggedIteration>();
-  // The characters before each message of the previous request. The last number is that of all messages.
+  // The number of characters before each message of the previous request. The last number counts all messages.
   let sums: readonly number[] = [0];
   for (const step of walkRequests(run)) {
     const { iteration, previous } = step;
@@ -63,7 +64,7 @@ export function* walkCacheBreaks(run: LoggedRun): Generator<CacheBreak | undefin
   }
 }
 
-/** Returns a step from an earlier request, after which requests to another model were sent. */
+/** Returns the step from an earlier request to this one, if requests to other models were sent between them. */
 function compareWith({ request }: LoggedIteration, step: RequestStep): Pick<Before, "sums"> & { readonly step: RequestStep } {
   const before = request?.messages() ?? [];
   const found = before.findIndex((message, at) => !isSameText(message, step.messages[at]));
@@ -114,7 +115,9 @@ function findBreak(
   };
 }
 
-/** True if the service had the earlier request in its cache, and read nothing from it. Small requests are in no cache. */
+/**
+ * True if the service wrote or read its cache for the earlier request, but read nothing now. Services do not cache small requests.
+ */
 function readsNothing({ usage: before }: LoggedIteration, { usage }: LoggedIteration): boolean {
   const wasCached = (before?.cachedInputTokens ?? 0) + (before?.cacheWriteTokens ?? 0) > 0;
   return wasCached && usage?.cachedInputTokens === 0;
@@ -130,7 +133,7 @@ function measure(old: LoggedRequest, step: RequestStep, sums: readonly number[])
   return { chars, keptChars, end: { part: "messages", index } };
 }
 
-/** Returns the service that answered. A fallback may have answered instead of the provider of the request. */
+/** Returns the provider and model that answered. A fallback may have answered in place of the requested provider. */
 function targetOf({ provider, model, request }: LoggedIteration): readonly [provider: string, model: string] {
   return [provider ?? request?.provider ?? "", model ?? request?.model ?? ""];
 }
@@ -177,12 +180,12 @@ function messageCauses(step: RequestStep, masked: MaskedCalls): readonly CacheBr
   const { before, messages, firstChange } = step;
   if (firstChange === undefined) return [];
   const changes = alignMessages(before, messages.slice(firstChange), masked);
-  // Messages that follow the whole previous request leave its prefix as it was.
+  // Messages that are added at the end do not change the prefix.
   const causes = changes.filter(({ kind, index }) => kind !== "added" || index < before.length);
   return [...countChanges(causes)].map(([kind, count]): CacheBreakCause => ({ kind: messageKinds[kind], count }));
 }
 
-/** Services read these settings when they choose an output, after the prompt. */
+/** Services use these settings only after they have read the prompt, so changes do not break the cache. */
 const samplingSettings = new Set(["maxOutputTokens", "temperature", "topP", "stopSequences", "seed"]);
 
 function settingCauses(old: LoggedRequest, request: LoggedRequest): readonly CacheBreakCause[] {
@@ -197,7 +200,7 @@ function causeIf(isCause: boolean, cause: CacheBreakCause): readonly CacheBreakC
   return isCause ? [cause] : [];
 }
 
-/** The place at which two requests begin to differ: a tool, the system text or a message, and the characters before it. */
+/** The place at which two requests begin to differ. */
 interface PrefixEnd {
   readonly part: "tools" | "system" | "messages";
   /** The position of the tool or the message. 0 for the system text. */
@@ -205,22 +208,20 @@ interface PrefixEnd {
 }
 
 interface Prefix {
-  /** The characters of the previous request as JSON: tools, system text and messages. */
   readonly chars: number;
-  /** The characters that the next request begins with. */
+  /** The number of these characters with which the next request begins, too. */
   readonly keptChars: number;
   /** Undefined if the next request begins with the whole previous request. */
   readonly end: PrefixEnd | undefined;
 }
 
-/** Measures the tools and the system text. */
 function measureHead(previous: LoggedRequest, next: LoggedRequest): Prefix {
   const lengths = previous.tools.map(jsonLength);
   const toolChars = lengths.reduce((sum, length) => sum + length, 0);
   const chars = toolChars + jsonLength(previous.system);
   if (!isSameText(previous.tools, next.tools)) {
     const found = previous.tools.findIndex((tool, at) => !isSameText(tool, next.tools[at]));
-    // Without a difference, the next request has more tools after these.
+    // If all tools are the same so far, the next request has more tools.
     const index = found === -1 ? previous.tools.length : found;
     const before = lengths.slice(0, index).reduce((sum, length) => sum + length, 0);
     const keptChars = before + (found === -1 ? 0 : sharedLength(previous.tools[index], next.tools[index]));

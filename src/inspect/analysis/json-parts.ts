@@ -1,4 +1,4 @@
-// Compares and measures values of a log. Equal long values of one log are mostly the same object, so measures are kept by object.
+// Compares and measures values of a log. Equal long values of a log are mostly the same object, so each object is measured once.
 
 import { isSameJson, type Json } from "../../core/entry-kit.ts";
 
@@ -15,7 +15,7 @@ export function jsonLength(value: unknown): number {
   return length;
 }
 
-/** True if two values have the same JSON text, also in the order of their keys. */
+/** True if two values have the same JSON text, including the order of keys. */
 export function isSameText(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object") return false;
@@ -27,13 +27,13 @@ export function hasOtherKeyOrder(one: unknown, other: unknown): boolean {
   return isSameJson(one as Json, other as Json) && !isSameText(one, other);
 }
 
-/** Returns the number of characters with which the JSON texts of two values begin alike. */
+/** Returns the number of equal characters at the beginning of the JSON texts of two values. */
 export function sharedLength(one: unknown, other: unknown): number {
   const [left, right] = [JSON.stringify(one) ?? "", JSON.stringify(other) ?? ""];
   return sharedStart(left, right);
 }
 
-/** Returns the number of characters with which two texts begin alike. */
+/** Returns the number of equal characters at the beginning of two texts. */
 export function sharedStart(left: string, right: string): number {
   const most = Math.min(left.length, right.length);
   let shared = 0;

@@ -1,14 +1,12 @@
-// Lays out the plot of the budgets of a run, in pixels.
-
 import { type BudgetName, type BudgetPoint, budgetNames, type BudgetSeries } from "./run-totals.ts";
 import { formatCount, formatMs, formatShare, formatUSD } from "../format.ts";
 
 type Scale = "share" | "tokens" | "cost";
 
-/** A curve. Its path begins at the left, with an amount of 0. */
+/** A curve. Its path begins at the left edge with the amount 0. */
 export interface Curve {
   readonly name: BudgetName;
-  /** The axis of the curve: the share of its limit in percent, or an amount. */
+  /** The axis of the curve. The axis "share" has percent of a limit. */
   readonly scale: Scale;
   readonly path: string;
 }
@@ -19,11 +17,11 @@ export interface PlotLayout {
   readonly right: number;
   readonly top: number;
   readonly bottom: number;
-  /** The position of each point. */
+  /** The x position of each point of the series. */
   readonly xs: readonly number[];
   readonly xTicks: readonly { readonly x: number; readonly label: string }[];
   readonly yTicks: readonly { readonly y: number; readonly label: string; readonly side: "left" | "right" }[];
-  /** The position of 100 %, if it is in the plot. */
+  /** The y position of 100 %, if the plot reaches it. */
   readonly limitY: number | undefined;
   readonly curves: readonly Curve[];
 }

@@ -1,13 +1,13 @@
-// Finds the tool results that the masking policy has cleared.
+// Reads the messages of the requests of a run, and finds masked results and summaries in them.
 
 import { type Message, type ToolResultPart, summaryTitle } from "../../core/entry-kit.ts";
 import type { LoggedRun, LoggedRequest, LoggedIteration } from "../log/run-log.ts";
 import { isSameText } from "./json-parts.ts";
 
-/** The ids of the calls whose results were masked. */
+/** The ids of the calls whose results were cleared. */
 export type MaskedCalls = Pick<ReadonlySet<string>, "has">;
 
-/** Returns the iteration before which the result of each masked call was cleared, by call id. */
+/** Returns, by call id, the first iteration whose request has the result of the call cleared. */
 export function findMasking(run: Pick<LoggedRun, "lines">): ReadonlyMap<string, number> {
   const masking = new Map<string, number>();
   for (const { type, iteration, calls } of run.lines) {
@@ -17,12 +17,11 @@ export function findMasking(run: Pick<LoggedRun, "lines">): ReadonlyMap<string, 
   return masking;
 }
 
-/** Returns the calls whose results are masked in the requests of an iteration. */
 export function maskedUpTo(masking: ReadonlyMap<string, number>, iteration: number): MaskedCalls {
   return { has: (callId) => (masking.get(callId) ?? Infinity) <= iteration };
 }
 
-/** Returns the result of a call as the first request had it, or undefined if no request had it. */
+/** Returns the result of a call from the first request that has it, or undefined. */
 export function findOriginal(run: Pick<LoggedRun, "iterations">, callId: string): ToolResultPart | undefined {
   for (const { request } of run.iterations) {
     const messages: readonly Message[] = request ? [...request.replaced.map(([, message]) => message), ...request.added] : [];
@@ -34,12 +33,12 @@ export function findOriginal(run: Pick<LoggedRun, "iterations">, callId: string)
   return undefined;
 }
 
-/** True for the message that a request has in place of old messages. */
+/** True for the summary that replaces old messages in a request. */
 export function isSummary(message: Message | undefined): boolean {
   return message?.role === "user" && typeof message.content === "string" && message.content.startsWith(summaryTitle);
 }
 
-/** Returns the new messages of a request. After a compaction, messages of the previous request have other positions. */
+/** Returns the messages that the previous request does not have. After a compaction, `added` also has messages that only moved. */
 export function newMessagesOf(request: LoggedRequest, before: LoggedRequest | undefined): readonly Message[] {
   const { added, keptCount } = request;
   if (before === undefined || keptCount === before.messageCount) return added;
@@ -47,19 +46,19 @@ export function newMessagesOf(request: LoggedRequest, before: LoggedRequest | un
   return added.filter((message) => !known.some((other) => isSameText(message, other)));
 }
 
-/** A change of the messages from one request to the next. */
+/** The change of the messages from one request to the next. */
 export interface RequestStep {
   readonly iteration: LoggedIteration;
   readonly request: LoggedRequest;
   /** The iteration with the previous request. Undefined for the first request. */
   readonly previous: LoggedIteration | undefined;
-  /** The first position at which a message of the previous request was replaced or removed. Undefined if there is no such message. */
+  /** The first position at which a message of the previous request was replaced or removed. Undefined if no message was. */
   readonly firstChange: number | undefined;
   /** The messages of the previous request from `firstChange` on. Empty if it is undefined. */
   readonly before: readonly Message[];
-  /** All messages. The list is changed by the next step, so copy what you keep. */
+  /** All messages of the request. The next step changes this list, so copy it to keep it. */
   readonly messages: readonly Message[];
-  /** The positions of messages that are new in this request, and the length of the previous list. */
+  /** The positions of the replaced and the added messages. */
   readonly touched: readonly number[];
 }
 

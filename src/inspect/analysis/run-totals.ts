@@ -1,4 +1,4 @@
-// Sums over a run and its nested runs.
+// Sums what a run and its nested runs have spent, in total and over time.
 
 import { wasDispatched } from "../../core/entry-kit.ts";
 import type { LoggedCompaction, LoggedIteration, LoggedRun } from "../log/run-log.ts";
@@ -30,14 +30,13 @@ export const noTotals: RunTotals = {
   nestedRuns: 0,
 };
 
-/** Sums the streams, summaries and calls of a run. The sums of a run that is not over are those so far. */
+/** Sums the streams, summaries and calls of a run. For a run that is not over, sums what the log has so far. */
 export function totalsOf(run: Pick<LoggedRun, "iterations" | "compactions">): RunTotals {
   const parts = [...run.iterations.map(totalsOfIteration), ...run.compactions.map(spendingOf)];
   const sum = parts.reduce(addTotals, noTotals);
   return { ...sum, iterations: new Set(run.iterations.map(({ iteration }) => iteration)).size };
 }
 
-/** Sums one stream, its calls and their nested runs. */
 function totalsOfIteration(iteration: LoggedIteration): RunTotals {
   const { calls } = iteration;
   const nested = calls.flatMap(({ runs }) => runs.map(totalsOf));
@@ -49,7 +48,6 @@ function totalsOfIteration(iteration: LoggedIteration): RunTotals {
   return { ...nested.reduce(addTotals, own), iterations: 0 };
 }
 
-/** Returns the tokens and the cost of one stream or one summary. */
 export function spendingOf({ usage, costUSD }: LoggedIteration | LoggedCompaction): RunTotals {
   return {
     ...noTotals,
@@ -88,12 +86,15 @@ export function modelsOf({ model, iterations }: Pick<LoggedRun, "model" | "itera
   return [...new Set([model, ...iterations.map((iteration) => iteration.model ?? iteration.request?.model ?? model)])];
 }
 
-/** Returns the active time of a run so far, in milliseconds. The log of a resumed run may lack earlier executions. */
+/**
+ * Returns the active time of a run so far, in milliseconds. The log may lack earlier executions, so `durationMs` may be longer than
+ * the executions in the log.
+ */
 export function activeMsOf(run: Pick<LoggedRun, "lines" | "endedAt" | "durationMs">): number {
   return Math.max(run.durationMs ?? 0, activeMsUntil(executionsOf(run), run.endedAt ?? Infinity));
 }
 
-/** Returns the active time of a run until a moment, in milliseconds: without the time between its executions. */
+/** Returns the active time of a run until a moment, in milliseconds. The time between two executions does not count. */
 export function activeMsUntil(executions: readonly Execution[], at: number): number {
   const spent = executions.map(({ from, to }) => Math.max(0, Math.min(at, to) - from));
   return spent.reduce((sum, ms) => sum + ms, 0);
@@ -104,7 +105,7 @@ interface Execution {
   readonly to: number;
 }
 
-/** Returns the executions of a run. An execution without an end lasts until its last line. */
+/** Returns the times of the executions of a run. Each begins with a run-start line, and lasts until its last line. */
 export function executionsOf(run: Pick<LoggedRun, "lines">): readonly Execution[] {
   const executions: { from: number; to: number }[] = [];
   for (const { type, at } of run.lines) {
@@ -120,18 +121,17 @@ export const budgetNames = ["tokens", "costUSD", "iterations", "toolCalls", "act
 export type BudgetName = (typeof budgetNames)[number];
 
 /**
- * The amounts that a run has spent at the end of an iteration or of a compaction, including nested runs. A cost is undefined until
- * one is known.
+ * The amounts that a run and its nested runs have spent at the end of an iteration or compaction. `costUSD` is undefined until a
+ * cost is known.
  */
 export type BudgetPoint = { readonly [Name in BudgetName]: number | undefined } & {
-  /** "Iteration 3", or "Compaction 3" before it. */
+  /** "Iteration 3", or "Compaction 3" for the compaction before it. */
   readonly label: string;
   readonly activeMs: number;
 };
 
 export interface BudgetSeries {
   readonly points: readonly BudgetPoint[];
-  /** The limits that the caller set. */
   readonly limits: { readonly [Name in BudgetName]?: number | undefined };
 }
 
@@ -143,7 +143,7 @@ const limitNames: { readonly [Name in BudgetName]: string } = {
   activeMs: "wallClockMs",
 };
 
-/** Returns the amounts at the end of each iteration and compaction of a run. Those without an end have no point. */
+/** Returns the amounts at the end of each iteration and compaction of a run. An iteration without an end has no point. */
 export function budgetSeriesOf(run: LoggedRun): BudgetSeries {
   const executions = executionsOf(run);
   const seen = new Set<number>();

@@ -1,22 +1,19 @@
-// The waits of a stream and of its calls, in words.
-
 import { formatMs } from "../format.ts";
 import type { LoggedIteration, LoggedWait } from "../log/run-log.ts";
 
-/** Returns the waits of a call. Without an id, returns those between the attempts of the stream. */
+/** Returns the waits of a call. Without an id, returns the waits between the attempts of the stream. */
 export function waitsOf({ waits }: Pick<LoggedIteration, "waits">, callId?: string): readonly LoggedWait[] {
   return waits.filter((wait) => wait.callId === callId);
 }
 
-/** The shortest wait that is shown, in milliseconds. Shorter waits, such as for a policy that approves at once, would hide the others. */
+/** Shorter waits, in milliseconds, are not shown. For example, a policy that approves at once would hide the others. */
 const leastWaitMs = 10;
 
-/** Returns the waits to show: those that are still open, or were long enough. */
+/** Returns the waits to show: those that are still open or long enough. */
 export function longWaitsOf(iteration: Pick<LoggedIteration, "waits">, callId?: string): readonly LoggedWait[] {
   return waitsOf(iteration, callId).filter(({ from, to }) => to === undefined || to - from >= leastWaitMs);
 }
 
-/** The names of waits. */
 export const waitNames: { readonly [Kind in LoggedWait["kind"]]: string } = {
   "rate-limit": "wait for the rate limit",
   retry: "wait before the next attempt",

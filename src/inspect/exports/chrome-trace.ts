@@ -65,7 +65,7 @@ function toProcess(run: LoggedRun, { pid, startedAt, captureContent }: ProcessPl
   const placed = layOutParts(parts, startedAt);
   const lanes = placed.reduce((most, { lane }) => Math.max(most, lane), 0) + 1;
   const names = Array.from({ length: lanes }, (_, lane) => toThread(lane, pid));
-  // speedscope takes the format from the first event: one with a category could be taken for a profile of Chrome.
+  // speedscope guesses the format from the first event. If that event has a category, it may take the file for a Chrome profile.
   return [
     { name: "process_name", ph: "M", pid, args: { name: `run ${cutName(run.runId)}` } },
     { name: "process_sort_index", ph: "M", pid, args: { sort_index: pid } },
@@ -98,7 +98,7 @@ function toMicroseconds(at: number, startedAt: number): number {
   return (at - startedAt) * 1000;
 }
 
-/** Counts the tokens and the cost of all streams and summaries, in the order in which they ended. */
+/** Writes the sums of tokens and cost after each stream and summary, in the order in which they ended. */
 function countSpending(run: LoggedRun, { pid, startedAt }: Place): readonly TraceEvent[] {
   const ended = allSteps(run)
     .filter(({ endedAt, isReplayed }) => endedAt !== undefined && !isReplayed)
@@ -136,27 +136,29 @@ interface PlacedPart {
 }
 
 interface Lane {
-  /** The end of the last complete part, in milliseconds. */
+  /** The latest end of the parts on this lane, in milliseconds. */
   busyUntil: number;
-  /** The parts that contain the part that is placed now, outermost first. */
+  /** The parts around the part that is being placed, outermost first. */
   readonly open: TracePart[];
-  /** The time in microseconds at which the next part can begin. */
+  /** The time at which the next part can begin, in microseconds. */
   cursor: number;
 }
 
 const microseconds = 1000;
 
 /**
- * Places a part on the lane of the part that contains it, if it is within that part and does not overlap another part. Otherwise,
- * on the first lane that is free. `startedAt` is the start of the trace in milliseconds. A part lasts at least 1 microsecond, and
- * starts up to a few microseconds later for this, because viewers misplace parts without a duration.
+ * Places a part on the lane of the part that contains it, unless it overlaps another part there. Otherwise, places it on the first
+ * free lane, because viewers need parts on one lane to follow or contain each other.
+ *
+ * `startedAt` is the start of the trace in milliseconds. A part lasts at least 1 microsecond, because viewers misplace parts
+ * without a duration. It may start a few microseconds late for this.
  */
 function layOutParts(parts: readonly TracePart[], startedAt: number): readonly PlacedPart[] {
   const lanes: Lane[] = [];
   const placed: PlacedPart[] = [];
 
   const addLane = (): number => lanes.push({ busyUntil: 0, open: [], cursor: 0 }) - 1;
-  // Parts that are open on a lane would seem to contain the part.
+  // On a lane with open parts, the new part would seem to be inside them.
   const isFree = ({ busyUntil, open }: Lane, { from }: TracePart): boolean => busyUntil <= from && open.length === 0;
   const choose = (part: TracePart, own: number | undefined): number => {
     const lane = own === undefined ? undefined : lanes[own];

@@ -33,7 +33,10 @@ interface BlockOptions {
   readonly isWhole?: boolean | undefined;
 }
 
-/** Returns a text as a fenced block. The fence is longer than all runs of backticks in the text, so that the text cannot end it. */
+/**
+ * Returns a text as a fenced block. The fence is longer than every run of backticks in the text, so that the text cannot end the
+ * block.
+ */
 export function toBlock(text: string, { language, maxChars, isWhole = true }: BlockOptions): string {
   const lines = text.replaceAll("\r\n", "\n");
   const cut = cutChars(lines, maxChars);
@@ -51,7 +54,7 @@ export function toDataBlock(value: unknown, maxChars: number): string {
   return toBlock(text, { language: "json", maxChars, isWhole });
 }
 
-/** Returns Markdown as a block quote. Its texts have no line breaks other than "\n", so that each line gets its mark. */
+/** Returns Markdown as a block quote. `showControls` has replaced all line breaks but "\n", so that each line gets its mark. */
 export function toQuote(markdown: string): string {
   return markdown
     .split("\n")
@@ -59,17 +62,17 @@ export function toQuote(markdown: string): string {
     .join("\n");
 }
 
-/** Returns a block that viewers fold, under a title without user content. */
+/** Returns a block that viewers fold. The title is HTML, so it must not contain texts of users, models or tools. */
 export function toFolded(title: string, block: string): string {
   return `<details>\n<summary>${title}</summary>\n\n${block}\n\n</details>`;
 }
 
-/** The number of characters up to which the length of JSON is counted. */
+/** The length of JSON is counted up to this number of characters. A log of a few KB can have many results of 16 MB each. */
 const mostCounted = 100_000;
 
 interface Written {
   readonly text: string;
-  /** False if the text is longer than the limit. It then ends anywhere after the limit. */
+  /** False if the text was longer than the limit, and was cut at any place after it. */
   readonly isWhole: boolean;
 }
 

@@ -144,7 +144,7 @@ function describeSummary({ provider = "", model, usage, costUSD }: LoggedCompact
 
 interface IterationPlace {
   readonly run: LoggedRun;
-  /** The request of an earlier iteration. */
+  /** The last request of the iterations before. */
   readonly before: LoggedRequest | undefined;
   readonly place: MarkdownPlace;
 }

@@ -18,7 +18,7 @@ export interface TracePart {
   readonly to: number;
   readonly facts: PartFacts;
   readonly parts: readonly TracePart[];
-  /** Moments in this part. */
+  /** Moments within the part. */
   readonly marks?: readonly TraceMark[] | undefined;
 }
 
@@ -29,11 +29,11 @@ interface TraceMark {
 
 interface PartOptions {
   readonly captureContent: boolean;
-  /** The last time in the log, at which parts without an end are cut. */
+  /** The last time in the log. Parts without an end last until then. */
   readonly lastAt: number;
 }
 
-/** Returns the executions of a run. A run that was suspended has several. */
+/** Returns a part for each execution of a run. A run that was suspended has several. */
 export function toRunParts(run: LoggedRun, options: PartOptions): readonly TracePart[] {
   const { runId, path, provider, model, status, reason, error, usage, costUSD, toolCallsExecuted } = run;
   return executionsOf(run).map(({ from, to: lastAt }, index, executions): TracePart => {
@@ -138,7 +138,6 @@ interface Inside {
   readonly options: PartOptions;
 }
 
-/** Returns the waits of a call and the call itself, beside each other. */
 function toCallParts(call: LoggedCall, { iteration, options }: Inside): readonly TracePart[] {
   const { callId, name, index, outcome, decision, args, result, startedAt, endedAt } = call;
   const { captureContent, lastAt } = options;

@@ -1,4 +1,4 @@
-// Writes the messages of a request that no earlier iteration has shown.
+// Writes the messages of a request that the iterations before have not shown.
 
 import { assertNever, type AssistantPart, type Message, type UserPart } from "../../core/entry-kit.ts";
 import { isSummary, newMessagesOf } from "../analysis/request-messages.ts";
@@ -14,12 +14,15 @@ export interface MarkdownPlace {
 }
 
 interface MessagesPlace {
-  /** The request of an earlier iteration. */
+  /** The last request of the iterations before. */
   readonly before: LoggedRequest | undefined;
   readonly place: MarkdownPlace;
 }
 
-/** Writes all messages of the first request. Of later ones only those of users: the others are outputs and results. */
+/**
+ * Writes all messages of the first request, but only new user messages of later ones. Their other new messages are outputs and
+ * results, which the iterations show.
+ */
 export function writeMessages({ request }: LoggedIteration, { before, place }: MessagesPlace): readonly string[] {
   if (request === undefined) return [];
   const { system } = request;
@@ -56,7 +59,7 @@ function toParts(content: string | readonly UserPart[]): readonly UserPart[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-/** Images and files are named and not shown, so that a viewer loads nothing. */
+/** Images and files are only named, so that a viewer loads nothing. */
 function writeUserPart(part: UserPart, maxChars: number): string {
   if (part.type === "text") return toDataBlock(part.text, maxChars);
   return `_${part.type === "image" ? "Image" : "File"} of type_ ${toCode(part.mediaType)}`;

@@ -1,6 +1,3 @@
-// Makes the text of a run log from a journal. A journal has no wall-clock times and no requests, so the times begin at 0, and each
-// request is rebuilt from the transcript.
-
 import {
   type CompactionAnswer,
   type Ending,
@@ -69,7 +66,7 @@ interface RunSource {
   readonly start: RunStart & Partial<RunRecord>;
   readonly runId: string;
   readonly path: readonly string[];
-  /** The number of the outer run. */
+  /** The number of the outer run in the log. */
   readonly parent?: number | undefined;
   readonly at: number;
 }
@@ -81,7 +78,6 @@ function writeRun(ports: LogPorts, place: RunSource): number {
   return writer.end(state, ending);
 }
 
-/** Writes the steps of one run. */
 class RunWriter implements CallWriter {
   readonly records: Records;
   readonly cleaner: Cleaner;
@@ -124,7 +120,10 @@ class RunWriter implements CallWriter {
     }
   }
 
-  /** Moves the time on. Times of one execution can be compared, so a wait between two iterations is seen too. */
+  /**
+   * Advances the time by the time since the last inbox answer, which includes waits between iterations. Only the clocks of answers
+   * with the same token can be compared.
+   */
   #follow({ token, now }: InboxAnswer): void {
     const last = this.#clock;
     if (last?.token === token) this.at = Math.max(this.at, last.at + now - last.now);
@@ -160,7 +159,7 @@ class RunWriter implements CallWriter {
     if (isUnfinishedStream(result)) this.#endIteration();
   }
 
-  /** Writes the transcript as a request. Messages are immutable, so equal objects are equal messages. */
+  /** Writes the transcript as a request. The run never changes a message, so the same object is the same message. */
   #writeRequest(
     { provider, model, visibleTools }: StreamResult,
     { iteration, continuation, messages, compaction }: LoopState,
@@ -188,7 +187,7 @@ class RunWriter implements CallWriter {
     return writeRun(this.#ports, { ...nested, runId: own ?? `${runId}/${callId}` });
   }
 
-  /** A journal does not have the duration of a summary. */
+  /** Writes start and end with the same time, because a journal does not have the duration of a summary. */
   #writeCompaction(answer: CompactionAnswer, { iteration, lastInbox }: LoopState): void {
     const { kind: outcome, tokensBefore, tokensAfter, spending = {} } = answer;
     const { usage, ...more }: Partial<NonNullable<typeof answer.spending>> = spending;

@@ -18,18 +18,17 @@ import type { Records } from "../../journal/inspect/records.ts";
 import type { Cleaner } from "../log/clean-values.ts";
 import type { LogFields } from "../log/log-lines.ts";
 
-/** The parts of the writer of a run that its calls need. */
+/** The members of `RunWriter` that this file uses. */
 export interface CallWriter {
   readonly records: Records;
   readonly cleaner: Cleaner;
-  /** The time of the next line, in milliseconds. */
   at: number;
   write(type: string, fields: LogFields): void;
   /** Writes a nested run, and returns the time of its last line. */
   writeNested(callId: string, inner: Records): number;
 }
 
-/** Writes all calls of the current message. `settled` is undefined if the calls have not all ended. */
+/** Writes all calls of the current message. `settled` is undefined if some calls have not ended. */
 export function writeCalls(writer: CallWriter, state: LoopState, settled: readonly SettledCall[] | undefined): void {
   const begin = writer.at;
   const ends = state.current.calls.map((call, index) => {
@@ -48,7 +47,7 @@ interface WrittenCall {
   readonly settled: SettledCall | undefined;
 }
 
-/** Returns the call of an unfinished iteration as far as it is recorded. */
+/** Returns what the journal has about the end of a call, if its iteration is unfinished. */
 function findSettled(records: Records, state: LoopState, call: ToolCall): SettledCall | undefined {
   const refusals = state.streamResults.at(-1)?.refusals ?? [];
   const early = earlyOutcomesOf(state.current).get(call.callId) ?? refusals.find((one) => one.call.callId === call.callId);
@@ -59,7 +58,7 @@ function findSettled(records: Records, state: LoopState, call: ToolCall): Settle
   return outcome === undefined ? undefined : { outcome };
 }
 
-/** Returns the number of the last request for a decision about a call. */
+/** Returns the number of the last request for a decision about a call, counted from 0. Returns 0 if there was no request. */
 function lastRound(records: Records, state: LoopState, { index, name }: CallPlace): number {
   for (let round = 0; ; round += 1) {
     if (!records.has(callKey(state, "approval", { index, name, round: round + 1 }))) return round;
@@ -87,7 +86,7 @@ function writeCall(writer: CallWriter, one: WrittenCall): void {
   writeEnd(writer, one, outcome);
 }
 
-/** True if the call waits for a decision, or if nothing of it is recorded. */
+/** True if the call waits for a decision, or if the journal has no start of it. */
 function isHeld(records: Records, { state, settled }: WrittenCall, place: CallPlace): boolean {
   if (settled !== undefined) return settled.awaiting !== undefined && settled.outcome.kind === "not-run";
   return !records.has(callKey(state, "intent", place)) && !records.has(callKey(state, "agent", place));

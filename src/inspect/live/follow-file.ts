@@ -1,5 +1,3 @@
-// Sends a file that grows: first what it has, then what is added.
-
 import { createHash } from "node:crypto";
 import { constants, type FSWatcher, watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
@@ -7,7 +5,7 @@ import { dirname } from "node:path";
 import { unlessMissing } from "../../core/entry-kit.ts";
 import { isLogStart } from "../log/log-file.ts";
 
-/** How often a file or a folder is checked, in milliseconds. Some file systems do not report changes. */
+/** How often a file or a folder is checked, in milliseconds. Some file systems report no changes. */
 const pollMs = 1000;
 
 /** Waits for changes of a file or a folder, with the events of the system and a timer. */
@@ -24,7 +22,7 @@ export class ChangeWatch {
       this.#watcher = watch(path, { persistent: false }, () => this.#wake());
       this.#watcher.on("error", () => this.#watcher?.close());
     } catch {
-      // The timer is enough. The file may not exist yet, or the system may have no watcher left.
+      // Without a watcher, the timer finds changes. The file may not exist yet, or the system may have no watcher left.
     }
   }
 
@@ -53,9 +51,8 @@ export class ChangeWatch {
 const chunkBytes = 2 ** 20;
 const newline = 0x0a;
 
-/** A log on the disk at one moment. */
 interface SeenLog {
-  /** Differs between two files at one path, and between two logs in one file. */
+  /** Changes if another file is at the path, or if the file has another first line. */
   readonly id: string;
   readonly size: number;
 }
@@ -63,8 +60,8 @@ interface SeenLog {
 const firstLineBytes = 256;
 
 /**
- * Opens a file only if it is a regular file. Somebody who may write in the folder could have replaced the log by a symbolic link to
- * another file, or by a pipe that never answers.
+ * Opens a file only if it is a regular file. Another user of the folder could have replaced the log by a symbolic link to another
+ * file, or by a pipe that never answers.
  */
 async function openLog(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -85,7 +82,10 @@ async function readSeen(file: FileHandle): Promise<SeenLog | undefined> {
   return { id: createHash("sha256").update(`${dev}-${ino}-`).update(line).digest("base64url"), size };
 }
 
-/** Looks at a log. Resolves to undefined if there is no file yet, or no first line in it. Rejects if it is something else. */
+/**
+ * Resolves to the state of a log. Resolves to undefined if the file does not exist yet, or has no first line. Rejects if the file
+ * is no log.
+ */
 export async function lookAtLog(path: string): Promise<SeenLog | undefined> {
   try {
     const file = await openLog(path);
@@ -99,9 +99,9 @@ export async function lookAtLog(path: string): Promise<SeenLog | undefined> {
   }
 }
 
-/** Resolves when there is a log at the path, or when `signal` is aborted. Rejects if there is something else. */
+/** Resolves when a log is at the path, or when `signal` is aborted. Rejects if another file is there. */
 export async function waitForLog(path: string, signal: AbortSignal): Promise<void> {
-  // A file that does not exist cannot be watched.
+  // A file that does not exist cannot be watched, so this watches its folder.
   const changes = new ChangeWatch(dirname(path));
   const stop = (): void => changes.close();
   signal.addEventListener("abort", stop, { once: true });
@@ -114,7 +114,6 @@ export async function waitForLog(path: string, signal: AbortSignal): Promise<voi
 }
 
 interface Following {
-  /** The position of the first byte. */
   readonly from: number;
   /** The id of the log to which the position belongs. */
   readonly id: string;
@@ -122,8 +121,8 @@ interface Following {
 }
 
 /**
- * Yields the complete lines of a log from a position on, until `signal` is aborted. After a crash, the next run removes an
- * incomplete last line, so such a line is not sent. Ends if another log is at the path, or if the log became shorter.
+ * Yields the complete lines of a log from a position on, until `signal` is aborted. Does not yield an incomplete last line, because
+ * the next run removes it after a crash. Ends if another log is at the path, or if the log became shorter.
  */
 export async function* followFile(path: string, { from, id, signal }: Following): AsyncGenerator<Buffer> {
   const changes = new ChangeWatch(path);
@@ -164,7 +163,7 @@ async function* readLines(file: FileHandle, from: number): AsyncGenerator<Buffer
       yield bytes.subarray(0, end);
       open = [];
     }
-    // The file has ended. Its last bytes are read again, because they may be replaced until then.
+    // The file ends here. A writer may still replace the bytes after the last line break, so they are read again later.
     if (bytesRead < chunkBytes) return;
     open.push(bytes.subarray(end));
   }

@@ -1,4 +1,4 @@
-// Serves the page and the logs that it follows on this machine. Only somebody with the URL can read them.
+// Serves the page and the logs that it follows on this machine. Only people who know the URL can read them.
 
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -8,32 +8,31 @@ import { logIdHeader, type PageLog } from "../page/page-data.ts";
 import { renderLivePage } from "../page/render-run-page.ts";
 import { ChangeWatch, followFile, lookAtLog, waitForLog } from "./follow-file.ts";
 
-/** A log that the server sends. */
 export interface ServedLog {
   readonly name: string;
-  /** The path of a log that grows. */
+  /** The path of a log that may grow. */
   readonly path?: string | undefined;
   /** The text of a log that does not grow. It is sent instead of the file. */
   readonly text?: string | undefined;
 }
 
 interface ServeOptions {
-  /** Returns the logs. Called again when the folder changes. Must return known logs at the same positions, and new ones after them. */
+  /**
+   * Returns the logs. Called again when the folder changes. Must return known logs at the same positions, and new logs after them.
+   */
   list(): Promise<readonly ServedLog[]>;
   /** The folder in which new logs may appear. Default: the list does not change. */
   readonly folder?: string | undefined;
-  /** The port. Default: a free one. */
   readonly port?: number | undefined;
 }
 
 export interface LogServer {
   /** The URL of the page, with the token. */
   readonly url: string;
-  /** Ends all connections and watchers. */
   close(): Promise<void>;
 }
 
-/** The address of this machine that other machines cannot reach. */
+/** Other machines cannot reach this address. */
 const host = "127.0.0.1";
 
 /**
@@ -68,7 +67,7 @@ class LogHandler {
 
   constructor(options: ServeOptions) {
     this.#options = options;
-    // Each open response listens, and a folder may have many logs.
+    // Each open response adds a listener. With many logs, Node would warn of a leak.
     setMaxListeners(0, this.stop.signal);
   }
 
@@ -76,7 +75,7 @@ class LogHandler {
     try {
       await this.#answer(request, response);
     } catch {
-      // The file may have been removed, or the connection may be closed. The page asks again.
+      // The file was removed, or the connection was closed. The page asks again.
       if (response.headersSent) response.destroy();
       else end(response, 500);
     }
@@ -84,10 +83,10 @@ class LogHandler {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    // A page of another site can point its own name to this address, but cannot change the header.
+    // Another site can point its own host name to this address, but the header then has that name.
     const hosts = [`${host}:${this.port}`, `localhost:${this.port}`];
     if (!hosts.includes(request.headers.host ?? "")) return end(response, 403);
-    // The target is not parsed as a URL, because targets such as "//" are none.
+    // Targets such as "//" are not valid URLs, so the target is split by hand.
     const [path = "", query] = (request.url ?? "").split("?", 2);
     const [, token = "", ...rest] = path.split("/");
     if (!isSame(token, this.token)) return end(response, 404);
@@ -106,7 +105,7 @@ class LogHandler {
     return log === undefined ? end(response, 404) : this.#sendLog(response, log, start);
   }
 
-  /** Reads the list again. The number of a log is its URL. */
+  /** Reads the list again. The position of a log in the list is part of its URL. */
   async refresh(): Promise<readonly PageLog[]> {
     this.#logs = await this.#options.list();
     return this.#logs.map(({ name }, index) => ({ name, url: `log/${index}` }));
@@ -121,7 +120,7 @@ class LogHandler {
     response.end(page);
   }
 
-  /** Sends the logs from a number on, one JSON line for each, and those that are found later. */
+  /** Sends the logs from position `from` on, one JSON line for each. Keeps the response open, and sends logs that appear later. */
   async #sendList(response: ServerResponse, from: number): Promise<void> {
     const { folder } = this.#options;
     if (folder === undefined) return end(response, 404);
@@ -153,7 +152,7 @@ class LogHandler {
     response.once("close", stop);
     this.stop.signal.addEventListener("abort", stop, { once: true });
     try {
-      // The response stays open after a text that does not grow, because the page would ask for it again.
+      // A text does not grow, but the response stays open. Otherwise the page would ask for the text again and again.
       if (path === undefined || text !== undefined) await sendText(response, text ?? "", { ...start, signal: closed.signal });
       else await sendFile(response, path, { ...start, signal: closed.signal });
       response.end();
@@ -163,7 +162,7 @@ class LogHandler {
   }
 }
 
-/** The place from which a page wants a log. */
+/** The place at which the page wants to continue a log. */
 interface Start {
   readonly from: number;
   /** The log to which the position belongs. */
@@ -180,7 +179,7 @@ async function sendFile(response: ServerResponse, path: string, { from, id, sign
   if (isOther) return end(response, 409);
   if (seen !== undefined) response.setHeader(logIdHeader, seen.id);
   response.flushHeaders();
-  // The page asks again when there is a log, and gets its id then.
+  // This response ends when there is a log. The page then asks again, and gets the id.
   if (seen === undefined) return waitForLog(path, signal);
   for await (const bytes of followFile(path, { from, id: seen.id, signal }))
     if (!response.write(bytes)) await once(response, "drain", { signal });
@@ -204,7 +203,7 @@ const headers: { readonly [name: string]: string } = {
   "X-Frame-Options": "DENY",
 };
 
-/** Ends without a body, because the page reads every body as a part of a log. */
+/** Sends no body, because the page reads every body as a part of a log. */
 function end(response: ServerResponse, status: number): void {
   response.statusCode = status;
   response.end();

@@ -1,5 +1,3 @@
-// Builds the runs of a log from its lines.
-
 import { isRecord, type Json, listOf } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";
 import {
@@ -47,11 +45,11 @@ interface RunDraft extends Mutable<LoggedRun> {
 
 interface RunParts {
   readonly run: RunDraft;
-  /** The streams of each iteration, by number, in the order of their continuations. Streams that were repeated are left out. */
+  /** The streams of each iteration, by number, ordered by continuation. Streams that were repeated after a crash are removed. */
   readonly streams: Map<number, IterationDraft[]>;
   readonly calls: Map<string, CallDraft>;
   readonly requests: LoggedRequest[];
-  /** The list that has the run: the outermost runs, or those of a call. */
+  /** The list that contains the run: the outermost runs, or the runs of a call. */
   siblings: LoggedRun[];
   outer?: RunParts | undefined;
   /** The number of runs that contain the run. */
@@ -73,7 +71,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
       waits: [],
     };
     run.iterations.push(iteration);
-    // After a crash, a stream is repeated, with new calls under the same ids.
+    // A stream that is repeated after a crash replaces the old one. Its calls have the same ids.
     const known = streams.get(iteration.iteration) ?? [];
     for (let old = known.at(-1); old !== undefined && old.continuation >= iteration.continuation; old = known.at(-1)) {
       for (const { callId } of old.calls) calls.delete(callId);
@@ -91,7 +89,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
     const { attempts } = iterationOf(parts, line);
     const [attempt, provider, model] = [requireCount(line, "attempt"), requireText(line, "provider"), requireText(line, "model")];
     const last = attempts.at(-1);
-    // A nested wrapper names its own provider with a second start of the same attempt.
+    // A nested wrapper starts the same attempt again, to name its own provider.
     if (last?.attempt === attempt) [last.provider, last.model] = [provider, model];
     else attempts.push({ attempt, provider, model, startedAt: line.at });
   },
@@ -195,7 +193,7 @@ function iterationOf({ streams }: RunParts, line: LogLine): IterationDraft {
   return streams.get(requireCount(line, "iteration"))?.at(-1) ?? failWith("is about an iteration that has not started");
 }
 
-/** Returns the call of a line. A call that was cut off may have no output line. */
+/** Returns the call of a line. Adds the call if it is unknown, because a call that was cut off has no output line. */
 function callOf(parts: RunParts, line: LogLine): CallDraft {
   const callId = requireText(line, "callId");
   const known = parts.calls.get(callId);
@@ -206,7 +204,7 @@ function callOf(parts: RunParts, line: LogLine): CallDraft {
   return call;
 }
 
-/** The maximum number of calls around a nested run. Readers call themselves for each level. */
+/** The maximum number of calls around a nested run. Readers are recursive, so deeper runs could overflow the stack. */
 const mostNested = 100;
 
 /** Adds lines to runs. Its methods throw a TypeError for a line that does not fit. */
@@ -255,7 +253,10 @@ export class RunBuilder {
     this.#place(parts, line);
   }
 
-  /** Moves a run to its call, or to the outermost runs. A stream that is repeated after a crash has new calls under the same ids. */
+  /**
+   * Adds a run to its call, or to the outermost runs. After a crash, the stream is repeated with new call objects, so the run moves
+   * there.
+   */
   #place(parts: RunParts, line: LogLine): void {
     const { run, siblings } = parts;
     const outer = run.path.length === 0 ? undefined : this.#outerOf(parts, line);
@@ -265,7 +266,7 @@ export class RunBuilder {
     parts.siblings.push(run);
   }
 
-  /** Returns the outer run of a nested run. A run that contains itself would never end for readers. */
+  /** Returns the outer run of a nested run. Refuses a run that contains itself, because readers would follow it forever. */
   #outerOf(parts: RunParts, line: LogLine): RunParts {
     const parent = requireCount(line, "parent");
     const outer = this.#parts[parent];

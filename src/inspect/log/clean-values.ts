@@ -23,14 +23,14 @@ export type RunLogPlace =
 /** Returns the text to write instead of `text`. */
 export type RedactText = (text: string, place: RunLogPlace) => string;
 
-/** Fields of messages and events that hold ids, names and constants. These texts are not content, so they are written unchanged. */
+/** Fields of messages and events with ids, names and constants. These texts are not content, so `redact` does not get them. */
 const plainFields: ReadonlySet<string> = new Set([
   ...["type", "kind", "role", "toolName", "callId", "providerCallId", "runId", "path", "calls", "id", "question"],
   ...["outcome", "status", "code", "provider", "model", "family", "finish", "decision", "action", "waitsFor", "source"],
   ...["hook", "event", "why", "pendingContext", "disableTools", "problem"],
 ]);
 
-/** Fields that hold data of the model, the tools or the caller. All texts in them are content, including the keys. */
+/** Fields with data of the model, the tools or the caller. All texts in them are content, including the keys. */
 const contentFields: { readonly [field: string]: RunLogPlace } = {
   args: "arguments",
   approvedArgs: "arguments",
@@ -43,10 +43,10 @@ const contentFields: { readonly [field: string]: RunLogPlace } = {
   inputSchema: "tools",
 };
 
-/** Other media types may hold any text. */
+/** Any other text in `mediaType` counts as content. */
 const mediaType = /^(?:application|audio|font|image|model|text|video)\/[\w.+-]{1,80}$/;
 
-/** Keys of secrets that usually count something if their value is a number. */
+/** Names that `namesSecret` matches, but that usually count something. Numbers in these fields are written unchanged. */
 const counts = /^(?:tokens|pass)$/i;
 
 /** Returns the field with the value of a secret that another field names, as in `{ name: "password", value: "…" }`. */
@@ -60,7 +60,7 @@ const failed = "[redaction failed]";
 const secret = "[redacted]";
 const notPlain = "[not plain data]";
 
-/** The minimum length of a text whose redacted form is kept. A long text usually appears in a result and then again in a message. */
+/** The minimum length of a text whose clean form is remembered. A long text is usually in a result and then again in a message. */
 const leastKept = 1_000;
 const mostKept = 32;
 const mostKeys = 1_000;
@@ -68,7 +68,6 @@ const mostKeys = 1_000;
 /** The number of levels that messages and events add around arguments and results. */
 const headroom = 32;
 
-/** Adds a value to a map that keeps only the last values. */
 function keepLast<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): Value {
   const [oldest] = map.keys();
   if (map.size >= mostKept && oldest !== undefined) map.delete(oldest);
@@ -80,17 +79,16 @@ export class Cleaner {
   readonly #redact: RedactText | undefined;
   readonly #texts = new Map<string, string>();
   readonly #keys = new Map<string, string>();
-  /** Arguments and results, kept because they are in several events and then in a message. */
+  /** The clean forms of arguments and results, because each is in several events and then in a message. */
   readonly #values = new Map<object, { readonly place: RunLogPlace; readonly measured: Measured }>();
 
   constructor(redact: RedactText | undefined) {
     this.#redact = redact;
   }
 
-  /** Copies data in which all texts are content. Returns undefined if there is no value. */
   content(value: unknown, place: RunLogPlace): Measured | undefined {
     if (value === undefined) return undefined;
-    // The run freezes arguments and results deeply. Other values may change.
+    // The run freezes only arguments and results deeply. Other values may change later, so their clean form is not remembered.
     const isKept = (place === "arguments" || place === "result") && typeof value === "object" && Object.isFrozen(value);
     const known = isKept && value !== null ? this.#values.get(value) : undefined;
     if (known?.place === place) return known.measured;
@@ -156,7 +154,7 @@ export class Cleaner {
     return Object.fromEntries(fields);
   }
 
-  /** A list of two values may be a name and its value, as in the entries of headers. */
+  /** A list of two values may be a name and its value, like an entry of headers. */
   #items(items: readonly Json[], place: RunLogPlace): Json {
     const [key, value = null] = items;
     const isPair = items.length === 2 && typeof key === "string" && namesSecret(key);
@@ -164,7 +162,10 @@ export class Cleaner {
     return items.map((item) => this.#content(item, place));
   }
 
-  /** Replaces all texts and numbers below the name of a secret. In the schema of a tool, only a text directly below it. */
+  /**
+   * Replaces all texts and numbers in a field that is named like a secret. In a tool's schema, replaces only a text directly in the
+   * field.
+   */
   #secret(value: Json, below: { readonly key: string; readonly place: RunLogPlace }): Json {
     const { key, place } = below;
     if (typeof value === "string") return secret;
@@ -179,8 +180,8 @@ export class Cleaner {
   }
 
   /**
-   * Removes credentials from an id, a name or a key. Models and providers choose some of them freely. The results are kept, because
-   * the objects of a list usually have the same keys.
+   * Removes credentials from an id, a name or a key, because models and providers choose some of them freely. Remembers the
+   * results, because the objects of a list usually have the same keys.
    */
   id(text: string): string {
     const known = this.#keys.get(text);
@@ -210,12 +211,12 @@ export class Cleaner {
     const content = contentFields[key];
     if (content !== undefined) return this.content(field, content);
     if (key === "data") return typeof field === "string" ? this.#media(field) : this.content(field, "media");
-    // The reason of an end may contain the reason of an aborted signal, which can be any data.
+    // The reason of an end may contain the reason of an aborted signal. This can be any data.
     if (key === "reason" && inside === "reason") return this.content(field, "error");
     return this.#fields(field, { place: key === "error" ? "error" : place, inside: key });
   }
 
-  /** Removes credentials from URLs only. The base64 text of an image has no credentials, but random parts of it may look like one. */
+  /** Removes credentials only from URLs. The base64 text of an image has no credentials, but parts of it may look like some. */
   #media(data: string): string {
     return /^(?!data:)[a-z][a-z\d+.-]*:/i.test(data) ? this.text(data, "media") : this.#redacted(data, "media");
   }
@@ -223,6 +224,5 @@ export class Cleaner {
 
 interface Place {
   readonly place: RunLogPlace;
-  /** The name of the field that holds the value. */
   readonly inside: string;
 }

@@ -1,12 +1,10 @@
-// Describes a run for its first line, and the tools for a request line.
-
 import { isRecord, type Json, type ToolDefinition } from "../../core/entry-kit.ts";
 import type { ObservedRun } from "../../core/observe-kit.ts";
 import type { Cleaner } from "./clean-values.ts";
 import type { LogFields } from "./log-lines.ts";
 import type { Writable } from "./shared-values.ts";
 
-/** Returns the fields of a run-start line. Functions, keys and the user id of the session are never read. */
+/** Returns the fields of a run-start line. Does not read functions, keys or the user id of the session. */
 export function describeRun({ options, provider }: ObservedRun, cleaner: Cleaner): LogFields {
   const { limits, timeouts, policies, hooks, session, version } = options;
   const { conversationId, locale, responseTarget } = session ?? {};

@@ -20,18 +20,17 @@ import { createLogState, learnLine, type LogState } from "./log-lines.ts";
 import { isTornLine, parseLine, toDamaged } from "./parse-line.ts";
 import { open } from "node:fs/promises";
 
-/** The destination of a log after it was opened. `write` throws if a line cannot be written. */
+/** An open log. `write` throws if a line cannot be written. */
 export interface LineTarget {
   readonly state: LogState;
   readonly isNew: boolean;
-  /** Set for a log that is made from a journal. */
   readonly from?: "journal" | undefined;
   write(line: string): void;
   /** `isWhole` is false if writing a line has failed. */
   close(isWhole: boolean): void;
 }
 
-/** Opening a log must not follow a link, and must not block. Windows does not define O_NOFOLLOW and O_NONBLOCK. */
+/** Opening a log must not follow a symbolic link, and must not block. Windows has neither of these flags. */
 const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 interface OpenFile {
@@ -46,7 +45,7 @@ interface Found {
   readonly size: number;
 }
 
-/** The states of logs that were closed recently, so that the next run of a conversation does not read its log again. */
+/** The states of logs that were closed recently, by path. The next run of a conversation then need not read its log again. */
 const recent = new Map<string, Found>();
 const mostRecent = 8;
 
@@ -143,7 +142,7 @@ function readState(open: OpenFile, size: number): LogState {
   let line = 0;
   for (const { text, tornAt } of readLines(open, size)) {
     line += 1;
-    // Only the beginning of the header may be removed. Any other file is not a log.
+    // In line 1, `isTornLine` throws unless the text is the beginning of a header, so a file that is no log is never shortened.
     if (tornAt !== undefined && isTornLine(text, line)) {
       ftruncateSync(open.file, tornAt);
       open.size = tornAt;
@@ -167,9 +166,9 @@ function append(open: OpenFile, text: string): void {
 
 const starts = { log: '{"type":"log"', journal: '{"format":"turnwright-journal"' } as const;
 
-/** Returns the kind of a file by its first bytes. Undefined for other files. Rejects with errors from the disk. */
+/** Returns the kind of a file by its first bytes, or undefined for other files. Rejects with errors from the disk. */
 export async function findStart(path: string): Promise<keyof typeof starts | undefined> {
-  // Opening a pipe would wait for somebody who writes to it.
+  // Without O_NONBLOCK, opening a pipe would wait until a writer opens it.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     if (!(await file.stat()).isFile()) return undefined;

@@ -1,27 +1,25 @@
-// The lines of a run log as its writer makes them, and the state that it reads from them when it continues a log.
+// Makes the lines of a run log, and reads the state from an existing log that its writer needs to continue the log.
 
 import { type Json, listOf, textOf } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";
 import { measure, SharedValues, type Writable } from "./shared-values.ts";
 
-/** A message of the last request. `source` is the message itself while its run is live. */
+/** A message of the last request. `source` is the message object while the run is live. */
 export interface SentMessage {
   readonly key: string;
   source?: object | undefined;
 }
 
-/** A run in a log, as the writer remembers it. */
 export interface KnownRun {
   readonly number: number;
   sent: readonly SentMessage[];
-  /** The number of lines about each step, so that a resumed run does not write its replayed steps again. */
+  /** The number of lines about each step. A resumed run uses it to skip replayed steps that the log has. */
   readonly written: Map<string, number>;
 }
 
-/** The part of a log's content that its writer needs to continue the log. */
+/** The facts that the writer needs to continue a log. */
 export interface LogState {
   readonly values: SharedValues;
-  /** The runs by `runId` and path. */
   readonly runs: Map<string, KnownRun>;
   readonly byNumber: KnownRun[];
 }
@@ -55,7 +53,7 @@ export function noteLine(run: KnownRun, type: string, fields: LogFields): void {
   run.written.set(step, (run.written.get(step) ?? 0) + 1);
 }
 
-/** Fields that hold short ids and constants. Their values are never replaced by a number. */
+/** Fields with short ids and constants, whose values are never numbered. */
 const idFields: ReadonlySet<string> = new Set([
   "runId",
   "path",
@@ -68,7 +66,6 @@ const idFields: ReadonlySet<string> = new Set([
   "kind",
 ]);
 
-/** Returns the text of a line, with its line break. */
 export function toLine(values: SharedValues, fields: LogFields): string {
   const written = Object.entries(fields).flatMap(([name, value]) => {
     if (value === undefined) return [];
@@ -78,7 +75,7 @@ export function toLine(values: SharedValues, fields: LogFields): string {
   return `{${written.join(",")}}\n`;
 }
 
-/** Adds a line of an existing log to the state: its numbered values, its run, and its messages if it is a request. */
+/** Adds a line of an existing log to the state: its numbered values, its run, and the messages of a request. */
 export function learnLine(state: LogState, line: LogLine): void {
   const { type, run: number } = line;
   if (type === "log") return;

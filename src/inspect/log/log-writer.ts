@@ -14,7 +14,7 @@ export interface RunLogSink {
 
 type ReportLogError = (error: unknown) => void;
 
-/** One log, which several runs may share at the same time. */
+/** One log, which several runs can share at the same time. */
 export class LogWriter {
   readonly #target: LineTarget;
   readonly #onFailed: (error: unknown) => void;
@@ -42,7 +42,7 @@ export class LogWriter {
     this.#isEmpty = false;
   }
 
-  /** Throws if the line cannot be written. The caller then calls `fail`. */
+  /** Throws if the line cannot be written. The caller must then call `fail`. */
   write(run: KnownRun, fields: LogFields & { readonly type: string; readonly at: number }): void {
     if (this.#hasFailed) return;
     const { type, at, ...rest } = fields;
@@ -66,7 +66,7 @@ export class LogWriter {
   }
 }
 
-/** Writes to a sink. Later lines wait in memory while a promise of the sink is pending. */
+/** Writes to a sink. While a promise of the sink is pending, later lines wait in memory. */
 function openSink(sink: RunLogSink, fail: (error: unknown) => void): LineTarget {
   const waiting: string[] = [];
   let isBusy = false;
@@ -100,9 +100,8 @@ interface OpenLog {
   runs: number;
 }
 
-/** The files that runs are writing to, by path. */
 const openFiles = new Map<string, OpenLog>();
-/** The logs of sinks, which are kept after their runs have ended, so that later runs continue them. */
+/** The logs of sinks. They stay after their runs have ended, so that later runs continue them. */
 const sinkLogs = new WeakMap<RunLogSink, OpenLog>();
 
 /** Opens a log for one run. Call `release` when the run is over. Throws if the file cannot be used as a log. */
@@ -140,7 +139,5 @@ export function callSafely(call: () => unknown): void {
   try {
     const answer = call();
     if (isThenable(answer)) dropPromise(answer);
-  } catch {
-    // There is no other place to report this error.
-  }
+  } catch {}
 }

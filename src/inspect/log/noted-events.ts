@@ -1,12 +1,10 @@
-// The events that a run log writes.
-
 import { type LoopEvent, type LoopEventType, type EmittedPart, isRecord } from "../../core/entry-kit.ts";
 import type { RunLogPlace, Cleaner } from "./clean-values.ts";
 import type { Writable } from "./shared-values.ts";
 
 /**
- * The events of a log, with the kind of their texts. `tool-args-delta` is left out, because `tool-args-end` has the complete
- * arguments.
+ * The events that a log writes, with the place that `redact` gets for their texts. `tool-args-delta` is missing, because
+ * `tool-args-end` has the whole arguments.
  */
 export const places: { readonly [Type in Exclude<LoopEventType, "run-start" | "tool-args-delta">]: RunLogPlace } = {
   "run-end": "event",
@@ -45,12 +43,11 @@ export const places: { readonly [Type in Exclude<LoopEventType, "run-start" | "t
 
 export const heardEvents: readonly LoopEventType[] = Object.keys(places) as (keyof typeof places)[];
 
-/** An event that a log may have. */
 export type NotedEvent = Extract<LoopEvent, { readonly type: keyof typeof places }>;
 
 type Emitted = Extract<LoopEvent, { readonly type: "tool-emit" }>;
 
-/** Prepares a part for the log. All texts in its data are content. */
+/** Copies an emitted part for the log. All texts in its data are content. */
 export function cleanPart(part: EmittedPart, cleaner: Cleaner): Writable | undefined {
   if (part.type === "text") return cleaner.fields(part, "progress");
   const { data, ...facts } = part;
@@ -58,11 +55,11 @@ export function cleanPart(part: EmittedPart, cleaner: Cleaner): Writable | undef
   return { ...(isRecord(cleaned) ? cleaned : {}), data: cleaner.content(data, "progress") };
 }
 
-/** Joins the text fragments that a call emits, so that a log has one line for them. */
+/** Joins the text fragments that a call emits, so that the log has one line instead of one for each. */
 export class EmittedTexts {
   readonly #texts = new Map<string, { readonly event: Emitted; readonly fragments: string[] }>();
 
-  /** Keeps a fragment of text, and returns no events. Returns any other event, after the text that its call has emitted before. */
+  /** Stores a text fragment, and returns no events. Returns any other event, after the joined text of its call. */
   take(event: NotedEvent): readonly NotedEvent[] {
     if (event.type === "tool-emit" && event.part.type === "text") {
       const known = this.#texts.get(event.callId) ?? { event, fragments: [] };

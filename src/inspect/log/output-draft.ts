@@ -1,4 +1,4 @@
-// Collects the output of one stream, so that a log has one line for it instead of a line for each fragment.
+// Collects the output of one stream, so that the log has one line instead of one for each fragment.
 
 import type { LoopEvents, ModelChunk } from "../../core/entry-kit.ts";
 import type { Cleaner } from "./clean-values.ts";
@@ -28,7 +28,6 @@ interface OutputParts {
   readonly error?: unknown;
 }
 
-/** Returns the fields of an output line, without the parts that are empty. */
 export function outputFields(cleaner: Cleaner, { calls, providerMetadata, ...parts }: OutputParts): LogFields {
   const textOf = (text: string): string | undefined => (text === "" ? undefined : cleaner.text(text, "output"));
   return {
@@ -65,7 +64,6 @@ export class OutputDraft {
     this.#cleaner = cleaner;
   }
 
-  /** True after the last chunk of the stream. */
   get isOver(): boolean {
     return this.#ended !== undefined;
   }
@@ -91,7 +89,7 @@ export class OutputDraft {
     });
   }
 
-  /** Adds the parts of the output that have no event. */
+  /** Adds content that has no event of its own. */
   addChunk(chunk: ModelChunk): void {
     if (chunk.type === "finish") this.#ended ??= { finish: chunk };
     else if (chunk.type === "error") this.#ended ??= { error: chunk.error };
@@ -132,5 +130,5 @@ export class OutputDraft {
   }
 }
 
-/** Marks a stream whose end is already in the log. */
+/** Stands for the end of a stream after the log has it. */
 const written: Ended = {};

@@ -1,11 +1,9 @@
-// Parses the lines of a run log.
-
 import { isRecord, type Json, LoopError, parseJson } from "../../core/entry-kit.ts";
 
 /** The version of the format. It changes only if older readers would misread the lines. */
 export const logVersion = 1;
 
-/** A line that does not fit the format. The page shows its message; other readers throw `toDamaged` of it. */
+/** A line that does not fit the format. The page shows its message, and other readers convert it with `toDamaged`. */
 class LineError extends Error {
   /** The line number, counted from 1. */
   readonly line: number;
@@ -18,7 +16,10 @@ class LineError extends Error {
   }
 }
 
-/** Returns the error of a line as LoopError "log-damaged", and any other error as it is. A log that is a text has no path. */
+/**
+ * Converts a LineError to LoopError "log-damaged", and returns any other error unchanged. A log that was passed as a text has no
+ * path.
+ */
 export function toDamaged(error: unknown, path = "run log"): unknown {
   if (!(error instanceof LineError)) return error;
   const { line, problem } = error;
@@ -27,7 +28,7 @@ export function toDamaged(error: unknown, path = "run log"): unknown {
 
 export type LogLine = { readonly [field: string]: Json } & { readonly type: string; readonly at: number };
 
-/** Parses a line, and passes it to `take`. Throws a LineError, also for a TypeError of `take`. */
+/** Parses a line, and passes it to `take`. Throws a LineError if the line is invalid, or if `take` throws a TypeError. */
 export function parseLine(text: string, number: number, take: (line: LogLine) => void): void {
   const line = checkLine(text, number);
   try {
@@ -37,7 +38,6 @@ export function parseLine(text: string, number: number, take: (line: LogLine) =>
   }
 }
 
-/** Parses a line, and checks the fields that every line has. */
 function checkLine(text: string, number: number): LogLine {
   const line = parseJson(text);
   if (!isRecord(line)) throw new LineError(number, "is not JSON. Restore the file from a copy, or remove the line");
@@ -57,7 +57,7 @@ function notHeader(): LineError {
   return new LineError(1, "is not the header of a run log. Check the path");
 }
 
-/** True if a crash has cut the last line off. In line 1, throws a LineError unless the text is the beginning of a header. */
+/** True if a crash has cut off the last line. Throws a LineError for a line 1 that is not the beginning of a header. */
 export function isTornLine(text: string, number: number): boolean {
   if (text === "" || parseJson(text) !== undefined) return false;
   const start = '{"type":"log",';

@@ -1,5 +1,4 @@
-// Reads the parts of runs from lines. An invalid field throws a TypeError. Its message comes after the number of the line in the
-// final error.
+// Reads the parts of runs from lines. Throws a TypeError for an invalid field. In the final error, its message follows "Line 7".
 
 import { isRecord, type Json, listOf, type Message, toUsage } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";
@@ -54,7 +53,7 @@ export interface JoinedOutput extends LoggedOutput {
   readonly providerMetadata: Json[];
 }
 
-/** Adds a line with output to the earlier output of the same stream. Adds to the list of `before`, because copies take quadratic time. */
+/** Joins a line with the earlier output of its stream. Extends the list of `before`, because copies would take quadratic time. */
 export function joinOutputs(before: JoinedOutput | undefined, line: LogLine): JoinedOutput {
   const { providerMetadata: items, ...known } = before ?? { ...noOutput, providerMetadata: [] };
   const { text = "", reasoning = "", details = "", providerMetadata = [], ...rest } = line as unknown as Partial<LoggedOutput>;
@@ -74,7 +73,7 @@ export function joinOutputs(before: JoinedOutput | undefined, line: LogLine): Jo
 
 type Spending = Pick<LoggedIteration, "usage" | "costUSD" | "durationMs">;
 
-/** Reads the numbers at the end of a stream or a run. In an edited log they may be any values. */
+/** Reads the numbers at the end of a stream or a run. In an edited log, they may be any values. */
 export function spendingOf(line: LogLine): Spending {
   const { usage } = line;
   return {
@@ -102,7 +101,7 @@ export function failWith(problem: string): never {
   throw new TypeError(problem);
 }
 
-/** The times of a call that `LoggedCall` does not have. */
+/** Times of a call that `LoggedCall` does not have. */
 export interface CallTimes {
   askedAt?: number | undefined;
   decidedAt?: number | undefined;
@@ -110,7 +109,7 @@ export interface CallTimes {
   resumedAt?: number | undefined;
 }
 
-/** Returns the waits of an iteration, in the order in which they began. A policy that decides immediately causes no wait. */
+/** Returns the waits of an iteration, in the order in which they began. A wait without duration is left out. */
 export function findWaits(iteration: LoggedIteration, timesOf: (call: LoggedCall) => CallTimes): readonly LoggedWait[] {
   const waits = iteration.attempts.flatMap(({ discardedAt, error }, index): LoggedWait[] => {
     if (discardedAt === undefined) return [];

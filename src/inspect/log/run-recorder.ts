@@ -26,19 +26,17 @@ export interface RecorderPorts {
   readonly writer: LogWriter;
   readonly cleaner: Cleaner;
   now(): number;
-  /** Called when the run is over. */
   release(): void;
-  /** Returns the function that starts the recorder of a nested run. */
   startNested(place: RunPlace): StartObserving;
 }
 
-/** The place of a nested run: the ids of the calls that contain it, and the number of its outer run. */
+/** The place of a nested run: the ids of the calls that contain it, and the number of its outer run in the log. */
 export interface RunPlace {
   readonly path: readonly string[];
   readonly parent?: number | undefined;
 }
 
-/** True for the last events of a run: its end, and the notice before it. */
+/** True for the last events of a run: its end, and the notice directly before it. */
 function isEnd(event: NotedEvent): boolean {
   return event.type === "run-end" || (event.type === "notice" && event.kind !== "still-working");
 }
@@ -62,9 +60,9 @@ export class RunRecorder implements RunObserver {
   readonly #ports: RecorderPorts;
   readonly #place: RunPlace;
   readonly #run: KnownRun;
-  /** The first line of the run, until it is written. */
+  /** The fields of the run-start line until it is written. */
   #first: LogFields | undefined;
-  /** The number of events about each step in this execution. Undefined if the log had no line about the run. */
+  /** The number of events about each step in this execution. Undefined if the log had no line of the run before. */
   readonly #seen: Map<string, number> | undefined;
   readonly #emitted = new EmittedTexts();
   #draft: OutputDraft | undefined;
@@ -72,7 +70,7 @@ export class RunRecorder implements RunObserver {
   #hasRequest = false;
   #hasContent = false;
   #isLive = false;
-  /** True if the run did something in this execution. */
+  /** True after the first event in this execution that was not replayed. */
   #wasLive = false;
   #isClosed = false;
   readonly #stream: StreamObserver = { run: (step) => step(), onChunk: (chunk) => this.#takeChunk(chunk) };
@@ -86,7 +84,7 @@ export class RunRecorder implements RunObserver {
     this.#seen = isKnown ? new Map() : undefined;
     const nested = path.length === 0 ? {} : { path: [...path], parent };
     this.#first = { at: ports.now(), runId: run.runId, ...nested, ...describeRun(run, ports.cleaner) };
-    // A nested run that is replayed completely gets no new line.
+    // A nested run that the log knows begins with its next new line. If all of it is replayed, it gets no line.
     if (path.length === 0 || !isKnown) this.#begin();
   }
 
@@ -102,7 +100,7 @@ export class RunRecorder implements RunObserver {
     this.#ports.writer.write(this.#run, { type, at: this.#ports.now(), ...fields });
   }
 
-  /** Calls code of the log. If it throws, the log ends and the run continues. */
+  /** Runs code of the recorder. If the code throws, the log ends and the run continues. */
   #safely(call: () => void): void {
     if (this.#isClosed || !this.#ports.writer.isOpen) return;
     try {
@@ -130,7 +128,7 @@ export class RunRecorder implements RunObserver {
     this.#note(event);
   }
 
-  /** In a live stream, calls that started early have events before the output is complete. */
+  /** In a live stream, calls that start early have events before the output is complete. */
   #isOutputOver({ type, replayed }: NotedEvent): boolean {
     return replayed === true || type === "iteration-end" || type === "run-end" || this.#draft?.isOver === true;
   }
@@ -157,15 +155,15 @@ export class RunRecorder implements RunObserver {
     if (this.#isNew(type, fields, this.#isRepeated(event))) this.#write(type, fields);
   }
 
-  /** Returns the output of a discarded attempt, so that it does not become the output of the iteration. */
+  /** Returns the output of a discarded attempt. Otherwise it would become part of the iteration's output. */
   #discarded(): LogFields {
     const { text, reasoning } = this.#draft?.takeFields() ?? {};
     return { text, reasoning };
   }
 
   /**
-   * True for an event that an earlier execution of the run may have written. The end of an iteration is replayed with its stream,
-   * but is new if calls of the iteration ran in this execution. The end of a nested run is never marked as replayed.
+   * True for an event that an earlier execution may have written. The end of an iteration is replayed with its stream, but it is
+   * new if calls of the iteration ran now. The end of a nested run is never marked as replayed.
    */
   #isRepeated(event: NotedEvent): boolean {
     if (isEnd(event)) return this.#place.path.length > 0 && !this.#wasLive;
@@ -180,7 +178,7 @@ export class RunRecorder implements RunObserver {
     return !isReplayed || count > (this.#run.written.get(step) ?? 0);
   }
 
-  /** Returns undefined for a second stream in the same iteration. The hook has then returned a provider that is already observed. */
+  /** Returns undefined for a second stream of an iteration. Then a hook has returned a provider that is already observed. */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
     if (this.#hasRequest || !this.#ports.writer.isOpen) return undefined;
     this.#hasRequest = true;
@@ -209,7 +207,6 @@ export class RunRecorder implements RunObserver {
     });
   }
 
-  /** Returns the difference to the messages of the previous request. */
   #compare(messages: readonly Message[]): LogFields {
     const { sent: before } = this.#run;
     const sent: SentMessage[] = [];
@@ -264,7 +261,7 @@ export class RunRecorder implements RunObserver {
       this.#endOutput();
       const error: unknown = failure && toPlainError(failure.error);
       if (error !== undefined) this.#write("run-error", { error: this.#ports.cleaner.fields(error, "error") });
-      // A closed run must not keep its messages in memory.
+      // The messages of a closed run must not stay in memory.
       this.#run.sent = this.#run.sent.map(({ key }) => ({ key }));
     });
     this.#isClosed = true;

@@ -1,4 +1,4 @@
-// Reads the values of a log that were written once: docs/run-log.md describes the marks that stand for them.
+// Replaces the marks in a log with the values for which they stand. docs/run-log.md describes the marks.
 
 import { isRecord, type Json } from "../../core/entry-kit.ts";
 
@@ -10,14 +10,16 @@ export function isList<T>(value: T): value is Extract<T, readonly unknown[]> {
   return Array.isArray(value);
 }
 
-/** The writer copies values of at most 1,000 levels into messages and lists. */
+/** The writer allows values of 1,000 levels, and puts them into messages and lists. */
 const mostLevels = 1_100;
 const tooDeep = `has a value of more than ${mostLevels} levels`;
 
-/** The maximum size of a line with references, in values and characters. A few short lines could refer to gigabytes. */
+/**
+ * The maximum size of a line with references, in values and characters. Without it, a few short lines could stand for gigabytes.
+ */
 const mostExpanded = 2 ** 24;
 
-/** A numbered value. `size` and `levels` include the values that it refers to. */
+/** A numbered value. `size` and `levels` include the numbered values in it. */
 interface Known {
   readonly value: Json;
   readonly size: number;
@@ -26,25 +28,24 @@ interface Known {
 
 type ParsedFields = { [key: string]: Json };
 
-/** Restores the values of a log. Equal values are the same object. */
 export class SharedReader {
   readonly #values = new Map<number, Known>();
-  /** The size of the earlier lines, where references do not count. */
+  /** The size of all earlier lines, without the content of references. */
   #written = 0;
-  /** The size of the line so far, and the part of it that references stand for. */
+  /** The size of the current line so far. `#referred` is the part of it that comes from references. */
   #size = 0;
   #referred = 0;
-  /** The number of values around the value that is read now. `#deepest` is the maximum of `#depth` so far. */
+  /** The number of values around the current value. `#deepest` is the highest `#depth` so far. */
   #depth = 0;
   #deepest = 0;
 
-  /** Replaces the marks in a parsed line with their values. Throws a TypeError for a line that is too large, or has a wrong mark. */
+  /** Replaces the marks in a parsed line. Throws a TypeError for a line that is too large, or has a wrong mark. */
   readLine(line: ParsedFields): void {
     [this.#size, this.#referred, this.#depth, this.#deepest] = [0, 0, 0, 0];
     try {
       this.#readFields(line, Object.keys(line));
     } catch (error) {
-      // Marks do not count as levels, but too many marks inside each other overflow the stack.
+      // Marks do not count as levels, but too many nested marks overflow the stack.
       throw error instanceof RangeError ? new TypeError(tooDeep) : error;
     }
     this.#written += this.#size - this.#referred;
@@ -122,7 +123,8 @@ export class SharedReader {
     this.#size += known.size;
     this.#referred += known.size;
     this.#noteDepth(this.#depth + known.levels);
-    // A result that is longer than the limit is in a log twice: with its number, and as a reference in the next request.
+    // A long result is twice in a log: with its number, and as a reference in the next request. So a line may be twice as large as
+    // all that was written.
     const most = Math.max(mostExpanded, 2 * (this.#written + this.#size - this.#referred));
     if (this.#size > most) throw new TypeError(`refers to more than ${mostExpanded} values and characters`);
     return known.value;

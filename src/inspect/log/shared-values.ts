@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { isRecord, type Json } from "../../core/entry-kit.ts";
 import { isList, marks, wrongMark } from "./shared-reader.ts";
 
-/** A value with at least this many characters gets a number. Numbered values inside it count as one reference each. */
+/** A value of at least this many characters gets a number. A numbered value inside it counts as one reference. */
 const leastShared = 128;
 
 const referenceLength = '{"@":100}'.length;
@@ -26,7 +26,7 @@ type Part = string | Shared;
 /** JSON text, a numbered value, or the parts of a short value that contains numbered values. */
 type Piece = Part | readonly Part[];
 
-/** A value that is ready to be written. `key` is equal for equal values. */
+/** A value that is ready to be written. Equal values have equal keys. */
 export class Measured {
   readonly piece: Piece;
 
@@ -39,15 +39,14 @@ export class Measured {
   }
 }
 
-/** Plain data, which may contain values that are already measured. */
+/** Plain data. Parts of it may already be measured. */
 export type Writable = Json | Measured | readonly Writable[] | { readonly [key: string]: Writable | undefined };
 
-/** Prepares a value for `SharedValues.toText`. */
 export function measure(value: Writable): Measured {
   return value instanceof Measured ? value : new Measured(pieceOf(value));
 }
 
-/** Prepares a list that gets no number itself, because it never appears a second time. */
+/** Prepares a list that no other line repeats, so it gets no number itself. */
 export function measureList(items: readonly Writable[]): Measured {
   const parts: Part[] = ["["];
   items.forEach((item, index) => {
@@ -62,7 +61,6 @@ function partsOf(piece: Piece): readonly Part[] {
   return typeof piece === "string" || piece instanceof Shared ? [piece] : piece;
 }
 
-/** Collects the parts of a list or an object. Neighbouring texts are joined. */
 class Joined {
   readonly #parts: Part[] = [];
   #text = "";
@@ -93,12 +91,12 @@ function toShared(parts: readonly Part[]): Shared {
   return new Shared(hash.slice(0, 27), parts);
 }
 
-/** In a key, the digest of a numbered value stands for the value. So a value is hashed once, at any depth. */
+/** Joins parts to a key, in which a digest stands for each numbered value. So each value is hashed once, at any depth. */
 function keyOf(parts: readonly Part[]): string {
   return parts.map((part) => (typeof part === "string" ? part : `{"@":"${part.digest}"}`)).join("");
 }
 
-/** `read` converts the marks in data from a log. Without `read`, no data is a mark. */
+/** Converts a value to its pieces. Data from a log needs `read` for its marks. Other data has no marks. */
 function pieceOf(value: Writable, read?: ReadMark): Piece {
   if (value instanceof Measured) return value.piece;
   if (typeof value !== "object" || value === null) {
@@ -146,7 +144,7 @@ function addFields(joined: Joined, value: Fields, read?: ReadMark): void {
   joined.add(before === "{" ? "{}" : "}");
 }
 
-/** The numbered values of one log, for its writer. Keeps a digest of each value, not the value. */
+/** The numbered values of one log, for its writer. Stores a digest of each value, not the value. */
 export class SharedValues {
   readonly #numbers = new Map<string, number>();
   readonly #byNumber = new Map<number, Shared>();
@@ -167,12 +165,12 @@ export class SharedValues {
     return `{"=":[${number},${this.toText(new Measured(parts))}]}`;
   }
 
-  /** Reads a value from the log, and takes over the numbers in it. */
+  /** Reads a value of an existing log, and remembers the numbers in it. */
   learn(value: Json): Measured {
     return new Measured(pieceOf(value, (mark, inner) => this.#learnMark(mark, inner)));
   }
 
-  /** Forgets the values that only `learn` needs. Call it after the last `learn`. */
+  /** Releases memory that only `learn` needs. Call it after the last `learn`. */
   endLearning(): void {
     this.#byNumber.clear();
   }

@@ -1,4 +1,4 @@
-// Checks the types of the fields of a line, so that readers of an edited log do not fail. Fields that no reader needs are not checked.
+// Checks the types of the fields that readers use, so that an edited log does not make them fail.
 
 import { isRecord, type Json } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";
@@ -21,7 +21,7 @@ const record =
     Object.entries(required).every(([field, check]) => check(value[field] ?? null)) &&
     wrongField(value, optional) === undefined;
 
-/** Returns the name of a field with a wrong type. A field with the value null is removed, as if it was missing. */
+/** Returns the name of a field with a wrong type. Removes fields with the value null, as if they were missing. */
 function wrongField(fields: { readonly [field: string]: unknown }, checks: Checks): string | undefined {
   return Object.keys(checks).find((field) => {
     if (fields[field] === null) Reflect.deleteProperty(fields, field);
@@ -98,7 +98,7 @@ const lines: { readonly [type: string]: Checks | undefined } = {
   "run-error": ending,
 };
 
-/** Throws a TypeError for a line that has a field of a wrong type. Removes fields with the value null. */
+/** Throws a TypeError if a field of the line has a wrong type. Removes fields with the value null. */
 export function checkTypes(line: LogLine): void {
   const checks = Object.hasOwn(lines, line.type) ? lines[line.type] : undefined;
   const wrong = checks && wrongField(line, checks);

@@ -1,5 +1,3 @@
-// Wraps the options of a run, so that the run and its nested runs are written to a log.
-
 import { checkFields, checkNeeded, type Checks, is, isRecord, type LoopOptions } from "../../core/entry-kit.ts";
 import { observeRun, type StartObserving } from "../../core/observe-kit.ts";
 import { Cleaner, type RedactText } from "./clean-values.ts";

@@ -1,15 +1,16 @@
-// The data that a page carries beside its code. The page reads it again: see ui/load-logs.ts.
+// The data that a page has beside its code: the server writes it, and ui/load-logs.ts reads it.
 
-/** Describes one log of a page. */
 export interface PageLog {
-  /** The name of the log on the page, such as its file name. */
+  /** The name to show, such as a file name. */
   readonly name: string;
   /** The id of the element that has the text of the log. Undefined if `url` is set. */
   readonly element?: string | undefined;
   /**
    * The URL of the text, relative to the page. With `?from=` and a number of bytes, the server sends the text from there on. It
-   * keeps the response open, and sends the text that is added later. The header `logIdHeader` names the log. The page sends it back
-   * with `&id=`, and the server answers with 409 if another log is there now, so that the page starts again.
+   * keeps the response open, and sends text that is added later.
+   *
+   * The header `logIdHeader` has the id of the log, and the page sends this id back with `&id=`. If another log is at the path now,
+   * the server answers with 409, and the page starts again.
    */
   readonly url?: string | undefined;
 }
@@ -17,8 +18,8 @@ export interface PageLog {
 export interface PageData {
   readonly logs: readonly PageLog[];
   /**
-   * The URL of the list of logs, relative to the page. With `?from=` and a number of logs, the server sends the logs from there on,
-   * one JSON line for each. It keeps the response open, and sends the logs that are found later.
+   * The URL of the list of logs, relative to the page. With `?from=` and a number of logs, the server sends the logs after them,
+   * one JSON line for each. It keeps the response open, and sends logs that appear later.
    */
   readonly list?: string | undefined;
 }
@@ -26,11 +27,10 @@ export interface PageData {
 /** The header with the id of a log. */
 export const logIdHeader = "log-id";
 
-/** The id of the element that has the page data as JSON. */
 export const pageDataId = "page-data";
 
-/** The place in the template at which the data is inserted. */
+/** The server replaces this text of the template by the data. */
 export const dataMark = "<!-- data -->";
 
-/** The policy of the template, to which live pages add their own server. */
+/** The part of the template's policy that forbids connections. Live pages replace it, to connect to their own server. */
 export const connectNothing = "connect-src 'none'";

@@ -1,5 +1,3 @@
-// Makes the page that shows runs: one HTML file that loads nothing.
-
 import { invalidOption, isRecord } from "../../core/entry-kit.ts";
 import { connectNothing, dataMark, type PageData, pageDataId, type PageLog } from "./page-data.ts";
 
@@ -32,7 +30,7 @@ export async function renderRunPage(logs: RunPageLog | readonly RunPageLog[]): P
   return insert({ logs: described }, texts);
 }
 
-/** Returns a page that gets its logs from its own server. `list` is the URL that sends new logs, if there can be any. */
+/** Returns a page that loads its logs from its own server. `list` is the URL that sends new logs, if any can appear. */
 export async function renderLivePage(logs: readonly PageLog[], list?: string): Promise<string> {
   return (await insert({ logs, ...(list !== undefined && { list }) }, [])).replace(connectNothing, () => "connect-src 'self'");
 }
@@ -49,7 +47,7 @@ async function insert(data: PageData, texts: readonly string[]): Promise<string>
   return template.replace(dataMark, () => inserted);
 }
 
-/** Without "<", a text cannot end its element. All of these are in JSON strings, in which the escape means the same. */
+/** Escapes "<", so that a text cannot end its element. In JSON, "<" is only in strings, where the escape has the same meaning. */
 function toData(id: string, type: string, text: string): string {
   return `<script type="${type}" id="${id}">${text.replaceAll("<", "\\u003c")}</script>`;
 }

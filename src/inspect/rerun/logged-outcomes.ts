@@ -1,4 +1,4 @@
-// Rebuilds the outcomes of logged calls. A log has the result of each call as the model read it.
+// Rebuilds the outcomes of logged calls from the results that the model read.
 
 import {
   addSpending,
@@ -17,7 +17,7 @@ import {
 import { totalsOf } from "../analysis/run-totals.ts";
 import type { LoggedCall, LoggedRun } from "../log/run-log.ts";
 
-/** A logged call, with its parts in the next request. */
+/** A logged call, with its parts in later requests. */
 interface CallParts {
   readonly logged: LoggedCall;
   readonly call: ToolCall;
@@ -26,7 +26,9 @@ interface CallParts {
   readonly sent?: ToolResultPart | undefined;
 }
 
-/** Returns the outcome of a call. Undefined if the log has too little of it, as for a call that restarted the context. */
+/**
+ * Returns the outcome of a call. Returns undefined if the log does not have all of it, as for a call that restarted the context.
+ */
 export function toLoggedOutcome({ logged, call, approvedArgs, sent }: CallParts): ToolOutcome | undefined {
   const { durationMs = 0, result, runs, outcome: kind } = logged;
   if (kind === undefined || result === undefined || sent?.outcome === "restarted") return undefined;

@@ -1,5 +1,3 @@
-// Reads the compactions of a run from its log, and the messages that their summaries replaced.
-
 import type { CompactionAnswer, Json, Message, PlainError } from "../../core/entry-kit.ts";
 import { slotOf } from "../analysis/align-messages.ts";
 import { isSameText } from "../analysis/json-parts.ts";
@@ -25,7 +23,7 @@ interface PastMessages {
   readonly compactions: ReadonlyMap<number, PastCompaction>;
 }
 
-/** Reads the transcript from the first request that runs again, and from those around each compaction. */
+/** Reads the transcript from the first request that runs again, and from the requests around each compaction. */
 export function readMessages(run: LoggedRun, { requests, contextItems, from }: RequestReading): PastMessages {
   const compactions = new Map<number, PastCompaction>();
   const messagesAt = (index: number): readonly Message[] =>
@@ -56,7 +54,7 @@ const failed: { readonly count?: undefined } = {};
 
 type Compacted = Extract<CompactionAnswer, { kind: "compacted" }>["compaction"];
 
-/** Finds the messages that a summary replaced. After the summary, the request has the latest messages of the transcript. */
+/** Finds the messages that a summary replaced. The messages after the summary are the last ones of the transcript. */
 function findReplaced(transcript: readonly Message[], messages: readonly Message[]): Compacted | undefined {
   const at = messages.findIndex(isSummary);
   const message = messages[at];
@@ -79,7 +77,7 @@ function findReplaced(transcript: readonly Message[], messages: readonly Message
   return kept.every((index) => index >= 0 && index < count) ? { summary, count, kept } : undefined;
 }
 
-/** Masking may have cleared the results of a message. */
+/** Compares tool messages only by their calls, because masking may have cleared results in one of them. */
 function isSame(one: Message, other: Message | undefined): boolean {
   return one.role === "tool" ? slotOf(one) === slotOf(other) : isSameText(one, other);
 }

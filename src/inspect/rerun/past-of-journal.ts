@@ -1,5 +1,3 @@
-// Reads the part of a run before an iteration from its journal.
-
 import type { Journal, LoopState, Message, SettledCall, StepResult, StreamResult } from "../../core/entry-kit.ts";
 import { readRecords } from "../../journal/inspect/inspect-journal.ts";
 import { rebuildRun } from "../../journal/inspect/rebuild-run.ts";
@@ -16,11 +14,14 @@ import {
 interface DraftIteration {
   streams: StreamResult[];
   settled: readonly SettledCall[] | undefined;
-  /** True if a retry followed the calls of the iteration, so that it has a second message. */
+  /** True if the iteration was retried after its calls, so that it has two messages. */
   isSplit: boolean;
 }
 
-/** Rejects like `inspectJournal`, and with LoopError "rerun-refused" if the run cannot be repeated up to iteration `from`. */
+/**
+ * Reads the iterations before `from` from a journal. Rejects like `inspectJournal`, and with LoopError "rerun-refused" if the run
+ * cannot be repeated up to there.
+ */
 export async function readPastOfJournal(source: string | Journal, from: number): Promise<Past> {
   const { records, record } = await readRecords(source);
   if (record === undefined) throw refuseRerun(from, "its journal has no run yet");
@@ -50,12 +51,12 @@ export async function readPastOfJournal(source: string | Journal, from: number):
   };
 }
 
-/** Collects the streams and the settled calls before the point, and the transcript at the point. */
+/** Collects the streams and the settled calls before iteration `from`, and the transcript at its start. */
 class PastCollector {
   readonly drafts: Map<number, DraftIteration> = new Map();
   readonly compactions: Map<number, PastCompaction> = new Map();
   transcript: readonly Message[] | undefined;
-  /** The first stream at the point. */
+  /** The first stream of iteration `from`. */
   next: StreamResult | undefined;
   readonly #from: number;
 
@@ -94,7 +95,7 @@ function toPast(draft: DraftIteration | undefined, iteration: number, from: numb
   return {
     results: settled.flatMap(toPastResult),
     streams: streams.map((stream, index) => {
-      // The outcomes replace these fields, which are about the steps of the calls.
+      // These fields are about the journal steps of the calls. The outcomes in `eagerOutcomes` replace them.
       const { refusals: _, lateChecks: __, basis: ___, eagerOutcomes: ____, ...rest } = stream;
       return index === last && outcomes.length > 0 ? { ...rest, eagerOutcomes: outcomes } : rest;
     }),

@@ -1,5 +1,3 @@
-// Reads the part of a run before an iteration from its log.
-
 import {
   type AssistantPart,
   type Json,
@@ -26,13 +24,16 @@ import {
   withoutContext,
 } from "./past.ts";
 
-/** The parts of messages in the requests of a run, by call id. The first request that has a result is not masked yet. */
+/**
+ * The calls and results in the requests of a run, by call id. A result comes from the first request that has it, which is not
+ * masked.
+ */
 interface SentParts {
   readonly calls: ReadonlyMap<string, Extract<AssistantPart, { type: "tool-call" }>>;
   readonly results: ReadonlyMap<string, ToolResultPart>;
 }
 
-/** Throws LoopError "rerun-refused" if the run cannot be repeated up to iteration `from`. */
+/** Reads the iterations before `from` from a log. Throws LoopError "rerun-refused" if the run cannot be repeated up to there. */
 export function readPastOfLog(run: LoggedRun, from: number): Past {
   checkIteration(run, from);
   const sent = findParts(run);
@@ -74,8 +75,8 @@ interface Given {
 }
 
 /**
- * Returns the messages with which the run began. The log of a run that was itself repeated begins with a later request, so the
- * first message of the repeated iterations is searched in it.
+ * Returns the messages with which the run began. The log of a rerun has no requests of the repeated iterations, so these are the
+ * messages before the first output in the transcript.
  */
 function findGiven({ transcript, first, contextItems, iterations, from }: Given): readonly Message[] {
   if (first === undefined) throw refuseRerun(from, "its log has no request. Use the journal of the run, if there is one");
@@ -168,7 +169,7 @@ function toCall({ callId, name, args = null, problem }: LoggedCall, { calls }: S
 
 interface Around {
   readonly calls: readonly ToolCall[];
-  /** The earlier streams of the same message. */
+  /** The earlier streams of the same message, before a continuation. */
   readonly before: readonly LoggedIteration[];
   readonly from: number;
   /** True if the service refused the request as too long, so that a compaction followed. */
@@ -190,7 +191,7 @@ function toStreamResult(stream: LoggedIteration, { calls, before, from, isRefuse
     text: said.some((one) => one.output !== undefined && one.output.text.trim() !== ""),
     calls: said.some((one) => one.calls.length > 0),
   };
-  // A log does not have the reason with which a stream would end the run.
+  // A log has the finish reason of each stream, but not the end reason that follows from it.
   const { status, reason } = isRefused
     ? ({ status: "error", reason: { kind: "provider-error", error: tooLong } } as const)
     : judgeFinish(finish, content, rawFinish);

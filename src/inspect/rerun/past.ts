@@ -1,5 +1,3 @@
-// The part of a run that a second run repeats: its streams with the outcomes of their calls, and the messages between them.
-
 import {
   type CompactionAnswer,
   type Json,
@@ -15,14 +13,14 @@ import {
 } from "../../core/entry-kit.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 
-/** A repeated iteration. The last stream has the outcomes of all calls of the iteration, so that no call has a step of its own. */
+/** A repeated iteration. Its last stream has the outcomes of all its calls, so that the replay needs no steps for calls. */
 export interface PastIteration {
   readonly streams: readonly StreamResult[];
-  /** The results that a policy has changed, in the form of the step "results". */
+  /** The results that a policy changed, as the journal step "results" records them. */
   readonly results: readonly PastResult[];
 }
 
-/** A result that the model read in another form. `index` is the position of its call. */
+/** A result that a policy changed for the model. `index` is the position of its call. */
 export type PastResult = {
   readonly index: number;
   readonly textForModel?: string | undefined;
@@ -30,25 +28,25 @@ export type PastResult = {
   readonly changes: readonly never[];
 };
 
-/** A summary before a repeated iteration, or a failure to write one. */
+/** A summary before a repeated iteration, or the failure to write it. */
 export interface PastCompaction {
   readonly cause: "due" | "forced";
   readonly answer: CompactionAnswer;
 }
 
-/** Everything that the second run needs to know about the first one. */
+/** The facts about the first run that the second run needs. */
 export interface Past {
   readonly runId: string;
-  /** The iterations before the point. */
+  /** The iterations that are repeated. */
   readonly iterations: readonly PastIteration[];
-  /** The compactions before the repeated iterations, by the number of the iteration. */
+  /** The compactions before repeated iterations, by the number of the iteration that follows. */
   readonly compactions: ReadonlyMap<number, PastCompaction>;
   /** The messages with which the first run began. */
   readonly messages: readonly Message[];
   readonly contextItems: readonly Json[];
-  /** The messages that the model got before each iteration, by its number. They came from outside or from the loop itself. */
+  /** The user messages that were added before each iteration, by its number. They came from outside or from the loop itself. */
   readonly added: ReadonlyMap<number, readonly UserMessage[]>;
-  /** The tools that the model could see at the point, as far as they are known. */
+  /** The tools of the first iteration that runs again, as far as they are known. */
   readonly tools: readonly ToolDefinition[];
   readonly limits: LoggedRun["limits"];
   readonly provider: string;
@@ -60,7 +58,10 @@ export function refuseRerun(iteration: number, problem: string): LoopError<"reru
   return new LoopError("rerun-refused", { iteration, problem });
 }
 
-/** Returns the error for an iteration whose content is not known well enough. All iterations up to this one can be chosen. */
+/**
+ * Returns the error for an iteration that the log or journal does not have completely. A rerun can start at this iteration or
+ * before it.
+ */
 export function unknownIteration(
   from: number,
   { iteration, what }: { iteration: number; what: string },
@@ -69,8 +70,8 @@ export function unknownIteration(
 }
 
 /**
- * Finds the messages that the model got before each iteration. The transcript is a message for each iteration that has content,
- * then the results of its calls, then the messages that were added.
+ * Finds the user messages that were added before each iteration. In the transcript, an iteration has its assistant message, if it
+ * has content, then its results, and then the messages that were added.
  */
 export function findAdded(
   past: readonly PastIteration[],
@@ -96,7 +97,7 @@ function usersAt(transcript: readonly Message[], start: number): readonly UserMe
   return users;
 }
 
-/** True if the loop adds the first message by itself. */
+/** True if the first message is a note about a malformed call, which the loop adds again by itself. */
 function isNoted(streams: readonly StreamResult[], [first]: readonly UserMessage[]): boolean {
   return streams.at(-1)?.finish === "malformed-call" && textIn(first) === malformedNote;
 }
@@ -118,7 +119,7 @@ export function isLoopWarning(message: UserMessage): boolean {
 
 const contextOf = (items: readonly Json[]): string | undefined => textIn(toContextMessage(items));
 
-/** Returns the context items that end every request, as one item. */
+/** Returns the context items, as one item, if every request ends with them. */
 export function findContext(requests: readonly (readonly Message[])[]): readonly Json[] {
   const start = contextOf([""]) ?? "";
   const last = requests.map((messages) => textIn(messages.at(-1)) ?? "");
@@ -126,7 +127,7 @@ export function findContext(requests: readonly (readonly Message[])[]): readonly
   return isContext ? [(last[0] ?? "").slice(start.length)] : [];
 }
 
-/** Returns the messages without the context items. */
+/** Removes the message with the context items from the end. */
 export function withoutContext(messages: readonly Message[], contextItems: readonly Json[]): readonly Message[] {
   const context = contextOf(contextItems);
   return context !== undefined && textIn(messages.at(-1)) === context ? messages.slice(0, -1) : messages;

@@ -1,4 +1,4 @@
-// A journal that answers each step before an iteration from the past of another run, so that nothing runs before that iteration.
+// A journal for a rerun. It answers each step before an iteration from the past of another run, so that nothing is executed there.
 
 import {
   bindJournal,
@@ -22,7 +22,7 @@ interface ReplayOptions {
   readonly from: number;
   /** Keeps the records of the new run. Default: a journal in memory. */
   readonly base: Journal | undefined;
-  /** True if the new run adds warnings about loops by itself. */
+  /** True if the loop detection of the new run adds warnings. The replay then leaves out the warnings of the first run. */
   readonly warnsOfLoops: boolean;
 }
 
@@ -41,7 +41,7 @@ export function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLo
     added.delete(iteration);
     return messages.map((message) => ({ verb: "steer", message }));
   };
-  /** Runs a step that reads the inbox, which has no effect outside, and adds the messages of the first run. */
+  /** Reads the inbox, which has no effect outside, and adds messages of the first run to the answer. */
   const readInbox = (step: Step<InboxAnswer>, add: (answer: InboxAnswer) => InboxAnswer): Step<InboxAnswer> => ({
     ...step,
     run: (call) => whenReady(step.run(call), add),
@@ -62,7 +62,7 @@ export function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLo
         if (isWanted(answer)) return answer;
         throw refuseRerun(from, `with these options, the run ends at iteration ${iteration} (${answer.ending?.reason.kind})`);
       });
-    // The time of the new run begins at the iteration.
+    // Repeated iterations take no active time.
     if (kind === "inbox" && iteration < from) {
       const compact = past.compactions.get(iteration)?.cause;
       const answer = { now: 0, token: "rerun", ...(compact !== undefined && { compact }) };
@@ -87,7 +87,7 @@ export function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLo
   };
 }
 
-/** True if the caller ends or drains the new run while it is replayed. */
+/** True if the caller ends or drains the new run during the replay. */
 function isWanted({ ended, ending }: InboxAnswer): boolean {
   return ended !== undefined || ending?.status === "suspended" || ending?.status === "follow-up-interrupt";
 }

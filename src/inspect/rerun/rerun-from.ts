@@ -1,5 +1,3 @@
-// Makes the options of a run that repeats another run up to an iteration, and then goes on with other options.
-
 import {
   invalidOption,
   isRecord,
@@ -59,7 +57,6 @@ export async function rerunFrom<Output = unknown>(
   return continuePast(await readPast(source, at), at.iteration, options);
 }
 
-/** Reads the run before the iteration `at.iteration`. */
 export async function readPast(source: string | RunLog | Journal, at: RerunPoint): Promise<Past> {
   const { iteration, runId } = isRecord(at) ? (at as RerunPoint) : { iteration: undefined, runId: undefined };
   if (typeof iteration !== "number" || !Number.isInteger(iteration) || iteration < 0)
@@ -113,8 +110,8 @@ export function continuePast<Output>(past: Past, from: number, options: RerunOpt
 }
 
 /**
- * A limit of a log may only lower the default, because nobody may have checked the log. A limit that the first run has reached must
- * not end the new run.
+ * Returns the limits of the new run. A limit from the log is used only below the default, because the log may have been edited. If
+ * the caller does not set `maxIterations`, it is raised until iteration `from` can run.
  */
 function limitsFor({ limits: logged }: Past, from: number, { limits }: Pick<LoopOptions, "limits">): LoopOptions["limits"] {
   const known = Object.entries(limitRules).flatMap(([name, { fallback }]) => {
@@ -131,7 +128,7 @@ function limitsFor({ limits: logged }: Past, from: number, { limits }: Pick<Loop
 
 const repeated = /* @__PURE__ */ processResults({}) as ResultProcessor;
 
-/** Repeats the recorded results before the iteration, and processes the results of later iterations. */
+/** Repeats the recorded results before iteration `from`, and processes the results of later iterations. */
 function processLater(policy: ResultProcessor | undefined, from: number): ResultProcessor {
   return {
     kind: "result-processing",

@@ -1,5 +1,3 @@
-// The page: loads its logs, and shows the list of runs, one run, or a comparison.
-
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LoggedRun } from "../log/run-log.ts";
@@ -26,7 +24,7 @@ export function App(): JSX.Element {
     data.logs.forEach(load);
     if (data.list !== undefined) void followList(data.list, data.logs.length, load);
   }, [data]);
-  // The numbers of runs are known when all logs of the page were read once.
+  // Runs are numbered in the order of their logs, so all logs must be read first.
   const isReady = logs.slice(0, data.logs.length).every((log) => log !== undefined);
   const runs = useRuns(logs, isReady);
   return (
@@ -49,7 +47,7 @@ interface ShownRun {
   readonly log: LoadedLog;
 }
 
-/** Returns the runs of all logs. A run keeps its number when another log grows. */
+/** Returns the runs of all logs. A run keeps its number when an earlier log gets more runs. */
 function useRuns(logs: readonly (LoadedLog | undefined)[], isReady: boolean): readonly ShownRun[] {
   const numbered = useRef<LoggedRun[]>([]);
   const found = new Map<LoggedRun, Omit<ShownRun, "run">>();
@@ -91,7 +89,7 @@ function LogNotes({ log: { name, log, problem, isOffline } }: { readonly log: Lo
 
 interface ContentProps {
   readonly runs: readonly ShownRun[];
-  /** True if more logs may appear. The links of the first run are then those of one run of several. */
+  /** True if more logs may appear. Then links always name their run, so that they stay valid. */
   readonly canGrow: boolean;
 }
 

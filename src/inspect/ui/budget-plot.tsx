@@ -1,5 +1,3 @@
-// Plots what a run has spent over its active time, beside its limits.
-
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type BudgetName, type BudgetPoint, type BudgetSeries, budgetNames, budgetSeriesOf } from "../analysis/run-totals.ts";
@@ -11,7 +9,6 @@ import "./budget-plot.css";
 
 interface BudgetFacts {
   readonly label: string;
-  /** The class with the colour of the curve. */
   readonly className: string;
   format(value: number): string;
 }
@@ -47,7 +44,7 @@ export function BudgetPlot({ run }: { readonly run: LoggedRun }): JSX.Element {
   );
 }
 
-/** Returns a ref, and the width of its element, which follows the window. */
+/** Returns a ref, and the width of its element, which changes with the window. */
 function useWidth(): readonly [ref: { current: HTMLDivElement | null }, width: number] {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(600);
@@ -69,7 +66,7 @@ function findNearest(xs: readonly number[], x: number): number {
 
 interface PlotProps {
   readonly layout: PlotLayout;
-  /** The point below the pointer. */
+  /** The index of the point at the pointer. */
   readonly at: number | undefined;
 }
 
@@ -105,7 +102,7 @@ interface LegendProps {
   readonly limits: BudgetSeries["limits"];
 }
 
-/** The amounts below the pointer, or the last ones. */
+/** Shows the amounts at the pointer, or the last ones. */
 function Legend({ curves, point, limits }: LegendProps): JSX.Element {
   return (
     <ul class="legend">
@@ -137,7 +134,7 @@ function Amount({ name, point, limits }: AmountProps): JSX.Element | null {
   );
 }
 
-/** The table has only the last iterations, because a browser is slow with more rows. */
+/** The table shows only the last iterations, because browsers are slow with more rows. */
 const mostRows = 2_000;
 
 function BudgetTable({ series: { points, limits } }: { readonly series: BudgetSeries }): JSX.Element {

@@ -1,5 +1,3 @@
-// Compares two runs, iteration by iteration.
-
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type ComparedTotals, type ComparedIteration, compareRuns } from "../analysis/compare-runs.ts";
@@ -14,11 +12,11 @@ interface CompareViewProps {
   readonly left: LoggedRun;
   readonly right: LoggedRun;
   readonly names: readonly [string, string];
-  /** Returns the link of an event of one of both runs. */
+  /** Returns the link to an event of `run`, which is one of the two runs. */
   linkOf(run: LoggedRun, key: string): string;
 }
 
-/** One iteration that differs, or several in a row that are the same. */
+/** One iteration that differs, or several successive ones that are the same. */
 type Group =
   | { readonly kind: "different"; readonly compared: ComparedIteration }
   | { readonly kind: "same"; readonly all: [ComparedIteration, ...ComparedIteration[]] };

@@ -1,5 +1,3 @@
-// Shows two iterations with the same number beside each other.
-
 import type { JSX } from "preact";
 import type { Usage } from "../../core/entry-kit.ts";
 import type { ComparedCall, ComparedIteration } from "../analysis/compare-runs.ts";
@@ -11,7 +9,6 @@ import { formatValue } from "./model/format-value.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
 import { TextPieces } from "./text-pieces.tsx";
 
-/** The links of the iterations of both runs. */
 export type IterationLinks = ReadonlyMap<LoggedIteration, string>;
 
 interface ComparedContentProps {
@@ -94,7 +91,7 @@ interface ComparedTextProps {
   readonly after: string;
 }
 
-/** Shows the old text on the left and the new one on the right, each with its own words marked. */
+/** Shows the old text on the left and the new one on the right, and marks the words that only one of them has. */
 function ComparedText({ title, before, after }: ComparedTextProps): JSX.Element | null {
   if (before === after)
     return before === "" ? null : <LazyFold title={`${title}: the same`}>{() => <SafeText text={before} />}</LazyFold>;

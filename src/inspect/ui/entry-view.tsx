@@ -1,5 +1,3 @@
-// Shows one entry of the transcript.
-
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
@@ -19,7 +17,7 @@ import { PieceView } from "./safe-text.tsx";
 interface EntryState {
   readonly isSelected: boolean;
   readonly isRequestOpen: boolean;
-  /** Undefined for an entry that contains no runs. */
+  /** Undefined if the entry has no nested runs. */
   readonly isOpen?: boolean | undefined;
   readonly link: string;
 }
@@ -137,7 +135,7 @@ interface CallProps {
 
 function CallMarks({ call, facts, stream, entryKey }: CallProps): JSX.Element {
   const { text, tone } = outcomeOf(call, stream.iteration);
-  // The outcome names a wait without an end.
+  // The text of the outcome already names a wait that has not ended.
   const waits = longWaitsOf(stream.iteration, call.callId)
     .filter(({ to }) => to !== undefined)
     .map(describeWait);

@@ -1,5 +1,3 @@
-// The keys of the page, and the dialog that lists them.
-
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
@@ -36,7 +34,7 @@ const actions: { readonly [key: string]: KeyAction | undefined } = {
   Escape: "close",
 };
 
-/** Calls `act` for the keys of the page, but not while a text is typed or another element uses the key. */
+/** Calls `act` for the keys of the page, unless the reader types a text or another element uses the key. */
 export function useKeys(act: (action: KeyAction) => void): void {
   const latest = useRef(act);
   latest.current = act;
@@ -56,7 +54,7 @@ function usesKey({ key, target }: KeyboardEvent): boolean {
   if (!(target instanceof Element)) return false;
   if (target.matches("input, textarea, select")) return true;
   if (target.closest("dialog") !== null) return key !== "?";
-  // The arrow keys scroll a transcript that has the focus.
+  // Arrow keys scroll a transcript or a header that has the focus.
   if (target.closest(".transcript, .run-header") !== null && /^(Arrow|Home|End)/.test(key)) return true;
   return key === "Enter" && target.matches("button, a");
 }

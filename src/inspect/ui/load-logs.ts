@@ -1,15 +1,14 @@
-// Loads the logs of the page: from elements of the page, or from its own server while runs are writing them.
+// Loads the logs of the page: from its own elements, or from its server while runs write them.
 
 import type { RunLog } from "../log/run-log.ts";
 import { LogReader } from "../log/read-run-log.ts";
 import { logIdHeader, type PageData, pageDataId, type PageLog } from "../page/page-data.ts";
 
-/** A log on the page. `log` is undefined until its first lines are there, and if it cannot be read. */
+/** A log on the page. `log` is undefined before the first lines have arrived, and if the log cannot be read. */
 export interface LoadedLog {
   readonly name: string;
   readonly log?: RunLog | undefined;
   readonly problem?: string | undefined;
-  /** True while the page follows the log. */
   readonly isLive: boolean;
   /** True while the server of a live log does not answer. */
   readonly isOffline?: boolean | undefined;
@@ -25,7 +24,7 @@ export function readPageData(): PageData {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Calls `show` with states of a log: once for a log in the page, and up to four times a second for a log from the server. */
+/** Calls `show` with the states of a log: once for a log in the page, and up to four times a second for a log from the server. */
 export async function loadLog({ name, element, url }: PageLog, show: ShowLog): Promise<void> {
   let reader = new LogReader();
   try {
@@ -37,7 +36,7 @@ export async function loadLog({ name, element, url }: PageLog, show: ShowLog): P
     } else if (url !== undefined) {
       const showSometimes = limitRate((isOffline: boolean) => {
         const log = reader.read();
-        // The server converts a journal once.
+        // The server converts a journal only once, so its text does not grow.
         show({ name, log, isLive: log.source === "log", isOffline });
       });
       let [decoder, from, id] = [new TextDecoder(), 0, ""];
@@ -62,7 +61,7 @@ export async function loadLog({ name, element, url }: PageLog, show: ShowLog): P
 
 const showMs = 250;
 
-/** Returns a function that calls `show` with the last value, at most once in `showMs`. */
+/** Returns a function that calls `show` with the latest value, at most once in `showMs`. */
 function limitRate<T>(show: (value: T) => void): (value: T) => void {
   let last = -Infinity;
   let next: T | undefined;
@@ -85,9 +84,10 @@ const retryMs = 1000;
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Reads from the server while the page is open. If the connection ends, requests the URL that `nextUrl` then returns. Calls `take`
- * with undefined if the server does not answer. Calls `begin` with the id of the log. Calls `begin` with undefined if another log has
- * replaced the log, and then reads the other log from its start.
+ * Reads from the server while the page is open. If a connection ends, requests the URL that `nextUrl` then returns.
+ *
+ * Calls `take` with each piece, or with undefined if the server does not answer. Calls `begin` with the id of the log. If another
+ * log has replaced this log, calls `begin` with undefined, and reads the other log from its start.
  */
 async function follow(
   nextUrl: () => string,
@@ -108,7 +108,7 @@ async function follow(
   }
 }
 
-/** Calls `add` for each log that the server finds after the first `count` ones. */
+/** Calls `add` for each log that the server finds after the first `count` logs. */
 export function followList(url: string, count: number, add: (log: PageLog, index: number) => void): Promise<void> {
   let [index, line, decoder] = [count, "", new TextDecoder()];
   const nextUrl = (): string => {

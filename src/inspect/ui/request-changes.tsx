@@ -1,5 +1,3 @@
-// Shows the changes from one request to the next.
-
 import type { JSX } from "preact";
 import type { Message } from "../../core/entry-kit.ts";
 import type { MessageChange } from "../analysis/align-messages.ts";
@@ -123,7 +121,7 @@ function ChangedMessages({ change, ...context }: MessageContext & { readonly cha
 interface MessageGroupProps extends MessageContext {
   readonly side: "added" | "removed" | "replaced";
   readonly messages: readonly Message[];
-  /** The position of the first message in its request. */
+  /** The position of the first of the messages in its request. */
   readonly from: number;
 }
 

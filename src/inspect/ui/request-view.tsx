@@ -1,5 +1,3 @@
-// Shows a request: how it differs from the one before it, and as it was sent.
-
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { describeCacheBreak, isUnread } from "../analysis/describe-cache-break.ts";
@@ -14,7 +12,7 @@ import "./request-view.css";
 
 interface RequestViewProps {
   readonly iteration: LoggedIteration;
-  /** The iteration before. Undefined for the first one. */
+  /** The last iteration before this one that sent a request. Undefined for the first one. */
   readonly previous: LoggedIteration | undefined;
   readonly run: LoggedRun;
 }
@@ -70,7 +68,7 @@ function describeTokens(found: CacheBreak): string {
 }
 
 interface RequestFacts {
-  /** The number of lines when the facts were found. A live run gets more. */
+  /** The number of lines of the run for which these facts hold. A live run gets more lines. */
   readonly lines: number;
   readonly breaks: ReadonlyMap<LoggedIteration, CacheBreak>;
   readonly masking: ReadonlyMap<string, number>;

@@ -1,10 +1,10 @@
-// The route of the page, which follows its URL.
+// The links of the page: #i3/tool/1 is call 1 of iteration 3, #r2/i3 is iteration 3 of run 2, and #compare/r1/r2 compares two runs.
 
 import { useEffect, useState } from "preact/hooks";
 
 export interface Navigation {
   readonly hash: string;
-  /** Opens a link of this page. With `replace`, the back button does not return to the link before. */
+  /** Opens a link of this page. `replace` keeps the current link out of the history of the browser. */
   open(link: string, replace?: boolean): void;
 }
 
@@ -50,7 +50,7 @@ function parseCompared(link: string): Route | undefined {
   return left === undefined ? undefined : { kind: "compare", left: Number(left), right: Number(right) };
 }
 
-/** The number of the run may be left out if the page has only one. */
+/** A page with one run has links without its number. */
 function parseRun(link: string, runCount: number): Route {
   const [, run, key = ""] = /^r(\d+)(?:\/(.*))?$/.exec(link) ?? [];
   if (run !== undefined) return { kind: "run", run: Number(run), key };
@@ -62,7 +62,7 @@ interface Target {
   readonly key: string;
 }
 
-/** Returns the link of an event. The number of the run is left out if the page has only one. */
+/** Returns the link of an event. Leaves out the number of the run if the page has only one. */
 export function toLink({ run, key }: Target, runCount: number): string {
   const parts = [...(runCount === 1 ? [] : [`r${run}`]), ...(key === "" ? [] : [key])];
   return `#${parts.join("/")}`;

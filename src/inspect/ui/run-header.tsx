@@ -1,5 +1,3 @@
-// The header of a run: how it ended and why, its time, tokens and cost, and the facts that it started with.
-
 import type { ComponentChildren, JSX } from "preact";
 import type { LoggedRun } from "../log/run-log.ts";
 import { activeMsOf, cacheShareOf, modelsOf, totalsOf } from "../analysis/run-totals.ts";
@@ -23,9 +21,8 @@ interface RunHeaderProps {
   readonly hasDates: boolean;
   readonly facts: RunFacts;
   readonly rows: readonly Row[];
-  /** Returns the link of an event of the run. */
   linkOf(key: string): string;
-  /** Opens the call with an id in the transcript. */
+  /** Shows a call in the transcript. */
   openCall(callId: string): void;
 }
 
@@ -90,7 +87,6 @@ function costText({ costUSD, status }: LoggedRun, sum: number | undefined): stri
   return status === undefined ? `${formatUSD(sum)} so far` : `at least ${formatUSD(sum)}`;
 }
 
-/** The maximum number of cache breaks to which the header links. */
 const mostBreaks = 12;
 
 function CacheBreakLinks({ facts, linkOf }: Pick<RunHeaderProps, "facts" | "linkOf">): JSX.Element | null {
@@ -115,7 +111,6 @@ function CacheBreakLinks({ facts, linkOf }: Pick<RunHeaderProps, "facts" | "link
 
 interface FiguresProps {
   readonly run: LoggedRun;
-  /** The time of the last line of the log about the run. */
   readonly lastAt: number;
 }
 

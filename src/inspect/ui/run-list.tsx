@@ -1,5 +1,3 @@
-// Lists runs, and links to each of them and to a comparison of two.
-
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD, showControls } from "../format.ts";
@@ -13,13 +11,12 @@ interface ListedRun {
   readonly run: LoggedRun;
   /** False for a run of a journal, whose times begin at 0. */
   readonly hasDates: boolean;
-  /** The link to the run on this page. */
   readonly href: string;
 }
 
 interface RunListProps {
   readonly runs: readonly ListedRun[];
-  /** Returns the link to the comparison of two runs, by their positions in `runs`. */
+  /** Returns the link to the comparison of two runs, by their indexes in `runs`. */
   readonly compareHref: (a: number, b: number) => string;
 }
 
@@ -31,7 +28,7 @@ interface Row {
 }
 
 interface Cell {
-  /** The rows are sorted by this value. */
+  /** The sort value. */
   readonly value: string | number;
   readonly text: string;
 }
@@ -156,7 +153,7 @@ function sortRows(rows: readonly Row[], order: Order | undefined): readonly Row[
   return [...rows].sort((one, other) => sign * compare(one.cells[order.name].value, other.cells[order.name].value));
 }
 
-/** The statuses that have a colour. A run without an end is "open". */
+/** The statuses that have a colour of their own. A run without an end is "open". */
 const colouredStatuses = new Set(["completed", "error", "timeout", "rejected", "suspended", "open"]);
 
 function toRow({ name, run, hasDates, href }: ListedRun, index: number): Row {

@@ -1,5 +1,3 @@
-// The view of one run: its header, its timeline and its transcript.
-
 import type { JSX, RefObject } from "preact";
 import { useMemo } from "preact/hooks";
 import { Boundary } from "./shared-parts.tsx";
@@ -72,7 +70,7 @@ function Tools({ state }: { readonly state: RunState }): JSX.Element {
   );
 }
 
-/** The tabs are shown on narrow screens only. */
+/** Only narrow screens show the tabs. */
 function Tabs({ state: { tab, setTab } }: { readonly state: RunState }): JSX.Element {
   return (
     <div class="tabs">
@@ -124,7 +122,7 @@ function Panes({ selection, state, selected }: PanesProps): JSX.Element {
   );
 }
 
-/** Returns the time from the start of a run to the last line about it and about its nested runs. */
+/** Returns the time from the start of a run to the last line about it or its nested runs. */
 function rangeOf({ run, facts, nested }: RunTree): Interval {
   const inner = [...nested.values()].flat().map((tree) => rangeOf(tree).to);
   return { from: run.startedAt, to: inner.reduce((most, to) => Math.max(most, to), run.endedAt ?? facts.lastAt) };
@@ -136,7 +134,6 @@ interface SearchBoxProps {
   readonly count: string;
   readonly hasHits: boolean;
   setQuery(query: string): void;
-  /** Opens the next hit, or the one before. */
   go(step: 1 | -1): void;
 }
 

@@ -1,4 +1,4 @@
-// Shows texts from models and tools. Control characters become visible, so that they can neither hide nor reorder text.
+// Shows texts from models and tools. Control characters become visible, so that they cannot hide or reorder text.
 
 import { type Context, createContext, type JSX } from "preact";
 import { useContext, useMemo, useState } from "preact/hooks";
@@ -7,13 +7,16 @@ import { formatValue } from "./model/format-value.ts";
 import { ShowMore } from "./shared-parts.tsx";
 import type { Piece } from "./model/pieces.ts";
 
-/** The part of a long text that is shown. */
+/** The part of a long text that is shown, in characters. */
 export interface TextWindow {
   readonly start: number;
   readonly end: number;
 }
 
-/** The windows of texts by their id. Entries of a virtual list are removed and made again, and keep their windows here. */
+/**
+ * The shown parts of texts, by id. An entry outside the view is removed from the page, and finds the shown parts of its texts here
+ * when it comes back.
+ */
 export const TextWindows: Context<Map<string, TextWindow>> = createContext(new Map());
 
 /** The number of characters that a click adds. */
@@ -21,7 +24,7 @@ export const windowStep = 20_000;
 
 const mostLines = 40;
 
-/** Returns the first window of a text, which has at most `limit` characters and 40 lines. */
+/** Returns the part of a text that is shown at first: at most `limit` characters and 40 lines. */
 export function firstWindow(text: string, limit: number): TextWindow {
   let end = -1;
   for (let line = 0; line < mostLines; line++) {
@@ -34,9 +37,9 @@ export function firstWindow(text: string, limit: number): TextWindow {
 
 interface SafeTextProps {
   readonly text: string;
-  /** The number of characters that are shown at first. Default 20,000. */
+  /** The maximum number of characters that are shown at first. Default 20,000. */
   readonly limit?: number;
-  /** Identifies the text on the page, so that its window outlives the element. */
+  /** Identifies the text, so that its shown part is remembered when the element is removed. */
   readonly id?: string;
 }
 
@@ -70,22 +73,20 @@ export function SafeText({ text, limit = windowStep, id }: SafeTextProps): JSX.E
   );
 }
 
-/** Shows plain data as text: strings as they are, and other values as indented JSON. */
 export function JsonText({ value, ...props }: { readonly value: unknown } & Omit<SafeTextProps, "text">): JSX.Element {
   const text = useMemo(() => formatValue(value) ?? "", [value]);
   return <SafeText text={text} {...props} />;
 }
 
-/** The number of characters of a text that are shown at first. */
+/** The maximum number of characters that are shown at first, for each form of a piece. */
 export const limits = { text: 6000, faint: 2000, data: 2000, error: 4000, request: 0, mark: 0 } as const;
 
 interface PieceViewProps {
   readonly piece: Piece;
-  /** The key of the entry that has the piece. Undefined for a message of a request. */
+  /** The key of the entry that contains the piece. Undefined for a message of a request. */
   readonly entryKey?: string;
 }
 
-/** Shows a text of an entry or of a message. */
 export function PieceView({ piece: { id, label, value, form }, entryKey }: PieceViewProps): JSX.Element | null {
   if (form === "request" || form === "mark") return null;
   return (

@@ -1,5 +1,3 @@
-// Shows a request as it was sent: system text, tools, messages and settings.
-
 import { type JSX, Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { countThings, formatCount, showControls } from "../format.ts";
@@ -105,7 +103,6 @@ interface SentMessageProps extends MessageContext {
 
 const previewLength = 90;
 
-/** A message whose content is shown when it is opened. */
 export function SentMessage({ message, index, isOpen = false, ...context }: SentMessageProps): JSX.Element {
   const isMasked = message.role === "tool" && message.results.some(({ callId }) => context.masked.has(callId));
   const title = (
@@ -125,7 +122,6 @@ export function SentMessage({ message, index, isOpen = false, ...context }: Sent
   );
 }
 
-/** Returns a short text about the content of a message. */
 function previewOf(message: Message): string {
   if (message.role === "tool") return message.results.map(({ name, outcome }) => `${name}: ${outcome}`).join(", ");
   const { content } = message;
@@ -160,7 +156,7 @@ function Pieces({ message }: { readonly message: Message }): JSX.Element {
   );
 }
 
-/** The result of a masked call as the model got it at first. */
+/** Offers the result of a masked call as the model read it at first. */
 function Original({ callId, run }: Pick<MessageContext, "run"> & { readonly callId: string }): JSX.Element {
   const [original, setOriginal] = useState<ToolResultPart | undefined>(undefined);
   if (original !== undefined)

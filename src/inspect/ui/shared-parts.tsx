@@ -3,12 +3,12 @@ import { showControls, formatCount } from "../format.ts";
 import { useState } from "preact/hooks";
 
 interface BoundaryProps {
-  /** The part of the page that is inside, for the message. */
+  /** Names this part of the page in the message. */
   readonly part: string;
   readonly children: ComponentChildren;
 }
 
-/** Shows a message in place of a part of the page that cannot be shown, for example because a log was changed by hand. */
+/** Shows a message in place of children that throw, for example because a log was changed by hand. */
 export class Boundary extends Component<BoundaryProps, { readonly message?: string }> {
   override state: { readonly message?: string } = {};
 
@@ -29,12 +29,11 @@ export class Boundary extends Component<BoundaryProps, { readonly message?: stri
 
 interface LazyFoldProps {
   readonly title: ComponentChildren;
-  /** Returns the content, which is made when the fold is opened for the first time. */
+  /** Returns the content. Called when the fold is opened for the first time. */
   readonly children: () => ComponentChildren;
   readonly isOpen?: boolean;
 }
 
-/** A title that shows its content when it is opened. */
 export function LazyFold({ title, children, isOpen = false }: LazyFoldProps): JSX.Element {
   const [wasOpened, setOpened] = useState(isOpen);
   return (
@@ -46,7 +45,6 @@ export function LazyFold({ title, children, isOpen = false }: LazyFoldProps): JS
 }
 
 interface ShowMoreProps {
-  /** The number of hidden things. */
   readonly left: number;
   /** The number of things that a click shows. Default: all. */
   readonly step?: number;
@@ -55,7 +53,7 @@ interface ShowMoreProps {
   show(): void;
 }
 
-/** A button that shows more of a long text or list. Renders nothing if all of it is shown. */
+/** A button that shows more of a long text or list. Renders nothing if nothing is hidden. */
 export function ShowMore({ left, step = left, things, show }: ShowMoreProps): JSX.Element | null {
   if (left <= 0) return null;
   return (

@@ -1,4 +1,4 @@
-// Shows the difference between two texts. Common text far from a change is folded.
+// Shows the difference between two texts. Folds common text that is far from a change.
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -23,7 +23,7 @@ interface PieceProps {
   readonly isLast: boolean;
 }
 
-/** The characters of common text that stay visible beside a change, and the maximum of a change that is shown at first. */
+/** `nearby` characters of common text stay visible beside a change. Of a change, `longest` characters are shown at first. */
 const nearby = 160;
 const longest = 20_000;
 
@@ -31,7 +31,7 @@ function Piece({ piece: { kind, text }, isFirst, isLast }: PieceProps): JSX.Elem
   const [isOpen, setOpen] = useState(false);
   const [head, tail] = kind === "same" ? [isFirst ? 0 : nearby, isLast ? 0 : nearby] : [longest, 0];
   const left = text.length - head - tail;
-  // A fold must hide more than it takes.
+  // A button in place of a few characters would save no space.
   if (isOpen || left <= nearby) return wrapPiece(kind, showControls(text));
   return (
     <>

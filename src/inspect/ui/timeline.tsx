@@ -1,5 +1,3 @@
-// The timeline: a row for each stream, attempt and call, with bars on a shared time axis.
-
 import type { JSX, RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { waitNames } from "../analysis/waits.ts";
@@ -10,20 +8,18 @@ import { useViewChanges } from "./use-measured-list.ts";
 
 const rowHeight = 22;
 const axisHeight = 28;
-/** The rows that are rendered above and below the visible ones. */
+/** The number of rows that are rendered above and below the visible ones. */
 const overscan = 8;
-/** The rows that stay visible above and below a row that was scrolled to. */
 const nearRows = 3;
-/** The least distance between two ticks, in pixels. */
+/** The minimum distance between two ticks, in pixels. */
 const tickWidth = 64;
 
 interface TimelineProps {
-  /** All rows, from which the axis is made. */
+  /** All rows, also those that are folded away. They set the time axis of the whole run. */
   readonly rows: readonly Row[];
   readonly shown: readonly Row[];
   readonly range: Interval;
   readonly selected: string;
-  /** The keys of entries with search hits. */
   readonly found: ReadonlySet<string>;
   isOpen(key: string): boolean;
   toggle(key: string): void;
@@ -77,11 +73,10 @@ export function Timeline({ rows, shown, range, selected, found, ...actions }: Ti
 interface VisibleRows {
   readonly first: number;
   readonly end: number;
-  /** In pixels. */
   readonly width: number;
 }
 
-/** Rows have a fixed height, so the visible ones follow from the scroll position. */
+/** All rows have the same height, so the visible ones follow from the scroll position. */
 function useVisibleRows(scroller: RefObject<HTMLDivElement | null>): VisibleRows {
   const [rows, setRows] = useState<VisibleRows>({ first: 0, end: 0, width: 500 });
   useViewChanges(scroller, ({ scrollTop, clientHeight, clientWidth: width }) => {
@@ -92,7 +87,7 @@ function useVisibleRows(scroller: RefObject<HTMLDivElement | null>): VisibleRows
   return rows;
 }
 
-/** Scrolls as little as possible. */
+/** Scrolls as little as possible to show a row and `nearRows` rows around it. */
 function scrollToRow(scroller: HTMLElement, index: number): void {
   const height = scroller.clientHeight - axisHeight;
   const [top, bottom] = [(index - nearRows) * rowHeight, (index + 1 + nearRows) * rowHeight];
@@ -105,7 +100,7 @@ interface AxisShape {
   readonly tickShare: number;
 }
 
-/** Makes an axis for rows. Without a range, the axis ends where the rows end. */
+/** Makes the time axis for rows. Without `range`, the axis covers the times of the rows. */
 function useAxis(rows: readonly Row[], { range, tickShare }: AxisShape): TimeAxis {
   const first = rows[0]?.key;
   return useMemo(() => {
@@ -154,7 +149,7 @@ function Axis({ axis, isZoomed, setZoom }: AxisProps): JSX.Element {
   );
 }
 
-/** Ticks are at round times, so the last digits are zero. */
+/** Cuts zeros at the end, because ticks are at round times. */
 function formatTick(ms: number): string {
   if (ms === 0) return "0";
   return formatMs(ms)
@@ -227,7 +222,6 @@ function describeRow({ label, note, wholeNote = note, segments }: Row): string {
   return [showControls(label), ...(wholeNote === "" ? [] : [showControls(wholeNote)]), ...parts].join("\n");
 }
 
-/** Lists the kinds of bars that the run has. */
 function Legend({ rows }: Pick<TimelineProps, "rows">): JSX.Element {
   const kinds = useMemo(() => new Set<string>(rows.flatMap(({ segments }) => segments.map(({ kind }) => kind))), [rows]);
   return (

@@ -1,5 +1,3 @@
-// The transcript: all entries of a run in a list that renders only its visible part.
-
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { type Entry, titleOf } from "./model/entries.ts";
@@ -12,7 +10,7 @@ import type { TextWindow } from "./safe-text.tsx";
 import { type MeasuredList, useMeasuredList } from "./use-measured-list.ts";
 import { showControls } from "../format.ts";
 
-/** A request to scroll. Each one is a new object, so that the same place can be asked for again. */
+/** A place to scroll to. Each jump is a new object, so that a second jump to the same place scrolls again. */
 export interface Jump {
   readonly key: string;
   readonly hit?: Hit | undefined;
@@ -65,12 +63,12 @@ export function Transcript(props: TranscriptProps): JSX.Element {
   );
 }
 
-/** Heights before an entry is measured, in pixels. */
+/** The heights of entries that were not measured yet, in pixels. */
 const estimates = { system: 200, message: 120, stream: 130, call: 220, note: 40, nested: 40, end: 60 } as const;
 
 interface JumpState extends Pick<TranscriptProps, "entries" | "jump" | "windows"> {}
 
-/** Scrolls to the entry of a jump, and then to its hit, whose position is known only after the entry was rendered. */
+/** Scrolls to the entry of a jump, and then to its hit. The position of a hit is known only after the entry was rendered. */
 function useJump({ scroller, scrollTo }: MeasuredList, { entries, jump, windows }: JumpState): void {
   const open = useRef<Jump | undefined>(undefined);
   const seen = useRef<Jump | undefined>(undefined);
@@ -99,7 +97,7 @@ interface HitPlace {
 
 const mostFrames = 20;
 
-/** Scrolls to a hit as soon as its text is there. */
+/** Scrolls to a hit as soon as its text is rendered. */
 function showHit(hit: Hit, { scroller, ...text }: HitPlace): void {
   let frame = 0;
   const look = (): void => {
@@ -112,7 +110,7 @@ function showHit(hit: Hit, { scroller, ...text }: HitPlace): void {
     const { top, bottom } = range.getBoundingClientRect();
     const view = scroller.getBoundingClientRect();
     if (top < view.top + 40 || bottom > view.bottom - 40) scroller.scrollTop += top - view.top - view.height / 3;
-    // The list corrects its position while it measures new entries.
+    // Entries that are measured now may move the hit, so the next frames scroll again.
     if (frame < 4) requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
@@ -123,10 +121,9 @@ function textOfHit(entry: Entry, { piece }: Hit): string {
   return formatValue(piecesOf(entry).find(({ id }) => id === piece)?.value ?? "");
 }
 
-/** The maximum number of ranges: more than a reader can see. */
+/** The maximum number of highlighted hits, which is more than a screen shows. */
 const mostRanges = 2000;
 
-/** Highlights all hits inside an element. */
 function highlightAll(root: HTMLElement, pattern: RegExp | undefined): void {
   const ranges: Range[] = [];
   if (pattern === undefined) return setHighlight("found", ranges);
@@ -141,12 +138,12 @@ function highlightAll(root: HTMLElement, pattern: RegExp | undefined): void {
   setHighlight("found", ranges);
 }
 
-/** Highlights one hit, and returns its range. Returns undefined if its text is not shown. */
+/** Highlights one hit, and returns its range. Returns undefined if the text of the hit is not shown. */
 function highlightHit(root: HTMLElement, hit: Hit, { text, window }: HitText): Range | undefined {
   const element = root.querySelector(`[data-text="${CSS.escape(textId(hit))}"]`);
   const node = element?.firstChild;
   if (node?.nodeType !== Node.TEXT_NODE) return undefined;
-  // Control characters are longer on the page than in the text.
+  // The page shows a control character as several characters.
   const shownLength = (to: number): number => showControls(text.slice(window.start, to)).length;
   const [from, to] = [shownLength(hit.offset), shownLength(hit.offset + hit.length)];
   if (to > (node.nodeValue ?? "").length) return undefined;
@@ -160,7 +157,7 @@ interface HitText {
   readonly window: TextWindow;
 }
 
-/** Returns the id of the text that has a hit. */
+/** Returns the id of the text that contains a hit. */
 export function textId({ key, piece }: Pick<Hit, "key" | "piece">): string {
   return `${key} ${piece}`;
 }
@@ -177,7 +174,7 @@ function rangeOf(node: Node, from: number, to: number): Range {
 }
 
 function setHighlight(name: string, ranges: readonly Range[]): void {
-  // Old browsers find hits too, but do not mark them.
+  // Old browsers search too, but cannot highlight hits.
   if (typeof Highlight === "undefined") return;
   if (ranges.length === 0) CSS.highlights.delete(name);
   else CSS.highlights.set(name, Object.assign(new Highlight(...ranges), { priority: name === "found-now" ? 1 : 0 }));

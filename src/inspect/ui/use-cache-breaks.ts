@@ -1,4 +1,4 @@
-// Finds the cache breaks of a run and of its nested runs in small steps, so that the page opens at once.
+// Finds the cache breaks of a run and its nested runs in small steps, so that the page opens at once.
 
 import { type Context, createContext } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -8,11 +8,10 @@ import type { RunTree } from "./model/entries.ts";
 
 type BreakMap = ReadonlyMap<LoggedIteration, CacheBreak>;
 
-/** The cache breaks that were found, by their iterations. */
 export const CacheBreaks: Context<BreakMap> = createContext<BreakMap>(new Map());
 
 const sliceMs = 12;
-/** The time from the end of a search to the next one for a run that grows. */
+/** For a run that grows, the pause before the breaks are searched again. */
 const againMs = 1_000;
 
 export function useCacheBreaks(tree: RunTree): BreakMap {

@@ -1,34 +1,34 @@
-// A list that renders only its visible items, whose heights are measured.
+// A list that renders only its visible items, and measures their heights.
 
 import type { RefObject } from "preact";
 import { useLayoutEffect, useReducer, useRef, useState, useEffect } from "preact/hooks";
 
 export interface MeasuredList {
-  /** The element that scrolls. */
   readonly scroller: RefObject<HTMLDivElement | null>;
-  /** The element that contains the rendered items, and nothing else. */
+  /** The element whose children are the rendered items. */
   readonly slots: RefObject<HTMLDivElement | null>;
-  /** The first rendered item, and the one after the last. */
+  /** The rendered items, from `first` up to but not including `end`. */
   readonly first: number;
   readonly end: number;
-  /** The top of the first rendered item. */
   readonly top: number;
   readonly height: number;
-  /** Scrolls to the top of an item. */
   scrollTo(index: number): void;
 }
 
-/** The items that are rendered above and below the visible part. */
+/** The number of items that are rendered above and below the visible ones. */
 const overscan = 4;
 
-/** `keys` is a new list if the items have changed. */
+/** Pass a new list as `keys` if the items have changed. */
 export function useMeasuredList(keys: readonly string[], estimate: (index: number) => number): MeasuredList {
   const scroller = useRef<HTMLDivElement>(null);
   const slots = useRef<HTMLDivElement>(null);
   const [layout] = useState(() => new ListLayout());
   const [, update] = useReducer((version: number, _: undefined) => version + 1, 0);
   const scrolledTo = useRef(0);
-  /** Holds what the reader has scrolled to. A difference of less than a pixel comes from the rounding of the browser. */
+  /**
+   * After the reader has scrolled, keeps the new position. Browsers round positions, so a smaller difference than a pixel is no
+   * scrolling.
+   */
   const readScroll = (): void => {
     const top = scroller.current?.scrollTop ?? 0;
     if (Math.abs(top - scrolledTo.current) < 1) return;
@@ -41,7 +41,7 @@ export function useMeasuredList(keys: readonly string[], estimate: (index: numbe
     const bottom = layout.indexAt(top + (scroller.current?.clientHeight ?? 0));
     return { first, end: Math.min(keys.length, bottom + 1 + overscan) };
   };
-  // The browser changes the scroll position itself if the list becomes shorter, so it is read before that.
+  // The browser changes the scroll position if the list becomes shorter, so the position is read before that.
   readScroll();
   layout.setItems(keys, estimate);
   const { first, end } = findShown();
@@ -59,7 +59,7 @@ export function useMeasuredList(keys: readonly string[], estimate: (index: numbe
     }
     if (Math.abs(view.scrollTop - layout.heldTop) >= 0.5) view.scrollTop = layout.heldTop;
     scrolledTo.current = view.scrollTop;
-    // The end of the list may be too near.
+    // The list may end before this position. Then the position that the browser has set is kept.
     if (Math.abs(view.scrollTop - layout.heldTop) >= 1) {
       layout.holdAt(view.scrollTop);
       update(undefined);
@@ -77,7 +77,10 @@ export function useMeasuredList(keys: readonly string[], estimate: (index: numbe
   return { scroller, slots, first, end, top: layout.topOf(first), height: layout.height, scrollTo };
 }
 
-/** Calls `read` when an element was shown, when it is scrolled, and in the frame after it or its content has changed its size. */
+/**
+ * Calls `read` when an element is first shown, when it is scrolled, and one frame after its size or the size of its content
+ * changed.
+ */
 export function useViewChanges(scroller: RefObject<HTMLElement | null>, read: (element: HTMLElement) => void): void {
   const latest = useRef(read);
   latest.current = read;
@@ -86,7 +89,7 @@ export function useViewChanges(scroller: RefObject<HTMLElement | null>, read: (e
     if (element === null) return undefined;
     let frame = 0;
     const onScroll = (): void => latest.current(element);
-    // An observer that changes what it observes within the same frame reports an error.
+    // If `read` changed a size within the same frame, the browser would report a loop of the observer.
     const observer = new ResizeObserver(() => {
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(onScroll);
@@ -104,20 +107,21 @@ export function useViewChanges(scroller: RefObject<HTMLElement | null>, read: (e
 
 interface HeldItem {
   readonly index: number;
-  /** The distance from the top of the item to the top of the visible part. */
   readonly below: number;
 }
 
-/** Lays a list out. One item is held in place while the heights of others become known, and while items are added and removed. */
+/**
+ * The positions of the items in a list. Items that were not shown yet have estimated heights. One item is held: it does not move on
+ * the screen while other items are measured, added or removed.
+ */
 export class ListLayout {
   readonly #heights = new Map<string, number>();
   #keys: readonly string[] = [];
   #estimate: (index: number) => number = () => 0;
-  /** The top of each item. The last number is the height of the whole list. */
+  /** The top of each item, and the height of the whole list as last number. */
   #tops: readonly number[] = [0];
   #held: HeldItem = { index: 0, below: 0 };
 
-  /** Sets the items. If the held item is gone, holds the item before it. */
   setItems(keys: readonly string[], estimate: (index: number) => number): void {
     if (keys === this.#keys) return;
     const places = new Map(keys.map((key, index) => [key, index]));
@@ -138,7 +142,7 @@ export class ListLayout {
     this.#tops = [...tops, top];
   }
 
-  /** Sets the heights of items from an index on. Returns true if a height has changed. */
+  /** Sets the heights of items from index `from` on. Returns true if a height has changed. */
   setHeights(from: number, heights: readonly number[]): boolean {
     let isNew = false;
     heights.forEach((height, at) => {
@@ -159,7 +163,6 @@ export class ListLayout {
     return this.#tops[index] ?? 0;
   }
 
-  /** Returns the item at a position. */
   indexAt(position: number): number {
     let [low, high] = [0, Math.max(0, this.#keys.length - 1)];
     while (low < high) {
@@ -170,18 +173,18 @@ export class ListLayout {
     return low;
   }
 
-  /** Holds the item at the top of the visible part. */
+  /** Holds the item that is at a position, such as the top of the visible part. */
   holdAt(position: number): void {
     const index = this.indexAt(position);
     this.#held = { index, below: position - this.topOf(index) };
   }
 
-  /** Holds the top of an item at the top of the visible part. */
+  /** Holds an item with its top at the top of the visible part. */
   hold(index: number): void {
     this.#held = { index, below: 0 };
   }
 
-  /** The position at which the visible part begins, so that the held item stays in place. */
+  /** The position of the visible part at which the held item does not move. */
   get heldTop(): number {
     return this.topOf(this.#held.index) + this.#held.below;
   }

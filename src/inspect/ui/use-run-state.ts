@@ -1,5 +1,3 @@
-// The state of the view of a run beside its selection: the search, the tab, and the open requests and texts.
-
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunTree } from "./model/entries.ts";
@@ -62,7 +60,6 @@ export function useRunState(selection: Selection): RunState {
 }
 
 export interface Hits {
-  /** The index of the current hit. */
   readonly current: number | undefined;
   go(step: 1 | -1): void;
 }
@@ -80,7 +77,7 @@ function useHits({ hits, pattern, isDone }: Search, open: (hit: Hit) => void): H
     setAt({ pattern, index });
     open(hit);
   };
-  // The search may have no hits yet when the reader goes to the first one.
+  // The reader may ask for the next hit before the search has found one.
   useEffect(() => {
     if (wanted.current !== undefined) go(wanted.current);
   }, [hits, isDone]);
@@ -92,7 +89,7 @@ interface WindowPlace {
   readonly windows: Map<string, TextWindow>;
 }
 
-/** Makes sure that the part of a long text that has a hit is shown. */
+/** Shows the part of a long text that contains a hit. */
 function openWindow(hit: Hit, { tree, windows }: WindowPlace): void {
   const entry = tree.entries.find(({ key }) => key === hit.key);
   const piece = entry && piecesOf(entry).find(({ id }) => id === hit.piece);

@@ -1,5 +1,3 @@
-// Searches the entries of a run in small steps, so that the page stays responsive.
-
 import { useEffect, useState } from "preact/hooks";
 import { formatCount } from "../format.ts";
 import { type Entry, titleOf } from "./model/entries.ts";
@@ -14,12 +12,12 @@ export interface Search {
 
 const idle: Search = { pattern: undefined, hits: [], isDone: true };
 
-/** The search pauses after this time, and shows the hits so far. */
+/** The search pauses after this time, in milliseconds, to keep the page responsive. */
 const sliceMs = 12;
 const typingMs = 120;
 const showEachMs = 150;
 
-/** A live run that grows does not change the hits. The next search finds its new entries. */
+/** Searches when the query changes. The next search finds entries that a live run has added. */
 export function useSearch(query: string, entries: readonly Entry[]): Search {
   const [found, setFound] = useState({ query: "", search: idle });
   useEffect(() => {
@@ -41,11 +39,10 @@ export function useSearch(query: string, entries: readonly Entry[]): Search {
     let timer = setTimeout(work, typingMs);
     return () => clearTimeout(timer);
   }, [query]);
-  // The effect runs after the next frame. A key that is pressed before must not find that the search is done.
+  // The effect starts the search only after the next frame. Until then, the search must not look finished.
   return found.query === query ? found.search : { ...idle, isDone: query === "" };
 }
 
-/** Returns the number of hits as a text, with the position of the current one. */
 export function countHits({ hits, isDone, pattern }: Search, current: number | undefined): string {
   if (pattern === undefined) return "";
   if (hits.length === 0) return isDone ? "no hits" : "searching";
@@ -54,15 +51,13 @@ export function countHits({ hits, isDone, pattern }: Search, current: number | u
 }
 
 export interface Hit {
-  /** The key of the entry. A live run gets entries between others, so their positions change. */
+  /** The key of the entry. The position of the entry would change while a live run grows. */
   readonly key: string;
-  /** The id of the piece, or "title". */
   readonly piece: string;
   readonly offset: number;
   readonly length: number;
 }
 
-/** The search stops at this number of hits. */
 const mostHits = 10_000;
 
 /** Returns a pattern that finds a text without regard to case. */
@@ -70,7 +65,7 @@ export function patternOf(query: string): RegExp {
   return new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
 }
 
-/** Yields after each entry, so that the caller can pause. Adds to `hits`. */
+/** Adds to `hits`. Yields after each entry, so that the caller can pause. */
 export function* findHits(entries: readonly Entry[], pattern: RegExp, hits: Hit[]): Generator<void, void> {
   for (const entry of entries) {
     const texts = [{ id: "title", value: titleOf(entry) as unknown }, ...piecesOf(entry)];

@@ -1,4 +1,4 @@
-// The state of a run on the page: its selected event, its folded rows, and the place to scroll to.
+// The selected event of a run, its folded rows, and the place to scroll to.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LoggedRun } from "../log/run-log.ts";
@@ -9,12 +9,10 @@ import { toLink, type Navigation } from "./route.ts";
 import type { Jump } from "./transcript.tsx";
 import type { KeyAction } from "./key-help.tsx";
 
-/** The place of a run among the runs of the page. */
 export interface PageRun {
   readonly run: LoggedRun;
-  /** A new object for each state of the log, because a live log changes the run itself. */
+  /** A new object for each state of the log. A live log changes `run` itself. */
   readonly version: unknown;
-  /** Counted from 1. */
   readonly number: number;
   readonly count: number;
   readonly connection: Connection;
@@ -28,19 +26,18 @@ export interface Selection {
   readonly shownRows: readonly Row[];
   readonly shownEntries: readonly Entry[];
   readonly selectedRow: Row | undefined;
-  /** The key of the selected entry of the transcript. */
+  /** The key of the transcript entry that shows the selected event. */
   readonly entryKey: string;
-  /** True if the link names an event that the run does not have. */
   readonly isUnknown: boolean;
   readonly jump: Jump | undefined;
   isOpen(key: string): boolean;
   toggle(key: string): void;
   linkOf(key: string): string;
-  /** Selects an event, and scrolls to it. `how.replace` keeps the back button at the event before. */
+  /** Selects an event, and scrolls to it. With `how.replace`, the back button skips the event that was selected before. */
   select(key: string, how?: { readonly replace?: boolean; readonly jump?: Jump | undefined }): void;
 }
 
-/** Returns a set with the keys that were in only one of both. */
+/** Adds each key to a copy of the set, or removes it if the set has it. */
 export function toggleIn(set: ReadonlySet<string>, keys: readonly string[]): ReadonlySet<string> {
   const toggled = new Set(set);
   for (const key of new Set(keys)) if (!toggled.delete(key)) toggled.add(key);
@@ -71,7 +68,7 @@ export function useSelection({ run, version, number, count, connection, selected
     ...(rows.find((row) => row.key === key)?.parents ?? []),
     ...(tree.entries.find((one) => one.key === key)?.parents ?? []),
   ];
-  // Links, the back button and a reload also open the event and scroll to it.
+  // The selected event also changes by links, the back button and a reload. Then it is unfolded and scrolled to.
   useEffect(() => {
     if (entry === undefined) jumped.current = "";
     else if (jumped.current !== entryKey) goTo({ key: entryKey }, [...parentsOf(entryKey), ...(selectedRow?.parents ?? [])]);
@@ -87,7 +84,6 @@ export function useSelection({ run, version, number, count, connection, selected
   return { tree, rows, shownRows, shownEntries, selectedRow, entryKey, isUnknown, jump, isOpen, toggle, linkOf, select };
 }
 
-/** Selects the last call with an id. */
 export function openCall({ tree, select }: Selection, callId: string): void {
   const entry = tree.entries.findLast(({ content }) => content.kind === "call" && content.call.callId === callId);
   if (entry !== undefined) select(entry.key);

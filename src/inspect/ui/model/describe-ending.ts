@@ -1,5 +1,3 @@
-// Says in a sentence how a run ended, and why.
-
 import type { EndReason, PlainError, WaitingCall } from "../../../core/entry-kit.ts";
 import type { LoggedRun } from "../../log/run-log.ts";
 import { lookUp } from "./format-value.ts";
@@ -10,9 +8,8 @@ export type Tone = "ok" | "warn" | "bad" | "wait" | "plain";
 export interface EndingText {
   readonly sentence: string;
   readonly tone: Tone;
-  /** A text from outside, such as an error message, which belongs to the sentence. */
+  /** A text from outside that completes the sentence, such as an error message. */
   readonly detail?: string | undefined;
-  /** The calls for which a suspended run waits. */
   readonly calls: readonly WaitingCall[];
 }
 
@@ -68,7 +65,7 @@ const reasons: Texts = {
   "result-required": ({ calls }) => `Suspended: ${waitingFor(calls, "a result")}.`,
 };
 
-/** Returns an amount with as many digits as it needs to differ from another amount. */
+/** Returns an amount with enough digits to differ from the other amount. */
 function formatBeside(amount: number, other: number): string {
   const digits = [4, 5, 6, 7, 8].find((count) => amount.toFixed(count) !== other.toFixed(count));
   return formatUSD(amount) === formatUSD(other) && digits !== undefined ? `$${amount.toFixed(digits)}` : formatUSD(amount);
@@ -85,8 +82,8 @@ const tones: { readonly [status: string]: Tone | undefined } = {
 };
 
 /**
- * "live" if the page follows the log, so that a run without an end is still running. "lost" if the server of a live page does not
- * answer, and "none" if the page does not follow the log.
+ * "live": the page follows the log, so a run without an end is still running. "lost": the server of a live page does not answer.
+ * "none": the page does not follow the log.
  */
 export type Connection = "live" | "lost" | "none";
 
@@ -110,7 +107,7 @@ export function describeEnding({ status, reason, error }: LoggedRun, connection:
   return { sentence, detail: detail === "" ? undefined : detail, tone, calls };
 }
 
-/** Reasons of completed runs whose answer is not whole. */
+/** Reasons of completed runs with an incomplete answer. */
 const cutOff: ReadonlySet<string> = new Set(["length", "content-filter", "refusal"]);
 
 function describeRejection({ code, name, message }: PlainError): EndingText {
@@ -118,7 +115,7 @@ function describeRejection({ code, name, message }: PlainError): EndingText {
   return { sentence, tone: "bad", detail: `${name}: ${message}`, calls: [] };
 }
 
-/** A newer version may write reasons that this page does not know, and a damaged log may lack the fields of a reason. */
+/** A newer release may write reasons that this page does not know. In a damaged log, a reason may lack fields. */
 function sayReason(status: string, reason: EndReason | undefined): readonly [string, string | undefined] {
   if (reason === undefined || !Object.hasOwn(reasons, reason.kind)) return [`Ended as "${status}".`, reason?.kind];
   try {

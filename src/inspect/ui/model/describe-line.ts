@@ -1,4 +1,4 @@
-// Describes the notes of a transcript: the lines of a log that are neither a stream nor a call.
+// Describes calls, and the notes of a transcript: lines that are about neither a stream nor a call.
 
 import type { EndReason, Json } from "../../../core/entry-kit.ts";
 import type { LoggedLine, LoggedRun, LoggedCall, LoggedIteration } from "../../log/run-log.ts";
@@ -10,7 +10,6 @@ import { waitsOf } from "../../analysis/waits.ts";
 interface NoteText {
   readonly title: string;
   readonly tone: Tone;
-  /** Data to show below the title. */
   readonly value?: Json | undefined;
 }
 
@@ -93,7 +92,7 @@ function describeEarlierEnd(fields: { readonly [field: string]: Json | undefined
   return { title: sentence, tone, value: detail };
 }
 
-/** Describes a line. A line of an unknown type is shown as it is. */
+/** A line of an unknown type is shown as it is. */
 export function describeLine(line: LoggedLine): NoteText {
   const describe = lookUp(describers, line.type);
   if (describe !== undefined) return describe(line);
@@ -108,7 +107,7 @@ function contentOf(message: Json | undefined): Json | undefined {
   return (message as { readonly content?: Json } | undefined)?.content ?? message;
 }
 
-/** Returns the reason of a run as data, if it has more than its kind. */
+/** Returns the reason of a run as data, if it has more fields than its kind. */
 export function reasonData(reason: EndReason | undefined): Json | undefined {
   return reason !== undefined && Object.keys(reason).length > 1 ? (reason as unknown as Json) : undefined;
 }
@@ -137,7 +136,7 @@ const outcomes: { readonly [outcome: string]: OutcomeText | undefined } = {
   deferred: { text: "waits for its result", tone: "wait" },
 };
 
-/** Returns the outcome of a call. A call that has started and has no outcome may have run, even if the process died. */
+/** Returns the outcome of a call in words. A call that started and has no outcome may have run before its process died. */
 export function outcomeOf(call: LoggedCall, iteration: LoggedIteration): OutcomeText {
   const { outcome, startedAt, callId } = call;
   if (outcome !== undefined) return lookUp(outcomes, outcome) ?? { text: outcome, tone: "plain" };

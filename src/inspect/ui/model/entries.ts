@@ -1,4 +1,4 @@
-// The entries of the transcript, in order: one for each message, stream, call and note of a run and of its nested runs.
+// The entries of the transcript, in order: a message, stream, call or note of a run or of its nested runs.
 
 import type { Message } from "../../../core/entry-kit.ts";
 import type { LoggedCall, LoggedLine, LoggedRun } from "../../log/run-log.ts";
@@ -13,35 +13,34 @@ type EntryContent =
   | { readonly kind: "stream"; readonly stream: StreamFacts }
   | { readonly kind: "call"; readonly call: LoggedCall; readonly facts: CallFacts; readonly stream: StreamFacts }
   | { readonly kind: "note"; readonly line: LoggedLine }
-  /** The beginning of a nested run. */
+  /** The start of a nested run. */
   | { readonly kind: "nested"; readonly title: string }
   | { readonly kind: "end" };
 
 export interface Entry {
-  /** The link of the entry within its page. */
+  /** The link of the entry, without the number of the outermost run. */
   readonly key: string;
-  /** The number of runs that contain the run of the entry. */
+  /** The number of calls around the run of the entry. */
   readonly depth: number;
-  /** The keys of the calls that contain the run of the entry, outermost first. */
+  /** The keys of the calls around the run of the entry, outermost first. */
   readonly parents: readonly string[];
   readonly run: LoggedRun;
   readonly content: EntryContent;
 }
 
-/** The place of a run on the page. */
 interface RunPlace {
-  /** The beginning of all links of the run. */
+  /** The beginning of the keys of the run. */
   readonly prefix: string;
   readonly parents: readonly string[];
 }
 
-/** A run with its facts, and the entries of the run and of its nested runs. */
+/** A run with its facts, and all entries of the run and of its nested runs. */
 export interface RunTree {
   readonly run: LoggedRun;
   readonly place: RunPlace;
   readonly facts: RunFacts;
   readonly entries: readonly Entry[];
-  /** The nested runs, by the key of their call. */
+  /** The nested runs, by the key of the call that contains them. */
   readonly nested: ReadonlyMap<string, readonly RunTree[]>;
 }
 
@@ -94,7 +93,7 @@ function addStart({ first, streams }: RunFacts, add: Add): void {
   first.forEach((line, index) => add(`start/note/${index}`, { kind: "note", line }));
 }
 
-/** Returns a function that adds the notes of a stream. It counts on from the notes that it added before. */
+/** Returns a function that adds notes of a stream. Further calls continue the numbers in their keys. */
 function noteAdder({ key }: StreamFacts, add: Add): (lines: readonly LoggedLine[]) => void {
   let count = 0;
   return (lines) => {
@@ -105,7 +104,7 @@ function noteAdder({ key }: StreamFacts, add: Add): (lines: readonly LoggedLine[
   };
 }
 
-/** Adds user messages of a request that no note and no earlier entry shows, such as a warning that the loop has added. */
+/** Adds user messages of a request that no note and no earlier entry shows, such as a warning that the loop added. */
 function addNewMessages({ key, before, iteration, previous }: StreamFacts, add: Add): void {
   if (previous === undefined) return;
   const steered = new Set(before.filter(({ type }) => type === "steered").map(({ message }) => JSON.stringify(message)));
@@ -118,7 +117,6 @@ function addNewMessages({ key, before, iteration, previous }: StreamFacts, add: 
 
 const roles = { user: "User", assistant: "Assistant", tool: "Tool results" } as const;
 
-/** Returns the title of an entry. */
 export function titleOf({ content, run }: Entry): string {
   switch (content.kind) {
     case "system":

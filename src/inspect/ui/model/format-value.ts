@@ -1,12 +1,11 @@
-// Writes values of a log for people.
-
 const longestLine = 76;
 const deepest = 400;
 
 /**
- * Returns plain data as text: a string as it is, and other values as JSON. Short lists and objects are on one line. A string in
- * JSON that has several lines is written with its lines between three quotation marks, because code and documents are hard to
- * read with escapes.
+ * Returns plain data as text: a string unchanged, and other values as JSON. Short lists and objects are on one line.
+ *
+ * In JSON, a string of several lines is written between three quotation marks, because code and documents are hard to read with
+ * escapes.
  */
 export function formatValue(value: unknown): string {
   return typeof value === "string" ? value : print(value, 0);
@@ -36,12 +35,11 @@ function isShort(items: readonly string[]): boolean {
   return true;
 }
 
-/** Returns the value of a key that comes from a log. A key such as "constructor" has no value. */
+/** Looks up a key from a log. Inherited keys such as "constructor" are not found. */
 export function lookUp<T>(table: { readonly [key: string]: T | undefined }, key: unknown): T | undefined {
   return typeof key === "string" && Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
-/** Returns a value of a log as text, for a sentence. */
 export function wordOf(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }

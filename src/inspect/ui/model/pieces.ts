@@ -1,4 +1,4 @@
-// The texts of an entry, in the order in which the transcript shows them. The search reads the same texts.
+// The texts of an entry, in the order of the transcript. The search reads the same texts.
 
 import type { Message, UserPart } from "../../../core/entry-kit.ts";
 import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedRequest } from "../../log/run-log.ts";
@@ -8,15 +8,11 @@ import type { Entry } from "./entries.ts";
 import { lookUp } from "./format-value.ts";
 
 export interface Piece {
-  /** Identifies the piece within its entry. */
   readonly id: string;
   /** Empty for the main text of the entry. */
   readonly label: string;
   readonly value: unknown;
-  /**
-   * The view of the request shows "request" pieces, and the line of the title shows "mark" pieces. Here, their texts are only
-   * searched.
-   */
+  /** The request view shows "request" pieces, and the title shows "mark" pieces. They are listed here only for the search. */
   readonly form: "text" | "faint" | "data" | "error" | "request" | "mark";
 }
 
@@ -67,7 +63,7 @@ export function piecesOfMessage(message: Message): readonly Piece[] {
   });
 }
 
-/** Images and files are shown as the text of their data, because the page loads nothing. */
+/** Shows the data of images and files as text, because the page loads nothing. */
 function piecesOfMedia(part: Exclude<UserPart, { type: "text" }>, index: number): readonly Piece[] {
   const label = `${part.type === "image" ? "Image" : "File"}, ${part.mediaType}`;
   return pieceOf(data(`part/${index}`, label), String(part.data));
@@ -105,7 +101,7 @@ function piecesOfAttempt({ attempt, provider, model, discardedAt, error, ...lost
   ];
 }
 
-/** Returns only the parts that the previous request does not have, so that the search finds each text once. */
+/** Returns only parts that the previous request does not have. Otherwise the search would find unchanged texts in each request. */
 function piecesOfRequest(request: LoggedRequest, before: LoggedRequest | undefined): readonly Piece[] {
   const changed = (id: "system" | "tools" | "settings" | "toolChoice"): readonly Piece[] => {
     const isNew =
@@ -122,7 +118,7 @@ function piecesOfRequest(request: LoggedRequest, before: LoggedRequest | undefin
   ];
 }
 
-/** Long values of a log are shared, so that unchanged tools are the same objects. */
+/** Equal long values of a log are the same object, so unchanged tools are found at once. */
 function isSameList(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (!Array.isArray(one) || !Array.isArray(other)) return JSON.stringify(one) === JSON.stringify(other);
@@ -134,7 +130,7 @@ const problems: { readonly [problem: string]: string | undefined } = {
   truncated: "The arguments were cut off, so they were not JSON. The log does not have the text that the model sent.",
 };
 
-/** A call with a problem has no arguments. The log may have an empty object in their place. */
+/** A call with a problem has no arguments, but the log may have an empty object for them. */
 function piecesOfArgs({ args, problem }: LoggedCall): readonly Piece[] {
   if (problem === undefined) return pieceOf(data("args", "Arguments"), args);
   return pieceOf(failure("args", "Arguments"), lookUp(problems, problem) ?? `The arguments had a problem: ${problem}.`);

@@ -1,4 +1,4 @@
-// The rows of the timeline: one for each stream, summary, attempt and call of a run and of its nested runs.
+// The rows of the timeline: a stream, summary, attempt or call of a run or of its nested runs.
 
 import type { LoggedCall, LoggedCompaction, LoggedIteration, LoggedWait } from "../../log/run-log.ts";
 import { stepsOf } from "../../analysis/run-totals.ts";
@@ -8,7 +8,7 @@ import type { RunTree } from "./entries.ts";
 import { type CallFacts, streamEnd, type StreamFacts } from "./run-facts.ts";
 import type { Tone } from "./describe-ending.ts";
 
-/** "first" is the time to the first token, and "lost" a discarded attempt. */
+/** "first" is the time to the first token, and "lost" is a discarded attempt. */
 export type SegmentKind = "first" | "stream" | "lost" | "tool" | "nested" | LoggedWait["kind"];
 
 interface Segment {
@@ -21,42 +21,39 @@ export interface Row {
   readonly key: string;
   /** The key of the transcript entry that shows the row. */
   readonly entryKey: string;
-  /** The keys of the rows that contain this row, outermost first. */
   readonly parents: readonly string[];
   readonly kind: "stream" | "compaction" | "attempt" | "call" | "nested";
   readonly label: string;
   /** A short text after the label, such as an outcome. */
   readonly note: string;
-  /** The whole text, if the note is only its first part. */
+  /** The whole text, if `note` is only its first part. */
   readonly wholeNote?: string | undefined;
   readonly tone: Tone;
   readonly segments: readonly Segment[];
-  /** The duration in the log, in milliseconds. If the log has none, the time in which the row worked. */
+  /** The logged duration in milliseconds, or else the time in which something worked. */
   readonly ms: number | undefined;
-  /** The segments of the rows inside this one, which are shown while it is folded. */
+  /** The segments of the rows inside this row, which it shows while it is folded. */
   readonly inner: readonly Segment[];
   readonly canFold: boolean;
 }
 
-/** True for a time in which something worked. A nested run has its own rows, and may wait itself. */
+/** True for a time in which something worked. Not for a nested run, which has rows of its own and may wait. */
 export function isWork({ kind }: Segment): boolean {
   return !Object.hasOwn(waitNames, kind) && kind !== "nested";
 }
 
-/** Returns the time in which a row worked. A nested run counts as a whole. */
+/** Returns the time in which something worked, in milliseconds. A nested run counts as a whole. */
 function workMs(segments: readonly Segment[]): number | undefined {
   const work = segments.filter((segment) => isWork(segment) || segment.kind === "nested");
   return work.length === 0 ? undefined : work.reduce((sum, { from, to }) => sum + to - from, 0);
 }
 
-/** A row of a call that contains runs is folded at first, and all others are open. */
+/** Calls with nested runs are folded at first. All other rows are open. */
 export function isOpenAtFirst(key: string): boolean {
   return !/tool\/\d+$/.test(key);
 }
 
-/**
- * Returns the rows of a tree. `isLive` is true if its log may grow. `parents` are the keys of the rows that contain the tree.
- */
+/** Returns the rows of a tree. `isLive` is true if its log may grow. `parents` are the keys of the rows around the tree. */
 export function buildRows(tree: RunTree, isLive = false, parents: readonly string[] = []): readonly Row[] {
   const { run, facts } = tree;
   const steps = stepsOf(run);
@@ -106,7 +103,6 @@ function rowsOfStream(stream: StreamFacts, { tree, parents, isLive, isRunning }:
 
 interface NestedPlace {
   readonly parents: readonly string[];
-  /** The number of runs of the call. */
   readonly count: number;
   readonly isLive: boolean;
 }
@@ -197,7 +193,7 @@ function segmentsOfStream(iteration: LoggedIteration, lastAt: number): readonly 
   return [...lost, ...retries, ...lastAttempt(iteration, lastAt)];
 }
 
-/** Returns the time to the first token and the time after it, of the attempt that was not discarded. */
+/** Returns the time to the first token and the time after it, for the attempt that was not discarded. */
 function lastAttempt(iteration: LoggedIteration, lastAt: number): readonly Segment[] {
   const last = iteration.attempts.at(-1);
   if (last?.discardedAt !== undefined) return [];
@@ -255,7 +251,7 @@ interface CallRow extends Pick<Row, "key" | "parents" | "segments" | "canFold"> 
 
 function toCallRow(call: LoggedCall, { stream, ...row }: CallRow): Row {
   const { text, tone } = outcomeOf(call, stream.iteration);
-  // The result of a successful call may be a report about a nested run that failed.
+  // A call can succeed with a report about a nested run that failed.
   const failed = call.runs.findLast(({ status = "completed" }) => status !== "completed")?.status;
   const wholeNote = tone === "ok" ? failed : text;
   return {

@@ -1,41 +1,39 @@
-// Reads the lines of a run: notes between its streams, and facts about its calls that LoggedCall does not have.
+// Reads the lines of a run: notes between its streams, and facts about calls that `LoggedCall` does not have.
 
 import { lookUp, wordOf } from "./format-value.ts";
 import { isSameJson, type Json } from "../../../core/entry-kit.ts";
 import type { LoggedCall, LoggedIteration, LoggedLine, LoggedRun } from "../../log/run-log.ts";
 
 export interface StreamFacts {
-  /** The link of the stream within its run: i3, and i3.2 for the second stream of iteration 3. */
+  /** The key of the stream within its run: i3, and i3.2 for the second stream of iteration 3. */
   readonly key: string;
   readonly label: string;
   readonly title: string;
   readonly iteration: LoggedIteration;
   /** The last stream before this one that sent a request. */
   readonly previous: LoggedIteration | undefined;
-  /** Lines before the output of the stream, and after it. */
+  /** Lines before the output of the stream. `after` has the lines that follow it. */
   readonly before: LoggedLine[];
   readonly after: LoggedLine[];
 }
 
 export interface CallFacts {
-  /** The times in which the call worked. `to` is undefined if the log has no end. */
+  /** The times in which the call worked. `to` is undefined if the log does not have the end. */
   readonly work: { readonly from: number; to: number | undefined }[];
-  /** The last line about a decision. */
   decision?: LoggedLine | undefined;
-  /** The result that the model got, if it differs from the result of the tool. */
+  /** The result that the model read, if it differs from the result of the tool. */
   sent?: Json | undefined;
-  /** The first iteration whose request leaves the result out. */
+  /** The first iteration whose request has the result cleared. */
   clearedBy?: number | undefined;
-  /** Lines about changes of the result, and about a result that came too late. */
+  /** Lines about changes of the result, or about a result that came too late. */
   readonly changes: LoggedLine[];
 }
 
 export interface RunFacts {
   readonly streams: readonly StreamFacts[];
-  /** Lines before the first stream. */
   readonly first: readonly LoggedLine[];
   readonly calls: ReadonlyMap<LoggedCall, CallFacts>;
-  /** The time of the last line, which ends all open times. */
+  /** The time of the last line. All that has no end is shown until then. */
   readonly lastAt: number;
 }
 
@@ -64,7 +62,7 @@ const ofCall =
 
 const addChange = ofCall((facts, line) => void facts.changes.push(line));
 
-/** Lines of all other types are notes. */
+/** Lines of other types become notes. */
 const readers: { readonly [type: string]: ReadLine | undefined } = {
   "iteration-start": startStream,
   "iteration-end": nothing,
@@ -79,7 +77,7 @@ const readers: { readonly [type: string]: ReadLine | undefined } = {
   "attempt-start": nothing,
   "attempt-discarded": (reading, line) => (line["attempt"] === undefined ? addNote(reading, line) : undefined),
   "tool-start": ofCall((facts, { at }) => void facts.work.push({ from: at, to: undefined })),
-  // The page finds cache breaks itself, also in runs that do not watch them.
+  // The page finds cache breaks itself, because only runs that watch their cache write them.
   "cache-break": nothing,
   "tool-progress": nothing,
   "tool-emit": nothing,
@@ -123,7 +121,7 @@ export function readRunFacts(run: LoggedRun): RunFacts {
   return { streams, first, calls, lastAt: run.lines.at(-1)?.at ?? run.startedAt };
 }
 
-/** The builder of the log makes one iteration for each of these lines. */
+/** The reader of the log made one iteration for each line of this type, in the same order. */
 function startStream(reading: Reading): void {
   const { run, streams, counts, calls, byId } = reading;
   const iteration = run.iterations[streams.length];
@@ -160,7 +158,7 @@ function addNote({ streams, first, hasOutput }: Reading, line: LoggedLine): void
   list.push(line);
 }
 
-/** Finds results that the model got in another form, for example because they were too long. */
+/** Finds results that the model read in another form, for example because they were too long. */
 function readResults({ byId, calls }: Reading, { request }: LoggedIteration): void {
   for (const message of request?.added ?? []) {
     if (message.role !== "tool") continue;
@@ -173,7 +171,6 @@ function readResults({ byId, calls }: Reading, { request }: LoggedIteration): vo
   }
 }
 
-/** Returns the end of the stream of an iteration, without its calls. */
 export function streamEnd({ output, startedAt, durationMs, endedAt, calls }: LoggedIteration, lastAt: number): number {
   if (output !== undefined) return output.at;
   if (durationMs !== undefined) return startedAt + durationMs;

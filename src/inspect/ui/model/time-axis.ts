@@ -1,4 +1,4 @@
-// Lays times out on an axis. Long gaps without any work, such as days of waiting for an approval, are shortened.
+// Lays out times on an axis. Shortens long gaps without any work, such as days of waiting for an approval.
 
 import { waitNames } from "../../analysis/waits.ts";
 import { formatMs } from "../../format.ts";
@@ -11,11 +11,11 @@ export interface Interval {
 
 /** A gap that the axis shows shorter than it was. */
 interface AxisGap extends Interval {
-  /** The position of the middle of the gap on the axis, from 0 to 1. */
+  /** The middle of the gap on the axis, from 0 to 1. */
   readonly position: number;
 }
 
-/** A time at a round distance from the start of the axis, or from the end of the gap before it. */
+/** A time at a round distance from the start of the axis, or from the end of the last gap. */
 interface AxisTick {
   readonly position: number;
   readonly ms: number;
@@ -29,7 +29,7 @@ export interface TimeAxis {
   readonly ticks: readonly AxisTick[];
 }
 
-/** A gap is shortened if it is longer than this, and longer than `longShare` of the time in which something works. */
+/** Gaps are shortened if they are longer than this, and than `longShare` of the time in which something works. */
 const longMs = 1000;
 const longShare = 0.2;
 /** The width of a shortened gap, as a share of the time in which something works. */
@@ -76,8 +76,8 @@ function toStretches(busy: readonly Interval[], range: Interval): readonly Stret
 }
 
 /**
- * Makes the axis of a range. `busy` has the times in which something works. `tickShare` is the least distance between two ticks, as
- * a share of the axis.
+ * Makes the axis of a range. `busy` has the times in which something works. `tickShare` is the minimum distance between two ticks,
+ * as a share of the axis.
  */
 export function layoutAxis(busy: readonly Interval[], range: Interval, tickShare = 0.17): TimeAxis {
   const stretches = toStretches(busy, range);
@@ -140,7 +140,7 @@ const kindsOf: readonly (readonly [name: string, kinds: readonly SegmentKind[]])
   ...Object.entries(waitNames).map(([kind, name]) => [name, [kind as keyof typeof waitNames]] as const),
 ];
 
-/** Returns a line for each kind of work and wait. Times that overlap count once for each kind. */
+/** Returns a line for each kind of work and wait. Each kind counts overlapping times once. */
 export function summarizeTime(rows: readonly Pick<Row, "segments">[]): readonly string[] {
   return kindsOf.flatMap(([name, kinds]) => {
     const segments = rows.flatMap((row) => row.segments.filter(({ kind }) => kinds.includes(kind)));
