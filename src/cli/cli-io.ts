@@ -7,7 +7,6 @@ export interface CliIO {
   readonly env: { readonly [name: string]: string | undefined };
   /** True if a person reads the output. Only then may a browser be opened. */
   readonly isTerminal: boolean;
-  /** Writes a line of the result. */
   out(line: string): void;
   /** Writes a line about the progress or a problem. */
   note(line: string): void;

@@ -1,11 +1,9 @@
-// The command `turnwright export`: writes a log in a format of another tool.
-
 import { resolve } from "node:path";
 import { toChromeTrace } from "../inspect/exports/chrome-trace.ts";
 import { toMarkdown } from "../inspect/exports/markdown.ts";
 import { parseRunLog } from "../inspect/log/read-run-log.ts";
 import type { RunLog } from "../inspect/log/run-log.ts";
-import { type CliIO, wrongUsage, parseArguments } from "./cli-io.ts";
+import { type CliIO, parseArguments, wrongUsage } from "./cli-io.ts";
 import { besideLog, findLogs, readLogText } from "./log-files.ts";
 import { writePrivate } from "./write-private.ts";
 

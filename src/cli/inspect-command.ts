@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { realpath } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { serveLogs, type ServedLog } from "../inspect/live/serve-logs.ts";
+import { type ServedLog, serveLogs } from "../inspect/live/serve-logs.ts";
 import { renderRunPage } from "../inspect/page/render-run-page.ts";
-import { CliError, type CliIO, messageOf, wrongUsage, parseArguments } from "./cli-io.ts";
+import { CliError, type CliIO, messageOf, parseArguments, wrongUsage } from "./cli-io.ts";
 import { besideLog, findLogs, type FoundLog, type FoundLogs, readLogText, type SkippedFile } from "./log-files.ts";
 import { makePrivateLink, writePrivate } from "./write-private.ts";
 

@@ -109,7 +109,6 @@ function withoutRepeats(logs: readonly FoundLog[], cwd: string): readonly FoundL
   });
 }
 
-/** Returns the text of a log. Converts a journal to a log. */
 export async function readLogText({ path, name, kind }: FoundLog): Promise<string> {
   try {
     return kind === "log" ? await readFile(path, "utf8") : await journalToRunLog(path);

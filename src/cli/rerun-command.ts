@@ -3,12 +3,12 @@
 import { lstat, rm } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
 import { createLoopEvents, isLoopError, type LoopEvents, type LoopOptions, type LoopResult, runToolLoop } from "../core/index.ts";
-import { formatUSD, countThings, formatMs } from "../inspect/format.ts";
+import { countThings, formatMs, formatUSD } from "../inspect/format.ts";
 import { withRunLog } from "../inspect/log/with-run-log.ts";
 import { findStart } from "../inspect/log/log-file.ts";
 import type { Past } from "../inspect/rerun/past.ts";
 import { continuePast, readPast, type RerunOptions } from "../inspect/rerun/rerun-from.ts";
-import { CliError, type CliIO, messageOf, wrongUsage, parseArguments } from "./cli-io.ts";
+import { CliError, type CliIO, messageOf, parseArguments, wrongUsage } from "./cli-io.ts";
 import { completeTools, createSdkProvider, loadOptions } from "./rerun-options.ts";
 import { besideLog, notALog } from "./log-files.ts";
 

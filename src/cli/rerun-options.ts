@@ -1,20 +1,19 @@
 // Loads the options of a new run: from the module that the user passed, or from an SDK that is installed.
 
-import { resolve, join } from "node:path";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { createRequire } from "node:module";
 import { isRecord, type Provider, type Tool } from "../core/entry-kit.ts";
 import type { Past } from "../inspect/rerun/past.ts";
 import type { RerunOptions } from "../inspect/rerun/rerun-from.ts";
-import { CliError, messageOf, wrongUsage, type CliIO } from "./cli-io.ts";
-import { createRequire } from "node:module";
 import { anthropicMessages } from "../anthropic/index.ts";
 import { googleGenerateContent } from "../google/index.ts";
 import { openaiChat } from "../openai/index.ts";
+import { CliError, type CliIO, messageOf, wrongUsage } from "./cli-io.ts";
 
 /** The argument of a function that a module exports as its options. */
 interface ModuleFacts {
   readonly model: string | undefined;
-  /** The provider, the model and the system text of the first run, as far as its log has them. */
   readonly log: { readonly provider: string; readonly model: string; readonly system: string | undefined };
 }
 
@@ -73,7 +72,6 @@ async function callFactory(factory: Factory, given: string, facts: ModuleFacts):
 
 interface Sdk {
   readonly packageName: string;
-  /** The name of the class that the package exports for its client. */
   readonly client: string;
   /** The environment variables that may hold the key, the preferred one first. */
   readonly keys: readonly string[];

@@ -6,7 +6,6 @@ import { inspectLogs } from "./inspect-command.ts";
 import { rerunLog } from "./rerun-command.ts";
 
 interface Usage {
-  /** The arguments after the name of the program. */
   readonly forms: readonly string[];
   readonly text: string;
 }
@@ -75,7 +74,6 @@ export async function runCli(args: readonly string[], terminal: CliIO & { readon
       io.note(`turnwright: ${error.message}`);
       return error.exitCode;
     }
-    // The stack of an unexpected error helps to report it.
     io.note(`turnwright: ${isLoopError(error) ? error.message : describeError(error)}`);
     return 1;
   }

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { open, rename, rm, writeFile, mkdtemp } from "node:fs/promises";
+import { mkdtemp, open, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { CliError, messageOf } from "./cli-io.ts";
 import { tmpdir } from "node:os";
 import { pathToFileURL } from "node:url";
+import { CliError, messageOf } from "./cli-io.ts";
 
 const ownerOnly = 0o600;
 

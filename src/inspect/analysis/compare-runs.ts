@@ -1,5 +1,5 @@
 import { isSameJson, type Json, type Message } from "../../core/entry-kit.ts";
-import type { LoggedIteration, LoggedRequest, LoggedRun, LoggedCall } from "../log/run-log.ts";
+import type { LoggedCall, LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
 import { type RequestStep, walkRequests } from "./request-messages.ts";
 import { jsonLength } from "./json-parts.ts";
 import { activeMsOf, activeMsUntil, executionsOf, type RunTotals, totalsOf } from "./run-totals.ts";
@@ -171,7 +171,6 @@ export interface ComparedCall {
   readonly right: LoggedCall | undefined;
 }
 
-/** Pairs calls with the same name and arguments, in the order of the left run. The added calls come last. */
 function compareCalls(left: readonly LoggedCall[], right: readonly LoggedCall[]): readonly ComparedCall[] {
   const open = new Map<string, LoggedCall[]>();
   for (const call of right) {

@@ -1,10 +1,10 @@
+import type { ToolDefinition } from "../../core/entry-kit.ts";
 import type { LoggedRequest } from "../log/run-log.ts";
+import { formatCount, joinTexts } from "../format.ts";
 import { alignMessages, countChanges, type MessageChange } from "./align-messages.ts";
 import type { MaskedCalls } from "./request-messages.ts";
 import { diffTexts, type TextPiece } from "./diff-texts.ts";
-import { isSameText, hasOtherKeyOrder } from "./json-parts.ts";
-import type { ToolDefinition } from "../../core/entry-kit.ts";
-import { formatCount, joinTexts } from "../format.ts";
+import { hasOtherKeyOrder, isSameText } from "./json-parts.ts";
 
 /** A field with different values in two requests. A value is undefined if its request does not have the field. */
 export interface ChangedField {
@@ -32,7 +32,6 @@ export function diffRequests(previous: LoggedRequest, next: LoggedRequest, maske
   };
 }
 
-/** Returns the fields of two requests that differ, except for tools, system and messages. */
 export function diffFields(previous: LoggedRequest, next: LoggedRequest): readonly ChangedField[] {
   const pairs: readonly ChangedField[] = [
     { name: "provider", before: previous.provider, after: next.provider },
@@ -63,7 +62,6 @@ export interface ToolsDifference {
   readonly changed: readonly ChangedTool[];
   /** True if the tools that both requests have are in another order. */
   readonly isReordered: boolean;
-  /** The names of the tools of the next request, in order. */
   readonly order: readonly string[];
 }
 

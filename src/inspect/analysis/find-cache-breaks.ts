@@ -6,7 +6,7 @@ import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.t
 import { alignMessages, countChanges } from "./align-messages.ts";
 import { diffFields, diffTools } from "./diff-requests.ts";
 import { isSameText, jsonLength, sharedLength } from "./json-parts.ts";
-import { type MaskedCalls, findMasking, maskedUpTo, type RequestStep, walkRequests } from "./request-messages.ts";
+import { findMasking, type MaskedCalls, maskedUpTo, type RequestStep, walkRequests } from "./request-messages.ts";
 
 export interface CacheBreak {
   /** The position in `run.iterations`. */

@@ -33,7 +33,6 @@ export function sharedLength(one: unknown, other: unknown): number {
   return sharedStart(left, right);
 }
 
-/** Returns the number of equal characters at the beginning of two texts. */
 export function sharedStart(left: string, right: string): number {
   const most = Math.min(left.length, right.length);
   let shared = 0;

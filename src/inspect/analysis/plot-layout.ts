@@ -1,5 +1,5 @@
-import { type BudgetName, type BudgetPoint, budgetNames, type BudgetSeries } from "./run-totals.ts";
 import { formatCount, formatMs, formatShare, formatUSD } from "../format.ts";
+import { type BudgetName, budgetNames, type BudgetPoint, type BudgetSeries } from "./run-totals.ts";
 
 type Scale = "share" | "tokens" | "cost";
 

@@ -1,7 +1,7 @@
 // Reads the messages of the requests of a run, and finds masked results and summaries in them.
 
-import { type Message, type ToolResultPart, summaryTitle } from "../../core/entry-kit.ts";
-import type { LoggedRun, LoggedRequest, LoggedIteration } from "../log/run-log.ts";
+import { type Message, summaryTitle, type ToolResultPart } from "../../core/entry-kit.ts";
+import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
 import { isSameText } from "./json-parts.ts";
 
 /** The ids of the calls whose results were cleared. */

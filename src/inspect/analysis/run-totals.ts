@@ -87,8 +87,8 @@ export function modelsOf({ model, iterations }: Pick<LoggedRun, "model" | "itera
 }
 
 /**
- * Returns the active time of a run so far, in milliseconds. The log may lack earlier executions, so `durationMs` may be longer than
- * the executions in the log.
+ * Returns the active time of a run so far, in milliseconds. The log may lack earlier executions, whose time is only in
+ * `durationMs`.
  */
 export function activeMsOf(run: Pick<LoggedRun, "lines" | "endedAt" | "durationMs">): number {
   return Math.max(run.durationMs ?? 0, activeMsUntil(executionsOf(run), run.endedAt ?? Infinity));
@@ -105,7 +105,9 @@ interface Execution {
   readonly to: number;
 }
 
-/** Returns the times of the executions of a run. Each begins with a run-start line, and lasts until its last line. */
+/**
+ * Returns the times of the executions of a run. Each begins with a run-start line, and ends with the last line before the next one.
+ */
 export function executionsOf(run: Pick<LoggedRun, "lines">): readonly Execution[] {
   const executions: { from: number; to: number }[] = [];
   for (const { type, at } of run.lines) {

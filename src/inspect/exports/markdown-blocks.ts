@@ -17,7 +17,6 @@ function cutChars(text: string, maxChars: number): string {
   return text.slice(0, isSplit ? maxChars - 1 : maxChars);
 }
 
-/** Returns a short text as inline code on one line. */
 export function toCode(text: string): string {
   const line = showControls(cutChars(text, longestName)).replace(/\s+/g, " ").trim();
   if (line === "") return "(empty)";
@@ -47,7 +46,6 @@ export function toBlock(text: string, { language, maxChars, isWhole = true }: Bl
   return `${block}\n\n_The first ${formatCount(cut.length)} of ${isWhole ? formatCount(lines.length) : `more than ${formatCount(Math.max(maxChars, mostCounted))}`} characters._`;
 }
 
-/** Returns plain data as a block: a string as text, other data as JSON. */
 export function toDataBlock(value: unknown, maxChars: number): string {
   if (typeof value === "string") return toBlock(value, { language: "text", maxChars });
   const { text, isWhole } = writeJson(value, Math.max(maxChars, mostCounted));
@@ -72,7 +70,7 @@ const mostCounted = 100_000;
 
 interface Written {
   readonly text: string;
-  /** False if the text was longer than the limit, and was cut at any place after it. */
+  /** False if the text was longer than the limit. It then ends anywhere after the limit. */
   readonly isWhole: boolean;
 }
 

@@ -1,16 +1,16 @@
 import { checkFields, type Checks, is, type PlainError, type ProviderError, type Usage } from "../../core/entry-kit.ts";
 import type {
-  LoggedRun,
   LoggedAttempt,
   LoggedCall,
   LoggedCompaction,
   LoggedIteration,
   LoggedRequest,
+  LoggedRun,
   LoggedWait,
 } from "../log/run-log.ts";
 import { stepsOf } from "../analysis/run-totals.ts";
 import { describeWait, waitsOf } from "../analysis/waits.ts";
-import { formatUSD, formatCount, formatMs, formatTime } from "../format.ts";
+import { formatCount, formatMs, formatTime, formatUSD } from "../format.ts";
 import { toBlock, toCode, toDataBlock, toFolded, toQuote } from "./markdown-blocks.ts";
 import { type MarkdownPlace, writeMessages } from "./write-messages.ts";
 
@@ -38,7 +38,7 @@ const checks: Checks<MarkdownOptions> = {
  * messages, text, calls, results, waits and errors. Nested runs are quoted below their calls.
  *
  * All texts of users, models and tools are in code, in fenced blocks that the texts cannot end. So a viewer shows their Markdown,
- * HTML and links as plain characters, also if it allows HTML. Control characters are shown as code points. The only HTML is
+ * HTML and links as plain characters, even if it allows HTML. Control characters are shown as code points. The only HTML is
  * `<details>` around the system text and reasoning.
  *
  * Throws LoopError "invalid-option" or "unknown-option" for `options`.
@@ -144,7 +144,7 @@ function describeSummary({ provider = "", model, usage, costUSD }: LoggedCompact
 
 interface IterationPlace {
   readonly run: LoggedRun;
-  /** The last request of the iterations before. */
+  /** The last request before this iteration. */
   readonly before: LoggedRequest | undefined;
   readonly place: MarkdownPlace;
 }

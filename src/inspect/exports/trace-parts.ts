@@ -1,10 +1,10 @@
 // Turns a run into timed parts that contain each other: executions, iterations, streams, attempts, calls, waits and nested runs.
 
-import { stepsOf, executionsOf } from "../analysis/run-totals.ts";
-import { waitsOf, waitNames } from "../analysis/waits.ts";
-import type { LoggedCall, LoggedCompaction, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
 import type { Json } from "../../core/entry-kit.ts";
 import { cutName } from "../../core/observe-kit.ts";
+import { executionsOf, stepsOf } from "../analysis/run-totals.ts";
+import { waitNames, waitsOf } from "../analysis/waits.ts";
+import type { LoggedCall, LoggedCompaction, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
 
 type PartCategory = "run" | "iteration" | "compaction" | "stream" | "attempt" | "tool" | "wait";
 
@@ -18,7 +18,6 @@ export interface TracePart {
   readonly to: number;
   readonly facts: PartFacts;
   readonly parts: readonly TracePart[];
-  /** Moments within the part. */
   readonly marks?: readonly TraceMark[] | undefined;
 }
 
@@ -29,7 +28,7 @@ interface TraceMark {
 
 interface PartOptions {
   readonly captureContent: boolean;
-  /** The last time in the log. Parts without an end last until then. */
+  /** The last time in the log. Parts without an end are drawn up to this time. */
   readonly lastAt: number;
 }
 

@@ -1,4 +1,4 @@
-// Writes the messages of a request that the iterations before have not shown.
+// Writes the messages of a request, without those that earlier iterations have shown.
 
 import { assertNever, type AssistantPart, type Message, type UserPart } from "../../core/entry-kit.ts";
 import { isSummary, newMessagesOf } from "../analysis/request-messages.ts";
@@ -14,14 +14,14 @@ export interface MarkdownPlace {
 }
 
 interface MessagesPlace {
-  /** The last request of the iterations before. */
+  /** The last request before this iteration. */
   readonly before: LoggedRequest | undefined;
   readonly place: MarkdownPlace;
 }
 
 /**
- * Writes all messages of the first request, but only new user messages of later ones. Their other new messages are outputs and
- * results, which the iterations show.
+ * Writes all messages of the first request. Of later requests, writes only new user messages: the iterations already show the
+ * outputs and results.
  */
 export function writeMessages({ request }: LoggedIteration, { before, place }: MessagesPlace): readonly string[] {
   if (request === undefined) return [];

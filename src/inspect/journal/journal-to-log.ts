@@ -121,8 +121,8 @@ class RunWriter implements CallWriter {
   }
 
   /**
-   * Advances the time by the time since the last inbox answer, which includes waits between iterations. Only the clocks of answers
-   * with the same token can be compared.
+   * Moves `at` on by the time since the last inbox answer, so that waits between iterations are included. Only answers with the
+   * same token have comparable clocks.
    */
   #follow({ token, now }: InboxAnswer): void {
     const last = this.#clock;
@@ -206,7 +206,6 @@ class RunWriter implements CallWriter {
     this.write("iteration-end", { iteration, continuation, ...facts });
   }
 
-  /** Writes the calls of an unfinished iteration, and the end of the run. */
   end(state: LoopState, ending: Ending | undefined): number {
     const isOpen = this.#open !== undefined;
     if (isOpen) writeCalls(this, state, undefined);

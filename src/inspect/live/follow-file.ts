@@ -8,7 +8,6 @@ import { isLogStart } from "../log/log-file.ts";
 /** How often a file or a folder is checked, in milliseconds. Some file systems report no changes. */
 const pollMs = 1000;
 
-/** Waits for changes of a file or a folder, with the events of the system and a timer. */
 export class ChangeWatch {
   #watcher: FSWatcher | undefined;
   readonly #timer: NodeJS.Timeout;

@@ -27,7 +27,6 @@ interface ServeOptions {
 }
 
 export interface LogServer {
-  /** The URL of the page, with the token. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -165,7 +164,6 @@ class LogHandler {
 /** The place at which the page wants to continue a log. */
 interface Start {
   readonly from: number;
-  /** The log to which the position belongs. */
   readonly id: string | undefined;
 }
 

@@ -1,16 +1,16 @@
 import { isRecord, type Json, listOf } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";
 import {
-  failWith,
-  joinOutputs,
-  type JoinedOutput,
-  requireCount,
-  numberOrNone,
-  spendingOf,
-  requireText,
-  toRequest,
   type CallTimes,
+  failWith,
   findWaits,
+  type JoinedOutput,
+  joinOutputs,
+  numberOrNone,
+  requireCount,
+  requireText,
+  spendingOf,
+  toRequest,
 } from "./read-parts.ts";
 import type {
   LoggedAttempt,
@@ -52,7 +52,6 @@ interface RunParts {
   /** The list that contains the run: the outermost runs, or the runs of a call. */
   siblings: LoggedRun[];
   outer?: RunParts | undefined;
-  /** The number of runs that contain the run. */
   depth: number;
 }
 

@@ -15,10 +15,10 @@ import {
 } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { StringDecoder } from "node:string_decoder";
+import { open } from "node:fs/promises";
 import { followOwnLinks, isOwn, LoopError, tightMode } from "../../core/entry-kit.ts";
 import { createLogState, learnLine, type LogState } from "./log-lines.ts";
 import { isTornLine, parseLine, toDamaged } from "./parse-line.ts";
-import { open } from "node:fs/promises";
 
 /** An open log. `write` throws if a line cannot be written. */
 export interface LineTarget {

@@ -17,7 +17,6 @@ export interface KnownRun {
   readonly written: Map<string, number>;
 }
 
-/** The facts that the writer needs to continue a log. */
 export interface LogState {
   readonly values: SharedValues;
   readonly runs: Map<string, KnownRun>;
@@ -30,7 +29,6 @@ export function createLogState(): LogState {
 
 export type LogFields = { readonly [field: string]: Writable | undefined };
 
-/** Identifies the step that a line is about. */
 export function stepOf(type: string, { iteration, continuation, callId, outcome }: LogFields): string {
   return JSON.stringify([type, iteration, continuation, callId, outcome]);
 }

@@ -14,7 +14,6 @@ export interface RunLogSink {
 
 type ReportLogError = (error: unknown) => void;
 
-/** One log, which several runs can share at the same time. */
 export class LogWriter {
   readonly #target: LineTarget;
   readonly #onFailed: (error: unknown) => void;
@@ -35,7 +34,6 @@ export class LogWriter {
     return findRun(this.#target.state, key);
   }
 
-  /** Writes the header if the log is empty. */
   begin(at: number): void {
     const { state, from } = this.#target;
     if (this.#isEmpty) this.#target.write(toLine(state.values, { type: "log", at, version: logVersion, from }));
@@ -139,5 +137,7 @@ export function callSafely(call: () => unknown): void {
   try {
     const answer = call();
     if (isThenable(answer)) dropPromise(answer);
-  } catch {}
+  } catch {
+    // There is no other place to report this error.
+  }
 }

@@ -1,5 +1,5 @@
-import { type LoopEvent, type LoopEventType, type EmittedPart, isRecord } from "../../core/entry-kit.ts";
-import type { RunLogPlace, Cleaner } from "./clean-values.ts";
+import { type EmittedPart, isRecord, type LoopEvent, type LoopEventType } from "../../core/entry-kit.ts";
+import type { Cleaner, RunLogPlace } from "./clean-values.ts";
 import type { Writable } from "./shared-values.ts";
 
 /**

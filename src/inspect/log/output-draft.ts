@@ -89,7 +89,6 @@ export class OutputDraft {
     });
   }
 
-  /** Adds content that has no event of its own. */
   addChunk(chunk: ModelChunk): void {
     if (chunk.type === "finish") this.#ended ??= { finish: chunk };
     else if (chunk.type === "error") this.#ended ??= { error: chunk.error };

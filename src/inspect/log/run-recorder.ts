@@ -178,7 +178,10 @@ export class RunRecorder implements RunObserver {
     return !isReplayed || count > (this.#run.written.get(step) ?? 0);
   }
 
-  /** Returns undefined for a second stream of an iteration. Then a hook has returned a provider that is already observed. */
+  /**
+   * Returns undefined for a second stream of an iteration, which comes from a hook that returned a provider that is already
+   * observed.
+   */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
     if (this.#hasRequest || !this.#ports.writer.isOpen) return undefined;
     this.#hasRequest = true;

@@ -10,7 +10,7 @@ export function isList<T>(value: T): value is Extract<T, readonly unknown[]> {
   return Array.isArray(value);
 }
 
-/** The writer allows values of 1,000 levels, and puts them into messages and lists. */
+/** The writer allows values of 1,000 levels. Messages and lists add some levels around them. */
 const mostLevels = 1_100;
 const tooDeep = `has a value of more than ${mostLevels} levels`;
 

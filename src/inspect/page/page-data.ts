@@ -1,7 +1,6 @@
 // The data that a page has beside its code: the server writes it, and ui/load-logs.ts reads it.
 
 export interface PageLog {
-  /** The name to show, such as a file name. */
   readonly name: string;
   /** The id of the element that has the text of the log. Undefined if `url` is set. */
   readonly element?: string | undefined;
@@ -24,7 +23,6 @@ export interface PageData {
   readonly list?: string | undefined;
 }
 
-/** The header with the id of a log. */
 export const logIdHeader = "log-id";
 
 export const pageDataId = "page-data";

@@ -17,7 +17,6 @@ import {
 import { totalsOf } from "../analysis/run-totals.ts";
 import type { LoggedCall, LoggedRun } from "../log/run-log.ts";
 
-/** A logged call, with its parts in later requests. */
 interface CallParts {
   readonly logged: LoggedCall;
   readonly call: ToolCall;

@@ -34,14 +34,11 @@ export interface PastCompaction {
   readonly answer: CompactionAnswer;
 }
 
-/** The facts about the first run that the second run needs. */
 export interface Past {
   readonly runId: string;
-  /** The iterations that are repeated. */
   readonly iterations: readonly PastIteration[];
   /** The compactions before repeated iterations, by the number of the iteration that follows. */
   readonly compactions: ReadonlyMap<number, PastCompaction>;
-  /** The messages with which the first run began. */
   readonly messages: readonly Message[];
   readonly contextItems: readonly Json[];
   /** The user messages that were added before each iteration, by its number. They came from outside or from the loop itself. */

@@ -32,10 +32,11 @@ export interface RerunPoint {
  * provider, model, system text or tool set. `source` is the path of a run log or of a journal file, a log that was read, or a
  * journal.
  *
- * The repeated iterations keep their numbers, outputs, calls, results and messages that were added meanwhile. No request is sent
- * and no tool, hook, approval or nested run is called before the iteration. In the new log, nested runs of repeated calls are
- * missing. `results` and `output` of the policies only apply from the iteration on. The new run has its own `runId`. Unless you
- * set them, it has the limits of the log that are lower than the defaults, and the context items of its requests.
+ * The repeated iterations keep their numbers, outputs, calls and results, and the user messages that were added between them. No
+ * request is sent and no tool, hook, approval or nested run is called before the iteration. In the new log, nested runs of repeated
+ * calls are missing. The policies `results` and `output` apply only from the iteration on. The new run has its own `runId`. If you
+ * do not set them, the new run takes from the log the limits that are lower than the defaults, and the context items of the
+ * requests.
  *
  * A log holds results as the model read them. If a log was redacted, the new model reads the redacted texts. A journal holds the
  * whole outcomes, so prefer it for runs with context restarts.

@@ -1,6 +1,8 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LoggedRun } from "../log/run-log.ts";
+import type { PageLog } from "../page/page-data.ts";
+import { showControls } from "../format.ts";
 import { Boundary } from "./shared-parts.tsx";
 import { CompareView } from "./compare-view.tsx";
 import { followList, type LoadedLog, loadLog, readPageData } from "./load-logs.ts";
@@ -8,8 +10,6 @@ import type { Connection } from "./model/describe-ending.ts";
 import { parseRoute, toLink, useHash } from "./route.ts";
 import { RunList } from "./run-list.tsx";
 import { RunView } from "./run-view.tsx";
-import type { PageLog } from "../page/page-data.ts";
-import { showControls } from "../format.ts";
 
 export function App(): JSX.Element {
   const data = useMemo(readPageData, []);

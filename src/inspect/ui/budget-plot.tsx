@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { type BudgetName, type BudgetPoint, type BudgetSeries, budgetNames, budgetSeriesOf } from "../analysis/run-totals.ts";
+import { type BudgetName, budgetNames, type BudgetPoint, type BudgetSeries, budgetSeriesOf } from "../analysis/run-totals.ts";
 import { formatCount, formatMs, formatShare, formatUSD } from "../format.ts";
-import { type Curve, layOutPlot, type PlotLayout, plotHeight } from "../analysis/plot-layout.ts";
+import { type Curve, layOutPlot, plotHeight, type PlotLayout } from "../analysis/plot-layout.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 import { LazyFold } from "./shared-parts.tsx";
 import "./budget-plot.css";
@@ -66,7 +66,6 @@ function findNearest(xs: readonly number[], x: number): number {
 
 interface PlotProps {
   readonly layout: PlotLayout;
-  /** The index of the point at the pointer. */
   readonly at: number | undefined;
 }
 

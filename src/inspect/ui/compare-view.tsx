@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { type ComparedTotals, type ComparedIteration, compareRuns } from "../analysis/compare-runs.ts";
+import { type ComparedIteration, type ComparedTotals, compareRuns } from "../analysis/compare-runs.ts";
 import { formatCount, formatMs, formatUSD, joinTexts, showControls } from "../format.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 import { ComparedContent, type IterationLinks } from "./compared-content.tsx";
@@ -21,7 +21,6 @@ type Group =
   | { readonly kind: "different"; readonly compared: ComparedIteration }
   | { readonly kind: "same"; readonly all: [ComparedIteration, ...ComparedIteration[]] };
 
-/** The number of groups that are shown at first, and that each click adds. */
 const shownGroups = 200;
 
 export function CompareView({ left, right, names, linkOf }: CompareViewProps): JSX.Element {

@@ -1,17 +1,17 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
+import { countThings, formatCount, formatMs, formatUSD, showControls } from "../format.ts";
+import { summarizeCacheBreak } from "../analysis/describe-cache-break.ts";
+import { describeWait, longWaitsOf } from "../analysis/waits.ts";
 import { type Entry, titleOf } from "./model/entries.ts";
 import { describeEnding, type Tone } from "./model/describe-ending.ts";
 import { describeLine, outcomeOf } from "./model/describe-line.ts";
-import { countThings, formatCount, formatMs, formatUSD, showControls } from "../format.ts";
 import { lookUp } from "./model/format-value.ts";
 import { piecesOf } from "./model/pieces.ts";
 import type { CallFacts, StreamFacts } from "./model/run-facts.ts";
 import { CacheBreaks } from "./use-cache-breaks.ts";
 import { RequestView } from "./request-view.tsx";
-import { summarizeCacheBreak } from "../analysis/describe-cache-break.ts";
-import { describeWait, longWaitsOf } from "../analysis/waits.ts";
 import { PieceView } from "./safe-text.tsx";
 
 interface EntryState {

@@ -121,7 +121,6 @@ function ChangedMessages({ change, ...context }: MessageContext & { readonly cha
 interface MessageGroupProps extends MessageContext {
   readonly side: "added" | "removed" | "replaced";
   readonly messages: readonly Message[];
-  /** The position of the first of the messages in its request. */
   readonly from: number;
 }
 

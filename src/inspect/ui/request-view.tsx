@@ -4,7 +4,7 @@ import { describeCacheBreak, isUnread } from "../analysis/describe-cache-break.t
 import { describeDifference, diffRequests } from "../analysis/diff-requests.ts";
 import { type CacheBreak, findCacheBreaks } from "../analysis/find-cache-breaks.ts";
 import { countThings, formatCount, showControls } from "../format.ts";
-import { maskedUpTo, findMasking } from "../analysis/request-messages.ts";
+import { findMasking, maskedUpTo } from "../analysis/request-messages.ts";
 import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
 import { RequestChanges } from "./request-changes.tsx";
 import { type MessageContext, SentRequest } from "./sent-request.tsx";

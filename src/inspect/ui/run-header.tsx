@@ -1,17 +1,17 @@
 import type { ComponentChildren, JSX } from "preact";
+import { useContext, useState } from "preact/hooks";
 import type { LoggedRun } from "../log/run-log.ts";
 import { activeMsOf, cacheShareOf, modelsOf, totalsOf } from "../analysis/run-totals.ts";
 import { summarizeCacheBreak } from "../analysis/describe-cache-break.ts";
+import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD, showControls } from "../format.ts";
 import { CacheBreaks } from "./use-cache-breaks.ts";
 import { BudgetPlot } from "./budget-plot.tsx";
 import { type Connection, describeEnding, type EndingText } from "./model/describe-ending.ts";
-import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD, showControls } from "../format.ts";
 import { reasonData } from "./model/describe-line.ts";
 import type { Row } from "./model/rows.ts";
 import { summarizeTime } from "./model/time-axis.ts";
 import type { RunFacts } from "./model/run-facts.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
-import { useContext, useState } from "preact/hooks";
 
 interface RunHeaderProps {
   readonly run: LoggedRun;
@@ -22,7 +22,6 @@ interface RunHeaderProps {
   readonly facts: RunFacts;
   readonly rows: readonly Row[];
   linkOf(key: string): string;
-  /** Shows a call in the transcript. */
   openCall(callId: string): void;
 }
 

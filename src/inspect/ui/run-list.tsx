@@ -6,7 +6,6 @@ import type { LoggedRun } from "../log/run-log.ts";
 import "./run-list.css";
 
 interface ListedRun {
-  /** The name of the log. */
   readonly name: string;
   readonly run: LoggedRun;
   /** False for a run of a journal, whose times begin at 0. */
@@ -28,7 +27,7 @@ interface Row {
 }
 
 interface Cell {
-  /** The sort value. */
+  /** Rows are sorted by this value. */
   readonly value: string | number;
   readonly text: string;
 }

@@ -1,12 +1,12 @@
 import type { JSX, RefObject } from "preact";
 import { useMemo } from "preact/hooks";
+import { showControls } from "../format.ts";
 import { Boundary } from "./shared-parts.tsx";
 import { KeyHelp } from "./key-help.tsx";
 import type { RunTree } from "./model/entries.ts";
 import type { Interval } from "./model/time-axis.ts";
 import { openCall, type PageRun, type Selection, useSelection } from "./use-selection.ts";
 import { RunHeader } from "./run-header.tsx";
-import { showControls } from "../format.ts";
 import { TextWindows } from "./safe-text.tsx";
 import { Timeline } from "./timeline.tsx";
 import { Transcript } from "./transcript.tsx";

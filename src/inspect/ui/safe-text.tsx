@@ -19,7 +19,6 @@ export interface TextWindow {
  */
 export const TextWindows: Context<Map<string, TextWindow>> = createContext(new Map());
 
-/** The number of characters that a click adds. */
 export const windowStep = 20_000;
 
 const mostLines = 40;
@@ -78,7 +77,6 @@ export function JsonText({ value, ...props }: { readonly value: unknown } & Omit
   return <SafeText text={text} {...props} />;
 }
 
-/** The maximum number of characters that are shown at first, for each form of a piece. */
 export const limits = { text: 6000, faint: 2000, data: 2000, error: 4000, request: 0, mark: 0 } as const;
 
 interface PieceViewProps {

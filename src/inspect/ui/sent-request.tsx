@@ -1,19 +1,18 @@
-import { type JSX, Fragment } from "preact";
+import { Fragment, type JSX } from "preact";
 import { useState } from "preact/hooks";
+import type { Message, ToolResultPart } from "../../core/entry-kit.ts";
 import { countThings, formatCount, showControls } from "../format.ts";
 import { jsonLength } from "../analysis/json-parts.ts";
 import type { LoggedRequest, LoggedRun } from "../log/run-log.ts";
-import { LazyFold, ShowMore } from "./shared-parts.tsx";
-import { JsonText, SafeText, PieceView } from "./safe-text.tsx";
-import type { Message, ToolResultPart } from "../../core/entry-kit.ts";
 import { findOriginal, type MaskedCalls } from "../analysis/request-messages.ts";
+import { LazyFold, ShowMore } from "./shared-parts.tsx";
+import { JsonText, PieceView, SafeText } from "./safe-text.tsx";
 import { piecesOfMessage } from "./model/pieces.ts";
 
 interface SentRequestProps extends MessageContext {
   readonly request: LoggedRequest;
 }
 
-/** The number of messages that are shown at first, and that each click adds. */
 const shownMessages = 50;
 
 export function SentRequest({ request, ...context }: SentRequestProps): JSX.Element {

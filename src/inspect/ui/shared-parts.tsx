@@ -1,6 +1,6 @@
 import { Component, type ComponentChildren, type JSX } from "preact";
-import { showControls, formatCount } from "../format.ts";
 import { useState } from "preact/hooks";
+import { formatCount, showControls } from "../format.ts";
 
 interface BoundaryProps {
   /** Names this part of the page in the message. */
@@ -48,12 +48,10 @@ interface ShowMoreProps {
   readonly left: number;
   /** The number of things that a click shows. Default: all. */
   readonly step?: number;
-  /** The name of the hidden things, such as "more characters". */
   readonly things: string;
   show(): void;
 }
 
-/** A button that shows more of a long text or list. Renders nothing if nothing is hidden. */
 export function ShowMore({ left, step = left, things, show }: ShowMoreProps): JSX.Element | null {
   if (left <= 0) return null;
   return (

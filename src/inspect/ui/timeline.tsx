@@ -8,7 +8,6 @@ import { useViewChanges } from "./use-measured-list.ts";
 
 const rowHeight = 22;
 const axisHeight = 28;
-/** The number of rows that are rendered above and below the visible ones. */
 const overscan = 8;
 const nearRows = 3;
 /** The minimum distance between two ticks, in pixels. */

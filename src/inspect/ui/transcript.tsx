@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { showControls } from "../format.ts";
 import { type Entry, titleOf } from "./model/entries.ts";
 import type { Hit } from "./use-search.ts";
 import { formatValue } from "./model/format-value.ts";
@@ -8,7 +9,6 @@ import { Boundary } from "./shared-parts.tsx";
 import { type EntryActions, EntryView } from "./entry-view.tsx";
 import type { TextWindow } from "./safe-text.tsx";
 import { type MeasuredList, useMeasuredList } from "./use-measured-list.ts";
-import { showControls } from "../format.ts";
 
 /** A place to scroll to. Each jump is a new object, so that a second jump to the same place scrolls again. */
 export interface Jump {
@@ -63,7 +63,6 @@ export function Transcript(props: TranscriptProps): JSX.Element {
   );
 }
 
-/** The heights of entries that were not measured yet, in pixels. */
 const estimates = { system: 200, message: 120, stream: 130, call: 220, note: 40, nested: 40, end: 60 } as const;
 
 interface JumpState extends Pick<TranscriptProps, "entries" | "jump" | "windows"> {}
@@ -97,7 +96,6 @@ interface HitPlace {
 
 const mostFrames = 20;
 
-/** Scrolls to a hit as soon as its text is rendered. */
 function showHit(hit: Hit, { scroller, ...text }: HitPlace): void {
   let frame = 0;
   const look = (): void => {
@@ -157,7 +155,6 @@ interface HitText {
   readonly window: TextWindow;
 }
 
-/** Returns the id of the text that contains a hit. */
 export function textId({ key, piece }: Pick<Hit, "key" | "piece">): string {
   return `${key} ${piece}`;
 }

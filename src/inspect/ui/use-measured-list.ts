@@ -1,7 +1,7 @@
 // A list that renders only its visible items, and measures their heights.
 
 import type { RefObject } from "preact";
-import { useLayoutEffect, useReducer, useRef, useState, useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 
 export interface MeasuredList {
   readonly scroller: RefObject<HTMLDivElement | null>;
@@ -15,7 +15,6 @@ export interface MeasuredList {
   scrollTo(index: number): void;
 }
 
-/** The number of items that are rendered above and below the visible ones. */
 const overscan = 4;
 
 /** Pass a new list as `keys` if the items have changed. */

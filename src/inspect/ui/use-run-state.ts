@@ -7,7 +7,7 @@ import { piecesOf } from "./model/pieces.ts";
 import { textId } from "./transcript.tsx";
 import { useKeys } from "./key-help.tsx";
 import { moveSelection, openSelected, type Selection, toggleIn } from "./use-selection.ts";
-import { limits, firstWindow, type TextWindow, windowStep } from "./safe-text.tsx";
+import { firstWindow, limits, type TextWindow, windowStep } from "./safe-text.tsx";
 
 type Tab = "timeline" | "transcript";
 

@@ -60,7 +60,6 @@ export interface Hit {
 
 const mostHits = 10_000;
 
-/** Returns a pattern that finds a text without regard to case. */
 export function patternOf(query: string): RegExp {
   return new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
 }

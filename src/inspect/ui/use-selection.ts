@@ -5,7 +5,7 @@ import type { LoggedRun } from "../log/run-log.ts";
 import { buildTree, type Entry, type RunTree } from "./model/entries.ts";
 import type { Connection } from "./model/describe-ending.ts";
 import { buildRows, isOpenAtFirst, type Row } from "./model/rows.ts";
-import { toLink, type Navigation } from "./route.ts";
+import { type Navigation, toLink } from "./route.ts";
 import type { Jump } from "./transcript.tsx";
 import type { KeyAction } from "./key-help.tsx";
 
@@ -89,7 +89,6 @@ export function openCall({ tree, select }: Selection, callId: string): void {
   if (entry !== undefined) select(entry.key);
 }
 
-/** Opens the request of the selected stream, or the nested runs of the selected call. */
 export function openSelected({ selectedRow, entryKey, toggle, select }: Selection, toggleRequest: (key: string) => void): void {
   if (selectedRow === undefined) return;
   select(selectedRow.key, { replace: true });

@@ -1,7 +1,7 @@
 import type { EndReason, PlainError, WaitingCall } from "../../../core/entry-kit.ts";
 import type { LoggedRun } from "../../log/run-log.ts";
-import { lookUp } from "./format-value.ts";
 import { countThings, formatCount, formatMs, formatUSD } from "../../format.ts";
+import { lookUp } from "./format-value.ts";
 
 export type Tone = "ok" | "warn" | "bad" | "wait" | "plain";
 

@@ -1,11 +1,11 @@
 // Describes calls, and the notes of a transcript: lines that are about neither a stream nor a call.
 
 import type { EndReason, Json } from "../../../core/entry-kit.ts";
-import type { LoggedLine, LoggedRun, LoggedCall, LoggedIteration } from "../../log/run-log.ts";
-import { describeEnding, type Tone } from "./describe-ending.ts";
-import { lookUp, wordOf } from "./format-value.ts";
+import type { LoggedCall, LoggedIteration, LoggedLine, LoggedRun } from "../../log/run-log.ts";
 import { countThings, formatCount } from "../../format.ts";
 import { waitsOf } from "../../analysis/waits.ts";
+import { describeEnding, type Tone } from "./describe-ending.ts";
+import { lookUp, wordOf } from "./format-value.ts";
 
 interface NoteText {
   readonly title: string;

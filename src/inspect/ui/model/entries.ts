@@ -13,7 +13,6 @@ type EntryContent =
   | { readonly kind: "stream"; readonly stream: StreamFacts }
   | { readonly kind: "call"; readonly call: LoggedCall; readonly facts: CallFacts; readonly stream: StreamFacts }
   | { readonly kind: "note"; readonly line: LoggedLine }
-  /** The start of a nested run. */
   | { readonly kind: "nested"; readonly title: string }
   | { readonly kind: "end" };
 

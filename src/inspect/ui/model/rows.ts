@@ -24,7 +24,6 @@ export interface Row {
   readonly parents: readonly string[];
   readonly kind: "stream" | "compaction" | "attempt" | "call" | "nested";
   readonly label: string;
-  /** A short text after the label, such as an outcome. */
   readonly note: string;
   /** The whole text, if `note` is only its first part. */
   readonly wholeNote?: string | undefined;

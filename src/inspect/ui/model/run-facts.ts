@@ -1,8 +1,8 @@
 // Reads the lines of a run: notes between its streams, and facts about calls that `LoggedCall` does not have.
 
-import { lookUp, wordOf } from "./format-value.ts";
 import { isSameJson, type Json } from "../../../core/entry-kit.ts";
 import type { LoggedCall, LoggedIteration, LoggedLine, LoggedRun } from "../../log/run-log.ts";
+import { lookUp, wordOf } from "./format-value.ts";
 
 export interface StreamFacts {
   /** The key of the stream within its run: i3, and i3.2 for the second stream of iteration 3. */

@@ -9,7 +9,6 @@ export interface Interval {
   readonly to: number;
 }
 
-/** A gap that the axis shows shorter than it was. */
 interface AxisGap extends Interval {
   /** The middle of the gap on the axis, from 0 to 1. */
   readonly position: number;
@@ -35,7 +34,6 @@ const longShare = 0.2;
 /** The width of a shortened gap, as a share of the time in which something works. */
 const gapShare = 0.06;
 
-/** Returns the union of intervals, in order. */
 function joinIntervals(intervals: readonly Interval[]): readonly Interval[] {
   const joined: { from: number; to: number }[] = [];
   for (const { from, to } of intervals.toSorted((one, other) => one.from - other.from)) {
