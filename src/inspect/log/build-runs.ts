@@ -1,5 +1,5 @@
 import { isRecord, type Json, listOf } from "../../core/entry-kit.ts";
-import type { LogLine } from "./parse-line.ts";
+import { checkTypes, type LogLine } from "./parse-line.ts";
 import {
   type CallTimes,
   failWith,
@@ -21,7 +21,6 @@ import type {
   LoggedRequest,
   LoggedRun,
 } from "./run-log.ts";
-import { checkTypes } from "./typed-fields.ts";
 
 type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
 

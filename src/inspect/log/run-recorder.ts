@@ -15,8 +15,7 @@ import {
 } from "../../core/entry-kit.ts";
 import type { ObservedRun, RunObserver, StartObserving, StreamObserver } from "../../core/observe-kit.ts";
 import type { Cleaner } from "./clean-values.ts";
-import { describeRun, describeTools } from "./describe-run.ts";
-import { cleanPart, EmittedTexts, type NotedEvent, places } from "./noted-events.ts";
+import { cleanPart, describeRun, describeTools, EmittedTexts, type NotedEvent, places } from "./noted-events.ts";
 import { type KnownRun, type LogFields, runKey, type SentMessage, stepOf } from "./log-lines.ts";
 import type { LogWriter } from "./log-writer.ts";
 import { OutputDraft } from "./output-draft.ts";

@@ -4,10 +4,9 @@ import type { ComparedCall, ComparedIteration } from "../analysis/compare-runs.t
 import { diffTexts } from "../analysis/diff-texts.ts";
 import { formatCount, formatMs, formatUSD, showControls } from "../format.ts";
 import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
-import { LazyFold } from "./shared-parts.tsx";
+import { LazyFold, TextPieces } from "./shared-parts.tsx";
 import { formatValue } from "./model/format-value.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";
-import { TextPieces } from "./text-pieces.tsx";
 
 export type IterationLinks = ReadonlyMap<LoggedIteration, string>;
 

@@ -4,11 +4,10 @@ import type { MessageChange } from "../analysis/align-messages.ts";
 import type { ChangedField, RequestDifference, ToolsDifference } from "../analysis/diff-requests.ts";
 import { diffTexts } from "../analysis/diff-texts.ts";
 import { formatCount, showControls } from "../format.ts";
-import { LazyFold } from "./shared-parts.tsx";
+import { LazyFold, TextPieces } from "./shared-parts.tsx";
 import { formatValue } from "./model/format-value.ts";
 import { JsonText } from "./safe-text.tsx";
 import { type MessageContext, SentMessage } from "./sent-request.tsx";
-import { TextPieces } from "./text-pieces.tsx";
 
 interface RequestChangesProps extends MessageContext {
   readonly difference: RequestDifference;

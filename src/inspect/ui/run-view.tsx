@@ -5,13 +5,12 @@ import { Boundary } from "./shared-parts.tsx";
 import { KeyHelp } from "./key-help.tsx";
 import type { RunTree } from "./model/entries.ts";
 import type { Interval } from "./model/time-axis.ts";
-import { openCall, type PageRun, type Selection, useSelection } from "./use-selection.ts";
+import { openCall, type PageRun, type RunState, type Selection, useRunState, useSelection } from "./use-run-state.ts";
 import { RunHeader } from "./run-header.tsx";
 import { TextWindows } from "./safe-text.tsx";
 import { Timeline } from "./timeline.tsx";
 import { Transcript } from "./transcript.tsx";
 import { CacheBreaks, useCacheBreaks } from "./use-cache-breaks.ts";
-import { type RunState, useRunState } from "./use-run-state.ts";
 import { countHits } from "./use-search.ts";
 
 interface RunViewProps extends PageRun {
