@@ -13,8 +13,8 @@ export interface CliIO {
   /** Opens a file or a URL in the browser. Returns false if there is no program for it. */
   open(target: string): boolean;
   /**
-   * Returns a signal that the first SIGINT or SIGTERM aborts. From this call on, this first signal no longer ends the process. So call
-   * this only before the command waits, and end the command when the signal is aborted.
+   * Returns a signal that the first SIGINT or SIGTERM aborts. From this call on, this first signal no longer ends the process. So
+   * call this only before the command waits, and end the command when the signal is aborted.
    */
   stopSignal(): AbortSignal;
 }

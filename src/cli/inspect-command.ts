@@ -47,7 +47,7 @@ function noteSkipped({ name, reason }: SkippedFile, io: CliIO): void {
   io.note(`Skipped ${name}: ${reason.replace(/\.$/, "")}.`);
 }
 
-/** Returns the path of the page. By default, it is beside its log, or runs.html in the folder of the logs. */
+/** Writes the page, and returns its path: `out`, or a path beside the log, or runs.html in the folder of the logs. */
 async function writePage(found: FoundLogs, out: string | undefined, io: CliIO): Promise<string> {
   const texts: { name: string; text: string }[] = [];
   for (const log of found.logs) {

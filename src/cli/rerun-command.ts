@@ -102,6 +102,7 @@ async function readFirst(source: string, { given, at }: Reading): Promise<Past> 
 async function chooseOut(source: string, out: string | undefined, cwd: string): Promise<string> {
   for (let count = 1; ; count += 1) {
     const path = out === undefined ? besideLog(source, `-rerun${count === 1 ? "" : count}.jsonl`) : resolve(cwd, out);
+    // `lstat` also finds a symbolic link whose target does not exist.
     const isTaken = await lstat(path).then(
       () => true,
       () => false,

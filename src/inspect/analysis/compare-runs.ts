@@ -111,6 +111,7 @@ function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: 
 
 type AreToolsSame = (left: LoggedRequest["tools"], right: LoggedRequest["tools"]) => boolean;
 
+/** Remembers the last answer, because most requests have the same tools as the request before. */
 function createToolComparison(): AreToolsSame {
   let last: { readonly left: unknown; readonly right: unknown; readonly isSame: boolean } | undefined;
   return (left, right) => {
@@ -216,7 +217,7 @@ interface TotalsComparison {
 export function compareTotals(left: LoggedRun, right: LoggedRun): TotalsComparison {
   const from = Math.max(firstNew(left), firstNew(right));
   const isCounted = (run: LoggedRun): boolean => run.iterations.some(({ iteration }) => iteration >= from);
-  // If a run has no new iteration, nothing would be left to compare.
+  // If a run has no new iterations, all iterations of both count. Otherwise its totals would be empty.
   const start = isCounted(left) && isCounted(right) ? from : 0;
   return { left: totalsFrom(left, start), right: totalsFrom(right, start), from: start };
 }

@@ -30,7 +30,6 @@ export interface CacheBreak {
   readonly keptChars: number;
   /** The characters after the kept ones. A changed setting loses none here, because it breaks the cache of some services only. */
   readonly lostChars: number;
-  /** The tokens that the service read from its cache, as it reported them. */
   readonly cachedTokens: number | undefined;
   /**
    * An estimate of the input tokens that a cache could have provided: the share of the kept characters, times the input tokens of
@@ -200,7 +199,6 @@ function causeIf(isCause: boolean, cause: CacheBreakCause): readonly CacheBreakC
   return isCause ? [cause] : [];
 }
 
-/** The place at which two requests begin to differ. */
 interface PrefixEnd {
   readonly part: "tools" | "system" | "messages";
   /** The position of the tool or the message. 0 for the system text. */
@@ -209,7 +207,7 @@ interface PrefixEnd {
 
 interface Prefix {
   readonly chars: number;
-  /** The number of these characters with which the next request begins, too. */
+  /** The number of characters that are the same at the beginning of both requests. */
   readonly keptChars: number;
   /** Undefined if the next request begins with the whole previous request. */
   readonly end: PrefixEnd | undefined;
@@ -221,7 +219,7 @@ function measureHead(previous: LoggedRequest, next: LoggedRequest): Prefix {
   const chars = toolChars + jsonLength(previous.system);
   if (!isSameText(previous.tools, next.tools)) {
     const found = previous.tools.findIndex((tool, at) => !isSameText(tool, next.tools[at]));
-    // If all tools are the same so far, the next request has more tools.
+    // If none of these tools differs, the next request has more tools after them.
     const index = found === -1 ? previous.tools.length : found;
     const before = lengths.slice(0, index).reduce((sum, length) => sum + length, 0);
     const keptChars = before + (found === -1 ? 0 : sharedLength(previous.tools[index], next.tools[index]));

@@ -46,7 +46,6 @@ export function newMessagesOf(request: LoggedRequest, before: LoggedRequest | un
   return added.filter((message) => !known.some((other) => isSameText(message, other)));
 }
 
-/** The change of the messages from one request to the next. */
 export interface RequestStep {
   readonly iteration: LoggedIteration;
   readonly request: LoggedRequest;

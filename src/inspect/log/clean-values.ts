@@ -86,6 +86,7 @@ export class Cleaner {
     this.#redact = redact;
   }
 
+  /** Copies data in which all texts are content. */
   content(value: unknown, place: RunLogPlace): Measured | undefined {
     if (value === undefined) return undefined;
     // The run freezes only arguments and results deeply. Other values may change later, so their clean form is not remembered.

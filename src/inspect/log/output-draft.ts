@@ -89,6 +89,7 @@ export class OutputDraft {
     });
   }
 
+  /** Adds the parts of the output that no event has. */
   addChunk(chunk: ModelChunk): void {
     if (chunk.type === "finish") this.#ended ??= { finish: chunk };
     else if (chunk.type === "error") this.#ended ??= { error: chunk.error };

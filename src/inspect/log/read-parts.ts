@@ -101,7 +101,6 @@ export function failWith(problem: string): never {
   throw new TypeError(problem);
 }
 
-/** Times of a call that `LoggedCall` does not have. */
 export interface CallTimes {
   askedAt?: number | undefined;
   decidedAt?: number | undefined;

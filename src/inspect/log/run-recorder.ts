@@ -205,11 +205,11 @@ export class RunRecorder implements RunObserver {
       system: system === undefined ? undefined : cleaner.text(system, "system"),
       output: output === undefined ? undefined : cleaner.fields(output.schema, "system"),
       tools: tools.length === 0 ? undefined : this.#tools.measured,
-      ...this.#compare(messages),
+      ...this.#diffMessages(messages),
     });
   }
 
-  #compare(messages: readonly Message[]): LogFields {
+  #diffMessages(messages: readonly Message[]): LogFields {
     const { sent: before } = this.#run;
     const sent: SentMessage[] = [];
     const changed = new Map<number, Measured>();

@@ -1,4 +1,4 @@
-// The data that a page has beside its code: the server writes it, and ui/load-logs.ts reads it.
+// The data that a page has beside its code. render-run-page.ts writes it, and ui/load-logs.ts reads it.
 
 export interface PageLog {
   readonly name: string;
@@ -27,7 +27,7 @@ export const logIdHeader = "log-id";
 
 export const pageDataId = "page-data";
 
-/** The server replaces this text of the template by the data. */
+/** This text of the template is replaced by the data. */
 export const dataMark = "<!-- data -->";
 
 /** The part of the template's policy that forbids connections. Live pages replace it, to connect to their own server. */

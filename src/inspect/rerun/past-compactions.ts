@@ -13,7 +13,6 @@ export interface NumberedRequest {
 interface RequestReading {
   readonly requests: readonly NumberedRequest[];
   readonly contextItems: readonly Json[];
-  /** The first iteration that runs again. */
   readonly from: number;
 }
 

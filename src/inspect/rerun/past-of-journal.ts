@@ -56,7 +56,6 @@ class PastCollector {
   readonly drafts: Map<number, DraftIteration> = new Map();
   readonly compactions: Map<number, PastCompaction> = new Map();
   transcript: readonly Message[] | undefined;
-  /** The first stream of iteration `from`. */
   next: StreamResult | undefined;
   readonly #from: number;
 

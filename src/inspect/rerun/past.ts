@@ -107,7 +107,6 @@ function textIn(message: Message | undefined): string | undefined {
   return message?.role === "user" && typeof message.content === "string" ? message.content : undefined;
 }
 
-/** True for the warning that loop detection adds after the results of repeated calls. */
 export function isLoopWarning(message: UserMessage): boolean {
   const text = textIn(message);
   const [count] = /\d+/.exec(text ?? "") ?? [];
@@ -116,7 +115,7 @@ export function isLoopWarning(message: UserMessage): boolean {
 
 const contextOf = (items: readonly Json[]): string | undefined => textIn(toContextMessage(items));
 
-/** Returns the context items, as one item, if every request ends with them. */
+/** Returns the context items as one item if every request ends with them, or else no item. */
 export function findContext(requests: readonly (readonly Message[])[]): readonly Json[] {
   const start = contextOf([""]) ?? "";
   const last = requests.map((messages) => textIn(messages.at(-1)) ?? "");

@@ -47,6 +47,7 @@ export function LazyFold({ title, children, isOpen = false }: LazyFoldProps): JS
 }
 
 interface ShowMoreProps {
+  /** The number of hidden things. */
   readonly left: number;
   /** The number of things that a click shows. Default: all. */
   readonly step?: number;

@@ -19,6 +19,7 @@ interface TimelineProps {
   readonly shown: readonly Row[];
   readonly range: Interval;
   readonly selected: string;
+  /** The keys of entries with search hits. */
   readonly found: ReadonlySet<string>;
   isOpen(key: string): boolean;
   toggle(key: string): void;
@@ -86,7 +87,6 @@ function useVisibleRows(scroller: RefObject<HTMLDivElement | null>): VisibleRows
   return rows;
 }
 
-/** Scrolls as little as possible to show a row and `nearRows` rows around it. */
 function scrollToRow(scroller: HTMLElement, index: number): void {
   const height = scroller.clientHeight - axisHeight;
   const [top, bottom] = [(index - nearRows) * rowHeight, (index + 1 + nearRows) * rowHeight];

@@ -25,8 +25,8 @@ export function useMeasuredList(keys: readonly string[], estimate: (index: numbe
   const [, update] = useReducer((version: number, _: undefined) => version + 1, 0);
   const scrolledTo = useRef(0);
   /**
-   * After the reader has scrolled, keeps the new position. Browsers round positions, so a smaller difference than a pixel is no
-   * scrolling.
+   * After the reader has scrolled, keeps the new position. Browsers round positions, so a difference of less than a pixel does not
+   * count.
    */
   const readScroll = (): void => {
     const top = scroller.current?.scrollTop ?? 0;
@@ -88,7 +88,7 @@ export function useViewChanges(scroller: RefObject<HTMLElement | null>, read: (e
     if (element === null) return undefined;
     let frame = 0;
     const onScroll = (): void => latest.current(element);
-    // If `read` changed a size within the same frame, the browser would report a loop of the observer.
+    // If `read` changed a size within the same frame, the browser would report a "ResizeObserver loop" error.
     const observer = new ResizeObserver(() => {
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(onScroll);
@@ -106,6 +106,7 @@ export function useViewChanges(scroller: RefObject<HTMLElement | null>, read: (e
 
 interface HeldItem {
   readonly index: number;
+  /** The distance from the top of the item to the top of the visible part. */
   readonly below: number;
 }
 
@@ -121,6 +122,7 @@ export class ListLayout {
   #tops: readonly number[] = [0];
   #held: HeldItem = { index: 0, below: 0 };
 
+  /** Sets the items. If the held item is gone, holds the last item before it. */
   setItems(keys: readonly string[], estimate: (index: number) => number): void {
     if (keys === this.#keys) return;
     const places = new Map(keys.map((key, index) => [key, index]));

@@ -18,6 +18,7 @@ export interface PageRun {
   readonly run: LoggedRun;
   /** A new object for each state of the log. A live log changes `run` itself. */
   readonly version: unknown;
+  /** The number of the run on the page, counted from 1. */
   readonly number: number;
   readonly count: number;
   readonly connection: Connection;
@@ -33,6 +34,7 @@ export interface Selection {
   readonly selectedRow: Row | undefined;
   /** The key of the transcript entry that shows the selected event. */
   readonly entryKey: string;
+  /** True if the link names an event that the run does not have. */
   readonly isUnknown: boolean;
   readonly jump: Jump | undefined;
   isOpen(key: string): boolean;
@@ -201,7 +203,6 @@ interface WindowPlace {
   readonly windows: Map<string, TextWindow>;
 }
 
-/** Shows the part of a long text that contains a hit. */
 function openWindow(hit: Hit, { tree, windows }: WindowPlace): void {
   const entry = tree.entries.find(({ key }) => key === hit.key);
   const piece = entry && piecesOf(entry).find(({ id }) => id === hit.piece);

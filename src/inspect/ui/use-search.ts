@@ -53,6 +53,7 @@ export function countHits({ hits, isDone, pattern }: Search, current: number | u
 export interface Hit {
   /** The key of the entry. The position of the entry would change while a live run grows. */
   readonly key: string;
+  /** The id of the piece, or "title". */
   readonly piece: string;
   readonly offset: number;
   readonly length: number;

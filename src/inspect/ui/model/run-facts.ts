@@ -31,9 +31,10 @@ export interface CallFacts {
 
 export interface RunFacts {
   readonly streams: readonly StreamFacts[];
+  /** Lines before the first stream. */
   readonly first: readonly LoggedLine[];
   readonly calls: ReadonlyMap<LoggedCall, CallFacts>;
-  /** The time of the last line. All that has no end is shown until then. */
+  /** The time of the last line. A stream, call or wait without an end is shown up to this time. */
   readonly lastAt: number;
 }
 

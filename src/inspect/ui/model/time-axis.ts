@@ -28,7 +28,7 @@ export interface TimeAxis {
   readonly ticks: readonly AxisTick[];
 }
 
-/** Gaps are shortened if they are longer than this, and than `longShare` of the time in which something works. */
+/** A gap is shortened if it is longer than `longMs`, and longer than `longShare` of the time in which something works. */
 const longMs = 1000;
 const longShare = 0.2;
 /** The width of a shortened gap, as a share of the time in which something works. */
