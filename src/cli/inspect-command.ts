@@ -21,7 +21,8 @@ export async function inspectLogs(args: readonly string[], io: CliIO): Promise<v
   const { values, positionals } = parseArguments(args, options);
   if (positionals.length === 0) throw wrongUsage("`inspect` needs the path of a log.");
   if (values.port !== undefined && values.live !== true) throw wrongUsage("--port needs --live.");
-  if (values.out !== undefined && values.live === true) throw wrongUsage("--live serves the page, so it does not take --out.");
+  if (values.out !== undefined && values.live === true)
+    throw wrongUsage("--live serves the page and writes no file. Leave out --out.");
   const found = await findLogs(positionals, { cwd: io.cwd, areAwaited: values.live });
   for (const file of found.skipped) noteSkipped(file, io);
   const isOpened = values["no-open"] !== true && io.isTerminal && io.env["CI"] === undefined;

@@ -46,7 +46,7 @@ export async function rerunLog(args: readonly string[], io: CliIO): Promise<void
     iteration === 0 ? "Repeats no iteration, and starts" : `Repeats iterations 0 to ${iteration - 1}, then goes on`;
   io.note(`${repeated} with ${provider.id} ${provider.model}.`);
   if (missing.length > 0)
-    io.note(`Tools without code, whose calls suspend the run: ${missing.join(", ")}. Provide them with --module.`);
+    io.note(`These tools have no code, so their calls suspend the run: ${missing.join(", ")}. Provide them with --module.`);
   events.on("iteration-end", (event) => noteIteration(event, io));
   const totals = new LiveTotals(events);
   const result = await runLive(withRunLog(continuePast(past, iteration, all), { to: out }), { events, iteration, out });

@@ -124,7 +124,7 @@ export interface LoggedCompaction {
   /** The provider and the model that wrote the summary. Undefined if no request was sent. */
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
-  /** The usage and the cost of the summary. They are part of those of the run, but of no iteration. */
+  /** The usage and the cost of the summary. They count in the usage and cost of the run, but in no iteration. */
   readonly usage?: Usage | undefined;
   readonly costUSD?: number | undefined;
   readonly error?: PlainError | undefined;
@@ -197,7 +197,7 @@ export interface LoggedCall {
   readonly result?: Json | undefined;
   readonly metadata?: Json | undefined;
   readonly durationMs?: number | undefined;
-  /** The progress of the tool: also its preliminary results, and the parts that it emitted. Fragments of text are joined. */
+  /** The progress that the tool reported, its preliminary results, and the parts that it emitted. Text fragments are joined. */
   readonly progress: readonly { readonly at: number; readonly data: Json }[];
   readonly decision?: string | undefined;
   /** The agent to which this call handed over the run, and the reason. */
