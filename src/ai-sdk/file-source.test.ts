@@ -7,7 +7,7 @@ function takesUrl(patterns: unknown, mediaType: string, url: string): boolean {
   return user.write({ kind: "url", mediaType, scheme: new URL(url).protocol, url }) !== undefined;
 }
 
-describe("aiSdkModel: supported URLs", () => {
+describe("aiSdkModel: supportedUrls", () => {
   const rows: readonly (readonly [patterns: unknown, mediaType: string, url: string, taken: boolean])[] = [
     [{ "image/*": [/^https:/] }, "image/png", "https://a.test/", true],
     [{ "IMAGE/*": [/^https:/] }, "image/png", "https://a.test/", true],
@@ -34,7 +34,7 @@ describe("aiSdkModel: supported URLs", () => {
     },
   );
 
-  it("match a pattern with the g flag every time", () => {
+  it("match a URL every time if the pattern has the g flag", () => {
     const patterns = { "*": [/^gs:\/\/A/g] };
     const takesOnce = (): boolean => takesUrl(patterns, "image/png", "gs://A/b.png");
     expect([takesOnce(), takesOnce()]).toEqual([true, true]);

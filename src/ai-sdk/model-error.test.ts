@@ -20,7 +20,7 @@ const apiCall = (facts: Facts): APICallError =>
   });
 const said = (error: object): object => ({ error: { message: "Said.", ...error } });
 
-describe("aiSdkModel: errors of the package", () => {
+describe("aiSdkModel: errors of the AI SDK", () => {
   it.for<[what: string, thrown: unknown, expected: Partial<ProviderError>]>([
     [
       "the status 503 to overloaded",
@@ -54,7 +54,7 @@ describe("aiSdkModel: errors of the package", () => {
       { code: "rate-limit", retryable: false },
     ],
     [
-      "the status 498 to a retryable error, although the package does not retry it",
+      "the status 498 to a retryable error, although the AI SDK does not retry it",
       apiCall({ statusCode: 498, isRetryable: false }),
       { code: "overloaded", retryable: true },
     ],

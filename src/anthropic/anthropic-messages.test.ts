@@ -58,7 +58,7 @@ describe("anthropicMessages", () => {
     });
   });
 
-  it("has compacts only with the option compaction", () => {
+  it("sets compacts to true only if the option compaction is set", () => {
     const client = createFakeClient([]);
     const of = (compaction: AnthropicMessagesOptions["compaction"]): unknown =>
       anthropicMessages({ client, model: "m", compaction }).compacts;

@@ -46,11 +46,11 @@ it.for<[what: string, joined: readonly JoinedMessage[], marked: readonly string[
   ],
   ["the last block before context if a paused assistant message follows", [join(first, second), assistant("b")], ["b"]],
   ["nothing if there are no messages", [], []],
-])("anthropicMessages with cache: marks %s", ([, joined, marked]) => {
+])("anthropicMessages with cache: sets cache breakpoints on %s", ([, joined, marked]) => {
   expect(marksOf({ joined })).toEqual(marked);
 });
 
-it("anthropicMessages with cache: marks the system text and the last tool that is loaded", () => {
+it("anthropicMessages with cache: sets cache breakpoints on the system text and the last tool that is not deferred", () => {
   const tools = [{ name: "f" }, { name: "g" }, { name: "h", defer_loading: true }];
   expect(marksOf({ system: "Be brief.", tools, joined: [user("a"), assistant("b"), user("c")] })).toEqual([
     "g",
@@ -63,18 +63,18 @@ it("anthropicMessages with cache: marks the system text and the last tool that i
 const foreign = { type: "text", text: "foreign", cache_control: mark };
 
 it.for<[what: string, request: Partial<MarkableRequest>, marked: readonly string[]]>([
-  ["a system text in extra with two", { extra: { system: [foreign, foreign] } }, ["a", "c"]],
-  ["a system text in extra with three", { extra: { system: [foreign, foreign, foreign] } }, ["c"]],
-  ["tools in extra with four", { extra: { tools: [foreign, foreign, foreign, foreign] } }, []],
-  ["messages in extra with one", { extra: { messages: [{ role: "user", content: [foreign] }] } }, ["g", "Be brief."]],
+  ["two breakpoints in extra.system", { extra: { system: [foreign, foreign] } }, ["a", "c"]],
+  ["three breakpoints in extra.system", { extra: { system: [foreign, foreign, foreign] } }, ["c"]],
+  ["four breakpoints in extra.tools", { extra: { tools: [foreign, foreign, foreign, foreign] } }, []],
+  ["one breakpoint in extra.messages", { extra: { messages: [{ role: "user", content: [foreign] }] } }, ["g", "Be brief."]],
   ["automatic caching in extra", { extra: { cache_control: mark } }, ["Be brief.", "a", "c"]],
-  ["a server tool with one", { tools: [{ name: "g", cache_control: mark }] }, ["g", "Be brief.", "a", "c"]],
-])("anthropicMessages with cache: %s leaves room for these marks only", ([, request, marked]) => {
+  ["a breakpoint on a server tool", { tools: [{ name: "g", cache_control: mark }] }, ["g", "Be brief.", "a", "c"]],
+])("anthropicMessages with cache: sets at most 4 cache breakpoints in all if the request has %s", ([, request, marked]) => {
   const joined = [user("a"), assistant("b"), user("c")];
   expect(marksOf({ system: "Be brief.", tools: [{ name: "g" }], joined, ...request })).toEqual(marked);
 });
 
-it("anthropicMessages with cache: marks the last place that an earlier request had marked", () => {
+it("anthropicMessages with cache: keeps the last cache breakpoint of the previous request, and sets one at the new end", () => {
   const marker = createMarker(mark);
   const before = [user("a"), assistant("b"), user("c")];
   expect(marksOf({ joined: before }, marker)).toEqual(["a", "c"]);
@@ -83,7 +83,7 @@ it("anthropicMessages with cache: marks the last place that an earlier request h
   expect(marksOf({ joined: after }, createMarker(mark))).toEqual(["e", "g"]);
 });
 
-it("anthropicMessages with cache: marks the end of changed messages until another message changes", () => {
+it("anthropicMessages with cache: keeps a cache breakpoint on a changed message until another message changes", () => {
   const marker = createMarker(mark);
   const [start, ...rest] = [user("a"), assistant("b"), user("c"), assistant("d"), user("e"), assistant("f"), user("g")] as const;
   for (const length of [0, 2, 4, 6]) marksOf({ joined: [start, ...rest.slice(0, length)] }, marker);

@@ -45,7 +45,7 @@ const compactAt = (value: number, rest: object = {}): object => ({
 
 describe("anthropicMessages: the body of a request", () => {
   it.for<[what: string, request: Partial<ModelRequest>, body: object]>([
-    ["only the messages", {}, plain],
+    ["only messages and required fields by default", {}, plain],
     ["a system text", { system: "Be brief." }, { ...plain, system: "Be brief." }],
     ["no system text if the text is blank", { system: " " }, plain],
     ["tools", { tools: [weather] }, { ...plain, tools: [wireTool] }],
@@ -197,7 +197,7 @@ describe("anthropicMessages: the body of a request", () => {
       compactAt(50_001, { instructions: "Be brief." }),
     ],
     ["no threshold if the request has none", { compaction: true }, {}, undefined],
-    ["no threshold without the option", {}, { compactAt: 160_000 }, undefined],
+    ["no threshold without the option compaction", {}, { compactAt: 160_000 }, undefined],
     ["no threshold if the option is false", { compaction: false }, { compactAt: 160_000 }, undefined],
     [
       "the context_management of settings.extra",
@@ -205,7 +205,7 @@ describe("anthropicMessages: the body of a request", () => {
       { compactAt: 160_000, settings: { extra: { context_management: { edits: [] } } } },
       { edits: [] },
     ],
-  ])("contains for a compaction %s", ([, options, request, field]) => {
+  ])("contains, for compaction by the service, %s", ([, options, request, field]) => {
     expect(Reflect.get(build(request, options), "context_management")).toEqual(field);
   });
 

@@ -53,12 +53,12 @@ describe("anthropicMessages: sending back an assistant message", () => {
   });
 
   it.for<[what: string, message: AssistantMessage]>([
-    ["without provider metadata", { role: "assistant", content: [said("a")] }],
-    ["with empty provider metadata", { role: "assistant", content: [said("a")], providerMetadata: [] }],
-    ["from another provider", turn([said("a")], [text("a")], { provider: "bedrock" })],
-    ["from another model", turn([said("a")], [text("a")], { model: "other" })],
+    ["has no provider metadata", { role: "assistant", content: [said("a")] }],
+    ["has empty provider metadata", { role: "assistant", content: [said("a")], providerMetadata: [] }],
+    ["comes from another provider", turn([said("a")], [text("a")], { provider: "bedrock" })],
+    ["comes from another model", turn([said("a")], [text("a")], { model: "other" })],
     [
-      "of several models",
+      "comes from several models",
       {
         role: "assistant",
         content: [said("ab")],
@@ -69,20 +69,20 @@ describe("anthropicMessages: sending back an assistant message", () => {
       },
     ],
     [
-      "with metadata in another format",
+      "has metadata in another format",
       { role: "assistant", content: [], providerMetadata: providerMetadata([{ thoughts: [] }]) },
     ],
-    ["with metadata that is not an object", { role: "assistant", content: [], providerMetadata: providerMetadata(["x"]) }],
-    ["with edited text", turn([said("b")], [text("a")])],
-    ["whose continuation was cut off", turn([said("ab")], [text("a")])],
-    ["with another call id than its blocks", turn([call("call_i1_0")], [use("t1")])],
-    ["with another tool name than its blocks", turn([call("t1", "g")], [use("t1")])],
-    ["that lacks a call of its blocks", turn([], [use("t1")])],
-    ["with a call that its blocks lack", turn([call("t1"), call("t2")], [use("t1")])],
-    ["with calls in another order than its blocks", turn([call("t2"), call("t1")], [use("t1"), use("t2")])],
-    ["with a tool name that the service rejects", turn([call("t1", "f g")], [use("t1", "f g")])],
-    ["with a call id that the service rejects", turn([call("f:0")], [use("f:0")])],
-  ])("rebuilds, from text and calls, a message %s", ([, message]) => {
+    ["has metadata that is not an object", { role: "assistant", content: [], providerMetadata: providerMetadata(["x"]) }],
+    ["has edited text", turn([said("b")], [text("a")])],
+    ["has a continuation that was cut off", turn([said("ab")], [text("a")])],
+    ["has another call id than its blocks", turn([call("call_i1_0")], [use("t1")])],
+    ["has another tool name than its blocks", turn([call("t1", "g")], [use("t1")])],
+    ["lacks a call of its blocks", turn([], [use("t1")])],
+    ["has a call that its blocks lack", turn([call("t1"), call("t2")], [use("t1")])],
+    ["has calls in another order than its blocks", turn([call("t2"), call("t1")], [use("t1"), use("t2")])],
+    ["has a tool name that the service rejects", turn([call("t1", "f g")], [use("t1", "f g")])],
+    ["has a call id that the service rejects", turn([call("f:0")], [use("f:0")])],
+  ])("rebuilds a message from its text and calls if it %s", ([, message]) => {
     expect(blocksOf(message)).toBeUndefined();
   });
 
@@ -91,7 +91,7 @@ describe("anthropicMessages: sending back an assistant message", () => {
     ["removes a server tool call without its result", [text("a"), asked], [text("a")]],
     ["keeps a server tool call without its result next to a tool call", [asked, use("t1")], [asked, use("t1")]],
     ["removes an MCP tool call without its result", [{ ...asked, type: "mcp_tool_use" }], []],
-  ])("in a message that is not the last, %s", ([, blocks, closed]) => {
+  ])("%s if the message is not the last", ([, blocks, closed]) => {
     expect(closeMessage(blocks)).toEqual(closed);
   });
 });
@@ -118,15 +118,15 @@ describe("anthropicMessages: the container in provider metadata", () => {
   });
 });
 
-describe("anthropicMessages: call ids in a request", () => {
+describe("anthropicMessages", () => {
   it.for<[id: string]>([["toolu_01A"], ["call_xyz"], ["a_x"], ["a_x3a"], ["srvtoolu_bdrk_01-x"]])(
-    "keep the id %s unchanged",
+    "sends the call id %s unchanged",
     ([id]) => {
       expect(toWireId(id)).toBe(id);
     },
   );
 
-  it("are different for different ids, and have only characters that the service accepts", () => {
+  it("sends different call ids for different ids, with only the characters that the service accepts", () => {
     const pieces = ["_", "x", "3a", ":", "_x3a_", "_x5f_", "-", "é", "😀"];
     const ids = pieces.flatMap((one) =>
       pieces.flatMap((two) => pieces.flatMap((three) => pieces.map((four) => one + two + three + four))),

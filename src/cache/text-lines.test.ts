@@ -93,7 +93,7 @@ describe("linesOfRanges", () => {
     );
   });
 
-  it("loses and changes no character of long lines at the edge of a block", async () => {
+  it("keeps every character of a long line at the edge of a block", async () => {
     const texts = fc.string({ unit: fc.constantFrom("a", ",", "é", "😀", "€"), maxLength: 2_000, size: "max" });
     await fc.assert(
       fc.asyncProperty(texts, fc.integer({ min: 8, max: 50 }), async (text, longest) => {
@@ -108,7 +108,7 @@ describe("linesOfRanges", () => {
     expect((await readFrom(lines, 1)).join("")).toBe("\uFFFD".repeat(100));
   });
 
-  it("reads no more than the lines need, and remembers where they are", async () => {
+  it("reads only the blocks that the requested lines need, and remembers line positions", async () => {
     const { lines, reads } = inRanges(numbered(10_000), 1_000);
     for await (const line of lines.from(1)) if (line === "line 20") break;
     expect([reads.length, lines.isCounted]).toEqual([1, false]);

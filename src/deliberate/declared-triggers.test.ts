@@ -7,7 +7,7 @@ import type { DeliberateMode } from "./types.ts";
 const allowedBy = (mode: DeliberateMode, said: string): readonly string[] => [...mode.forTurn({ text: said }).allowedNames];
 
 describe("createDeliberateMode with tools", () => {
-  it("reads the triggers that tools declare, and replaces them with those of its option", () => {
+  it("reads the triggers that tools declare, and replaces them with those of the triggers option", () => {
     const named = (name: string, phrases?: string | readonly string[]) => ({ name, triggers: phrases });
     const tools = [named("search", "look"), named("set_reminder", ["remind*"]), named("danger", "^"), named("plain")];
     const mode = createDeliberateMode({ tools, triggers: { danger: [], set_reminder: "nudge" } });
@@ -16,7 +16,7 @@ describe("createDeliberateMode with tools", () => {
     expect(allowedBy(createDeliberateMode({ tools: [named("__proto__", "dunder")] }), "dunder")).toEqual(["__proto__"]);
   });
 
-  it("reads a registry, whose triggers are not part of the recorded tools", async () => {
+  it("reads triggers from a tool registry, and the run does not record them", async () => {
     const look = defineTool({ name: "look", description: "l", inputSchema: {}, triggers: "look", execute: () => 1 });
     const registry = createToolRegistry([look]);
     const gate = createDeliberateMode({ tools: registry }).forTurn({ text: "look" });
@@ -29,7 +29,7 @@ describe("createDeliberateMode with tools", () => {
     expect([(await runToolLoop(again)).text, provider.calls]).toEqual(["Done.", 1]);
   });
 
-  it("cannot get invalid triggers, because defineTool refuses them", () => {
+  it("gets no invalid triggers from tools, because defineTool rejects them", () => {
     const make = () => defineTool({ name: "a", description: "a", inputSchema: {}, triggers: 7 as never, execute: () => 1 });
     expect(make).toThrow('Tool "a" has an invalid "triggers": it must be a string or an array of strings, but is 7.');
   });

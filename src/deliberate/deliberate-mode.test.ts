@@ -194,7 +194,7 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(say(mode, 1)).toEqual([""]);
   });
 
-  it("is not shortened when a call of an older turn succeeds late", () => {
+  it("keeps a tool just as long if a call of an older turn succeeds later", () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 2 });
     const slow = mode.forTurn(ask);
     mode.forTurn(ask).retain("set_reminder");
@@ -256,7 +256,7 @@ describe("createDeliberateMode with an invalid option", () => {
     ['Option "conversationId" must be a string that is not empty, but is "".', turn({ text: "", conversationId: "" })],
     ['Option "recent" must be an array of strings, but is an array of 1 item.', turn({ text: "", recent: [7] })],
     ['There is no option "history".', turn({ text: "", history: [] })],
-  ])("throws: %s", ([message, act]) => {
+  ])("throws with the message: %s", ([message, act]) => {
     expect(act).toThrow(message);
     expect(act).toThrow(expect.toSatisfy((error) => isLoopError(error)));
   });

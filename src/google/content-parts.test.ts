@@ -32,7 +32,7 @@ it.for<[part: MediaPart, wire: MediaWirePart | undefined]>([
   [image("image/png", "data:image/webp;base64,AAAA"), inline("image/webp", "AAAA")],
   [file("text/plain", "data:text/html,%3Cb%3EZo%C3%AB"), inline("text/plain", "PGI+Wm/Dqw==")],
   [file("text/plain", "data:text/plain"), undefined],
-])("googleGenerateContent: the API format of the part %j is %j", ([part, wire]) => {
+])("googleGenerateContent: converts the part %j to %j", ([part, wire]) => {
   if (wire !== undefined) {
     expect([toContentParts([part], place), toResultMedia(part)]).toEqual([[wire], wire]);
     return;

@@ -28,7 +28,7 @@ const wireTool = {
 
 describe("openaiChat: the body of a request", () => {
   it.for<[what: string, request: Partial<ModelRequest>, body: object]>([
-    ["only the messages", {}, plain],
+    ["only messages and required fields by default", {}, plain],
     [
       "a system text",
       { system: "Be brief." },

@@ -172,7 +172,7 @@ describe("openaiChat: the messages of a request", () => {
   });
 
   it.for(["reasoning_content", "reasoning"] as const)(
-    'if echoReasoning is "%s", contain the reasoning or a single space in this field',
+    "contain the reasoning, or a single space, in the field that echoReasoning names: %s",
     (echoReasoning) => {
       const thinking = turn({ type: "reasoning", text: "Hm" }, call("a"));
       expect(convert(thinking, { echoReasoning })).toEqual([

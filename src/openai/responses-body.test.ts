@@ -32,7 +32,7 @@ const compactAt = (compact_threshold: number): object[] => [{ type: "compaction"
 
 describe("openaiResponses: the body of a request", () => {
   it.for<[what: string, request: Partial<ModelRequest>, body: object]>([
-    ["only the messages", {}, plain],
+    ["only messages and required fields by default", {}, plain],
     ["a system text", { system: "Be brief." }, { ...plain, instructions: "Be brief." }],
     ["no instructions if the system text is empty", { system: "" }, plain],
     ["tools", { tools: [weather] }, { ...plain, tools: [wireTool] }],
@@ -114,7 +114,7 @@ describe("openaiResponses: the body of a request", () => {
     ["the threshold of the request", { compaction: true }, { compactAt: 160_000 }, compactAt(160_000)],
     ["the smallest threshold of the service", { compaction: true }, { compactAt: 9 }, compactAt(1_000)],
     ["no threshold if the request has none", { compaction: true }, {}, undefined],
-    ["no threshold without the option", {}, { compactAt: 160_000 }, undefined],
+    ["no threshold without the option compaction", {}, { compactAt: 160_000 }, undefined],
     ["no threshold if the option is false", { compaction: false }, { compactAt: 160_000 }, undefined],
     [
       "the context_management of settings.extra",
@@ -122,7 +122,7 @@ describe("openaiResponses: the body of a request", () => {
       { compactAt: 160_000, settings: { extra: { context_management: null } } },
       null,
     ],
-  ])("contains for a compaction %s", ([, options, request, field]) => {
+  ])("contains, for compaction by the service, %s", ([, options, request, field]) => {
     expect(Reflect.get(build(request, options), "context_management")).toEqual(field);
   });
 

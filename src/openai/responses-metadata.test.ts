@@ -120,7 +120,7 @@ describe("openaiResponses: sending back an assistant message", () => {
     ...["computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"].map(
       (type): [string, AssistantMessage] => [`an unanswered ${type}`, turn([said("a")], [message("a"), { type, call_id: "c" }])],
     ),
-  ])("ignores the items and builds the message from its text and calls, because of %s", ([, given]) => {
+  ])("rebuilds the message from its text and calls if it has %s", ([, given]) => {
     expect(readResponsesMetadata(given, reader)).toBeUndefined();
   });
 
@@ -206,7 +206,7 @@ describe("openaiResponses: sending back an output item", () => {
     ["arguments that are not JSON", call("1", { arguments: '{"n"' }), call("1", { arguments: '{"INVALID_JSON":"{\\"n\\""}' })],
     ["spaces in its arguments", call("1", { arguments: ' {"n": 1.0} ' }), call("1", { arguments: ' {"n": 1.0} ' })],
     ["a call id that is too long", call("c".repeat(65)), call(toWireCallId("c".repeat(65)))],
-  ])("sends no item that the service would reject: changes or omits an item with %s", ([, item, sent]) => {
+  ])("changes or omits an item that the service would reject because of %s", ([, item, sent]) => {
     expect(send(item)).toEqual(sent);
   });
 
@@ -223,12 +223,12 @@ describe("openaiResponses: sending back an output item", () => {
   });
 });
 
-describe("openaiResponses: call ids in a request", () => {
-  it.for<[id: string]>([["call_1"], ["functions.get_weather:0"], ["x".repeat(64)]])("keep %s unchanged", ([id]) => {
+describe("openaiResponses", () => {
+  it.for<[id: string]>([["call_1"], ["functions.get_weather:0"], ["x".repeat(64)]])("sends the call id %s unchanged", ([id]) => {
     expect(toWireCallId(id)).toBe(id);
   });
 
-  it("are shortened to 64 characters without creating duplicates", () => {
+  it("shortens long call ids to 64 characters without creating duplicates", () => {
     const ids = Array.from({ length: 1_000 }, (_, index) => `${"x".repeat(100)}${index}`);
     const sent = ids.map(toWireCallId);
     expect(new Set(sent).size).toBe(1_000);

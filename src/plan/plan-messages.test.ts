@@ -14,14 +14,14 @@ const record = (purpose: string, result: number): PlanRecord => ({
   error: "",
 });
 
-it("toResults: numbers repeated purposes, and skips numbers already in use", () => {
+it("toResults: adds a number to a repeated purpose, and skips numbers already in use", () => {
   const records = [record("a", 1), record("a (2)", 2), record("a", 3), record("", 4), record("a", 5)];
   expect(JSON.parse(userTextOf(toResults(records)))).toEqual({
     action_results: { a: 1, "a (2)": 2, "a (3)": 3, look: 4, "a (4)": 5 },
   });
 });
 
-it("toResults: numbers 50,000 equal purposes", () => {
+it("toResults: adds different numbers to 50,000 equal purposes", () => {
   const records = Array.from({ length: 50_000 }, (_, at) => record("a", at));
   expect(userTextOf(toResults(records))).toContain('"a (50000)": 49999');
 });

@@ -12,13 +12,13 @@ describe("genaiContextWindow", () => {
     ["aws.bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", 200_000],
     ["azure.ai.openai", "phi-4", 16_384],
     ["gcp.vertex_ai", "claude-sonnet-4-5@20250929", 200_000],
-  ])("for the provider %s, knows the window of the model %s", ([provider, model, tokens]) => {
+  ])("knows the context window for the provider %s and the model %s", ([provider, model, tokens]) => {
     expect(genaiContextWindow()(provider, model)).toBe(tokens);
   });
 
   it.for<[what: string, provider: string, model: string]>([
     ["an unknown model", "openai", "gpt-99"],
-    ["a model without a size in the catalogue", "openai", "gpt-image-1"],
+    ["a model without a context window in the catalogue", "openai", "gpt-image-1"],
     ["a model of another provider", "openai", "claude-sonnet-4-5"],
     ["an unknown provider", "ibm.watsonx.ai", "granite-3"],
     ["a provider name that contains the name of another provider", "my-openai-proxy", "gpt-5"],

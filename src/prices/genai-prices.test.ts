@@ -69,7 +69,7 @@ describe("genaiPrices", () => {
     ["moonshot_ai", "kimi-k2-0905-preview", 0.0031],
     ["openrouter", "anthropic/claude-sonnet-4.5", 0.018],
     ["x_ai", "grok-4", 0.018],
-  ])("for the provider %s, knows the price of the model %s", ([provider, model, costUSD]) => {
+  ])("knows the price for the provider %s and the model %s", ([provider, model, costUSD]) => {
     expect(genaiPrices({ date })(thousand, { provider, model })).toBeCloseTo(costUSD, 10);
   });
 
@@ -104,7 +104,7 @@ describe("genaiPrices", () => {
     // USD per million tokens until 10 June 2025: input 10, output 40. After that: input 2, output 8.
     ["2025-05-01", 0.05],
     ["2025-07-01", 0.01],
-  ])("with the date option %s, uses the prices of that day", ([day, costUSD]) => {
+  ])("uses the prices of the day in the option date: %s", ([day, costUSD]) => {
     const date = new Date(day);
     const price = genaiPrices({ date });
     date.setFullYear(1999);

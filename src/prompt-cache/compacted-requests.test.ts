@@ -29,9 +29,9 @@ const summary = user('The user said "One" and "Two".');
 const context = user("It is noon.");
 
 it.for<[what: string, end: readonly Message[]]>([
-  ["at the end", []],
-  ["and the context", [context]],
-])("watchPromptCache: a summary of the first messages is an intended change (%#)", ([, end]) => {
+  ["no context message at the end", []],
+  ["a context message at the end", [context]],
+])("watchPromptCache: reports a summary of the first messages as an intended change, with %s", ([, end]) => {
   const watcher = createWatcher();
   send(watcher, { messages: [...early, ...end], transcript: early });
   const added = [assistant("3"), user("Four")];
@@ -43,7 +43,7 @@ it.for<[what: string, end: readonly Message[]]>([
   expect(next?.break).toBeUndefined();
 });
 
-it("watchPromptCache: an edit after a summary is not mistaken for context that moved", () => {
+it("watchPromptCache: reports an edit after a summary as edited messages, not as moved context", () => {
   const watcher = createWatcher();
   const messages = [summary, ...early.slice(4)];
   send(watcher, { messages, transcript: early });
@@ -51,7 +51,7 @@ it("watchPromptCache: an edit after a summary is not mistaken for context that m
   expect(edited?.break).toMatchObject({ cause: { kind: "messages-edited" }, isIntended: false });
 });
 
-it("watchPromptCache: reports after the end of a stream are ignored", () => {
+it("watchPromptCache: ignores reports after the end of a stream", () => {
   const request: ModelRequest = { messages: early, tools: [], iteration: 0 };
   const watch = createWatcher().watch(request);
   expect(watch.read([], () => undefined)).toBeUndefined();

@@ -29,7 +29,7 @@ async function play(options: TeamOptions, lead = leadOf(task("writer", "One"))):
 }
 
 describe("createTeam", () => {
-  it("runs several tasks of a member at the same time, each with its own task", async () => {
+  it("runs several different tasks of one member at the same time", async () => {
     let working = 0;
     let most = 0;
     const provider = createMockProvider((request) => [text(`About ${taskOf(request)}`), spend]);
@@ -99,7 +99,7 @@ describe("createTeam", () => {
     expect(result.usage.totalTokens).toBeLessThanOrEqual(1_000);
   });
 
-  it("refuses tasks beyond maxTasks, separately for each run", async () => {
+  it("rejects tasks beyond maxTasks, counted separately for each run", async () => {
     const team = createTeam({
       members: { writer: { ...writer, maxTasks: 2, provider: createMockProvider(() => text("Written.")) } },
     });
@@ -146,7 +146,7 @@ describe("createTeam", () => {
     ['There is no option "limits.maxToken". Did you mean "limits.maxTokens"?', { members: {}, limits: { maxToken: 1 } }],
     ['Option "maxParallel" must be a whole number of at least 1, or Infinity, but is 0.', { members: {}, maxParallel: 0 }],
     ['Tool "a b" has an invalid "name"', { members: { "a b": writer } }],
-  ])("throws: %s", ([message, options]) => {
+  ])("throws with the message: %s", ([message, options]) => {
     const make = () => createTeam(options as TeamOptions);
     expect(make).toThrow(message);
     expect(make).toThrow(expect.toSatisfy((error) => isLoopError(error)));

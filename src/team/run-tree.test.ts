@@ -164,7 +164,7 @@ describe("showTeam", () => {
     ['Option "events" must be an emitter made by createLoopEvents, but is an object.', [{}, {}]],
     ['Option "output" must be a stream with the method write, but is undefined.', [createLoopEvents(), {}]],
     ['There is no option "out".', [createLoopEvents(), { out: process.stdout }]],
-  ])("throws: %s", ([message, args]) => {
+  ])("throws with the message: %s", ([message, args]) => {
     expect(() => Reflect.apply(showTeam, undefined, args)).toThrow(message);
   });
 });

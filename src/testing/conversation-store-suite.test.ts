@@ -94,7 +94,7 @@ const faults: readonly [string, Fault, readonly (string | undefined)[]][] = [
   ["locks nothing", unlocked, [oneWriter, race, released, locked, removal]],
   ["never frees a lock", lockFault(() => ({ release: () => {} })), titles.filter((title) => title !== race && title !== reader)],
   [
-    "makes no difference between cases",
+    "ignores the case of conversation ids",
     (store) => ({ load: (id) => store.load(id.toLowerCase()), lock: (id) => store.lock(id.toLowerCase()) }),
     [ids],
   ],
@@ -126,12 +126,12 @@ const faults: readonly [string, Fault, readonly (string | undefined)[]][] = [
   ["deletes nothing", () => ({ remove: () => {} }), [removal]],
 ];
 
-it.each(faults)("conversationStoreSuite: a store that %s fails", async (_title, fault, expected) => {
+it.each(faults)("conversationStoreSuite: fails for a store that %s", async (_title, fault, expected) => {
   const store = memoryConversationStore();
   const broken = { ...store, ...fault(store) };
   expect(await findFailures(() => broken)).toEqual(expected);
 });
 
-it("conversationStoreSuite: a setup without `open` is refused", () => {
+it("conversationStoreSuite: rejects a setup without `open`", () => {
   expect(() => conversationStoreSuite({} as never)).toThrow(expect.objectContaining({ code: "invalid-option" }));
 });

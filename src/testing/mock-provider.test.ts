@@ -45,8 +45,8 @@ describe("createMockProvider: default usage", () => {
   });
 });
 
-describe("createMockProvider: records", () => {
-  it("keep each request in the state in which it was sent", async () => {
+describe("createMockProvider", () => {
+  it("records each request in the state in which it was sent", async () => {
     const messages: Message[] = [...request.messages];
     const provider = createMockProvider([text("a"), text("b")]);
     const asked: ModelRequest = {
@@ -73,14 +73,14 @@ describe("createMockProvider: records", () => {
     expect(Object.isFrozen(provider.requests[0])).toBe(true);
   });
 
-  it("with record: false, count requests and keep none", async () => {
+  it("counts requests and keeps none if record is false", async () => {
     const provider = createMockProvider(() => text("a"), { record: false });
     await play(provider);
     await play(provider);
     expect([provider.calls, provider.requests.length]).toEqual([2, 0]);
   });
 
-  it("count the open streams, even after a reader stops early", async () => {
+  it("counts the open streams, even after a reader stops early", async () => {
     const provider = createMockProvider(() => text("abc", { chunks: 3 }));
     const streams = [provider.stream(request, setUp().call), provider.stream(request, setUp().call)];
     const [first, second] = streams.map((stream) => stream[Symbol.asyncIterator]());

@@ -166,7 +166,7 @@ describe("Deadline.race of a cancelled run", () => {
     expect(await at(settleMs, [100, cause])).toEqual([[endedAt, "cancelled"]]);
   });
 
-  it("starts the time settleMs only once, and ends it early after a kill", async () => {
+  it("starts the settleMs timer only once, and ends it early after a kill", async () => {
     expect(await at(500, [100, { kind: "wall-clock", limitMs: 100 }], [400, stop])).toEqual([[600, "cancelled"]]);
     expect(await at(500, [100, stop], [400, { kind: "kill" }])).toEqual([[400, "cancelled"]]);
   });

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { LazySignal } from "./signals.ts";
 
 describe("LazySignal", () => {
-  it("signal is the same object every time", () => {
+  it("returns the same signal on every read", () => {
     const lazy = new LazySignal();
     expect([lazy.signal === lazy.signal, lazy.signal.aborted]).toEqual([true, false]);
   });
 
-  it("abort() aborts the signal once, with the first reason", () => {
+  it("aborts its signal once, with the first reason", () => {
     const lazy = new LazySignal();
     const heard: unknown[] = [];
     lazy.signal.addEventListener("abort", () => heard.push(lazy.signal.reason));
@@ -16,7 +16,7 @@ describe("LazySignal", () => {
     expect([heard, lazy.signal.reason]).toEqual([["first"], "first"]);
   });
 
-  it("signal is already aborted if it is first read after abort()", () => {
+  it("returns an aborted signal if it is first read after abort()", () => {
     const lazy = new LazySignal();
     lazy.abort(() => "first");
     lazy.abort(() => "second");

@@ -45,7 +45,7 @@ describe("checkFields", () => {
     ["options", { toString: 1 }, unknown("toString")],
     ["options", JSON.parse('{"__proto__":{"cache":true}}'), unknown("__proto__")],
     ["options", { cache: 1, maxTokens: "5" }, invalid("cache", "true or false", "1")],
-  ])("rejects $1 as the fields of %s", ([group, value, error]) => {
+  ])("rejects the value $1 for the %s", ([group, value, error]) => {
     expect(errorOf(group, value)).toEqual(error);
   });
 });

@@ -28,7 +28,7 @@ describe("toProviderError", () => {
     [503, "overloaded", true],
     [504, "server", true],
     [529, "overloaded", true],
-  ])("for HTTP status %i, returns the code %s and retryable: %s", ([status, code, retryable]) => {
+  ])("returns the code $1 and retryable: $2 for HTTP status $0", ([status, code, retryable]) => {
     expect(toProviderError(openaiError(status, { message: "No." }))).toEqual({
       name: "ProviderError",
       message: "No.",
@@ -204,7 +204,7 @@ describe("isProviderError", () => {
     [{ code: "server", message: "x" }, false],
     [Object.assign(new Error("x"), { code: "ECONNRESET", retryable: true }), false],
     [null, false],
-  ])("given the value %j, returns %s", ([value, verdict]) => {
+  ])("returns $1 for the value %j", ([value, verdict]) => {
     expect(isProviderError(value)).toBe(verdict);
   });
 });

@@ -29,31 +29,31 @@ const object = (properties: JsonSchema, more: JsonSchema = {}): JsonSchema => ({
 const text = { type: "string" } as const;
 
 it.for<readonly [title: string, schema: JsonSchema, property: JsonSchema]>([
-  ["a description", { ...text, description: "A city." }, { ...text, description: "A city." }],
+  ["a text with a description", { ...text, description: "A city." }, { ...text, description: "A city." }],
   [
-    "constraints",
+    "a text with constraints",
     { ...text, description: "A city.", minLength: 2, pattern: "^O" },
     { ...text, description: 'A city.\n\nConstraints: {"minLength":2,"pattern":"^O"}' },
   ],
-  ["a format with a pattern", jsonOf(z.email()), { ...text, description: 'Constraints: {"format":"email"}' }],
-  ["the bounds of safe integers", jsonOf(z.int()), { type: "integer" }],
+  ["a text with a format and a pattern", jsonOf(z.email()), { ...text, description: 'Constraints: {"format":"email"}' }],
+  ["a safe integer", jsonOf(z.int()), { type: "integer" }],
   ["a constant", { const: "a" }, { ...text, enum: ["a"] }],
-  ["a list of numbers", { type: "integer", enum: [1, 2] }, { type: "integer", enum: [1, 2] }],
-  ["true", jsonOf(z.literal(true)), { type: "boolean", description: 'Constraints: {"const":true}' }],
+  ["a list of allowed numbers", { type: "integer", enum: [1, 2] }, { type: "integer", enum: [1, 2] }],
+  ["the value true", jsonOf(z.literal(true)), { type: "boolean", description: 'Constraints: {"const":true}' }],
   ["a union", { oneOf: [text, { type: "null" }] }, { anyOf: [text, { type: "null" }] }],
   [
-    "a list of types",
+    "several types",
     { type: ["number", "null"], minimum: 0 },
     { anyOf: [{ type: "number" }, { type: "null" }], description: 'Constraints: {"minimum":0}' },
   ],
   [
-    "a list",
+    "an array",
     { type: "array", items: text, maxItems: 2 },
     { type: "array", items: text, description: 'Constraints: {"maxItems":2}' },
   ],
   ["an object", object({ b: text }), { ...object({ b: text }), ...closed }],
-  ["unknown keywords", { ...text, title: "T", "x-own": 1, $comment: "?" }, text],
-])("createOutputPlanner: sends %s", ([, schema, property]) => {
+  ["a text with unknown keywords", { ...text, title: "T", "x-own": 1, $comment: "?" }, text],
+])("createOutputPlanner: converts the JSON Schema of %s", ([, schema, property]) => {
   expect(convert(object({ a: schema }))).toEqual({ ...object({ a: property }), ...closed });
 });
 
@@ -84,8 +84,8 @@ const tree: StandardSchema = z.object({
 });
 
 it.for<readonly [title: string, schema: JsonSchema]>([
-  ["a list", { type: "array", items: text }],
-  ["a union", { anyOf: [object({ a: text }), object({ b: text })] }],
+  ["an array at the top level", { type: "array", items: text }],
+  ["a union at the top level", { anyOf: [object({ a: text }), object({ b: text })] }],
   ["an object with any keys", object({}, { additionalProperties: text })],
   ["an object that allows more keys", object({ a: text }, { additionalProperties: true })],
   ["an object without properties", { type: "object" }],
@@ -106,11 +106,11 @@ it.for<readonly [title: string, schema: JsonSchema]>([
   ["too many values", object({ a: { enum: Array.from({ length: 251 }, (_, index) => `${index}`) } })],
   ["too many properties", object(Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`p${index}`, text])))],
   ["long texts", object({ a: { ...text, description: "x".repeat(15_000) } })],
-])("createOutputPlanner: sends instructions for %s", ([, schema]) => {
+])("createOutputPlanner: sends instructions instead of a JSON Schema for %s", ([, schema]) => {
   expect(convert(schema)).toBeUndefined();
 });
 
-it("createOutputPlanner: accepts three levels, one optional property and two unions", () => {
+it("createOutputPlanner: converts a schema with the maximum of levels, optional properties and unions", () => {
   const schema = object({ b: { type: ["string", "null"] }, c: { anyOf: [text] }, d: nested(2) });
   const properties = { a: text, ...(schema["properties"] as JsonSchema) };
   expect(convert({ ...schema, properties })).toMatchObject({ required: ["b", "c", "d"] });

@@ -25,7 +25,7 @@ describe("nearestName", () => {
     ["rm", undefined],
     ["", undefined],
     ["__proto__", undefined],
-  ])("for the name %j, returns %j", ([name, nearest]) => {
+  ])("returns $1 for the name %j", ([name, nearest]) => {
     expect(nearestName(name, tools)).toBe(nearest);
   });
 

@@ -114,7 +114,7 @@ describe("createContextStash: ttlMs", () => {
     expect([stash.take(key), clock.pending]).toEqual([taken, 0]);
   });
 
-  it("the time of an item starts at put(), and does not restart when other items are taken", async () => {
+  it("counts the time of an item from put(), even if other items are taken", async () => {
     const { stash, clock } = setUp({ ttlMs: 100 });
     const first = stash.put("first");
     await clock.advance(60);
@@ -143,7 +143,7 @@ describe("createContextStash: maxEntries", () => {
     [undefined, 16],
     [1, 1],
     [3, 3],
-  ])("with maxEntries %s, put() drops the oldest items beyond %d", ([maxEntries, held]) => {
+  ])("put() drops the oldest items beyond $1 if maxEntries is $0", ([maxEntries, held]) => {
     const { stash } = setUp({ maxEntries });
     const keys = Array.from({ length: held + 2 }, (_, index) => stash.put(index));
     expect(keys.map((key) => stash.take(key))).toEqual([

@@ -145,7 +145,7 @@ const rules = fc.record({
 });
 
 describe("maskResults in random runs", () => {
-  it("masks exactly the results that age, force or a release select", () => {
+  it("masks exactly the results that are old, in a forced iteration or released", () => {
     fc.assert(
       fc.property(iterations, rules, (played, rule) => {
         const state = new GrowingState();

@@ -20,10 +20,10 @@ describe("Meter", () => {
   });
 
   it.for<[title: string, limits: readonly [number, number][], left: readonly [number, number]]>([
-    ["one level without limits", [[none, none]], [none, none]],
-    ["one level with a token limit", [[7, none]], [7, none]],
+    ["one run without limits", [[none, none]], [none, none]],
+    ["one run with a token limit", [[7, none]], [7, none]],
     [
-      "two levels with different limits",
+      "two nested runs with different limits",
       [
         [none, 5],
         [9, none],
@@ -31,7 +31,7 @@ describe("Meter", () => {
       [9, 5],
     ],
     [
-      "three levels with both limits each",
+      "three nested runs with both limits each",
       [
         [1, 9],
         [2, 8],
@@ -51,7 +51,7 @@ describe("Meter", () => {
     expect([outer.tokensLeft, outer.toolCallsLeft, inner.tokensLeft, inner.toolCallsLeft]).toEqual([0, 0, 0, 0]);
   });
 
-  it("maxToolCalls is the smallest limit of all levels, however many calls were made", () => {
+  it("maxToolCalls is the smallest limit of a run and its outer runs, however many calls were made", () => {
     const inner = meter(none, 9, meter(none, 4, meter(none, 6, undefined)));
     inner.add({ tokens: 0, toolCalls: 3 });
     expect(inner.maxToolCalls).toBe(4);

@@ -175,7 +175,7 @@ describe("streamOnce", () => {
     ["a lost attempt is not retried", [began("a"), tokens(7), lost, fail({ status: 500 })], 7, 7],
     ["a rejected attempt is not retried", [began("a"), refused, endEarly()], undefined, 0],
     ["there is no attempt", endEarly(), undefined, undefined],
-  ])("returns the total usage and cost if %s", async ([, turn, total, cost]) => {
+  ])("computes the usage and cost of all attempts if %s", async ([, turn, total, cost]) => {
     const prices = new Map([
       ["a", 1],
       ["b", 2],

@@ -67,26 +67,22 @@ describe("structuredOutput", () => {
 
   it.for<[title: string, policy: { readonly schema: StandardSchema; readonly jsonSchema?: JsonSchema }, schema: object]>([
     [
-      "the prompt contains the JSON Schema of a zod object",
+      "the JSON Schema of a zod object",
       { schema: z.strictObject({ n: z.number() }) },
       { type: "object", properties: { n: { type: "number" } }, required: ["n"], additionalProperties: false },
     ],
+    ["the JSON Schema of a zod array", { schema: z.array(z.string()) }, { type: "array", items: { type: "string" } }],
     [
-      "the prompt contains the JSON Schema of a zod array",
-      { schema: z.array(z.string()) },
-      { type: "array", items: { type: "string" } },
-    ],
-    [
-      "the prompt contains the given jsonSchema for a schema with a transform",
+      "the given jsonSchema of a schema with a transform",
       { schema: z.iso.datetime().transform((text) => new Date(text)), jsonSchema: { type: "string" } },
       { type: "string" },
     ],
     [
-      "the prompt contains the given jsonSchema for a custom schema",
+      "the given jsonSchema of a custom schema",
       { schema: anything, jsonSchema: { enum: ["yes", "no"] } },
       { enum: ["yes", "no"] },
     ],
-  ])("%s", ([, policy, schema]) => {
+  ])("puts %s into the prompt", ([, policy, schema]) => {
     const { prompt } = structuredOutput(policy.schema, { jsonSchema: policy.jsonSchema }) as OutputReader;
     expect(prompt.slice(0, ask.length)).toBe(ask);
     expect(JSON.parse(prompt.slice(ask.length))).toEqual(schema);

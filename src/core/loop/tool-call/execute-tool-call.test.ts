@@ -52,7 +52,7 @@ describe("executeToolCall", () => {
   it.for<[what: string, made: ToolCall, outcome: Partial<ToolOutcome> & { readonly kind: string }]>([
     ["runs the tool with the arguments as parsed by its schema", call("add", { a: "1" }), { kind: "completed", data: 11 }],
     [
-      "runs a call with a field of another library",
+      "runs a call with an additional field",
       Object.assign(call("add", { a: 1 }), { kind: "function" }),
       { kind: "completed", data: 11 },
     ],
