@@ -108,7 +108,7 @@ it.each([
   ["with the payload true", true],
   ["with an array as its payload", [{ approved: true }]],
   ["with only arguments in its payload", { args: { amount: 99 } }],
-])("an approval request: an AG-UI answer %s denies the call", async (_, payload) => {
+])("an AG-UI answer %s to an approval request denies the call", async (_, payload) => {
   const { server, ran, threadId, body } = await wait();
   const entry = { interruptId: `${threadId}/1:call_i1_0`, status: "resolved", payload };
   await (await send(server, body({ messages: [assistant], resume: [entry] }))).text();

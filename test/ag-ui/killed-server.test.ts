@@ -30,7 +30,7 @@ async function runUntilKilled(page: PageAgent, kill: () => Promise<void>): Promi
   await page.runAgent({}, { onEvent }).catch(() => undefined);
 }
 
-it.each(versions)("a page of AG-UI %s: gets the whole run from another process after the server was killed", async (version) => {
+it.each(versions)("a page of AG-UI %s gets the whole run from another process after its server was killed", async (version) => {
   const folder = mkdtempSync(join(tmpdir(), "ag-ui-"));
   const killed = await startChild(new URL("serve-child.ts", import.meta.url), folder, version);
   const threadId = "tea";

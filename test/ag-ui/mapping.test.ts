@@ -135,7 +135,7 @@ describe("createAGUIMapper", () => {
     expect([textOf(page), resultsOf(page).size]).toEqual(["Right. Done.", 1]);
   });
 
-  it("with holdAttempts: false, sends attempt-discarded for discarded text", async () => {
+  it("sends attempt-discarded for discarded text if holdAttempts is false", async () => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     const sent = toEvents(events, { holdAttempts: false });
     checkEvents(sent);
