@@ -5,7 +5,7 @@ import { fileSource } from "turnwright/cache";
 import { makeFolder } from "../journal/folder.ts";
 import { readFrom } from "./read-stage.ts";
 
-it("fileSource refuses every file if `accepts` is asynchronous by mistake", async () => {
+it("fileSource: rejects every file if `accepts` returns a promise", async () => {
   const root = makeFolder();
   writeFileSync(join(root, "app.log"), "secret");
   const accepts = (async () => true) as unknown as () => boolean;

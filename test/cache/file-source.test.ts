@@ -46,7 +46,7 @@ describe("fileSource: read_part", () => {
     [{ action: "stats" }, "Lines: 100. Bytes: 791. Tokens: about 198."],
     [{ action: "read", start_line: 101 }, "The text has 100 lines, so there are no lines from 101 on."],
     [{ action: "json", path: "$" }, expect.stringContaining("The text is not JSON") as never],
-  ])("answers %j about a file", async ([args, answer]) => {
+  ])("answers a call with the arguments %j", async ([args, answer]) => {
     expect(await createData().read({ id: "data/app.log", ...args })).toEqual(answer);
   });
 
@@ -82,19 +82,19 @@ describe("fileSource: read_part", () => {
     expect(await read({ id: "data/void", action: "read" })).toContain("(The folder is empty.)");
   });
 
-  it("finds the lines again after a file has changed", async () => {
+  it("reads the new lines after a file has changed", async () => {
     const { root, read } = createData();
     await read({ id: "data/app.log", action: "stats" });
     appendFileSync(join(root, "app.log"), "\nlast");
     expect(await read({ id: "data/app.log", action: "tail", lines: 1 })).toBe("Lines 101 to 101 of 101.\nlast");
   });
 
-  it("tells the model which ids there are", () => {
+  it("names the prefix of file ids in the description of the tool", () => {
     const { tool } = createResultCache({ sources: [fileSource("/data")] });
     expect(tool.description).toContain('files, whose ids are paths that begin with "data/"');
   });
 
-  it("reads a stored result, and two folders with different names", async () => {
+  it("reads a stored result and the files of two folders with different names", async () => {
     const { root } = createData();
     const sources = [fileSource(root), fileSource(join(root, "logs"), { name: "more" })];
     const cache = createResultCache({ sources });
@@ -109,7 +109,7 @@ describe("fileSource: read_part", () => {
   });
 });
 
-describe("fileSource: a path outside of the root", () => {
+describe("fileSource: file ids", () => {
   it.for<[id: string]>([
     ["data/../secret"],
     ["data/.."],
@@ -123,18 +123,18 @@ describe("fileSource: a path outside of the root", () => {
     ["data/..\\secret"],
     ["data/__proto__"],
     [`data/${"x".repeat(100)}`],
-  ])("%j does not exist for the model", async ([id]) => {
+  ])("reports that no file exists for the id %j", async ([id]) => {
     expect(await createData().read({ id, action: "read" })).toBe(missing);
   });
 
   it.for<[id: string]>([["/etc/passwd"], ["../secret"], ["secret"], ["file:///etc/passwd"], ["DATA/app.log"], ["data2/x"], [""]])(
-    "%j is no id of this source",
+    "reports that no stored result exists for the id %j, which belongs to no source",
     async ([id]) => {
       expect(await createData().read({ id, action: "read" })).toMatch(/^failed: There is no stored result with this id/);
     },
   );
 
-  it("is not reached through links to files or folders", async () => {
+  it("lead to no file outside the root through links to files or folders", async () => {
     const { outside, root, read } = createData();
     symlinkSync(join(outside, "secret"), join(root, "link"));
     symlinkSync(outside, join(root, "folder"));
@@ -147,7 +147,7 @@ describe("fileSource: a path outside of the root", () => {
     expect(await read({ id: "data/loop", action: "read" })).toBe("failed: This cannot be read (ELOOP). Read another file.");
   });
 
-  it("is not reached if a folder is replaced by a link during the call", async () => {
+  it("lead to no file outside the root if a folder is replaced by a link during the call", async () => {
     const outside = makeFolder();
     const root = join(outside, "data");
     mkdirSync(join(root, "logs"), { recursive: true });
@@ -168,7 +168,7 @@ describe("fileSource: a path outside of the root", () => {
     expect(calls).toBe(2);
   });
 
-  it("is read through links that stay below the root", async () => {
+  it("may lead through links that stay below the root", async () => {
     const { root, read } = createData();
     symlinkSync("../app.log", join(root, "logs", "link"));
     linkSync(join(root, "app.log"), join(root, "hard"));
@@ -177,8 +177,8 @@ describe("fileSource: a path outside of the root", () => {
   });
 });
 
-describe("fileSource: a file that is refused", () => {
-  it("is neither a pipe nor a device, and does not block the call", async () => {
+describe("fileSource", () => {
+  it("rejects a pipe and a device without blocking the call", async () => {
     const { root, read } = createData();
     execFileSync("mkfifo", [join(root, "pipe")]);
     const refused = "failed: This is neither a file nor a folder. Read another file.";
@@ -186,13 +186,13 @@ describe("fileSource: a file that is refused", () => {
     expect(await readFrom(fileSource("/dev"))({ id: "dev/zero", action: "read" })).toBe(refused);
   });
 
-  it("is binary", async () => {
+  it("rejects a binary file", async () => {
     const { root, read } = createData();
     writeFileSync(join(root, "picture"), Buffer.from([0x89, 0x50, 0, 1]));
     expect(await read({ id: "data/picture", action: "read" })).toBe("failed: This file is binary, so it cannot be read as text.");
   });
 
-  it("is larger than maxBytes", async () => {
+  it("rejects a file that is larger than maxBytes", async () => {
     const { read } = createData({ maxBytes: 100 });
     expect(await read({ id: "data/app.log", action: "head" })).toBe(
       "failed: The file has 791 bytes. Only files of at most 100 bytes are read.",
@@ -200,13 +200,13 @@ describe("fileSource: a file that is refused", () => {
     expect(await read({ id: "data/logs/ships.json", action: "head" })).toContain("Fram");
   });
 
-  it("does not exist after its root was deleted, and the error does not show the path of the root", async () => {
+  it("names the missing folder, not its path, if the root was deleted", async () => {
     const { root, read } = createData();
     rmSync(root, { recursive: true });
     expect(await read({ id: "data/app.log", action: "read" })).toMatch(/^failed: The folder "data" does not exist\. [^/]*$/);
   });
 
-  it("is not accepted, whether asked for directly, in a refused folder or through a link", async () => {
+  it("rejects a file that `accepts` excludes, even in an excluded folder or through a link", async () => {
     const { root, read } = createData({ accepts: (path) => !path.split("/").some((part) => part.startsWith(".")) });
     mkdirSync(join(root, ".git"));
     writeFileSync(join(root, ".git", "config"), "token");

@@ -22,7 +22,7 @@ const fleet = {
 
 const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 
-describe("read_part json", () => {
+describe("read_part with the action json", () => {
   it.for<[path: string, answer: string]>([
     ["$.ships[3].name", 'Matches 1 to 1 of 1.\n$.ships[3].name: "Ship 3"'],
     ["$.ships[-1].at", 'Matches 1 to 1 of 1.\n$.ships[999].at: {"x":999,"y":-999}'],
@@ -40,7 +40,7 @@ describe("read_part json", () => {
     ["$[?count(@..x) > 5][0].name", 'Matches 1 to 1 of 1.\n$.ships[0].name: "Ship 0"'],
     ["$.nothing", "The path matches nothing. The path $ shows how the text begins."],
     ["$.__proto__", "The path matches nothing. The path $ shows how the text begins."],
-  ])("answers %s", async ([path, answer]) => {
+  ])("answers the path %s", async ([path, answer]) => {
     expect(await query(fleet, path)).toBe(answer);
   });
 
@@ -50,7 +50,7 @@ describe("read_part json", () => {
     expect(bytesOf(answer)).toBeLessThan(6_300);
   });
 
-  it("names the match for the next call, so that calls return each match once", async () => {
+  it("names the start match for the next call, so that calls return each match once", async () => {
     const found: string[] = [];
     let next: number | undefined = 1;
     while (next !== undefined) {
@@ -64,7 +64,7 @@ describe("read_part json", () => {
     expect(await query(fleet, "$.ships[*]", { start_match: 1_001 })).toBe("The path has 1000 matches, and none from 1001 on.");
   });
 
-  it("finds what the JSONPath library finds without limits", async () => {
+  it("finds the same values as the JSONPath library does without limits", async () => {
     const document = fc.jsonValue({ maxDepth: 4 });
     const part = fc.constantFrom(
       ...[
@@ -107,7 +107,7 @@ describe("read_part json", () => {
 
   it.for<[what: string, document: string, path: string, message: string]>([
     ["text that is not JSON", "line 1\nline 2", "$", "failed: The text is not JSON: "],
-    ["a path that is no JSONPath", "{}", "$.a[", "failed: The path is not a JSONPath of RFC 9535: unclosed bracketed selection"],
+    ["a path that is not JSONPath", "{}", "$.a[", "failed: The path is not a JSONPath of RFC 9535: unclosed bracketed selection"],
     ["a path without $", "{}", "a.b", "failed: The path is not a JSONPath of RFC 9535: expected '$'"],
     ["an unknown function", "{}", "$[?f(@)]", "failed: The path is not a JSONPath of RFC 9535: no such function 'f'"],
     [
@@ -128,7 +128,7 @@ describe("read_part json", () => {
     ["a long string that does not end", '"\\"'.repeat(1e6), "$", "failed: The text is not JSON: "],
     ["no path", "{}", "", "invalid-input"],
     ["a path of more than 500 characters", "{}", `$${".a".repeat(251)}`, "invalid-input"],
-  ])("refuses %s with a text that explains it", async ([, document, path, message]) => {
+  ])("rejects %s and explains the reason", async ([, document, path, message]) => {
     expect(await query(document, path)).toContain(message);
   });
 
@@ -137,7 +137,7 @@ describe("read_part json", () => {
   });
 });
 
-describe("read_part json: the work of a hostile path", () => {
+describe("read_part with the action json: the work for a hostile path", () => {
   const numbers = Array.from({ length: 300_000 }, (_, index) => index);
   const deep: unknown = JSON.parse(nested(95));
   const long = "a".repeat(2_000_000);
@@ -160,7 +160,7 @@ describe("read_part json: the work of a hostile path", () => {
       () => Array.from({ length: 5_000 }, (_, index) => ({ t: "x", p: `(a{90}){10}${index}` })),
       "$[?search(@.t, @.p)]",
     ],
-  ])("is limited if it %s", async ([, document, path]) => {
+  ])("is limited if the path %s", async ([, document, path]) => {
     const cache = createResultCache();
     const id = await storedIn(cache, JSON.stringify(document()));
     const before = process.cpuUsage();
@@ -171,12 +171,12 @@ describe("read_part json: the work of a hostile path", () => {
     expect((user + system) / 1_000_000).toBeLessThan(5);
   });
 
-  it("does not depend on the library's patterns, which take exponential time", async () => {
+  it("is small for a pattern that takes exponential time in other engines", async () => {
     const answer = await query([`${"a".repeat(40)}!`], "$[?match(@, '(a+)+b')]");
     expect(answer).toBe("The path matches nothing. The path $ shows how the text begins.");
   });
 
-  it("never makes a result longer than the limit, for any document", async () => {
+  it("returns no answer above the size limit, for any document", async () => {
     const key = fc.string({ unit: fc.constantFrom("a", "'", '"', "\n", "€", "😀", "\u0000"), maxLength: 2_000, size: "max" });
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(key, key), { maxLength: 20 }), async (entries) => {

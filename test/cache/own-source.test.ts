@@ -22,8 +22,8 @@ function createRanged(bytes: Uint8Array, onRead: () => void = () => {}): Ranged 
   return { reads, closes, text: { bytes: bytes.length, version: "1", read, close: () => void closes.push(1) } };
 }
 
-describe("a source of one's own", () => {
-  it("gets every id that is no stored result, and the first source with a text is used", async () => {
+describe("a custom source of createResultCache", () => {
+  it("is asked for every id that is not a stored result, until one source returns a text", async () => {
     const asked: string[] = [];
     const none = own((id) => void asked.push(id));
     const texts = { ...own((id) => (id === "x" ? "text of x" : undefined)), name: "texts" };
@@ -39,14 +39,14 @@ describe("a source of one's own", () => {
     ["tail", { lines: 1 }, "Lines 2 to 2 of 2.\nb"],
     ["grep", { pattern: "b" }, "1 matching line in lines 1 to 2 of 2.\n2: b"],
     ["stats", {}, "Lines: 2. Bytes: 5. Tokens: about 2."],
-  ])("answers %s for a string and for a text in ranges", async ([action, args, answer]) => {
+  ])("answers the action %s for a string and for a text with read()", async ([action, args, answer]) => {
     const ranged = createRanged(new TextEncoder().encode("[1,\nb"));
     expect(await readFrom(own(() => "[1,\nb"))({ id: "x", action, ...args })).toBe(answer);
     expect(await readFrom(own(() => ranged.text))({ id: "x", action, ...args })).toBe(answer);
     expect(ranged.closes).toEqual([1]);
   });
 
-  it("selects JSON from a text in ranges that begins with a byte order mark", async () => {
+  it("selects JSON from a text with read() that begins with a byte order mark", async () => {
     const ranged = createRanged(new TextEncoder().encode('\uFEFF{"a":[1,2]}'));
     expect(await readFrom(own(() => ranged.text))({ id: "x", action: "json", path: "$.a[-1]" })).toBe(
       "Matches 1 to 1 of 1.\n$.a[1]: 2",
@@ -54,7 +54,7 @@ describe("a source of one's own", () => {
     expect(ranged.closes).toEqual([1]);
   });
 
-  it("is read no further after the call was aborted, and the text is closed", async () => {
+  it("is read no further after the call was aborted, and its text is closed", async () => {
     const abort = new AbortController();
     const ranged: Ranged = createRanged(new Uint8Array(3e6).fill(65), () => {
       if (ranged.reads.length === 2) abort.abort();
@@ -71,7 +71,7 @@ describe("a source of one's own", () => {
       '"open" of the source "own" must return a string, undefined, or an object with "bytes", "version", "read" and "close", but returned 7.',
     ],
     ["returns null", () => null, "but returned null."],
-    ["returns a half text", () => ({ bytes: 3, read: () => "x" }), "but returned an object."],
+    ["returns a text without close()", () => ({ bytes: 3, read: () => "x" }), "but returned an object."],
     [
       "throws",
       () => {
@@ -87,7 +87,7 @@ describe("a source of one's own", () => {
       }),
       "failed: The disk is gone.",
     ],
-  ])("that %s gives the model an error that explains it", async ([, open, message]) => {
+  ])("gives the model an error that explains the fault if it %s", async ([, open, message]) => {
     expect(await readFrom(own(open as never))({ id: "x", action: "read" })).toContain(message);
   });
 });

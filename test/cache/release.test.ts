@@ -28,8 +28,8 @@ const script: MockScript = (request, index) => {
   ][index];
 };
 
-describe("read_part release", () => {
-  it("leaves what was read out of the next request, and deletes the stored result", async () => {
+describe("read_part with the action release", () => {
+  it("masks what was read in the next request, and deletes the stored result", async () => {
     const cache = createResultCache({ sources: [other] });
     const playing = play(script, {
       tools: [list, cache.tool],
@@ -48,7 +48,7 @@ describe("read_part release", () => {
     expect(recording.of("masked").map(({ calls }) => calls)).toEqual([["a", "b"]]);
   });
 
-  it("sends the same requests when the run is resumed from its journal", async () => {
+  it("leads to the same requests when the run is resumed from its journal", async () => {
     const cache = createResultCache({ sources: [other] });
     const options = { tools: [list, cache.tool], policies: { results: processResults({ cacher: cache.cacher }) } };
     const first = play(script, options);
@@ -60,7 +60,7 @@ describe("read_part release", () => {
     expect(again.provider.requests.map(({ messages }) => messages)).toEqual([first.provider.requests[5]?.messages]);
   });
 
-  it("releases what was read from a text that is not stored, and deletes nothing", async () => {
+  it("masks what was read from a custom source, and deletes nothing there", async () => {
     const cache = createResultCache({ sources: [other] });
     const release = toolCall("read_part", { action: "release", id: "other" });
     const { provider, result } = play([read("other", 1, "a"), release, text("Done.")], { tools: [cache.tool] });
@@ -69,7 +69,7 @@ describe("read_part release", () => {
     expect(await readPart(cache, { id: "other", action: "head", lines: 1 })).toContain("row 1");
   });
 
-  it("releases no result of an earlier run of the conversation", async () => {
+  it("masks no results of an earlier run of the conversation", async () => {
     const cache = createResultCache({ sources: [other] });
     const first = await play([read("other", 1, "a"), text("Done.")], { tools: [cache.tool] }).result;
     const release = toolCall("read_part", { action: "release", id: "other" });
@@ -89,7 +89,7 @@ describe("read_part release", () => {
   });
 
   it.for<[id: string]>([["abc-000000000000000000000000"], ["../x"], ["__proto__"], [""]])(
-    "fails for the id %j, from which nothing was read",
+    "fails for the id %j if nothing was read with this id",
     async ([id]) => {
       expect(await readPart(createResultCache({ sources: [other] }), { action: "release", id })).toBe(
         "failed: You have read no text with this id, and no stored result has this id.",
@@ -97,7 +97,7 @@ describe("read_part release", () => {
     },
   );
 
-  it("works beside the masking of the run and context_release", async () => {
+  it("works together with maskResults and context_release", async () => {
     const cache = createResultCache({ sources: [other] });
     const turns = [
       [read("other", 1, "a"), read("other", 200, "b")],
