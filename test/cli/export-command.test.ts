@@ -15,7 +15,7 @@ async function makeLog(): Promise<string> {
 }
 
 describe("turnwright export", () => {
-  it("writes a Markdown transcript beside the log, and prints its path", async () => {
+  it("writes a Markdown transcript next to the log, and prints its path", async () => {
     const folder = await makeLog();
     const { exitCode, out } = await runCommand(folder, ["export", "run.jsonl", "--format", "markdown"]);
     expect([exitCode, out]).toEqual([0, [join(folder, "run.md")]]);
@@ -30,7 +30,7 @@ describe("turnwright export", () => {
     expect(traceEvents.some(({ ph }) => ph === "X")).toBe(true);
   });
 
-  it.skipIf(process.platform !== "linux")("adds to a file that a device leads to, and does not replace the device", async () => {
+  it.skipIf(process.platform !== "linux")("appends to a file that is open as a device, and does not replace it", async () => {
     const folder = await makeLog();
     const file = openSync(join(folder, "out.txt"), "a+");
     onTestFinished(() => closeSync(file));
@@ -44,11 +44,11 @@ describe("turnwright export", () => {
   });
 
   it.for<readonly [wrong: string, args: readonly string[], problem: string]>([
-    ["no log", ["--format", "markdown"], "`export` needs the path of one log."],
-    ["no format", ["run.jsonl"], "--format must be chrome-trace or markdown."],
+    ["a command without a log", ["--format", "markdown"], "`export` needs the path of one log."],
+    ["a command without a format", ["run.jsonl"], "--format must be chrome-trace or markdown."],
     ["an unknown format", ["run.jsonl", "--format", "toString"], "--format must be chrome-trace or markdown."],
-    ["a folder", [".", "--format", "markdown"], "`export` needs a log, not a folder."],
-  ])("refuses %s with exit code 2", async ([, args, problem]) => {
+    ["a folder in place of a log", [".", "--format", "markdown"], "`export` needs a log, not a folder."],
+  ])("exits with code 2 for %s", async ([, args, problem]) => {
     const folder = await makeLog();
     const { exitCode, notes } = await runCommand(folder, ["export", ...args]);
     expect([exitCode, notes[0]]).toEqual([2, `turnwright: ${problem} Run \`npx turnwright --help\` for the usage.`]);

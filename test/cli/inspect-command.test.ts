@@ -21,7 +21,7 @@ async function writeRun(folder: string, name: string): Promise<void> {
 }
 
 describe("turnwright inspect", () => {
-  it("writes the page beside its log, opens it, and prints its URL", async () => {
+  it("writes the page next to its log, opens it, and prints its URL", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");
     const { exitCode, out, opened } = await runCommand(folder, ["inspect", "run.jsonl"]);
@@ -31,7 +31,7 @@ describe("turnwright inspect", () => {
     expect(statSync(fileURLToPath(url)).mode & 0o777).toBe(0o600);
   });
 
-  it("makes a page that exists private", async () => {
+  it("makes an existing page file private when it replaces the page", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");
     const path = join(folder, "run.html");
@@ -41,7 +41,7 @@ describe("turnwright inspect", () => {
     expect([statSync(path).mode & 0o777, readFileSync(path, "utf8").includes("An old page.")]).toEqual([0o600, false]);
   });
 
-  it("skips a damaged journal of a folder, and says why", async () => {
+  it("skips a damaged journal of a folder, and prints the reason", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");
     const path = join(folder, "run-journal.jsonl");
@@ -53,7 +53,7 @@ describe("turnwright inspect", () => {
     expect((await runCommand(folder, ["inspect", "."])).notes.at(-1)).toContain("turnwright: The folder has no logs.");
   });
 
-  it("replaces a symbolic link at the path of the page, and leaves its target alone", async () => {
+  it("replaces a symbolic link at the path of the page, and leaves the target of the link unchanged", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");
     writeFileSync(join(folder, "victim.txt"), "Mine.");
@@ -66,7 +66,7 @@ describe("turnwright inspect", () => {
     ]);
   });
 
-  it("leaves no temporary file if the page cannot replace what is at its path", async () => {
+  it("leaves no temporary file if a folder with the name of the page exists", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");
     mkdirSync(join(folder, "run.html", "inner"), { recursive: true });
@@ -86,7 +86,7 @@ describe("turnwright inspect", () => {
     expect([exitCode, opened, readFileSync(join(folder, "page.html"), "utf8").length > 1000]).toEqual([0, [], true]);
   });
 
-  it("shows a folder, with its journals, and names the files that it skips", async () => {
+  it("shows the logs and journals of a folder, and names the files that it skips", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "a");
     writeFileSync(join(folder, "data.jsonl"), '{"hello":1}\n');
@@ -104,17 +104,22 @@ describe("turnwright inspect", () => {
 
   it.for<readonly [what: string, args: readonly string[], exitCode: number, message: string]>([
     ["a missing file", ["inspect", "no.jsonl"], 1, "There is no file no.jsonl. Check the path."],
-    ["another file", ["inspect", "data.jsonl"], 1, "data.jsonl is neither a run log nor a journal file."],
+    ["a file that is no log", ["inspect", "data.jsonl"], 1, "data.jsonl is neither a run log nor a journal file."],
     ["a damaged journal", ["inspect", "damaged.jsonl"], 1, "damaged.jsonl: The journal"],
     ["an empty folder", ["inspect", "empty"], 1, "The folder has no logs."],
     ["a page that cannot be written", ["inspect", "run.jsonl", "-o", "no/page.html"], 1, "The file cannot be written"],
-    ["no log", ["inspect"], 2, "`inspect` needs the path of a log. Run `npx turnwright --help`"],
+    ["a command without a log", ["inspect"], 2, "`inspect` needs the path of a log. Run `npx turnwright --help`"],
     ["an unknown option", ["inspect", "run.jsonl", "--nope"], 2, "Unknown option '--nope'."],
-    ["a wrong port", ["inspect", "run.jsonl", "--live", "--port", "99999"], 2, "--port must be a whole number from 0 to 65535"],
+    [
+      "a port above 65535",
+      ["inspect", "run.jsonl", "--live", "--port", "99999"],
+      2,
+      "--port must be a whole number from 0 to 65535",
+    ],
     ["a port without --live", ["inspect", "run.jsonl", "--port", "80"], 2, "--port needs --live."],
     ["an unknown command", ["look"], 2, 'There is no command "look".'],
-    ["no command", [], 2, "There is no command."],
-  ])("explains %s", async ([, args, exitCode, message]) => {
+    ["an empty command line", [], 2, "There is no command."],
+  ])("prints a message and writes no page for %s", async ([, args, exitCode, message]) => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");
     mkdirSync(join(folder, "empty"));

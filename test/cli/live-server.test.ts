@@ -33,7 +33,7 @@ function statusOf(
 const isOfServer = (name: string): boolean => /FSEvent|TCP/.test(name);
 
 describe("serveLogs", () => {
-  it("sends a log, and then what is added to it", async () => {
+  it("sends a log, and then the lines that are added to it", async () => {
     const path = join(makeCliFolder(), "run.jsonl");
     writeFileSync(path, header);
     const { url } = await serve([{ name: "run.jsonl", path }]);
@@ -79,7 +79,7 @@ describe("serveLogs", () => {
     expect((await log.until(end)).length).toBe(header.length + long.length + end.length);
   });
 
-  it("ends when another log is at the path, and answers its old position with 409", async () => {
+  it("ends a response when another log replaces the file, and answers its old position with 409", async () => {
     const folder = makeCliFolder();
     const path = join(folder, "run.jsonl");
     const long = `${header}{"type":"long"}\n`;
@@ -106,7 +106,7 @@ describe("serveLogs", () => {
     expect(await statusOf(`${url}log/0?from=${header.length}&id=${headers.get("log-id") ?? ""}`, {})).toBe(409);
   });
 
-  it("waits for a log that does not exist yet, and ends when it is there", async () => {
+  it("waits for a log that does not exist yet, and ends the waiting response when the log appears", async () => {
     const path = join(makeCliFolder(), "run.jsonl");
     const { url } = await serve([{ name: "run.jsonl", path }]);
     const response = await fetch(`${url}log/0?from=0`);
@@ -119,7 +119,7 @@ describe("serveLogs", () => {
     ["a symbolic link", (path, secret) => symlinkSync(secret, path)],
     ["a pipe", (path) => execFileSync("mkfifo", [path])],
     ["a file that is no log", (path) => writeFileSync(path, "a secret\n")],
-  ])("does not send %s that replaced a log", async ([, swap]) => {
+  ])("does not send the file that replaced a log if it is %s", async ([, swap]) => {
     const folder = makeCliFolder();
     const path = join(folder, "run.jsonl");
     const secret = join(folder, "secret.jsonl");

@@ -7,7 +7,7 @@ import { makeCliFolder } from "./run-command.ts";
 const header = '{"type":"log","at":1,"version":1}\n';
 
 describe("findLogs", () => {
-  it("does not read the files again that are known", async () => {
+  it("does not read known files again", async () => {
     const folder = makeCliFolder();
     writeFileSync(join(folder, "a.jsonl"), header);
     const { logs } = await findLogs(["."], { cwd: folder });
@@ -32,7 +32,7 @@ describe("findLogs", () => {
   it.for<readonly [what: string, isThere: boolean]>([
     ["does not exist yet", false],
     ["is still empty", true],
-  ])("takes a file that %s as a log only if it is awaited", async ([, isThere]) => {
+  ])("accepts a file that %s only with areAwaited: true", async ([, isThere]) => {
     const cwd = makeCliFolder();
     if (isThere) writeFileSync(join(cwd, "run.jsonl"), "");
     const { logs } = await findLogs(["run.jsonl"], { cwd, areAwaited: true });
@@ -42,7 +42,7 @@ describe("findLogs", () => {
     );
   });
 
-  it("does not await a folder", async () => {
+  it("rejects a missing folder even with areAwaited: true", async () => {
     const finding = findLogs(["runs"], { cwd: makeCliFolder(), areAwaited: true });
     await expect(finding).rejects.toThrow("There is no folder runs. Create it first, or pass the path of a log.");
   });

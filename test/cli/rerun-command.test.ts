@@ -45,7 +45,7 @@ const answer = '[{ type: "text-delta", text: "New." }, { type: "finish", reason:
 const call = '[{ type: "call-ready", key: "a", id: "a", name: "look", args: {} }, { type: "finish", reason: "tool-calls" }]';
 
 describe("turnwright rerun", () => {
-  it("repeats a run without its calls, and writes a log that can be compared", async () => {
+  it("repeats a run without calling its tools, and writes a log that can be compared", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer, ', tools: [tool("look")]');
@@ -65,7 +65,7 @@ describe("turnwright rerun", () => {
     expect([again.out, existsSync(join(folder, "run-rerun2.jsonl"))]).toEqual([["run-rerun2.jsonl"], true]);
   });
 
-  it("says that it repeats nothing with --from i0", async () => {
+  it("reports that no iteration is repeated if the option is --from i0", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer);
@@ -73,7 +73,7 @@ describe("turnwright rerun", () => {
     expect([exitCode, notes[0]]).toEqual([0, "Repeats no iteration, and starts with test mock-model."]);
   });
 
-  it("offers the tools of the log without code, and says that their calls wait", async () => {
+  it("suspends the run at a call of a tool without code, and names the tool", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, call);
@@ -85,7 +85,7 @@ describe("turnwright rerun", () => {
     ]);
   });
 
-  it("sums up the tokens and the cost of the live iterations", async () => {
+  it("prints the total tokens and cost of the live iterations", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     const usage = "{ inputTokens: 1000, outputTokens: 234, totalTokens: 1234 }";
@@ -104,7 +104,7 @@ describe("turnwright rerun", () => {
     expect([out, existsSync(join(folder, "elsewhere.jsonl"))]).toEqual([["run-rerun2.jsonl"], false]);
   });
 
-  it("says which options of the module it ignores", async () => {
+  it("prints which options of the module it ignores", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer, ', messages: [{ role: "user", content: "Another question." }], decisions: []');
@@ -113,7 +113,7 @@ describe("turnwright rerun", () => {
     expect(readFileSync(join(folder, "run-rerun.jsonl"), "utf8")).not.toContain("Another question.");
   });
 
-  it("leaves no log of a run that failed before its first own iteration", async () => {
+  it("leaves no log if the run ends before its first live iteration", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer, ", limits: { maxCostUSD: 1 }, pricing: () => undefined");
@@ -123,7 +123,7 @@ describe("turnwright rerun", () => {
     expect(existsSync(join(folder, "new.jsonl"))).toBe(false);
   });
 
-  it.skipIf(process.platform === "win32")("prints a command that a shell reads as the names of the files", async () => {
+  it.skipIf(process.platform === "win32")("prints a comparison command whose file names are quoted for a shell", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer);
@@ -135,7 +135,7 @@ describe("turnwright rerun", () => {
     expect(said).toBe(`./${name}\n./-a$(touch X)'b-rerun.jsonl\n`);
   });
 
-  it("shows control characters of the model as code points", async () => {
+  it("prints control characters of the model as code points", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer.replace("New.", "\\u001b[2JNew.\\nNext."));
@@ -144,8 +144,8 @@ describe("turnwright rerun", () => {
   });
 
   it.for<readonly [what: string, args: readonly string[], exitCode: number, message: string]>([
-    ["no iteration", [], 2, "`rerun` needs --from with an iteration"],
-    ["a wrong iteration", ["--from", "last"], 2, '--from must be an iteration such as i3, but is "last".'],
+    ["a command without an iteration", [], 2, "`rerun` needs --from with an iteration"],
+    ["an iteration that is a word", ["--from", "last"], 2, '--from must be an iteration such as i3, but is "last".'],
     ["an iteration that the run does not have", ["--from", "i9"], 1, "it has iterations 0 to 2. Choose one of these."],
     [
       "a provider that is not built in",
@@ -161,8 +161,8 @@ describe("turnwright rerun", () => {
       2,
       "--model does not",
     ],
-    ["a log that exists", ["--from", "i1", "--module", "agent.mjs", "-o", "run.jsonl"], 1, "run.jsonl exists already."],
-  ])("explains %s", async ([, args, exitCode, message]) => {
+    ["an output file that exists", ["--from", "i1", "--module", "agent.mjs", "-o", "run.jsonl"], 1, "run.jsonl exists already."],
+  ])("prints a message and writes no log for %s", async ([, args, exitCode, message]) => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer);
@@ -173,7 +173,7 @@ describe("turnwright rerun", () => {
     expect(end.notes.join("\n")).toContain(message);
   });
 
-  it("needs the key and the SDK of the provider of the log", async () => {
+  it("reports a missing API key and a missing SDK of the log's provider, and uses both if they exist", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "openai");
     const args = ["rerun", "run.jsonl", "--from", "i1", "--model", "gpt-x"];
@@ -199,7 +199,7 @@ describe("turnwright rerun", () => {
     expect(readFileSync(join(folder, "run-rerun.jsonl"), "utf8")).toContain("sent to gpt-x with 7");
   });
 
-  it("says that an SDK is installed, but cannot be loaded", async () => {
+  it("reports that an SDK is installed but cannot be loaded", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "anthropic");
     const sdk = join(folder, "node_modules", "@anthropic-ai", "sdk");

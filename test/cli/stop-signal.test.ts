@@ -15,11 +15,11 @@ describe("createStopSignal", () => {
   });
 });
 
-describe("the commands that work without a pause", () => {
+describe("turnwright", () => {
   it.for([
     ["inspect", []],
     ["export", ["--format", "markdown"]],
-  ] as const)("leave signals to the process: %s", async ([command, more]) => {
+  ] as const)("does not handle stop signals in the command %s", async ([command, more]) => {
     const folder = makeCliFolder();
     writeFileSync(join(folder, "run.jsonl"), '{"type":"log","at":1,"version":1}\n');
     let asked = 0;
