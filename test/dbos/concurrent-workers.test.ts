@@ -33,8 +33,8 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-describe("two workers that notice a dead worker together", () => {
-  it("put its runs back into their queue once", async () => {
+describe("two workers that notice a dead worker at the same time", () => {
+  it("put the runs of the dead worker back into the queue once", async () => {
     // Another application, whose runs the worker of this test does not take over.
     await loop.start("orphan", {});
     await pool.query(`INSERT INTO turnwright.workers VALUES ('dead', 'shop', 1000, '-infinity')`);
@@ -65,8 +65,8 @@ describe("two workers that notice a dead worker together", () => {
   });
 });
 
-describe("two messages to a run", () => {
-  it("become visible in the order of their positions, although the transaction of the first ends later", async () => {
+describe("two messages to a durable run", () => {
+  it("become visible in the order of their positions, even if the first is committed later", async () => {
     const client = new Client({ connectionString: postgres.url });
     await client.connect();
     await client.query("BEGIN");
@@ -88,7 +88,7 @@ describe("two messages to a run", () => {
   });
 });
 
-describe("the creation of the tables", () => {
+describe("PostgresStore.migrate()", () => {
   it("leaves no connection open if its connection is lost", async () => {
     const own = new Pool({ connectionString: postgres.url });
     own.on("error", () => {});
@@ -113,8 +113,8 @@ async function startFailed(id: string): Promise<void> {
 
 const isLive = { code: "invalid-option", details: { received: "the id of a live run" } };
 
-describe("the result of a run", () => {
-  it("rejects if the run was deleted before its end was noticed", async () => {
+describe("the result of a durable run", () => {
+  it("rejects if the run is deleted before its end is noticed", async () => {
     const list = vi.spyOn(DBOS, "listWorkflows");
     await loop.start("gone", {});
     const result = loop.result("gone").catch((error: unknown) => error);
@@ -128,8 +128,8 @@ describe("the result of a run", () => {
   });
 });
 
-describe("a failed run", () => {
-  it("is not deleted after its retry was accepted", async () => {
+describe("a failed durable run", () => {
+  it("rejects a retry that begins while the run is being deleted", async () => {
     await startFailed("deleted");
     let retried: Promise<unknown> = Promise.resolve();
     const list = DBOS.listWorkflows.bind(DBOS);
@@ -143,7 +143,7 @@ describe("a failed run", () => {
     expect(await retried).toMatchObject({ code: "invalid-option", details: { received: "an unknown id" } });
   });
 
-  it("is retried once by two parallel retries, and the other one says that the run is live", async () => {
+  it("is retried once by two parallel retries, and the second one rejects because the run is live", async () => {
     await startFailed("twice");
     const retries = await Promise.allSettled([loop.retry("twice"), loop.retry("twice")]);
     expect(retries.filter(({ status }) => status === "fulfilled")).toHaveLength(1);

@@ -79,7 +79,7 @@ async function readTypes(stream: AsyncIterable<HostedEvent> | undefined): Promis
 }
 
 describe("a durable host", () => {
-  it("shows a run on a page, although another process executes it", async () => {
+  it("streams a run to a page, although another process executes the run", async () => {
     const chunks = await post("chat-1", say("Hello."));
     expect(textOf(chunks)).toBe(`Message 1 for 7 in ${other.pid}.`);
     expect(chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
@@ -88,7 +88,7 @@ describe("a durable host", () => {
     expect(await shop.status("chat-1")).toMatchObject({ runId: "chat-1/2", status: "completed", isLive: false });
   });
 
-  it("ends the stream while a call waits for its approval, and streams only the rest after the approval", async () => {
+  it("ends the stream while a call waits for approval, and streams only the rest after the approval", async () => {
     const first = await post("chat-2", say("Order."));
     expect(textOf(first)).toBe("I order.");
     expect(first.at(-1)).toMatchObject({ type: "finish", finishReason: "tool-calls" });
@@ -107,7 +107,7 @@ describe("a durable host", () => {
     expect(again).toEqual({ kind: "not-resumable", status: "completed" });
   });
 
-  it("sends an EventSource only the events after its last event, and 204 after the end", async () => {
+  it("sends an EventSource only the events after the last one it has, and 204 after the end", async () => {
     await post("chat-3", say("Hello."));
     const all = await (await fetch(`${url}/chat-3`)).text();
     const ids = [...all.matchAll(/^id: (.+)$/gm)].map(([, id = ""]) => id);
@@ -120,7 +120,7 @@ describe("a durable host", () => {
     expect(await unknown.text()).toBe(`event: reset\ndata: {}\n\n${all}`);
   });
 
-  it("ends the EventSource of a waiting run with 204, and continues it with the next run", async () => {
+  it("answers the EventSource of a waiting run with 204, and continues the stream with the next run", async () => {
     await shop.start("chat-4", { message: "Order." });
     const types = await readTypes(await shop.join("chat-4"));
     expect(types.slice(-2)).toEqual(["approval-asked", "run-end"]);
@@ -135,7 +135,7 @@ describe("a durable host", () => {
     expect([next?.runId, next?.restarted]).toEqual(["chat-4/2", false]);
   });
 
-  it("refuses, steers or queues a start while a run is live, and stops a run that only waits", async () => {
+  it("returns busy, steers or queues a start while a run is live, and stops a waiting run for a new start", async () => {
     const first = await shop.start("chat-5", { message: "Hello." });
     expect(await shop.start("chat-5", { message: "Now!" })).toEqual({ kind: "busy", runId: "chat-5/1" });
     const steered = await shop.start("chat-5", { message: "Also this.", whenBusy: "steer" });
@@ -157,7 +157,7 @@ describe("a durable host", () => {
     expect((await readTypes(await shop.join("chat-6"))).at(-1)).toBe("run-end");
   });
 
-  it("answers the last message again, and continues a conversation after a run with an error", async () => {
+  it("regenerates the last answer, and continues a conversation after a run with an error", async () => {
     await shop.start("chat-7", { message: "Hello." });
     await readTypes(await shop.join("chat-7"));
     const again = await shop.start("chat-7", { regenerate: true });
@@ -171,7 +171,7 @@ describe("a durable host", () => {
     expect((await next.result()).text).toContain("Message 3");
   });
 
-  it("takes the result of a deferred call under the id of the call", async () => {
+  it("accepts the result of a deferred call under the id of the call", async () => {
     await shop.start("chat-8", { message: "Pack." });
     await readTypes(await shop.join("chat-8"));
     const { reason } = (await shop.status("chat-8")) ?? {};
@@ -184,7 +184,7 @@ describe("a durable host", () => {
     expect(await unknown).toMatchObject({ kind: "not-resumable" });
   });
 
-  it("refuses invalid options before anything is started", async () => {
+  it("rejects invalid options before it starts a run", async () => {
     await expect(shop.start("chat-9", {} as never)).rejects.toMatchObject({ code: "invalid-option" });
     await expect(shop.start("chat-9", { message: "Hi.", provider: {} } as never)).rejects.toMatchObject({
       code: "unknown-option",

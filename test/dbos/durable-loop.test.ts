@@ -100,7 +100,7 @@ describe("defineDurableLoop", () => {
     expect((await rooms.status("run-1"))?.status).toBe("completed");
   });
 
-  it("starts a run with the same id once", async () => {
+  it("starts only one run for two starts with the same id", async () => {
     await rooms.start("run-1", { question: "Another room?" });
     expect((await rooms.result("run-1")).messages[0]).toMatchObject({ content: "A room?" });
   });
@@ -114,7 +114,7 @@ describe("defineDurableLoop", () => {
     expect(await rooms.status("run-x")).toBeUndefined();
   });
 
-  it("rejects an invalid message or stop, which would otherwise end the run or block later stops", async () => {
+  it("rejects an invalid steering message or stop request", async () => {
     await expect(rooms.steer("run-1", "")).rejects.toMatchObject({ code: "invalid-option", details: { option: "message" } });
     await expect(rooms.steer("run-1", { role: "assistant" } as never)).rejects.toMatchObject({ code: "invalid-option" });
     await expect(rooms.stop("run-1", { who: "Kim" } as never)).rejects.toMatchObject({ code: "unknown-option" });
@@ -124,7 +124,7 @@ describe("defineDurableLoop", () => {
     expect(await rooms.status("no-run")).toBeUndefined();
   });
 
-  it("waits for a decision, and runs the approved call once", async () => {
+  it("suspends a run until a decision arrives, and runs the approved call once", async () => {
     await rooms.start("run-2", { question: "Book it.", approves: true });
     const call = await findWaiting("run-2");
     await expect(rooms.decide("run-2", "call_x", { kind: "approve" })).rejects.toMatchObject({ code: "unknown-decision" });

@@ -81,7 +81,7 @@ describe("the events of a durable run", () => {
     await expect(readTypes("fails")).rejects.toThrow("No options for you.");
   });
 
-  it("end immediately if `from` is after the last event", async () => {
+  it("end immediately if the option `from` is after the last event", async () => {
     await loop.start("short", { question: "?" });
     const types = await readTypes("short");
     expect(types.at(-1)).toBe("run-end");
@@ -141,7 +141,7 @@ describe("a durable loop", () => {
     }
   });
 
-  it("returns `finished` from stop, kill and steer after the end of a run, and refuses a retry", async () => {
+  it('returns "finished" from stop, kill and steer after the end of a run, and rejects a retry', async () => {
     await loop.start("over", { question: "?" });
     await loop.result("over");
     expect([await loop.stop("over"), await loop.kill("over"), await loop.steer("over", "Hello?")]).toEqual([
@@ -154,7 +154,7 @@ describe("a durable loop", () => {
     );
   });
 
-  it("returns an accepted message as undelivered if it came after the last reading of the inbox", async () => {
+  it("returns a message as undelivered if it arrived after the last reading of the inbox", async () => {
     await loop.start("late", { question: "?" });
     await loop.result("late");
     // The run has ended, so `steer` would return "finished". Before the end, but after the last reading of the inbox, it writes
@@ -174,7 +174,7 @@ describe("a durable loop", () => {
     expect(JSON.stringify(messages[2])).toContain("Other.");
   });
 
-  it("takes any id of up to 512 characters, and refuses longer ones and those that Postgres cannot store", async () => {
+  it("accepts any id of up to 512 characters, and rejects longer ones and those that Postgres cannot store", async () => {
     const id = "ü".repeat(512);
     expect(await loop.start(id, { question: "?" })).toBe("started");
     expect((await readTypes(id)).at(-1)).toBe("run-end");
@@ -183,7 +183,7 @@ describe("a durable loop", () => {
     }
   });
 
-  it("refuses a name that another loop of the process has", () => {
+  it("rejects a name that another loop of the process has", () => {
     const again = () =>
       defineDurableLoop({ name: "other", options: () => ({ provider: createMockProvider(() => text("")), messages: [] }) });
     expect(again).toThrow('Option "name" must be a name that no other durable loop of this process has');

@@ -69,8 +69,8 @@ async function runCutOff(id: string, kind: "continuation" | "call", last: string
   return events;
 }
 
-describe("the events of a stream that was cut off", () => {
-  it("are replaced if the stream was a continuation, and the part before it stays", async () => {
+describe("the events of a durable stream that was cut off", () => {
+  it("are replaced if the stream was a continuation, and the text before the continuation stays", async () => {
     const events = await runCutOff("continued", "continuation", "B1 ");
     expect([shownBy(events), (await cut.result("continued")).text]).toEqual(["A. B1 B2.", "A. B1 B2."]);
   });
@@ -82,8 +82,8 @@ describe("the events of a stream that was cut off", () => {
   });
 });
 
-describe("the id of a conversation", () => {
-  it("is refused immediately by each method if Postgres cannot store it", async () => {
+describe("the id of a durable conversation", () => {
+  it("is rejected immediately by each method if Postgres cannot store it", async () => {
     for (const id of ["x\0y", "\uD800", "", "a".repeat(501)]) {
       const calls = [hostA.start(id, { message: "?" }), hostA.status(id), hostA.join(id), hostA.stop(id), hostA.retry(id)];
       for (const call of await Promise.allSettled(calls)) {
@@ -93,15 +93,15 @@ describe("the id of a conversation", () => {
     await expect(cut.events("x\0y").next()).rejects.toMatchObject({ code: "invalid-option" });
   });
 
-  it("belongs to the host that used it first, and another host refuses it", async () => {
+  it("belongs to the host that used it first, and is rejected by another host", async () => {
     expect((await hostA.start("same", { message: "?" })).kind).toBe("started");
     expect(await hostB.status("same")).toBeUndefined();
     await expect(hostB.start("same", { message: "?" })).rejects.toThrow('no other loop has the run "same/1"');
   });
 });
 
-describe("a conversation whose `options` function throws", () => {
-  it("shows the error, and continues with another input", async () => {
+describe("a durable conversation whose options function throws", () => {
+  it("has the error in its status, and continues with another input", async () => {
     const first = await hostB.start("bad", { message: "First.", input: "bad" });
     if (first.kind !== "started") throw new Error("The run did not start.");
     await expect(first.result()).rejects.toThrow("Bad input.");
@@ -111,8 +111,8 @@ describe("a conversation whose `options` function throws", () => {
   });
 });
 
-describe("the store of durable runs", () => {
-  it("refuses events of an old execution of a deleted run, and stores nothing of it", async () => {
+describe("PostgresStore", () => {
+  it("rejects events of an old execution of a deleted run, and stores nothing of it", async () => {
     const pool = new Pool({ connectionString: postgres.url });
     pool.on("error", () => {});
     const store = new PostgresStore(pool);

@@ -37,8 +37,8 @@ afterAll(async () => {
 
 const soon = (): Date => new Date(Date.now() + 60_000);
 
-describe("a durable run that ends its process", () => {
-  it("is given up if more than `maxCrashes` workers die, and the next worker executes other runs", async () => {
+describe("a durable run that crashes its process", () => {
+  it("is given up after more workers than maxCrashes have died, and the next worker executes other runs", async () => {
     await loop.start("crash", { crashes: true });
     for (let crash = 0; crash < 2; crash += 1) expect(await once(startWorker(), "exit")).toEqual([null, "SIGKILL"]);
     alive = startWorker();
@@ -49,7 +49,7 @@ describe("a durable run that ends its process", () => {
   }, 60_000);
 });
 
-describe("a worker", () => {
+describe("a worker of durable runs", () => {
   it("takes no run of a loop that it does not define", async () => {
     const [waiting] = await client.listRuns({ loop: "unknown" });
     expect(waiting).toMatchObject({ id: "unknown", state: "live", workerId: undefined });
@@ -86,7 +86,7 @@ describe("a worker", () => {
     expect((await loop.result("fine")).messages).toHaveLength(2);
   });
 
-  it("refuses tables of a later version of the library", async () => {
+  it("rejects tables of a later version of the library", async () => {
     await client.stop();
     const session = new Client({ connectionString: postgres.url });
     await session.connect();

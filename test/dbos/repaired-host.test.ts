@@ -70,7 +70,7 @@ async function askDesk(id: string, message: string): Promise<{ readonly text: st
   return answer.result();
 }
 
-describe("a conversation whose run failed before its first record", () => {
+describe("a durable conversation whose run failed before its first record", () => {
   it("keeps the message, returns the error, and continues after a retry", async () => {
     maxIterations = -1;
     await expect(askDesk("s", "First.")).rejects.toThrow('"limits.maxIterations"');
@@ -90,8 +90,8 @@ describe("a conversation whose run failed before its first record", () => {
   });
 });
 
-describe("a conversation whose runs were deleted", () => {
-  it("begins a new history with the next number, so that no idempotency key is used twice", async () => {
+describe("a durable conversation whose runs were deleted", () => {
+  it("begins a new history with the next run number, so that no idempotency key is used twice", async () => {
     await askDesk("d", "Note.");
     expect(await worker.deleteRuns({ ids: ["d/1", "nobody"] })).toBe(1);
     expect([await desk.status("d"), await desk.join("d")]).toEqual([undefined, undefined]);
@@ -101,8 +101,8 @@ describe("a conversation whose runs were deleted", () => {
   });
 });
 
-describe("a waiting conversation", () => {
-  it("refuses a result that does not fit the outputSchema, and then takes one that fits", async () => {
+describe("a durable conversation with a waiting run", () => {
+  it("rejects a result that does not fit the outputSchema, and then accepts one that fits", async () => {
     await desk.start("w", { message: "Park." });
     for await (const { event } of (await desk.join("w")) ?? []) void event;
     const wrong = desk.resume("w", { decisions: { call_i0_0: { kind: "result", result: { spot: 1 } } } });
@@ -112,7 +112,7 @@ describe("a waiting conversation", () => {
     expect(right.kind === "started" && (await right.result()).status).toBe("completed");
   });
 
-  it("still waits if only its second call has a result, so its stream ends and a new message is taken", async () => {
+  it("still waits if only the second of two calls has a result, and accepts a new message", async () => {
     const results = (...callIds: readonly string[]) =>
       Object.fromEntries(callIds.map((id) => [id, { kind: "result" as const, result: { place: id } }]));
     for (const id of ["both", "first"]) {
@@ -148,7 +148,7 @@ describe("a waiting conversation", () => {
 });
 
 describe("a durable loop", () => {
-  it("refuses inputs that JSON would change, and a definition after launchWorker", async () => {
+  it("rejects inputs that JSON would change, and a definition after launchWorker", async () => {
     for (const input of [() => 1, { question: () => "?" }, { question: Number.NaN }, new Date(0), [1n]]) {
       await expect(typed.start("bad", input as never)).rejects.toMatchObject({ details: { option: "input" } });
     }
@@ -159,7 +159,7 @@ describe("a durable loop", () => {
     expect(late).toThrow('Define the durable loop "late" before you call launchWorker().');
   });
 
-  it("is not visible to an application with another name in the same database", async () => {
+  it("is invisible to an application with another name in the same database", async () => {
     await worker.stop();
     worker = await launchWorker({ databaseUrl: postgres.url, name: "billing" });
     expect(await typed.status("good")).toBeUndefined();
@@ -173,7 +173,7 @@ describe("a durable loop", () => {
 });
 
 describe("launchWorker", () => {
-  it("names the option `databaseUrl`, without its password, if the database cannot be reached", async () => {
+  it("names the option databaseUrl, without its password, if the database cannot be reached", async () => {
     await worker.stop();
     const launched = launchWorker({ databaseUrl: "postgresql://kim:secret@127.0.0.1:1/app" });
     const error: unknown = await launched.catch((reason: unknown) => reason);

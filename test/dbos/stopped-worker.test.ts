@@ -55,8 +55,8 @@ async function relaunch(before: () => Promise<void>): Promise<void> {
   worker = await launchWorker({ databaseUrl: postgres.url });
 }
 
-describe("a worker that stops", () => {
-  it("leaves a run that DBOS takes meanwhile to the next worker", async () => {
+describe("a worker of durable runs that stops", () => {
+  it("leaves a run that DBOS starts during the stop to the next worker", async () => {
     const started = loop.start("taken", {});
     await relaunch(async () => {
       await started;
@@ -65,7 +65,7 @@ describe("a worker that stops", () => {
     expect((await loop.result("taken")).text).toBe("Done.");
   }, 30_000);
 
-  it("leaves a run whose options are being made to the next worker, without waiting for them", async () => {
+  it("leaves a run whose options function is still pending to the next worker, without waiting for it", async () => {
     let isMaking: () => void = () => {};
     const making = new Promise<void>((resolve) => (isMaking = resolve));
     let go: () => void = () => {};
@@ -87,7 +87,7 @@ describe("a worker that stops", () => {
   }, 30_000);
 });
 
-describe("the second stop of a worker", () => {
+describe("the second call of worker.stop()", () => {
   it("resolves when the worker has stopped", async () => {
     let isShut = false;
     const shutdown = DBOS.shutdown.bind(DBOS);
@@ -109,8 +109,8 @@ async function readLocking(): Promise<readonly number[]> {
   return (await client.query<{ readonly pid: number }>(text)).rows.map(({ pid }) => pid);
 }
 
-describe("a worker whose session was lost", () => {
-  it("keeps no connection of an attempt that failed, and then gets its lock back", async () => {
+describe("a worker of durable runs whose database session was lost", () => {
+  it("keeps no connection of a failed attempt, and then gets its lock back", async () => {
     const name = client.escapeIdentifier(new URL(postgres.url).pathname.slice(1));
     await client.query(`ALTER DATABASE ${name} SET lock_timeout = '50ms'`);
     const locks = `SELECT pid FROM pg_locks JOIN pg_database ON database = pg_database.oid

@@ -54,7 +54,7 @@ async function storedBy(runId: string): Promise<number> {
 }
 
 describe("the storage of a durable run", () => {
-  it("grows linearly, and has each result of 5 KB once, without a copy of the input of 800 KB", async () => {
+  it("grows linearly, with one copy of each result of 5 KB and no copy of an input of 800 KB", async () => {
     makeResult = () => randomBytes(2_500).toString("hex");
     const sizes = new Map<number, number>();
     for (const calls of [25, 50, 100]) {
@@ -68,7 +68,7 @@ describe("the storage of a durable run", () => {
     expect((large - middle) / (middle - small)).toBeCloseTo(2, 1);
   }, 60_000);
 
-  it("counts the bytes of a result, so one of 600 umlauts is not in an event too", async () => {
+  it("contains a result of 600 umlauts once, outside the events", async () => {
     makeResult = () => "ü".repeat(600);
     await loop.start("umlauts", { calls: 1 });
     await loop.result("umlauts");

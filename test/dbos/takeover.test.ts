@@ -29,8 +29,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe("a durable run whose worker", () => {
-  it("was killed is finished by another worker, and no unsafe call begins twice", async () => {
+describe("a durable run", () => {
+  it("is finished by another worker after its worker was killed, and begins no unsafe call twice", async () => {
     const first = await fleet.start();
     const ids = await startTrips(trips, "killed", 6);
     await untilToolBegins(trips, "killed-0");
@@ -40,7 +40,7 @@ describe("a durable run whose worker", () => {
     second.kill("SIGKILL");
   }, 60_000);
 
-  it("is finished by another worker after a freeze for longer than the lease, and the thawed worker changes nothing", async () => {
+  it("is finished by another worker after its worker was frozen, and the thawed worker changes nothing", async () => {
     const first = await fleet.start();
     const ids = await startTrips(trips, "frozen", 6);
     await untilToolBegins(trips, "frozen-0");
