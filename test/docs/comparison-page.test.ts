@@ -10,12 +10,12 @@ it.for(readTable(readSection(page, "Behaviour")))('docs/comparison.md: the row "
   expectTests(tests);
 });
 
-it("docs/comparison.md: the table of costs has a figure for each workload and library", () => {
+it("docs/comparison.md: the cost table has a figure for each workload and library", () => {
   const costs = readTable(readSection(page, "Cost"));
   expect(costs.map(([workload, ...figures]) => [workload !== "", figures.length])).toEqual(costs.map(() => [true, 5]));
   expect(costs.flatMap(([, ...figures]) => figures).filter((figure) => !/^[\d,.]+(x| ms)$/.test(figure))).toEqual([]);
 });
 
-it("docs/comparison.md: the tables of behaviour and of costs have 18 and 8 rows", () => {
+it("docs/comparison.md: the tables of behaviour and costs have 18 and 8 rows", () => {
   expect([readTable(readSection(page, "Behaviour")).length, readTable(readSection(page, "Cost")).length]).toEqual([18, 8]);
 });
