@@ -44,7 +44,7 @@ describe("generateWithTools", () => {
     [undefined, 10],
     [1, 1],
     [3, 3],
-  ])("throws IterationLimitError with maxIterations: %s (number of requests: %i)", async ([maxIterations, rounds]) => {
+  ])("throws IterationLimitError with maxIterations: %s after %i requests", async ([maxIterations, rounds]) => {
     const { provider, executed, result } = generate(() => [text("On it."), toolCall("a")], { maxIterations });
     const error = await endedBy(result);
     expect(error).toBeInstanceOf(IterationLimitError);
