@@ -7,14 +7,14 @@ import { type Line, readEdited, startLine, streamLine } from "./edited-log.ts";
 
 const usage = (inputTokens: unknown, outputTokens: unknown): Line => ({ inputTokens, outputTokens, totalTokens: 110 });
 
-describe("a log of a stream that was repeated after a crash", () => {
+describe("a run log of a stream that was repeated after a crash", () => {
   const call = { run: 0, iteration: 0, callId: "c", name: "ask", index: 0 };
   const nested = startLine(1, { path: ["c"], parent: 0 });
   const began: readonly Line[] = [startLine(0), { ...streamLine, run: 0 }, { ...call, type: "tool-start" }, nested];
   const ended = { ...streamLine, type: "iteration-end", run: 1, usage: usage(100, 10), costUSD: 0.5 };
   const run = readEdited([...began, ...began, { ...streamLine, run: 1 }, ended]);
 
-  it("has the nested run in the second call only", () => {
+  it("shows the nested run only in the second call", () => {
     expect(run.iterations.map(({ calls }) => calls.map(({ runs }) => runs.map(({ runId }) => runId)))).toEqual([[[]], [["r1"]]]);
     expect(run.iterations[1]?.calls[0]?.runs[0]?.starts).toHaveLength(2);
   });
@@ -26,7 +26,7 @@ describe("a log of a stream that was repeated after a crash", () => {
   });
 });
 
-describe("a log with other values instead of numbers", () => {
+describe("a run log with texts in place of numbers", () => {
   const wrong = { usage: { ...usage("<img src=x>", "<b>7</b>"), cachedInputTokens: "<i>" }, costUSD: "x", durationMs: [] };
   const call = { run: 0, iteration: 0, callId: "c", name: "ask", index: 0 };
   const run = readEdited([
@@ -37,13 +37,13 @@ describe("a log with other values instead of numbers", () => {
     { type: "run-end", run: 0, status: "completed", reason: { kind: "answered" }, toolCallsExecuted: "<s>", ...wrong },
   ]);
 
-  it("has no cost and no duration, and counts without invalid tokens", () => {
+  it("has no cost, no duration, and only the valid token counts", () => {
     const known = { usage: { inputTokens: 0, outputTokens: 0, totalTokens: 110 }, costUSD: undefined, durationMs: undefined };
     expect([run, run.iterations[0]]).toMatchObject([{ ...known, toolCallsExecuted: undefined }, known]);
     expect(run.iterations[0]?.calls[0]?.durationMs).toBeUndefined();
   });
 
-  it("becomes a transcript without HTML", () => {
+  it("is converted to a Markdown transcript without HTML", () => {
     expect(toMarkdown(run)).not.toMatch(/<[a-z]/);
     expect(toMarkdown(run)).toContain("Tokens: 0 in, 0 out");
   });

@@ -33,12 +33,16 @@ function nestRuns(count: number): readonly Line[] {
   ]).flat();
 }
 
-describe("a hostile log", () => {
+describe("parseRunLog with a hostile log", () => {
   const refused: readonly (readonly [what: string, lines: readonly Line[], problem: RegExp])[] = [
-    ["values that multiply", [...began, ...multiply(40)], /line 11 refers to more than 16777216 values and characters/],
-    ["a value of 3,000 levels", [...began, ended(nest(3_000))], /line 4 has a value of more than 1100 levels/],
     [
-      "levels that add up through references",
+      "values that multiply through references",
+      [...began, ...multiply(40)],
+      /line 11 refers to more than 16777216 values and characters/,
+    ],
+    ["a value with 3,000 levels of nesting", [...began, ended(nest(3_000))], /line 4 has a value of more than 1100 levels/],
+    [
+      "levels of nesting that add up through references",
       [...began, ended({ "=": [0, nest(1_000)] }), ended(nest(200, '{"@":0}'))],
       /line 5 has a value of more than 1100 levels/,
     ],
@@ -61,11 +65,11 @@ describe("a hostile log", () => {
     ]),
   ];
 
-  it.for(refused)("is refused at its line, with %s", ([, lines, problem]) => {
+  it.for(refused)("throws and names the line for %s", ([, lines, problem]) => {
     expect(() => readEdited(lines)).toThrow(problem);
   });
 
-  it("is refused at its line, with values inside 10,000 levels or marks", () => {
+  it("throws and names the line for a value inside 10,000 arrays, references or marks", () => {
     for (const [open, close] of [
       ["[", "]"],
       ['{"=":[1,', "]}"],
@@ -79,30 +83,30 @@ describe("a hostile log", () => {
   });
 });
 
-describe("a log that is large, but not hostile", () => {
-  it("has values of 1,000 levels, also in messages", () => {
+describe("parseRunLog with a large log", () => {
+  it("reads values with 1,000 levels of nesting, even in messages", () => {
     const results = [{ callId: "c", name: "ask", outcome: "completed", result: { "@": 0 } }];
     const run = readEdited([...began, ended({ "=": [0, nest(1_000)] }), request({ add: [{ role: "tool", results }] })]);
     expect(JSON.stringify(run.iterations[0]?.request?.messages())).toContain(`${"[".repeat(1_000)}1]`);
   });
 
-  it("has a reference to a text that is longer than the limit for references", () => {
+  it("reads a reference to a single text of 17,000,000 characters", () => {
     const long = "x".repeat(17_000_000);
     const run = readEdited([...began, ended({ "=": [0, long] }), request({ add: [{ role: "user", content: { "@": 0 } }] })]);
     expect(run.iterations[0]?.request?.messages()).toEqual([{ role: "user", content: long }]);
   });
 
-  it("has 100 nested runs", () => {
+  it("reads 100 nested runs", () => {
     const run = readEdited(nestRuns(101));
     expect(toMarkdown(run).match(/# Nested run/g)).toHaveLength(100);
   });
 });
 
-describe("the time of a reader grows with the length of the log", () => {
+describe("the inspect functions with 100,000 lines", () => {
   const count = 100_000;
   const many = (lineOf: (index: number) => Line): readonly Line[] => Array.from({ length: count }, (_, index) => lineOf(index));
 
-  it("for the lines of one output", () => {
+  it("read the lines of one output", () => {
     const run = readEdited([
       ...began,
       ...many(() => ({ type: "output", run: 0, iteration: 0, text: "a", providerMetadata: [1] })),
@@ -111,12 +115,12 @@ describe("the time of a reader grows with the length of the log", () => {
     expect(run.iterations[0]?.output?.text).toHaveLength(count);
   });
 
-  it("for repeated streams", () => {
+  it("read repeated streams", () => {
     const run = readEdited([startLine(0), ...many(() => ({ ...streamLine, run: 0 }))]);
     expect(run.iterations).toHaveLength(count);
   });
 
-  it("for iterations in a transcript and in a trace", () => {
+  it("write iterations to a transcript and a trace", () => {
     const streams = many((iteration) => ({ ...streamLine, run: 0, iteration }));
     const run = readEdited([startLine(0), ...streams.flatMap((line) => [line, { ...line, type: "iteration-end" }])]);
     expect(toMarkdown(run).match(/^## Iteration/gm)).toHaveLength(count);
@@ -124,23 +128,23 @@ describe("the time of a reader grows with the length of the log", () => {
     expect(trace.match(/"cat":"iteration"/g)).toHaveLength(count);
   });
 
-  it("for runs", () => {
+  it("read runs", () => {
     const lines = many((run) => startLine(run)).map((line) => `${JSON.stringify({ at: 5, ...line })}\n`);
     const log = parseRunLog(['{"type":"log","version":1,"at":1}\n', ...lines].join(""));
     expect(log.runs).toHaveLength(count);
     expect(JSON.parse(toChromeTrace(log))).toMatchObject({ otherData: { startedAt: "1970-01-01T00:00:00.005Z" } });
   });
 
-  it("for results that are much longer than the log", () => {
+  it("shorten results that are much longer than the log", () => {
     const results = Array.from({ length: 300 }, (_, index) => ({ ...ended({ "@": 5 }), callId: `c${index}` }));
     const run = readEdited([...began, ...multiply(6), ...results]);
     expect(toMarkdown(run).match(/_The first 4,000 of more than 100,000 characters._/g)).toHaveLength(300);
   });
 });
 
-describe("toMarkdown, for data", () => {
+describe("toMarkdown", () => {
   it.for([[], {}, [[], {}, [1, { a: null, b: ["x\n", true] }]], { "": { '"': 0.5 } }, "text", null])(
-    "writes %j as JSON",
+    "writes a result as JSON (case %#)",
     (data) => {
       const shown = typeof data === "string" ? data : JSON.stringify(data, undefined, 2);
       expect(toMarkdown(readEdited([...began, ended(data)]))).toContain(`\n${shown}\n`);

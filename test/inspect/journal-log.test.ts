@@ -54,7 +54,7 @@ function optionsIn(folder: string): LoopOptions {
 const parse = async (folder: string): Promise<RunLog> => parseRunLog(await journalToRunLog(join(folder, "journal.jsonl")));
 
 describe("journalToRunLog", () => {
-  it("has the iterations, calls, nested runs and the ending of a run with its log", async () => {
+  it("creates a log with the iterations, calls, nested runs and end of the run", async () => {
     const folder = makeFolder();
     const { log } = await logRun({ ...optionsIn(folder), policies: { approve: () => ({ kind: "approve" }) } });
     const made = await parse(folder);
@@ -70,7 +70,7 @@ describe("journalToRunLog", () => {
     ]);
   });
 
-  it("shows a run that waits for a decision, and the decision that came later", async () => {
+  it("includes the waiting call of a suspended run, and the decision that arrives later", async () => {
     const folder = makeFolder();
     await runToolLoop(optionsIn(folder));
     const waiting = (await parse(folder)).runs[0];
@@ -85,7 +85,7 @@ describe("journalToRunLog", () => {
     expect(decided?.status).toBe("completed");
   });
 
-  it("has durations as times since the start of the run", async () => {
+  it("expresses durations as times since the start of the run", async () => {
     const clock = createTestClock();
     const journal = memoryJournal();
     const slow = defineTool({
@@ -109,7 +109,7 @@ describe("journalToRunLog", () => {
     ]);
   });
 
-  it("becomes a transcript and a trace without dates, because a journal has none", async () => {
+  it("creates a log whose transcript and trace have no dates, because a journal has none", async () => {
     const folder = makeFolder();
     await runToolLoop(optionsIn(folder));
     const log = await parse(folder);
@@ -119,7 +119,7 @@ describe("journalToRunLog", () => {
     expect(toChromeTrace(log)).not.toContain("1970");
   });
 
-  it("shows as much of a run as a crash has left in its journal", async () => {
+  it("includes as much of a run as a crash has left in its journal", async () => {
     const folder = makeFolder();
     const path = join(folder, "journal.jsonl");
     const { size } = await runToolLoop({ ...optionsIn(folder), policies: { approve: () => ({ kind: "approve" }) } }).then(() =>
@@ -141,7 +141,7 @@ describe("journalToRunLog", () => {
     ]);
   });
 
-  it("rejects a damaged file with its line", async () => {
+  it("rejects a damaged journal file and names the line", async () => {
     const folder = makeFolder();
     await runToolLoop({ ...optionsIn(folder), policies: { approve: () => ({ kind: "approve" }) } });
     writeFileSync(join(folder, "journal.jsonl"), "x", { flag: "r+" });

@@ -20,8 +20,8 @@ async function logTimed(options: Omit<LoopOptions, "messages">): Promise<Awaited
   return logged;
 }
 
-describe("the log of a run", () => {
-  it("has the facts of the run, without functions and without the user id", async () => {
+describe("the run log of withRunLog", () => {
+  it("contains the facts of the run, without functions and without the user id", async () => {
     const { log, lines } = await logTimed({
       provider: createMockProvider([text("Hello.")]),
       version: "1.2.3",
@@ -50,7 +50,7 @@ describe("the log of a run", () => {
     expect(lines.join("")).not.toContain("u1");
   });
 
-  it("has the request, the first token and the output of a stream, with times", async () => {
+  it("contains the request, the first token and the output of a stream, with times", async () => {
     const { log } = await logTimed({
       provider: createMockProvider([
         [
@@ -96,7 +96,7 @@ describe("the log of a run", () => {
     ]);
   });
 
-  it("has one line for the output, before the lines of its calls", async () => {
+  it("contains one line for the output, before the lines of its calls", async () => {
     const script = [[text("I look it up. ", { chunks: 4 }), toolCall("look_up", { id: 7 })], text("Done.")];
     const { lines } = await logTimed({ provider: createMockProvider(script), tools: [lookUp] });
     expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual([
@@ -110,7 +110,7 @@ describe("the log of a run", () => {
     });
   });
 
-  it("has the parts of the output that have no event", async () => {
+  it("contains parts of the output that have no event, such as provider metadata", async () => {
     const provider: Provider = {
       id: "p",
       model: "m",
@@ -131,7 +131,7 @@ describe("the log of a run", () => {
     });
   });
 
-  it("has the definitions of the tools and the system text once, and again when they change", async () => {
+  it("contains tool definitions and the system text once, and again when they change", async () => {
     const long = "A long description of a tool. ".repeat(9);
     const tools = ["a", "b"].map((name) => ({ ...lookUp, name, description: `${long}${name}` }));
     const { lines, log } = await logTimed({
@@ -151,7 +151,7 @@ describe("the log of a run", () => {
     expect(log.runs[0]?.iterations.map(({ request }) => request?.system?.endsWith("!"))).toEqual([false, false, true, false]);
   });
 
-  it("has the attempts of withRetry, their errors and the waits between them", async () => {
+  it("contains the attempts of withRetry, their errors and the waits between them", async () => {
     const busy = fail({ status: 529, message: "Overloaded" });
     const provider = withRetry(
       createMockProvider([
@@ -174,7 +174,7 @@ describe("the log of a run", () => {
     expect(iteration?.firstToken).toEqual({ at: start + 3_060, ms: 30, kind: "text" });
   });
 
-  it("tells a wait for a rate limit from other waits between attempts", async () => {
+  it("distinguishes a wait for a rate limit from other waits between attempts", async () => {
     const refused = [wait(10), fail({ status: 429, message: "Too many requests" })];
     const broken = [wait(10), fail({ status: 503, message: "Unavailable" })];
     const provider = withRetry(createMockProvider([refused, broken, text("Done.")]), { baseDelayMs: 1_000, random: () => 1 });
@@ -182,7 +182,7 @@ describe("the log of a run", () => {
     expect(iteration?.waits.map(({ kind }) => kind)).toEqual(["rate-limit", "retry"]);
   });
 
-  it("has the discarded output of withFallback", async () => {
+  it("contains the discarded output of withFallback", async () => {
     const first = createMockProvider([[text("Half an ans"), fail({ status: 500, message: "Broken" })]]);
     const provider = withFallback([first, createMockProvider([text("Whole.")], { id: "other", model: "second" })]);
     const { lines, log } = await logTimed({ provider });
@@ -196,7 +196,7 @@ describe("the log of a run", () => {
     expect([iteration?.output?.text, iteration?.model]).toEqual(["Whole.", "second"]);
   });
 
-  it("has the waits of calls for an approval and for other calls", async () => {
+  it("contains the time that calls wait for an approval and for other calls", async () => {
     const work = (ms: number): Promise<string> => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), ms));
     const clock = createTestClock(start);
     const tool = defineTool({ name: "work", description: "Works", inputSchema: { type: "object" }, execute: () => work(40) });
@@ -221,7 +221,7 @@ describe("the log of a run", () => {
     ]);
   });
 
-  it("has progress, metadata, notices and the other events of a call", async () => {
+  it("contains the progress of a call, and notices", async () => {
     const tool = defineTool({
       name: "work",
       description: "Works",
@@ -238,7 +238,7 @@ describe("the log of a run", () => {
     expect(run?.lines.find(({ type }) => type === "notice")).toMatchObject({ kind: "still-working", iteration: 1 });
   });
 
-  it("has preliminary results, and emitted parts with joined fragments and without secrets", async () => {
+  it("contains preliminary results and emitted parts, with joined fragments and without secrets", async () => {
     const tool = defineTool({
       name: "work",
       description: "Works",

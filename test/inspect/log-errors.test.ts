@@ -9,7 +9,7 @@ import { linesOf, lookUp, optionsFor, runLogged } from "./log-run.ts";
 
 describe("a run whose log cannot be written", () => {
   const failing: readonly (readonly [what: string, create: (folder: string) => RunLogOptions["to"], message: RegExp])[] = [
-    ["a folder that is missing", (folder) => join(folder, "none/run.jsonl"), /ENOENT/],
+    ["in a missing folder", (folder) => join(folder, "none/run.jsonl"), /ENOENT/],
     ["a folder", (folder) => folder, /EISDIR/],
     [
       "a file that is not a log",
@@ -38,7 +38,7 @@ describe("a run whose log cannot be written", () => {
     ["a sink that rejects", () => ({ write: () => Promise.reject(new Error("The sink is full.")) }), /sink is full/],
   ];
 
-  it.for(failing)("completes, and reports the error once, with %s", async ([, create, message]) => {
+  it.for(failing)("completes and reports one error if the log is %s", async ([, create, message]) => {
     const folder = makeFolder();
     const to = create(folder);
     const before = typeof to === "string" && existsSync(to) && statSync(to).isFile() ? readFileSync(to, "utf8") : undefined;
@@ -49,7 +49,7 @@ describe("a run whose log cannot be written", () => {
     if (before !== undefined && typeof to === "string") expect(readFileSync(to, "utf8")).toBe(before);
   });
 
-  it("completes if onError or the clock fails, or if the sink returns a hostile value", async () => {
+  it("completes if onError or the clock throws, or if the sink returns a hostile value", async () => {
     const hostile: RunLogOptions[] = [
       {
         to: {
@@ -85,7 +85,7 @@ describe("a run whose log cannot be written", () => {
     for (const how of hostile) expect((await runToolLoop(withRunLog(optionsFor(1), how))).text).toBe("Done.");
   });
 
-  it("ends its log when another process writes to the file", async () => {
+  it("completes and reports an error if another process writes to the log file", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const errors: unknown[] = [];
     const intruder = defineTool({ ...lookUp, execute: () => (writeFileSync(path, '{"type":"log"}\n', { flag: "a" }), "ok") });
@@ -103,8 +103,8 @@ describe("a run whose log cannot be written", () => {
   });
 });
 
-describe("a sink that returns promises", () => {
-  it("gets one line at a time, in order", async () => {
+describe("withRunLog with a sink that returns promises", () => {
+  it("writes one line at a time, in order", async () => {
     const lines: string[] = [];
     let active = 0;
     const write = async (line: string): Promise<void> => {
@@ -119,7 +119,7 @@ describe("a sink that returns promises", () => {
     expect(parseRunLog(lines.join("")).runs[0]?.status).toBe("completed");
   });
 
-  it("gets several runs as one log", async () => {
+  it("writes several runs as one log", async () => {
     const lines: string[] = [];
     const to = { write: (line: string) => lines.push(line) };
     for (const runId of ["a", "b"]) await runLogged(optionsFor(1, { runId }), { to });
@@ -128,8 +128,8 @@ describe("a sink that returns promises", () => {
   });
 });
 
-describe("the log of a run without a normal end", () => {
-  it.for(["stop", "kill"] as const)("has the end of the run after %s", async (verb) => {
+describe("withRunLog", () => {
+  it.for(["stop", "kill"] as const)("writes the end of a run after control.%s()", async (verb) => {
     const path = join(makeFolder(), "run.jsonl");
     const control = createLoopControl();
     const stopper = defineTool({ ...lookUp, execute: () => (control[verb](), new Promise(() => {})) });
@@ -140,7 +140,7 @@ describe("the log of a run without a normal end", () => {
     });
   });
 
-  it("has the error of a run that rejects", async () => {
+  it("writes the error of a run that rejects", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const inner = memoryJournal();
     const full = new Error("The disk with sk-abc12345678901 is full.");

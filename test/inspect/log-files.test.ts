@@ -17,7 +17,7 @@ function isJson(line: string): boolean {
 }
 
 describe("a run log in a file", () => {
-  it("has all lines when the run ends, and only its owner can read it", async () => {
+  it("contains all lines when the run ends, and only its owner can read it", async () => {
     const path = join(makeFolder(), "run.jsonl");
     await runLogged(optionsFor(1), { to: path });
     const lines = readLines(path);
@@ -26,7 +26,7 @@ describe("a run log in a file", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it("is made private if other users had access to the existing file", async () => {
+  it("becomes private if other users had access to the existing file", async () => {
     const path = join(makeFolder(), "run.jsonl");
     writeFileSync(path, "");
     chmodSync(path, 0o644);
@@ -34,7 +34,7 @@ describe("a run log in a file", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it("holds several runs, which share their long texts", async () => {
+  it("contains several runs, which share their long texts", async () => {
     const path = join(makeFolder(), "runs.jsonl");
     await runLogged(optionsFor(1, { runId: "a" }), { to: path });
     const size = statSync(path).size;
@@ -48,7 +48,7 @@ describe("a run log in a file", () => {
     ]);
   });
 
-  it("holds several runs that are live at the same time", async () => {
+  it("contains several runs that are live at the same time", async () => {
     const path = join(makeFolder(), "runs.jsonl");
     const ids = ["a", "b", "c"];
     await Promise.all(ids.map((runId) => runLogged(optionsFor(2, { runId }), { to: path })));
@@ -58,7 +58,7 @@ describe("a run log in a file", () => {
     );
   });
 
-  it("is continued in the same way by a process that has to read it first", async () => {
+  it("is continued in the same way by a process that has to read the file first", async () => {
     const folder = makeFolder();
     const [one, other] = [join(folder, "one.jsonl"), join(folder, "other.jsonl")];
     const hostile = defineTool({
@@ -77,8 +77,8 @@ describe("a run log in a file", () => {
   });
 });
 
-describe("the log of a resumed run", () => {
-  it("has each step once, and only the new messages", async () => {
+describe("the run log of a resumed run", () => {
+  it("contains each step once, and only the new messages", async () => {
     const folder = makeFolder();
     const to = join(folder, "run.jsonl");
     const inner = createMockProvider(({ iteration }) => (iteration === 0 ? toolCall("look_up") : text("Shipped.")));
@@ -115,7 +115,7 @@ describe("the log of a resumed run", () => {
     expect(runs[0]?.iterations[2]?.request?.messages()).toHaveLength(5);
   });
 
-  it("gets the end of an iteration again after its calls have run", async () => {
+  it("contains the end of an iteration again after its calls have run", async () => {
     const folder = makeFolder();
     const to = join(folder, "run.jsonl");
     const tools = [{ ...lookUp, needsApproval: true }];

@@ -12,7 +12,7 @@ const lookUp = defineTool({
   execute: () => ({ found: true }),
 });
 
-describe("the requests of a log", () => {
+describe("the requests in a run log", () => {
   const variants: readonly (readonly [what: string, more: Partial<LoopOptions>])[] = [
     ["no policies", {}],
     ["masking", { policies: { masking: maskResults({ keepIterations: 1, minTokens: 0 }) } }],
@@ -22,7 +22,7 @@ describe("the requests of a log", () => {
     ],
   ];
 
-  it.for(variants)("have the same messages as the requests to the provider, with %s", async ([, more]) => {
+  it.for(variants)("contain the same messages as the requests to the provider, with %s", async ([, more]) => {
     const provider = createMockProvider(({ iteration }) =>
       iteration < 12 ? [toolCall("look_up", { n: iteration % 3 }), toolCall("look_up")] : text("Done."),
     );
@@ -41,15 +41,15 @@ describe("the requests of a log", () => {
     expect(parseRunLog(lines.join("")).runs[0]?.iterations).toHaveLength(1);
   });
 
-  it("have the first token and the output of a refusal", async () => {
+  it("have a first token and an output for a refusal", async () => {
     const provider = createMockProvider([[chunk({ type: "refusal-delta", text: "No." })]]);
     const [iteration] = (await logRun({ provider, messages })).log.runs[0]?.iterations ?? [];
     expect([iteration?.firstToken?.kind, iteration?.output?.text]).toEqual(["text", "No."]);
   });
 });
 
-describe("the log of a run with nested runs", () => {
-  it("has nested runs below their calls", async () => {
+describe("the run log of a run with nested runs", () => {
+  it("contains nested runs below their calls", async () => {
     const ask = defineAgentTool({
       name: "ask",
       description: "Asks",

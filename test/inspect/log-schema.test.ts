@@ -37,7 +37,7 @@ describe("docs/run-log.schema.json", () => {
     '{"type":"run-end","run":0}',
     '{"type":"unknown","at":1,"run":0}',
     '{"type":"run-error","at":1,"run":0,"error":{"@":"seven"}}',
-  ])("refuses the line %s", async (line) => {
+  ])("rejects the line %s", async (line) => {
     expect(await problemsOf(line)).not.toEqual([]);
   });
 });
@@ -48,10 +48,10 @@ const begun = '{"type":"iteration-start","at":1,"run":0,"iteration":0,"continuat
 
 describe("parseRunLog", () => {
   it.for<readonly [what: string, log: string, line: number, problem: string]>([
-    ["another file", "hello\n", 1, "is not JSON"],
+    ["a file that is no log", "hello\n", 1, "is not JSON"],
     ["a log without its header", first, 1, "is not the header"],
     [
-      "a newer version",
+      "a log of a newer version",
       '{"type":"log","at":1,"version":2}\n',
       1,
       "has version 2, but this release reads version 1. Update turnwright",
@@ -66,31 +66,36 @@ describe("parseRunLog", () => {
       "has not started",
     ],
     [
-      "a missing value",
+      "a reference to a missing value",
       `${header}${first}{"type":"run-error","at":1,"run":0,"error":{"@":7}}\n`,
       3,
       "has a reference to a value that is not in the log",
     ],
-    ["a wrong value", `${header}${first}{"type":"run-error","at":1,"run":0,"error":{"=":7}}\n`, 3, "has a reference to a value"],
     [
-      "too many messages",
+      "a reference to an invalid value",
+      `${header}${first}{"type":"run-error","at":1,"run":0,"error":{"=":7}}\n`,
+      3,
+      "has a reference to a value",
+    ],
+    [
+      "a request with too many messages",
       `${header}${first}${begun}{"type":"request","at":1,"run":0,"iteration":0,"continuation":0,"keep":9,"add":[]}\n`,
       4,
       "keeps more messages",
     ],
     [
-      "a wrong number of a run",
+      "an invalid run number",
       `${header}{"type":"run-start","at":1,"run":5,"runId":"r","provider":"p","model":"m"}\n`,
       2,
       "has a wrong run number",
     ],
     [
-      "a wrong call",
+      "an invalid call id",
       `${header}${first}${begun}{"type":"tool-end","at":1,"run":0,"iteration":0,"callId":7}\n`,
       4,
       'has no valid "callId"',
     ],
-  ])("throws log-damaged with the number of the line for %s", ([, log, line, problem]) => {
+  ])("throws log-damaged with the line number for %s", ([, log, line, problem]) => {
     expect(() => parseRunLog(log)).toThrow(
       expect.objectContaining({
         code: "log-damaged",
@@ -105,7 +110,7 @@ describe("parseRunLog", () => {
     expect(found[0]?.lines).toHaveLength(2);
   });
 
-  it("reads an empty log, and the beginning of a header", () => {
+  it("reads an empty log and a log that is cut off in its header", () => {
     expect(parseRunLog("")).toEqual({ version: 1, source: "log", runs: [], isTorn: false });
     expect(parseRunLog(header.slice(0, 5))).toEqual({ version: 1, source: "log", runs: [], isTorn: true });
   });

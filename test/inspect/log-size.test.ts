@@ -108,7 +108,7 @@ const kinds: readonly (readonly [what: string, shape: Shape, iterations?: number
 
 describe("the size of a run log", () => {
   it.for(kinds)(
-    "is at most 1.3 times the new content plus 2 KB an iteration, with %s",
+    "is at most 1.3 times the new content plus 2 KB per iteration, with %s",
     { timeout: 60_000 },
     async ([, shape, iterations = 500]) => {
       const { log, content, firstHalf } = await measure(iterations, shape);
@@ -117,7 +117,7 @@ describe("the size of a run log", () => {
     },
   );
 
-  it("is at most 1.3 times the new content plus 2 KB an iteration, with nested runs", { timeout: 60_000 }, async () => {
+  it("is at most 1.3 times the new content plus 2 KB per iteration, with nested runs", { timeout: 60_000 }, async () => {
     const inner = createMockProvider(({ messages }) => text(`Answer to ${JSON.stringify(messages).length}. ${textOf(2_000, 3)}`));
     const ask = defineAgentTool<{ readonly n: number }>({
       name: "read",

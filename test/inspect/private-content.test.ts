@@ -52,7 +52,7 @@ function privateRun(): LoopOptions {
   };
 }
 
-describe("redact", () => {
+describe("withRunLog: the option redact", () => {
   it("is called with every text of the run and its place", async () => {
     const places = new Set<RunLogPlace>();
     const { lines, log } = await logRun(privateRun(), {
@@ -112,7 +112,7 @@ describe("redact", () => {
     ],
     ["returns no text", () => undefined as never],
     ["returns a promise", () => Promise.reject(new Error("no")) as never],
-  ])("leaves a neutral text and the run as it is, if it %s", async ([, redact]) => {
+  ])("leads to a neutral text in the log, and does not affect the run, if it %s", async ([, redact]) => {
     const { result, lines } = await logRun(privateRun(), { redact });
     expect(result.functionHistory).toHaveLength(2);
     expect(lines.join("")).not.toContain("private");
@@ -127,8 +127,8 @@ describe("redact", () => {
   });
 });
 
-describe("credentials", () => {
-  it("are never written, with or without redact", async () => {
+describe("withRunLog", () => {
+  it("never writes credentials to the log, with or without the option redact", async () => {
     const tool = defineTool({
       name: "look",
       description: "Looks",
@@ -155,7 +155,7 @@ describe("credentials", () => {
   });
 });
 
-describe("data that looks like the marks of a log", () => {
+describe("withRunLog with data that looks like marks of the log format", () => {
   const values: readonly Json[] = [
     { "@": 0 },
     { "@": 999 },
@@ -173,7 +173,7 @@ describe("data that looks like the marks of a log", () => {
   ];
   const hostile = values.flatMap((value): Json[] => [value, { wrapped: [value, value, "y".repeat(200)] }]);
 
-  it("is logged unchanged in results, arguments and messages", async () => {
+  it("logs the data unchanged in results, arguments and messages", async () => {
     const echo = defineTool<{ readonly at: number }>({
       name: "echo",
       description: "Echoes",

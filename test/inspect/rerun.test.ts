@@ -8,7 +8,7 @@ import { makeFolder } from "../journal/folder.ts";
 import { kinds, ran, runFirst, runSecond, tool, tools } from "./rerun-runs.ts";
 
 describe("rerunFrom", () => {
-  it.for(kinds)("repeats a message that was steered into the run, from its %s", async (kind) => {
+  it.for(kinds)("repeats a message that was steered into the run, from the %s of the run", async (kind) => {
     const control = createLoopControl();
     const late = tool("late", () => control.steer("In German, please."));
     const options = { control, tools: [...tools, late] };
@@ -18,7 +18,7 @@ describe("rerunFrom", () => {
     expect(log.runs[0]?.lines.filter(({ type }) => type === "steered")).toMatchObject([{ iteration: 1 }]);
   });
 
-  it.for(kinds)("repeats a run that went on after its answer, from its %s", async (kind) => {
+  it.for(kinds)("repeats a run that continued after its answer, from the %s of the run", async (kind) => {
     const control = createLoopControl();
     const provider = createMockProvider(({ iteration }) => {
       if (iteration === 0) control.steer("And then?");
@@ -29,7 +29,7 @@ describe("rerunFrom", () => {
     expect(other.requests[0]?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
   });
 
-  it.for(kinds)("repeats a run that was retried, from its %s", async (kind) => {
+  it.for(kinds)("repeats a run that was retried, from the %s of the run", async (kind) => {
     const folder = makeFolder();
     const files = { log: join(folder, "run.jsonl"), journal: join(folder, "journal.jsonl") };
     const script = [toolCall("look"), fail({ status: 400, message: "no" }), toolCall("look"), text("Done.")];
@@ -46,7 +46,7 @@ describe("rerunFrom", () => {
     ]);
   });
 
-  it("goes on with other tools, and runs them from the iteration on", async () => {
+  it("continues with other tools from the given iteration on", async () => {
     const files = await runFirst({ script: [toolCall("look"), toolCall("look"), text("Done.")] });
     const find = tool("find", () => "found");
     const provider = createMockProvider([toolCall("find"), toolCall("look"), text("New.")]);
@@ -62,7 +62,7 @@ describe("rerunFrom", () => {
     expect(result.runId).not.toBe("first");
   });
 
-  it("can repeat a run that was itself repeated, from its log", async () => {
+  it("repeats a run that was itself repeated, from its log", async () => {
     const files = await runFirst({ script: [toolCall("look"), toolCall("long"), text("Done.")] });
     const second = join(makeFolder(), "second.jsonl");
     const options = await rerunFrom(
@@ -75,7 +75,7 @@ describe("rerunFrom", () => {
     expect([provider.requests[0]?.messages.length, again, log.runs[0]?.iterations.length]).toEqual([5, [], 3]);
   });
 
-  it("repeats a context restart from the journal, and names the last iteration that the log allows", async () => {
+  it("repeats a context restart only from a journal, and names the last possible iteration for a log", async () => {
     const restart = tool("restart", () => contextRestart({ type: "context_restart_more", data: "Berlin" } as never));
     const options = { tools: [...tools, restart] };
     const files = await runFirst({ script: [toolCall("look"), toolCall("restart"), text("Done.")], options });
@@ -88,7 +88,7 @@ describe("rerunFrom", () => {
     expect((await runSecond(files.journal, 2, options)).ran).toEqual([]);
   });
 
-  it("refuses an iteration that the run does not have", async () => {
+  it("rejects an iteration that the run does not have", async () => {
     const files = await runFirst({ script: [toolCall("look"), text("Done.")] });
     for (const source of [files.log, files.journal])
       await expect(runSecond(source, 2)).rejects.toMatchObject({
@@ -102,7 +102,7 @@ describe("rerunFrom", () => {
     });
   });
 
-  it("refuses the id of the first run, because keys of calls contain it", async () => {
+  it("rejects the id of the first run as the new id, because keys of calls contain it", async () => {
     const files = await runFirst({ script: [toolCall("look"), text("Done.")] });
     await expect(runSecond(files.log, 1, { runId: "first" })).rejects.toMatchObject({ code: "invalid-option" });
   });
@@ -119,7 +119,7 @@ describe("rerunFrom", () => {
     await expect(runSecond(files.log, 2, { limits: { maxIterations: 2 } })).rejects.toMatchObject({ code: "rerun-refused" });
   });
 
-  it("takes only limits from the log that are lower than the defaults", async () => {
+  it("takes only those limits from the log that are lower than the defaults", async () => {
     const files = await runFirst({ script: [toolCall("look"), text("Done.")] });
     const log = await readRunLog(files.log);
     const limits = {
@@ -137,7 +137,7 @@ describe("rerunFrom", () => {
     expect((await rerunFrom(edited, { iteration: 1 }, { provider, limits: own })).limits).toMatchObject(own);
   });
 
-  it("has a journal from which the new run can be resumed", async () => {
+  it("writes a journal from which the new run can be resumed", async () => {
     const files = await runFirst({ script: [toolCall("look"), text("Done.")] });
     const provider = createMockProvider([toolCall("pay"), text("New.")]);
     const journal = fileJournal(join(makeFolder(), "second.jsonl"), { fsync: false });

@@ -5,7 +5,7 @@ import { logRun } from "./log-run.ts";
 
 const key = "sk-abc12345678901";
 
-describe("the value of a secret", () => {
+describe("withRunLog: secret values", () => {
   const value = "correct horse";
   const logged = async (result: Json): Promise<Json | undefined> => {
     const tool = defineTool({ name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => result });
@@ -37,18 +37,18 @@ describe("the value of a secret", () => {
     ],
   ];
 
-  it.for(hidden)("is removed from %j", async ([data, written]) => {
+  it.for(hidden)("are removed from %j", async ([data, written]) => {
     expect(await logged(data)).toEqual(written);
   });
 
   it.for<Json>([{ tokens: 512, pass: 3 }, { name: "city", value: "Oslo" }, ["Oslo", "Bergen"], { password: null }])(
-    "is not searched in %j",
+    "are absent from %j, which is logged unchanged",
     async (data) => {
       expect(await logged(data)).toEqual(data);
     },
   );
 
-  it("is not searched in the schema of a tool", async () => {
+  it("are not assumed in the input schema of a tool with a field named password", async () => {
     const inputSchema = {
       type: "object",
       properties: { password: { type: "string", minLength: 12 } },
@@ -64,8 +64,8 @@ describe("the value of a secret", () => {
   });
 });
 
-describe("names and ids", () => {
-  it("go through redact if they are names of files, and types of media that are no types", async () => {
+describe("withRunLog: names and ids", () => {
+  it("go through redact if they are file names or malformed media types", async () => {
     const { lines } = await logRun(
       {
         provider: createMockProvider([text("Done.")]),
@@ -85,7 +85,7 @@ describe("names and ids", () => {
     expect(lines.join("")).toContain("application/pdf");
   });
 
-  it("have no credentials, also those that the model or the provider chose", async () => {
+  it("contain no credentials, even if the model chose them", async () => {
     const { lines, log } = await logRun({
       provider: createMockProvider([[toolCall(key, {}, { id: `id ${key}` })], text("Done.")]),
       messages: [{ role: "user", content: "Go." }],

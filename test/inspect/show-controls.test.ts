@@ -22,12 +22,12 @@ describe("showControls", () => {
     ["1D173", "\u{1d173}"],
   ];
 
-  it.for(hidden)("shows the code point U+%s, which is invisible", ([code, character]) => {
+  it.for(hidden)("shows the invisible character U+%s as its code point", ([code, character]) => {
     expect(showControls(`a${character}b`)).toBe(`a‹U+${code}›b`);
   });
 
   it.for(["tab\tand\nline", "❤️ and 1️⃣", "👩‍💻👨‍👩‍👧 👍🏽 🏳️‍🌈", "می\u200cخواهم", "क्\u200dष", "naïve 日本語 🇳🇴"])(
-    "keeps %j, which is ordinary text",
+    "keeps the ordinary text %j",
     (text) => {
       expect(showControls(text)).toBe(text);
     },

@@ -61,14 +61,14 @@ function findProblems(text: string): { readonly problems: ReadonlySet<string>; r
   return { problems, shown };
 }
 
-describe("a log in which one field has another type", () => {
+describe("parseRunLog and the exports", () => {
   const logs = [
     ["a failed run", failedLog],
     ["a nested run", nestedLog],
     ["a suspended run", () => suspendedLog(1)],
   ] as const;
 
-  it.for(logs)("is refused at its line, or shown, for %s", async ([, create]) => {
+  it.for(logs)("reject or show each log in which one field has another type, for %s", async ([, create]) => {
     const { problems, shown } = findProblems(await create());
     expect([...problems]).toEqual([]);
     expect(shown).toBeGreaterThan(100);

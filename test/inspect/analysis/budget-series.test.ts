@@ -51,7 +51,7 @@ async function logNested(more: Partial<LoopOptions> = {}): Promise<Awaited<Retur
 }
 
 describe("budgetSeriesOf", () => {
-  it("has what was spent at the end of each iteration, with nested runs, and ends with the totals of the run", async () => {
+  it("returns what was spent at the end of each iteration, including nested runs, up to the totals of the run", async () => {
     const { log, result } = await logNested({ limits: { maxTokens: 1_000, maxCostUSD: 2, maxToolCalls: Infinity } });
     const [series] = log.runs.map(budgetSeriesOf);
     expect(series).toEqual({
@@ -66,7 +66,7 @@ describe("budgetSeriesOf", () => {
     expect(series?.points.at(-1)).toMatchObject({ tokens: total.totalTokens, costUSD, iterations, toolCalls, activeMs });
   });
 
-  it("has no cost before one is known", async () => {
+  it("returns no cost if the run has no prices", async () => {
     const { log } = await logNested({ pricing: undefined });
     expect(log.runs.flatMap((run) => budgetSeriesOf(run).points.map(({ costUSD }) => costUSD))).toEqual([
       undefined,
@@ -75,7 +75,7 @@ describe("budgetSeriesOf", () => {
     ]);
   });
 
-  it("has no point for an iteration that has not ended", async () => {
+  it("returns no point for an iteration that has not ended", async () => {
     const { lines } = await logNested();
     const cut = lines.slice(0, lines.findIndex((line) => line.includes('"iteration-end"') && line.includes('"run":0')) + 2);
     const log = parseRunLog(cut.join(""));
@@ -84,7 +84,7 @@ describe("budgetSeriesOf", () => {
 });
 
 describe("activeMsUntil", () => {
-  it("leaves out the time between executions", () => {
+  it("excludes the time between executions", () => {
     const lines = [
       { type: "run-start", at: 100 },
       { type: "run-end", at: 150 },
@@ -97,7 +97,7 @@ describe("activeMsUntil", () => {
 });
 
 describe("totalsOf", () => {
-  it("sums a run with its nested runs", async () => {
+  it("sums the tokens, cost and calls of a run and its nested runs", async () => {
     const { log } = await logNested();
     expect(log.runs.map(totalsOf)).toEqual([
       {
@@ -111,7 +111,7 @@ describe("totalsOf", () => {
 describe("cacheShareOf", () => {
   const totals = { ...noTotals, inputTokens: 400 };
 
-  it("is unknown if no service reported cached tokens, and 0 if a service reported none", () => {
+  it("returns undefined if no service reported cached tokens, and 0 if a service reported 0", () => {
     expect([noTotals, totals, { ...totals, cachedTokens: 0 }].map(cacheShareOf)).toEqual([undefined, undefined, 0]);
   });
 
@@ -123,7 +123,7 @@ describe("cacheShareOf", () => {
 describe("activeMsOf", () => {
   const line = (type: string, at: number): { type: string; at: number } => ({ type, at });
 
-  it("has the executions of a run, without the time between them and without lines after its end", () => {
+  it("sums the executions of a run, without the time between them and without lines after the end", () => {
     const lines = [
       line("run-start", 0),
       line("run-end", 100),

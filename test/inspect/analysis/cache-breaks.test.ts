@@ -128,7 +128,7 @@ const options = (calls: number): Parameters<typeof logEdited>[0] =>
   optionsFor(calls, { tools: [lookUp, other], system: "Be brief." });
 
 describe("findCacheBreaks", () => {
-  it.for(cases)("names $cause as the cause", async ({ edit, kinds, end, says }) => {
+  it.for(cases)("reports the cause of a cache break: $cause", async ({ edit, kinds, end, says }) => {
     const run = await logEdited(options(3), edit);
     const breaks = findCacheBreaks(run);
     expect(breaks.map(({ index, iteration }) => [index, iteration])).toEqual([[3, 3]]);
@@ -146,7 +146,7 @@ describe("findCacheBreaks", () => {
     expect(summarizeCacheBreak(found)).toBe(`${verb}: ${first}${kinds.length > 1 ? ", 1 more change" : ""}`);
   });
 
-  it("names the causes in the order in which services read a request", async () => {
+  it("lists the causes in the order in which services read a request", async () => {
     const run = await logEdited(
       options(3),
       editAt(3, ({ messages, tools }) => ({
@@ -164,7 +164,7 @@ describe("findCacheBreaks", () => {
     ]);
   });
 
-  it("tells masking from edits, and counts the characters of the prefix", async () => {
+  it("reports masked messages separately from edited ones, and counts the characters of the prefix", async () => {
     const masking = maskResults({ keepIterations: 1, minTokens: 0 });
     const { log } = await logRun(optionsFor(3, { policies: { masking } }));
     const [run] = log.runs;
@@ -180,12 +180,12 @@ describe("findCacheBreaks", () => {
     expect(parts.join("").slice(breaks[0]?.keptChars)).toMatch(/^A long result/);
   });
 
-  it("finds none in a run that only adds messages", async () => {
+  it("reports no break in a run that only adds messages", async () => {
     const { log } = await logRun(optionsFor(5));
     expect(log.runs.flatMap(findCacheBreaks)).toEqual([]);
   });
 
-  it("compares the services that answered, of which a fallback may be one", async () => {
+  it("reports another provider and model if a fallback answered", async () => {
     const first = createMockProvider([toolCall("look_up"), [fail({ status: 500, message: "Broken" })]]);
     const second = createMockProvider([text("Done.")], { id: "second", model: "small" });
     const { log } = await logRun({ ...optionsFor(1), provider: withFallback([first, second]) });
@@ -205,7 +205,7 @@ describe("findCacheBreaks", () => {
     expect(findCacheBreaks(run)).toEqual([]);
   });
 
-  it("has the cached tokens that the service reported, beside those of the kept prefix", async () => {
+  it("returns the cached tokens that the service reported, and the tokens that the kept prefix allows", async () => {
     const provider = createMockProvider([
       [toolCall("look_up"), usage({ inputTokens: 1_000, outputTokens: 10 })],
       [text("Done."), usage({ inputTokens: 1_200, outputTokens: 10, cachedInputTokens: 128 })],
@@ -220,7 +220,7 @@ describe("findCacheBreaks", () => {
     expect(cacheShareOf(totalsOf(run))).toBe(128 / 2_200);
   });
 
-  it("finds the same breaks as a comparison of whole requests", async () => {
+  it("reports the same breaks as a comparison of whole requests", async () => {
     const edits = fc.array(fc.record({ at: fc.nat(9), kind: fc.constantFrom("edit", "remove", "insert", "none") }), {
       minLength: 6,
       maxLength: 6,

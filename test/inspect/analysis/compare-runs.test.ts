@@ -29,7 +29,7 @@ const runScript = (script: MockScript, more: Partial<LoopOptions> = {}): Promise
   logOne(optionsFor(0, { provider: createMockProvider(script), ...more }));
 
 describe("compareRuns", () => {
-  it("finds no difference between a run and its repetition", async () => {
+  it("reports no difference between a run and its repetition", async () => {
     const [left, right] = [await logOne(optionsFor(4)), await logOne(optionsFor(4))];
     const { iterations, firstDifference, from, ...totals } = compareRuns(left, right);
     expect([iterations.length, iterations.every(({ isSame }) => isSame), firstDifference]).toEqual([5, true, undefined]);
@@ -37,7 +37,7 @@ describe("compareRuns", () => {
     expect([from, totals.left.iterations]).toEqual([0, 5]);
   });
 
-  it("has the parts of each request that differ", async () => {
+  it("lists the parts of each request that differ", async () => {
     const left = await logOne(optionsFor(4));
     const right = await logEdited(
       optionsFor(4),
@@ -60,7 +60,7 @@ describe("compareRuns", () => {
     expect([firstDifference, iterations[2]?.isOutputSame]).toEqual([2, true]);
   });
 
-  it("has the iterations that only one run has", async () => {
+  it("lists the iterations that only one of the runs has", async () => {
     const { iterations, firstDifference, left, right } = compareRuns(await logOne(optionsFor(1)), await logOne(optionsFor(3)));
     expect(
       iterations.map(({ iteration, left: one, right: other }) => [iteration, one !== undefined, other !== undefined]),
@@ -105,7 +105,7 @@ describe("compareRuns", () => {
     ]);
   });
 
-  it("has calls with another result, and the messages that differ after them", async () => {
+  it("marks a call with another result as changed, and the messages of the next request as different", async () => {
     const script = [toolCall("roll"), text("Done.")];
     const [left, right] = [await runScript(script, { tools: [roll] }), await runScript(script, { tools: [roll] })];
     const { iterations, firstDifference } = compareRuns(left, right);
@@ -116,7 +116,7 @@ describe("compareRuns", () => {
     expect(firstDifference).toBe(0);
   });
 
-  it("leaves repeated iterations out of all totals of both runs", async () => {
+  it("excludes repeated iterations from all totals of both runs", async () => {
     const timed: MockScript = ({ iteration }) => [
       wait(100),
       iteration < 3 ? toolCall("look_up", { iteration }) : text("Done."),
@@ -135,7 +135,7 @@ describe("compareRuns", () => {
     expect(compareRuns(left, allRepeated)).toMatchObject({ from: 0, left: { iterations: 4, activeMs: 400 } });
   });
 
-  it("compares the last stream with a number", async () => {
+  it("compares the last stream of an iteration that was repeated after a crash", async () => {
     const { lines } = await logRun(optionsFor(2));
     const start = lines.findIndex((line) => line.includes('"iteration-start"') && line.includes('"iteration":1'));
     const isAdded = (line: string): boolean => line.includes('"iteration-start"') || line.includes('"request"');

@@ -120,7 +120,7 @@ function expectOnlyTexts(): void {
   expect("hit" in globalThis).toBe(false);
 }
 
-describe("the components of the page", () => {
+describe("the components of the inspect page", () => {
   it("show a request and its changes as text", async () => {
     const run = await logHostile(
       payload,
@@ -144,7 +144,7 @@ describe("the components of the page", () => {
     expectOnlyTexts();
   });
 
-  it("show a masked result beside its original", async () => {
+  it("show a masked result next to its original", async () => {
     const run = await logHostile(payload);
     show("RequestView", { iteration: run.iterations[2], previous: run.iterations[1], run });
     await openAll();
@@ -176,7 +176,7 @@ describe("the components of the page", () => {
     expectOnlyTexts();
   });
 
-  it("compare two runs in texts only, and fold what is the same", async () => {
+  it("show the differences of two runs as text, and fold equal iterations", async () => {
     const system = editAt(3, () => ({ system: `${payload} Old.` }));
     const otherSystem = editAt(3, () => ({ system: `${payload} New.` }));
     const [left, right] = [await logHostile(`${payload} Yes.`, system), await logHostile(`${payload} No.`, otherSystem)];

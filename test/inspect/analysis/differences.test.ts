@@ -56,7 +56,7 @@ const edits = fc.array(
 );
 
 describe("diffRequests", () => {
-  it("has all that makes the next request from the previous one", async () => {
+  it("returns all changes that turn the previous request into the next one", async () => {
     await fc.assert(
       fc.asyncProperty(edits, async (list) => {
         const requests = requestsOf(await logEdited(optionsFor(3), ({ iteration }) => list[iteration] ?? {}));
@@ -74,7 +74,7 @@ describe("diffRequests", () => {
     );
   });
 
-  it("has only added messages for a request that continues the previous one", async () => {
+  it("returns only added messages for a request that continues the previous one", async () => {
     const { log } = await logRun(optionsFor(4));
     const requests = log.runs.flatMap(requestsOf);
     for (const [at, next] of requests.entries()) {
@@ -86,7 +86,7 @@ describe("diffRequests", () => {
     }
   });
 
-  it("tells masked messages from edited ones", async () => {
+  it("reports masked messages separately from edited ones", async () => {
     const { log } = await logRun(optionsFor(3, { policies: { masking: maskResults({ keepIterations: 1, minTokens: 0 }) } }));
     const [run] = log.runs;
     if (run === undefined) throw new Error("The log has no run.");
@@ -111,7 +111,7 @@ describe("diffRequests", () => {
     expect(findOriginal(run, "no such call")).toBe(undefined);
   });
 
-  it("has the settings that differ, with both values", async () => {
+  it("returns the settings that differ, with both values", async () => {
     const requests = requestsOf(
       await logEdited(
         { ...optionsFor(1), modelSettings: { temperature: 0, seed: 1 } },
@@ -128,7 +128,7 @@ describe("diffRequests", () => {
     expect(describeDifference(difference)).toContain("toolChoice and temperature changed");
   });
 
-  it("pairs the results of a message that has moved", async () => {
+  it("finds kept messages again after another message was inserted before them", async () => {
     const run = await logEdited(
       optionsFor(3),
       editMessages((messages, iteration) => (iteration === 3 ? [user("Before."), ...messages] : messages)),
@@ -146,7 +146,7 @@ describe("diffRequests", () => {
 describe("diffTexts", () => {
   const texts = fc.array(fc.constantFrom("a", "b ", "\n", "😀", "\r\n", "c"), { maxLength: 30 }).map((parts) => parts.join(""));
 
-  it.for(["lines", "words"] as const)("has pieces that make both texts, by %s", (unit) => {
+  it.for(["lines", "words"] as const)("returns %s from which both texts can be rebuilt", (unit) => {
     fc.assert(
       fc.property(texts, texts, (before, after) => {
         const pieces = diffTexts(before, after, unit);
@@ -155,7 +155,7 @@ describe("diffTexts", () => {
     );
   });
 
-  it("compares only the ends of long texts, without splitting a character", () => {
+  it("compares only the middle of long texts with equal ends, without splitting a character", () => {
     const long = "x".repeat(200_000);
     expect(diffTexts(`${long}😀${long}`, `${long}😁${long}`)).toEqual([
       { kind: "same", text: long },
@@ -165,7 +165,7 @@ describe("diffTexts", () => {
     ]);
   });
 
-  it("compares only the ends of texts with little in common", () => {
+  it("compares only the ends of texts that have little in common", () => {
     const count = (from: number): string => Array.from({ length: 6_000 }, (_item, at) => `line ${from + at}`).join("\n");
     expect(diffTexts(`same\n${count(0)}`, `same\n${count(10_000)}`).map(({ kind }) => kind)).toEqual([
       "same",

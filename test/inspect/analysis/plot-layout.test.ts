@@ -35,7 +35,7 @@ describe("layOutPlot", () => {
     expect(layout.limitY).toBe(undefined);
   });
 
-  it("has finite positions for a run that has spent nothing", () => {
+  it("returns finite positions for a run that has spent nothing", () => {
     const { xs, curves } = layOutPlot({ points: [point(0, 0)], limits: {} }, 200);
     expect([xs, curves.map(({ path }) => path)]).toEqual([[64], ["M64 196L64 196"]]);
   });

@@ -8,7 +8,7 @@ import { call, calls, ended, parallelLog, place, request, start, usage } from ".
 import { completeEvents, drawTrace, expectNested, logOf, readTrace, traceOf } from "./trace-events.ts";
 
 describe("toChromeTrace", () => {
-  it("puts parallel calls, their waits and their nested runs on lanes", () => {
+  it("puts parallel calls, their waits and their nested runs on separate lanes", () => {
     expect(drawTrace(traceOf(parallelLog()))).toMatchInlineSnapshot(`
       "
       1/1 main
@@ -30,7 +30,7 @@ describe("toChromeTrace", () => {
     `);
   });
 
-  it("counts tokens and costs of all streams, and marks the first token", () => {
+  it("counts the tokens and cost of all streams, and marks the first token", () => {
     const events = traceOf(parallelLog());
     expect(events.filter(({ ph }) => ph === "C").map(({ name, ts, args }) => [name, ts, args])).toEqual([
       ["tokens", 60_000, { input: 10, output: 5 }],
@@ -43,7 +43,7 @@ describe("toChromeTrace", () => {
     ]);
   });
 
-  it("names processes and threads, and gives events ids, models, usage and statuses", () => {
+  it("names processes and threads, and adds ids, models, usage and statuses to events", () => {
     const trace = toChromeTrace(parallelLog());
     const events = readTrace(trace);
     expect(events.filter(({ ph }) => ph === "M").map(({ name, tid, args }) => [name, tid, Object.values(args)[0]])).toEqual([
@@ -64,12 +64,12 @@ describe("toChromeTrace", () => {
     expect(JSON.parse(trace)).toMatchObject({ displayTimeUnit: "ms", otherData: { startedAt: "1970-01-01T00:16:40.000Z" } });
   });
 
-  it("has texts only if captureContent is true", () => {
+  it("contains texts of the run only if captureContent is true", () => {
     expect(toChromeTrace(parallelLog())).not.toContain("secret");
     expect(toChromeTrace(parallelLog(), { captureContent: true })).toContain("secret");
   });
 
-  it("shows attempts and the waits between them", () => {
+  it("contains attempts and the waits between them", () => {
     const error = { code: "overloaded", message: "busy" };
     const attempt = (at: number, number: number): { type: string; at: number; [field: string]: unknown } => ({
       at,
@@ -104,7 +104,7 @@ describe("toChromeTrace", () => {
     expect(traceOf(log).find(({ name }) => name === "attempt 0")?.args["error"]).toBe("overloaded");
   });
 
-  it("shows each execution of a suspended run, and ends open parts with the last line", () => {
+  it("contains each execution of a suspended run, and ends open parts at the last line", () => {
     const log = logOf([
       { at: 0, ...start },
       { at: 1, type: "iteration-start", ...place },
@@ -134,11 +134,11 @@ describe("toChromeTrace", () => {
     expect(traceOf(log).find(({ name }) => name === "tool_a")?.args["open"]).toBe(true);
   });
 
-  it("has an empty list of events for an empty log", () => {
+  it("returns an empty list of events for an empty log", () => {
     expect(JSON.parse(toChromeTrace(logOf([])))).toEqual({ traceEvents: [], displayTimeUnit: "ms", otherData: {} });
   });
 
-  it("follows the rules of viewers for real runs, also without durations", async () => {
+  it("nests the events of a real run correctly, even if they have no duration", async () => {
     const inner = defineAgentTool({
       name: "ask",
       description: "",
@@ -157,7 +157,7 @@ describe("toChromeTrace", () => {
     expect(completeEvents(events).filter(({ name }) => name === "nested run")).toHaveLength(2);
   });
 
-  it("never overlaps events of one lane, for calls at any times", () => {
+  it("never overlaps events of one lane, whatever the times of the calls", () => {
     const times = fc.array(fc.tuple(fc.nat(20), fc.nat(20)), { maxLength: 12 });
     fc.assert(
       fc.property(times, (list) => {
@@ -181,7 +181,7 @@ describe("toChromeTrace", () => {
     );
   });
 
-  it("refuses unknown options", () => {
+  it("rejects unknown options", () => {
     expect(() => toChromeTrace(logOf([]), { content: true } as never)).toThrow(
       expect.objectContaining({ code: "unknown-option" }),
     );

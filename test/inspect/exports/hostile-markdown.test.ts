@@ -40,14 +40,14 @@ const payloads: readonly string[] = [
   "<svg><animate onbegin=alert(1)></svg>",
 ];
 
-describe("toMarkdown, for hostile texts", () => {
-  it.for(payloads)("shows %j as plain characters, in all places", (payload) => {
+describe("toMarkdown with hostile texts", () => {
+  it.for(payloads)("writes %j as plain characters in all places", (payload) => {
     const texts = { system: payload, said: payload, text: payload, reasoning: payload, name: payload, error: payload };
     expect(skeletonOf(runWith({ ...texts, args: payload, result: payload }))).toBe(skeletonOf(runWith()));
     expect(skeletonOf(runWith({ args: { [payload]: payload }, result: [payload] }))).toBe(skeletonOf(runWith()));
   });
 
-  it("shows any text as plain characters", () => {
+  it("writes any random text as plain characters", () => {
     const piece = fc.oneof(
       fc.constantFrom(...payloads, "`", "\n", "\r", " ", "<", ">", "~", "#", "[", "]("),
       fc.string(),
@@ -72,7 +72,7 @@ describe("toMarkdown, for hostile texts", () => {
     );
   });
 
-  it("has only the elements of a transcript", () => {
+  it("produces only the elements of a transcript", () => {
     expect([...tags(skeletonOf(runWith()))].toSorted()).toEqual([
       "blockquote",
       "code",
@@ -90,7 +90,7 @@ describe("toMarkdown, for hostile texts", () => {
     ]);
   });
 
-  it("keeps the exact text of a block without control characters", () => {
+  it("keeps the exact text of a code block", () => {
     const text = "  # A\n\n```js\nlet a = 1;\n```\n\tB  \n";
     const code = viewer.parse(toMarkdown(runWith({ text })), {}).filter(({ type }) => type === "fence");
     expect(code.map(({ content }) => content)).toContain(`${text}\n`);

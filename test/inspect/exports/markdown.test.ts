@@ -147,17 +147,17 @@ describe("toMarkdown", () => {
     `);
   });
 
-  it("shows control characters as code points, and line breaks of Windows as line breaks", () => {
+  it("writes control characters as code points, and CRLF line breaks as line breaks", () => {
     const markdown = toMarkdown(runWith({ text: "a\r\nb\rc\u202Ed" }));
     expect(markdown).toContain("a\nb‹U+000D›c‹U+202E›d");
   });
 
-  it("cuts long texts with a note, between whole characters", () => {
+  it("cuts long texts between whole characters, and adds a note", () => {
     const markdown = toMarkdown(runWith({ result: `ab${"😀".repeat(1000)}` }), { maxChars: 5 });
     expect(markdown).toContain("```text\nab😀\n```\n\n_The first 4 of 2,002 characters._");
   });
 
-  it("leaves the system text and the reasoning out if the options say so", () => {
+  it("omits the system text and the reasoning if the options say so", () => {
     const run = runWith({ system: "SYSTEM", reasoning: "REASONING" });
     expect(toMarkdown(run)).toMatch(/SYSTEM[^]*REASONING/);
     expect(toMarkdown(run, { system: false, reasoning: false })).not.toMatch(/SYSTEM|REASONING|<details>/);
@@ -172,7 +172,7 @@ describe("toMarkdown", () => {
     expect(markdown).toContain("Done.");
   });
 
-  it("names images and files, and does not show them", async () => {
+  it("writes the type of an image, but not its URL", async () => {
     const content = [{ type: "image", mediaType: "image/png", data: "https://evil.example/p.png" } as const];
     const { log } = await logRun(optionsFor(0, { messages: [{ role: "user", content }] }));
     const markdown = toMarkdown(log.runs[0] as LoggedRun);
@@ -180,7 +180,7 @@ describe("toMarkdown", () => {
     expect(markdown).not.toContain("evil.example");
   });
 
-  it("says that a run has no end, and that a call has no outcome", async () => {
+  it("writes that the log has no end of the run, and no outcome of a call", async () => {
     const { lines } = await logRun(optionsFor(0, { provider: createMockProvider([toolCall("look_up", {})]) }));
     expect(linesOf(lines, "tool-start")).toHaveLength(1);
     const cut = lines.slice(0, lines.findIndex((line) => line.includes('"type":"tool-start"')) + 1);
@@ -190,7 +190,7 @@ describe("toMarkdown", () => {
     expect(markdown).toContain("- Outcome: not in the log");
   });
 
-  it("refuses unknown and invalid options", () => {
+  it("rejects unknown and invalid options", () => {
     expect(() => toMarkdown(runWith(), { maxChars: 0.5 })).toThrow(expect.objectContaining({ code: "invalid-option" }));
     expect(() => toMarkdown(runWith(), { html: true } as never)).toThrow(expect.objectContaining({ code: "unknown-option" }));
   });

@@ -112,7 +112,7 @@ const scenes: readonly (readonly [name: string, options: () => Partial<LoopOptio
     }),
   ],
   [
-    "a compaction, another one after a refused request, and one that fails",
+    "compactions that succeed, follow a rejected request or fail",
     () => {
       const long = tool("long", () => "x".repeat(4_000));
       let [refused, summaries] = [0, 0];
@@ -139,7 +139,7 @@ const scenes: readonly (readonly [name: string, options: () => Partial<LoopOptio
 
 describe("recordSpans", () => {
   it.for(scenes.flatMap(([name, options]) => [true, false].map((captureContent) => [name, captureContent, options] as const)))(
-    "makes the spans of withTracing for %s, with captureContent %s",
+    "makes the same spans as withTracing for %s, with captureContent: %s",
     async ([, captureContent, options]) => {
       const { live, recorded } = await runTwice(options(), { agentName: "bot", captureContent });
       expect(live.spans().length).toBeGreaterThan(0);
@@ -153,7 +153,7 @@ describe("recordSpans", () => {
     },
   );
 
-  it.for([false, true])("makes a span for each execution of a resumed run, with a new sink: %s", async (isNew) => {
+  it.for([false, true])("makes a span for each execution of a resumed run (new sink: %s)", async (isNew) => {
     const journal = memoryJournal();
     let time = 1_700_000_000_000;
     const { wrap, end } = traceTwice({ agentName: "bot", captureContent: true }, { now: () => (time += 1) });
@@ -174,7 +174,7 @@ describe("recordSpans", () => {
     expect(live.spans().filter(({ attributes }) => attributes["turnwright.run.replayed_iterations"] === 2)).toHaveLength(1);
   });
 
-  it("makes the spans of a run that rejects", async () => {
+  it("makes the same spans as withTracing for a run that rejects", async () => {
     const broken = { ...memoryJournal(), append: () => Promise.reject(new Error("disk full")) };
     const { live, recorded } = await runTwice({ journal: broken });
     expect(live.spans().length).toBeGreaterThan(0);
@@ -203,7 +203,7 @@ describe("recordSpans", () => {
     expect(tracing.spans()).toHaveLength(tracing.started());
   });
 
-  it("makes the spans children of the active span, and nested runs children of their calls", async () => {
+  it("makes the root span a child of the active span, and nested runs children of their calls", async () => {
     const release = keepContexts();
     try {
       const { log } = await logRun(
@@ -233,13 +233,13 @@ describe("recordSpans", () => {
     }
   });
 
-  it("refuses unknown and invalid options", async () => {
+  it("rejects unknown and invalid options", async () => {
     const { log } = await logRun(optionsFor(0));
     expect(() => recordSpans(log, { tracer: {} as never })).toThrow(expect.objectContaining({ code: "invalid-option" }));
     expect(() => recordSpans(log, { trace: 1 } as never)).toThrow(expect.objectContaining({ code: "unknown-option" }));
   });
 
-  it("reports a line whose fields do not fit", async () => {
+  it("throws for a line with a missing field", async () => {
     const { lines } = await logRun(optionsFor(0));
     const wrong = lines.map((line) => line.replace(/"reason":\{[^}]*\},/, ""));
     const { provider } = setUpTracing();

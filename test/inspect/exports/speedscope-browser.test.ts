@@ -80,8 +80,8 @@ async function framesOf(page: Page): Promise<readonly string[]> {
 
 const imported = ["Importing as Trace Event Format profile"];
 
-describe("speedscope, for a trace of toChromeTrace", () => {
-  it("has a profile for each lane, and a frame for each event", async () => {
+describe("speedscope with a trace of toChromeTrace", () => {
+  it("shows a profile for each lane, and a frame for each event", async () => {
     const page = await openTrace(parallelLog());
     expect(await profilesOf(page)).toMatchInlineSnapshot(`
       [
@@ -114,7 +114,7 @@ describe("speedscope, for a trace of toChromeTrace", () => {
     expect(said).toEqual(imported);
   });
 
-  it("opens events without a duration, at the borders of other events", async () => {
+  it("shows events without a duration at the borders of other events", async () => {
     const provider = createMockProvider([
       [toolCall("look_up", {}), toolCall("look_up", {})],
       toolCall("look_up", {}),
@@ -139,7 +139,7 @@ describe("speedscope, for a trace of toChromeTrace", () => {
     expect(said).toEqual(imported);
   });
 
-  it("takes a tool with the name of a profile event for a tool", async () => {
+  it("shows a tool that is named like a profile event as a tool", async () => {
     const named = { iteration: 0, callId: "a", name: "CpuProfile", index: 0 };
     const log = logOf([
       { at: 0, ...start },

@@ -10,8 +10,8 @@ function layOut(keys: readonly string[]): ListLayout {
   return layout;
 }
 
-describe("the layout of a long list", () => {
-  it("finds the item at each position, with measured and with estimated heights", () => {
+describe("the layout of a long list on the inspect page", () => {
+  it("finds the item at each position, with measured and estimated heights", () => {
     const layout = layOut(keysOf(0, 5));
     expect(layout.setHeights(1, [25, 10])).toBe(true);
     expect(layout.height).toBe(65);
@@ -20,7 +20,7 @@ describe("the layout of a long list", () => {
     expect(layOut([]).indexAt(3)).toBe(0);
   });
 
-  it("holds the visible item in place when items above it are measured, added and removed", () => {
+  it("keeps the visible item in place when items above it are measured, added and removed", () => {
     const layout = layOut(keysOf(10, 20));
     layout.holdAt(43);
     layout.setHeights(0, [100, 100]);
@@ -31,7 +31,7 @@ describe("the layout of a long list", () => {
     expect(layout.heldTop).toBe(13);
   });
 
-  it("holds the item before the visible one when that is removed", () => {
+  it("keeps the item before the visible one in place when the visible one is removed", () => {
     const layout = layOut(keysOf(0, 20));
     layout.holdAt(153);
     layout.setItems([...keysOf(0, 5), ...keysOf(18, 20)], () => 10);
@@ -40,7 +40,7 @@ describe("the layout of a long list", () => {
     expect(layout.heldTop).toBe(0);
   });
 
-  it("brings an item to the top, also if the items above it were not measured yet", () => {
+  it("scrolls an item to the top, even if the items above it were not measured yet", () => {
     const layout = layOut(keysOf(0, 100));
     layout.hold(50);
     expect(layout.heldTop).toBe(500);

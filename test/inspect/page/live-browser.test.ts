@@ -51,8 +51,8 @@ async function openFolder(folder: string, hash = ""): Promise<LivePage> {
   return { page, errors, starts };
 }
 
-describe("a live page", () => {
-  it("lists the logs that appear in its folder, and keeps the links of the runs that it had", async () => {
+describe("the live inspect page", () => {
+  it("lists logs that appear in its folder, and keeps the links of the existing runs", async () => {
     const folder = makeFolder();
     const { page, errors } = await openFolder(folder);
     await page.getByText("0 runs.").waitFor();
@@ -70,7 +70,7 @@ describe("a live page", () => {
     expect(errors).toEqual([]);
   });
 
-  it("shows new lines, and keeps the selection and the scroll position, also after the connection was lost", async () => {
+  it("shows new lines without changing the selection and scroll position, even after a lost connection", async () => {
     const lines = (await longLog(60)).split(/(?<=\n)/);
     const folder = makeFolder();
     const path = join(folder, "run.jsonl");
@@ -112,7 +112,7 @@ describe("a live page", () => {
     expect(errors).toEqual([]);
   });
 
-  it("starts again when another log is at the path", async () => {
+  it("starts again when another log replaces the file", async () => {
     const [folder, other] = [makeFolder(), makeFolder()];
     writeFileSync(join(folder, "run.jsonl"), await longLog(30));
     writeFileSync(join(other, "new.jsonl"), await longLog(40));

@@ -26,11 +26,11 @@ async function openLogs(logs: Logs): Promise<Page> {
   return page;
 }
 
-describe("the page of a run", () => {
+describe("the inspect page of a run", () => {
   it.each([
     [400, 900],
     [1400, 900],
-  ])("shows the whole plot of budgets on a screen of %d by %d pixels", async (width, height) => {
+  ])("shows the whole budget plot on a screen of %d by %d pixels", async (width, height) => {
     const page = await openLogs({ name: "order.jsonl", text: await ordinaryLog() });
     await page.setViewportSize({ width, height });
     await page.getByRole("button", { name: "Settings and budgets" }).click();

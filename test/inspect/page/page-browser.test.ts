@@ -31,8 +31,8 @@ const selectedEntry = (page: Page): Locator => page.locator("article[aria-curren
 const header = async (page: Page): Promise<string> => (await page.locator(".run-header").innerText()).replaceAll(/\s+/g, " ");
 const rowNames = (page: Page): Promise<readonly string[]> => page.locator(".row .name").allInnerTexts();
 
-describe("the page of a run", () => {
-  it("shows the header, the rows of the timeline and the texts of an ordinary run", async () => {
+describe("the inspect page of a run", () => {
+  it("shows the header, the timeline and the texts of an ordinary run", async () => {
     const opening = openRunPage(browser, { name: "order.jsonl", text: await ordinaryLog() });
     await withPage(opening, async ({ page }) => {
       expect(await header(page)).toBe(
@@ -57,7 +57,7 @@ describe("the page of a run", () => {
     });
   });
 
-  it("selects an event by its link, and returns with the back button and after a reload", async () => {
+  it("selects an event by its link, and again after the back button and a reload", async () => {
     const opening = openRunPage(browser, { name: "a", text: await nestedLog() }, { hash: "#i0/tool/1/i0/tool/0" });
     await withPage(opening, async ({ page, open }) => {
       await selectedEntry(page).getByText("Three pages about tide tables.").waitFor();
@@ -77,7 +77,7 @@ describe("the page of a run", () => {
     });
   });
 
-  it("is used with the keyboard: rows, folds, requests and the list of keys", async () => {
+  it("supports the keyboard for rows, folds, requests and the list of keys", async () => {
     const opening = openRunPage(browser, { name: "a", text: await nestedLog() });
     await withPage(opening, async ({ page }) => {
       const press = async (...keys: readonly string[]): Promise<string> => {
@@ -102,7 +102,7 @@ describe("the page of a run", () => {
     });
   });
 
-  it("finds texts in all parts of a run, also in nested runs that are folded and beyond the shown part of a text", async () => {
+  it("finds texts in all parts of a run, even in folded nested runs and in the hidden rest of a long text", async () => {
     const opening = openRunPage(browser, { name: "a", text: await nestedLog() });
     await withPage(opening, async ({ page }) => {
       await page.keyboard.press("/");
@@ -170,7 +170,7 @@ describe("the page of a run", () => {
     });
   });
 
-  it("has two tabs and no horizontal scrolling on a screen of 400 pixels", async () => {
+  it("has two tabs and no horizontal scrolling on a screen that is 400 pixels wide", async () => {
     const viewport = { width: 400, height: 800 };
     await withPage(openRunPage(browser, { name: "a", text: await ordinaryLog() }, { viewport }), async ({ page }) => {
       expect(await page.locator(".transcript").isVisible()).toBe(false);
@@ -196,8 +196,8 @@ describe("the page of a run", () => {
   });
 });
 
-describe("the page of several runs", () => {
-  it("says that a log is a journal, and shows no dates for it", async () => {
+describe("the inspect page of several runs", () => {
+  it("says that a log comes from a journal, and shows no dates for it", async () => {
     const text = (await ordinaryLog()).replace('"version":1', '"version":1,"from":"journal"');
     await withPage(openRunPage(browser, { name: "run.journal", text }), async ({ page }) => {
       await page.getByText("run.journal is a journal. A journal has no dates, so times begin at 0.").waitFor();
@@ -218,7 +218,7 @@ describe("the page of several runs", () => {
     });
   });
 
-  it("has the same sums in the list and in the header of a run without an end, including its nested runs", async () => {
+  it("shows the same totals of an unfinished run in the list and in the header, including nested runs", async () => {
     const lines = (await nestedLog()).split("\n");
     const text = `${lines
       .slice(
@@ -242,7 +242,7 @@ describe("the page of several runs", () => {
     );
   });
 
-  it("lists the runs, and has links to each run and to comparisons", async () => {
+  it("lists the runs, with links to each run and to comparisons", async () => {
     const logs = [
       { name: "first.jsonl", text: await ordinaryLog() },
       { name: "second.jsonl", text: await failedLog() },

@@ -39,8 +39,8 @@ const textsOf = (entries: readonly Entry[], key: string): readonly string[] => {
         .map(({ label, value }) => `${label}=${JSON.stringify(value)}`);
 };
 
-describe("the entries of a transcript", () => {
-  it("have different links for a stream that is continued, and for one that is repeated after a crash with its calls", () => {
+describe("the transcript entries of the inspect page", () => {
+  it("have different links for a continued stream and for a stream that is repeated after a crash", () => {
     const { entries } = treeOf(
       stream(0),
       output("Half", [{ ...call, args: 1 }]),
@@ -68,7 +68,7 @@ describe("the entries of a transcript", () => {
     ]);
   });
 
-  it("are notes in the order of the log, before and after the output, and unknown lines as they are", () => {
+  it("contain notices and unknown lines in the order of the log, before and after the output", () => {
     const { entries } = treeOf(
       { type: "notice", kind: "later-kind", iteration: 0 },
       stream(0),
@@ -90,7 +90,7 @@ describe("the entries of a transcript", () => {
     expect(textsOf(entries, "i0/note/3")[0]).toContain('"value":7');
   });
 
-  it("show the result that the model got beside the result of the tool, and where it was cleared", () => {
+  it("show the result that the model got next to the result of the tool, and the iteration that cleared it", () => {
     const results = [{ callId: "c", name: "pay", outcome: "completed", result: "short" }];
     const request = { type: "request", provider: "p", model: "m", keep: 0 };
     const { entries, facts } = treeOf(
@@ -121,7 +121,7 @@ describe("the entries of a transcript", () => {
     expect(namesOf(entries)).toContain("i1/message/1: User message, added to the request");
   });
 
-  it("say that arguments were not JSON, instead of an empty object", () => {
+  it("say that arguments were malformed or cut off, instead of showing an empty object", () => {
     const argsOf = (problem: string): readonly string[] =>
       textsOf(treeOf(stream(0), output("", [{ ...call, args: {}, problem }])).entries, "i0/tool/0");
     expect(argsOf("malformed")[0]).toContain('Arguments="The arguments were not JSON.');
@@ -129,7 +129,7 @@ describe("the entries of a transcript", () => {
     expect(argsOf("later")).toEqual(['Arguments="The arguments had a problem: later."']);
   });
 
-  it("of nested runs follow their call, with its link", async () => {
+  it("place the entries of nested runs after their call, with the link of the call", async () => {
     const { entries } = treeOfText(await nestedLog());
     const inner = namesOf(entries).filter((name) => name.startsWith("i0/tool/0/"));
     expect(inner.slice(0, 5)).toEqual([
@@ -143,8 +143,8 @@ describe("the entries of a transcript", () => {
   });
 });
 
-describe("the rows of a timeline", () => {
-  it("tell the time to the first token, streaming, discarded attempts, retry waits and tools apart", async () => {
+describe("the timeline rows of the inspect page", () => {
+  it("distinguish the time to the first token, streaming, discarded attempts, retry waits and tools", async () => {
     const { run, ...tree } = treeOfText(await ordinaryLog());
     const rows = buildRows({ run, ...tree }).map(({ key, segments }) => [
       key,
@@ -161,7 +161,7 @@ describe("the rows of a timeline", () => {
     ]);
   });
 
-  it("say that the last stream of a live run is running, and that others have not ended", () => {
+  it("mark the last stream of a live run as running, and others as not ended", () => {
     const notesOf = (isLive: boolean): readonly string[] =>
       buildRows(treeOf(stream(0), stream(0)), isLive).map(({ note }) => note);
     expect([notesOf(true), notesOf(false)]).toEqual([
@@ -170,7 +170,7 @@ describe("the rows of a timeline", () => {
     ]);
   });
 
-  it("have no waits below 10 ms that are over", () => {
+  it("omit finished waits of less than 10 ms", () => {
     const waiting = (ms: number): readonly unknown[] => {
       const asked = { type: "approval-asked", at: 200, ...call };
       const tree = treeOf(stream(0), output("", [call]), asked, {
@@ -184,7 +184,7 @@ describe("the rows of a timeline", () => {
     expect([waiting(9), waiting(10)]).toEqual([[], [["approval", 10]]]);
   });
 
-  it("have the duration of a stream and of a call that the transcript shows", () => {
+  it("have the same duration of a stream and of a call as the transcript", () => {
     const { entries, ...tree } = treeOf(
       stream(0),
       output("", [call]),
@@ -200,7 +200,7 @@ describe("the rows of a timeline", () => {
     expect(buildRows(open).map(({ ms }) => ms)).toEqual([100, 0]);
   });
 
-  it("have the wait for an approval, to the decision or to the end of the log", async () => {
+  it("show the wait for an approval up to the decision, or else up to the end of the log", async () => {
     const kindsOf = async (days?: number): Promise<unknown> =>
       buildRows(treeOfText(await suspendedLog(days)))
         .find(({ key }) => key === "i0/tool/1")
@@ -213,8 +213,8 @@ describe("the rows of a timeline", () => {
   });
 });
 
-describe("the summary of the time", () => {
-  it("counts overlapping times once for each kind, and waits that have no end up to now", async () => {
+describe("the time summary of the inspect page", () => {
+  it("counts overlapping times of one kind once, and lists the time that is spent on each kind", async () => {
     expect(summarizeTime(buildRows(treeOfText(await ordinaryLog())))).toEqual([
       "model: 3.26 s",
       "discarded attempts: 90 ms",
@@ -225,14 +225,14 @@ describe("the summary of the time", () => {
   });
 });
 
-describe("the search", () => {
+describe("the search of the inspect page", () => {
   const search = (entries: readonly Entry[], query: string): readonly Hit[] => {
     const hits: Hit[] = [];
     expect([...findHits(entries, patternOf(query), hits)].length).toBeLessThanOrEqual(entries.length);
     return hits;
   };
 
-  it("finds arguments, results, output, messages, the system text and errors, without regard to case", async () => {
+  it("finds arguments, results, output, messages, the system text and errors, regardless of letter case", async () => {
     const { entries } = treeOfText(await ordinaryLog());
     const keysOf = (query: string): readonly string[] => search(entries, query).map(({ key, piece }) => `${key} ${piece}`);
     expect(keysOf("TEA SHOP")).toEqual(["system text"]);

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { renderRunPage } from "turnwright/inspect";
 import { describe, expect, it } from "vitest";
 
-describe("the page without logs", () => {
+describe("the inspect page without logs", () => {
   it("has at most 52.5 KB after gzip", async () => {
     expect(gzipSync(await renderRunPage([])).length).toBeLessThanOrEqual(52_500);
   });

@@ -40,12 +40,12 @@ const endings: readonly (readonly [status: LoopStatus, reason: EndReason, said: 
   ["suspended", { kind: "result-required", calls: [call, call] }, "wait | Suspended: 2 calls wait for a result."],
 ];
 
-describe("the sentence about the end of a run", () => {
-  it.each(endings)("names the reason of %s with %o", (status, reason, said) => {
+describe("the inspect page: the sentence about the end of a run", () => {
+  it.each(endings)("states the end of a run with the status %s and the reason %o", (status, reason, said) => {
     expect(say({ status, reason })).toBe(said);
   });
 
-  it("names the error of a rejected run, and tells a live run from one whose process may have died", () => {
+  it("names the error of a rejected run, and distinguishes a live run from a disconnected one", () => {
     const rejected = { name: "LoopError", message: "Is locked", code: "journal-locked" };
     expect(say({ error: rejected })).toBe("bad | Rejected with an error (journal-locked). | LoopError: Is locked");
     expect(say({})).toBe("wait | No end in the log: still running, or its process died.");
@@ -53,7 +53,7 @@ describe("the sentence about the end of a run", () => {
     expect(say({}, "lost")).toBe("wait | Disconnected: the server has ended. The run may go on.");
   });
 
-  it("names a status and a reason that this version does not know, and survives missing fields", () => {
+  it("names an unknown status and reason as they are, even if fields are missing", () => {
     const reason = { kind: "constructor" } as unknown as EndReason;
     expect(say({ status: "later" as LoopStatus, reason })).toBe('plain | Ended as "later". | constructor');
     const broken = { kind: "provider-error" } as EndReason;
@@ -61,7 +61,7 @@ describe("the sentence about the end of a run", () => {
   });
 });
 
-describe("the links of the page", () => {
+describe("the inspect page: links", () => {
   it("lead to events, runs and comparisons", () => {
     expect(parseRoute("", 1)).toEqual({ kind: "run", run: 1, key: "" });
     expect(parseRoute("", 2)).toEqual({ kind: "start" });
@@ -79,12 +79,12 @@ describe("the links of the page", () => {
     ["#compare/r1/r9", 2],
     ["#compare/r1", 2],
     ["#i1", 0],
-  ])("%s is unknown on a page with %i runs", (hash, count) => {
+  ])("to %s are unknown on a page with %i runs", (hash, count) => {
     expect(parseRoute(hash, count)).toEqual({ kind: "unknown", link: hash.slice(1) });
   });
 });
 
-describe("the numbers and values of the page", () => {
+describe("the inspect page: numbers and values", () => {
   it.each([
     [0.4, "0 ms"],
     [999, "999 ms"],
@@ -93,25 +93,25 @@ describe("the numbers and values of the page", () => {
     [192_000, "3 min 12 s"],
     [7_500_000, "2 h 5 min"],
     [270_000_000, "3 d 3 h"],
-  ])("write %d ms as %s", (ms, said) => {
+  ])("show %d ms as %s", (ms, said) => {
     expect(formatMs(ms)).toBe(said);
   });
 
-  it("write small amounts of money with four digits", () => {
+  it("show small amounts of money with four digits", () => {
     expect([0, 0.01234, 1.5].map(formatUSD)).toEqual(["$0.0000", "$0.0123", "$1.50"]);
   });
 
-  it("write shares with three digits", () => {
+  it("show shares with three digits", () => {
     expect([0, 0.04249, 0.598, 1, 12.5].map(formatShare)).toEqual(["0 %", "4.25 %", "59.8 %", "100 %", "1250 %"]);
   });
 
-  it("write times so that their texts are in the order of time, and survive numbers that are no time", () => {
+  it("show times as sortable texts, and accept numbers that are not valid times", () => {
     expect(formatTime(Date.UTC(2026, 10, 26, 9, 5, 3))).toBe("2026-11-26 09:05:03 UTC");
     expect(formatLocalTime(new Date(2026, 10, 26, 9, 5, 3).getTime())).toBe("2026-11-26 09:05:03");
     expect([formatTime(1e20), formatLocalTime(1e20)]).toEqual(["100000000000000000000", ""]);
   });
 
-  it("write short values on one line, long ones on several, and texts with their line breaks", () => {
+  it("show short values on one line, long ones on several, and texts with their line breaks", () => {
     expect(formatValue("as\nit is")).toBe("as\nit is");
     expect(formatValue({ a: [1, null, true], "b c": {} })).toBe('{ "a": [1, null, true], "b c": {} }');
     expect(formatValue({ list: ["x".repeat(80)], code: "a\n  b" })).toBe(
@@ -120,7 +120,7 @@ describe("the numbers and values of the page", () => {
     expect(formatValue(JSON.parse('{"__proto__":{"x":1}}'))).toBe('{ "__proto__": { "x": 1 } }');
   });
 
-  it("stop at values that are nested too deeply for a page", () => {
+  it("end with a note at values that are nested too deeply", () => {
     const deep = `${"[".repeat(3000)}1${"]".repeat(3000)}`;
     expect(formatValue(JSON.parse(deep))).toContain("(nested too deeply to be shown)");
   });

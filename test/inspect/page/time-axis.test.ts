@@ -5,8 +5,8 @@ const second = 1000;
 const day = 24 * 3600 * second;
 const round = (position: number): number => Number(position.toFixed(3));
 
-describe("the time axis", () => {
-  it("is proportional to time if something always works", () => {
+describe("the time axis of the inspect page", () => {
+  it("is proportional to time if there are no gaps", () => {
     const axis = layoutAxis([{ from: 1000, to: 5000 }], { from: 1000, to: 5000 });
     expect(axis.gaps).toEqual([]);
     expect([0, 1000, 2000, 3000, 5000, 9000].map(axis.position)).toEqual([0, 0, 0.25, 0.5, 1, 1]);
@@ -18,7 +18,7 @@ describe("the time axis", () => {
     ]);
   });
 
-  it("keeps short gaps, and gaps that are short beside the work", () => {
+  it("keeps short gaps, and gaps that are short compared with the work", () => {
     const busy = [
       { from: 0, to: 10_000 },
       { from: 11_900, to: 20_000 },
@@ -35,7 +35,7 @@ describe("the time axis", () => {
     ).toEqual([]);
   });
 
-  it("shortens days of waiting, marks them with their length, and counts ticks from the end of the gap", () => {
+  it("shortens days of waiting, marks their length, and restarts the ticks after the gap", () => {
     const resumed = 3 * day;
     const busy = [
       { from: 0, to: 1000 },
@@ -65,7 +65,7 @@ describe("the time axis", () => {
     expect([1000, 2000, 4000].map(axis.position)).toEqual([0.25, 0.5, 1]);
   });
 
-  it("shortens the time before the first and after the last work", () => {
+  it("shortens the idle time before the first and after the last work", () => {
     const axis = layoutAxis([{ from: day, to: day + 1000 }], { from: 0, to: 3 * day });
     expect(axis.gaps.map(({ from, to }) => [from, to])).toEqual([
       [0, day],
@@ -73,12 +73,12 @@ describe("the time axis", () => {
     ]);
   });
 
-  it("has no ticks and only position 0 if no time passes", () => {
+  it("has no ticks and only the position 0 if no time passes", () => {
     const axis = layoutAxis([{ from: 7, to: 7 }], { from: 7, to: 7 });
     expect([axis.position(7), axis.position(8), axis.ticks, axis.gaps]).toEqual([0, 0, [], []]);
   });
 
-  it("is monotonic, also with many gaps", () => {
+  it("is monotonic even with 200 intervals", () => {
     const busy = Array.from({ length: 200 }, (_, n) => ({ from: n * 60_000, to: n * 60_000 + 700 }));
     const axis = layoutAxis(busy, { from: 0, to: 200 * 60_000 });
     const positions = Array.from({ length: 2000 }, (_, n) => axis.position(n * 6000));
