@@ -54,9 +54,9 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
       registry: createToolRegistry(work.map((job) => readable(imported(job, job.name === "echo" ? undefined : noArguments)))),
     }),
   });
-  for (const { title, run } of suite) it(`a registry of these tools ${title}`, run);
+  for (const { title, run } of suite) it(`creates a registry that ${title}`, run);
 
-  it("an imported tool is shown to the model with its schema", async () => {
+  it("shows a tool to the model with its schema", async () => {
     const { provider, result } = play([toolCall("echo", { text: "hi" }), text("Done.")], { tools: [imported(echo)] });
     const { messages } = await result;
     expect(provider.requests[0]?.tools).toMatchObject([
@@ -70,7 +70,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
     expect([answer?.outcome, parsed(answer?.result)]).toEqual(["completed", { text: "hi" }]);
   });
 
-  it("invalid arguments do not run an imported tool, and the model gets the reason", async () => {
+  it("does not run a tool with invalid arguments, and sends the model the reason", async () => {
     const ran: unknown[] = [];
     const tool = imported({ ...echo, run: (args) => ran.push(args) });
     const { result } = play([toolCall("echo", { text: 42 }), text("Done.")], { tools: [tool] });
@@ -81,7 +81,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
     expect(JSON.stringify(answer?.result)).toMatch(outcome === "failed" ? /Invalid JSON input for tool/ : /text: .*string/);
   });
 
-  it("the outcome of an imported tool that throws contains the error message", async () => {
+  it("puts the error message of a tool that throws into the outcome", async () => {
     const [, broken] = work;
     expect(broken && (await runTool(imported(broken, noArguments)))).toMatchObject({
       kind: "failed",
@@ -94,7 +94,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
     ["a kill", "killed", ({ control }) => control.kill()],
     ["an abort", "aborted", ({ abort }) => abort.abort(new Error("enough"))],
     ["a timeout", "answered", ({ clock }) => clock.advance(1_000)],
-  ])("the signal of an imported tool is aborted after %s", async ([, reason, act]) => {
+  ])("aborts the signal of a tool after %s", async ([, reason, act]) => {
     let heard: AbortSignal | undefined;
     let start: () => void = () => {};
     const started = new Promise<void>((resolve) => {
@@ -120,7 +120,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("an imported tool receives arguments that its schema has parsed exactly once", async () => {
+  it("passes a tool the arguments that its schema has parsed exactly once", async () => {
     const got: unknown[] = [];
     const transforming = z.object({ text: z.string().transform((said) => said.length), unit: z.enum(["C", "F"]).default("C") });
     const tool = importTool(transformed(make, transforming, got), {
@@ -132,7 +132,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
     expect(got).toEqual([{ text: 4, unit: "C" }]);
   });
 
-  it("a run with two calls of an imported tool leaves no timers", async () => {
+  it("leaves no timers after a run with two calls", async () => {
     const clock = createTestClock();
     const provider = createMockProvider([[toolCall("echo", { text: "a" }), toolCall("echo", { text: "b" })], text("Done.")]);
     const abort = new AbortController();
