@@ -23,14 +23,14 @@ const place = {
   additionalProperties: false,
 } as const satisfies JsonSchema;
 
-describe("fromJsonSchema: validation of a valid value", () => {
-  it("returns the value unchanged", () => {
+describe("fromJsonSchema: validation", () => {
+  it("returns a valid value unchanged", () => {
     const value = { city: "Oslo", days: [{ n: 1 }], "a/b~c d": 3, either: null };
     expect(check(place, value)).toEqual({ value });
     expect(Reflect.get(Object(check(place, value)), "value")).toBe(value);
   });
 
-  it("adds no defaults", () => {
+  it("adds no defaults to a valid value", () => {
     expect(check({ type: "object", properties: { unit: { type: "string", default: "C" } } }, {})).toEqual({ value: {} });
   });
 });
@@ -100,7 +100,7 @@ const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string
     [': An object with the property "a" must also have the property "b"'],
   ],
   [
-    'the keyword "dependencies", together with an invalid property',
+    'the keyword "dependencies" next to an invalid property',
     { dependencies: { a: ["b"] }, properties: { a: { type: "number" } } },
     { a: "x" },
     [
@@ -143,7 +143,7 @@ const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string
     ['"at": The string does not have the format "uri"'],
   ],
   [
-    "the keywords beside a $ref",
+    "the keywords next to a $ref",
     { $defs: { a: {} }, $ref: "#/$defs/a", required: ["b"] },
     {},
     [': The required property "b" is missing'],
@@ -210,7 +210,7 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
     /it would take too long/,
   ],
 ];
-it.for(bad)("fromJsonSchema: refuses %s", ([, schema, message]) => {
+it.for(bad)("fromJsonSchema: rejects %s", ([, schema, message]) => {
   let thrown: unknown;
   try {
     fromJsonSchema(schema as JsonSchema);

@@ -10,7 +10,7 @@ describe("fromJsonSchema: a hostile value", () => {
     return value;
   };
 
-  it("is refused if it is nested more than 100 levels deep", () => {
+  it("is rejected if it is nested more than 100 levels deep", () => {
     expect(linesOf(node, nest(100))).toEqual([]);
     const refused = [": The value is nested more than 100 levels deep, so it was not checked"];
     expect([linesOf(node, nest(101)), linesOf({}, nest(100_000)), linesOf({}, nest(101, "__proto__"))]).toEqual([
@@ -20,7 +20,7 @@ describe("fromJsonSchema: a hostile value", () => {
     ]);
   });
 
-  it("is refused if it has more than 20,000 values", () => {
+  it("is rejected if it has more than 20,000 values", () => {
     const list = { properties: { l: { items: { type: "number" } } } };
     expect(linesOf(list, { l: Array.from({ length: 19_998 }, () => 1) })).toEqual([]);
     const refused = [": The value has more than 20000 values, so it was not checked"];
@@ -56,7 +56,7 @@ describe("fromJsonSchema: a hostile value", () => {
     ["the keyword propertyNames", { propertyNames: { minLength: 1 } }, fields],
     ["the keyword additionalProperties", { additionalProperties: true }, fields],
     ["the keyword unevaluatedProperties", { unevaluatedProperties: true }, fields],
-  ])("is refused if the schema scans it too often for %s", ([, part, value]) => {
+  ])("is rejected if the schema scans it too often for %s", ([, part, value]) => {
     expect(linesOf({ allOf: Array.from({ length: 2_000 }, () => part) }, value)).toEqual(tooLong);
   });
 
@@ -71,14 +71,14 @@ describe("fromJsonSchema: a hostile value", () => {
     expect(linesOf({ allOf: Array.from({ length: 1_000 }, () => part) }, value)).toEqual([]);
   });
 
-  it('is refused if it is too long for the format "regex"', () => {
+  it('is rejected if it is too long for the format "regex"', () => {
     const schema = { format: "regex" };
     expect(linesOf(schema, "(?:a|b)*".repeat(1_000))).toEqual([]);
     expect(linesOf(schema, "(")).toEqual([': The string does not have the format "regex"']);
     expect(linesOf(schema, "(".repeat(100_000))).toEqual(tooLong);
   });
 
-  it("is refused if each level doubles the checks", () => {
+  it("is rejected if each level doubles the checks", () => {
     const child = { $ref: "#/$defs/node" };
     const branches = ["a", "b"].map((name) => ({ type: "object", properties: { child }, required: [name] }));
     const schema = { $defs: { node: { anyOf: branches } }, ...child } as const;
@@ -86,7 +86,7 @@ describe("fromJsonSchema: a hostile value", () => {
     expect(linesOf(schema, { a: 1, child: { b: 1 } })).toEqual([]);
   });
 
-  it("is refused if nested references multiply its checks", () => {
+  it("is rejected if nested references multiply its checks", () => {
     const defs = Object.fromEntries(
       Array.from({ length: 40 }, (_, level) => [
         `d${level}`,
@@ -100,7 +100,7 @@ describe("fromJsonSchema: a hostile value", () => {
   it.for<[what: string, items: JsonSchema, fits: unknown, misfits: unknown]>([
     ["a long anyOf", { anyOf: Array.from({ length: 200 }, (_, index) => ({ const: index })) }, 7, "x"],
     ["a list of required fields", { required: Array.from({ length: 500 }, (_, index) => `r${index}`) }, 7, {}],
-  ])("is refused if too many of its items fail %s", ([, items, fits, misfits]) => {
+  ])("is rejected if too many of its items fail %s", ([, items, fits, misfits]) => {
     const schema = { properties: { l: { items } } };
     const list = (length: number, item: unknown): unknown => ({ l: Array.from({ length }, () => item) });
     expect(linesOf(schema, list(100, fits))).toEqual([]);
@@ -113,7 +113,7 @@ describe("fromJsonSchema: a hostile value", () => {
     expect(linesOf(schema, { at: `http://${"a".repeat(200)}!` })).toEqual([]);
   });
 
-  it("gets at most 20 issues", () => {
+  it("gets at most 20 validation issues", () => {
     const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`k${index}`, "x"]));
     expect(linesOf({ additionalProperties: { type: "number" } }, many)).toHaveLength(20);
   });
@@ -123,11 +123,11 @@ describe("fromJsonSchema: a hostile value", () => {
     ["a field that is undefined", { a: undefined }],
     ["a field that is a BigInt", { a: 1n }],
     ["a field that is a function", { a: () => 1 }],
-  ])("is refused if it has %s", ([, value]) => {
+  ])("is rejected if it has %s", ([, value]) => {
     expect(linesOf({ type: "object", additionalProperties: { type: "string" } }, value)).toHaveLength(1);
   });
 
-  it("can have keys like __proto__, which are checked like other keys", () => {
+  it("may have keys like __proto__, which are checked like other keys", () => {
     const closed = { type: "object", properties: { a: {} }, additionalProperties: false, required: ["constructor"] };
     expect(linesOf(closed, JSON.parse('{"__proto__":1}'))).toEqual([
       ': The required property "constructor" is missing',

@@ -36,7 +36,7 @@ it.for<readonly [what: string, schema: JsonSchema, value: unknown, lines: readon
     ['"a": The string does not match the pattern in the schema', '"a": The string does not have the format "date"'],
   ],
   [
-    "a pattern beside allOf",
+    "a pattern next to allOf",
     { allOf: [{ minLength: 2 }], pattern: "^a" },
     "b",
     [": The string has 1 characters, but at least 2 are required", ": The string does not match the pattern in the schema"],
@@ -67,7 +67,7 @@ it.for<readonly [what: string, schema: JsonSchema, value: unknown, lines: readon
     ['"n1" "m1": The type "string" is not allowed. Expected type: "number"'],
   ],
   [
-    "unevaluatedProperties beside patternProperties",
+    "unevaluatedProperties next to patternProperties",
     { patternProperties: { "^n": {} }, unevaluatedProperties: false },
     { n: 1, o: 1 },
     [': The property "o" is unknown, and unevaluated properties are not allowed'],
@@ -90,6 +90,6 @@ it.for<readonly [what: string, schema: JsonSchema, message: RegExp]>([
     /has patterns with more than 20000 characters in total/,
   ],
   ["a pattern with more than 1,000 repetitions", { items: { pattern: "^a{1,2000}$" } }, /more than 1,000 repetitions/],
-])("fromJsonSchema: refuses %s", ([, schema, message]) => {
+])("fromJsonSchema: rejects %s", ([, schema, message]) => {
   expect(() => fromJsonSchema(schema)).toThrow(message);
 });
