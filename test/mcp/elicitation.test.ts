@@ -55,7 +55,7 @@ const resultOf = async (playing: Playing): Promise<unknown> => {
 };
 
 describe.for(generations)("an elicitation request over $name", (generation) => {
-  it("is a question that names the server, and its answer goes back to the server", async () => {
+  it("becomes a question that names the server, and the answer is sent to the server", async () => {
     const { start } = await setUp(generation);
     const playing = start();
     const { id, question, fromPage, callId } = await askedBy(playing);
@@ -72,7 +72,7 @@ describe.for(generations)("an elicitation request over $name", (generation) => {
     expect(await resultOf(playing)).toMatchObject({ action: "accept", content: { city: "Oslo", nights: 2 } });
   });
 
-  it("is declined by a failure, and cancelled when the run ends", async () => {
+  it("is declined if the answer is a failure, and cancelled when the run ends", async () => {
     const { start, served } = await setUp(generation);
     const declined = start();
     declined.control.answer((await askedBy(declined)).id, { kind: "failed", error: "I will not say." });
@@ -85,7 +85,7 @@ describe.for(generations)("an elicitation request over $name", (generation) => {
     expect(killed.clock.pending).toBe(0);
   });
 
-  it("is answered for two calls of one message, which run one after the other", async () => {
+  it("is answered in each of two calls of one message, which run one after the other", async () => {
     const { start } = await setUp(generation);
     const playing = start(["book", "look"]);
     for (const city of ["Oslo", "Rome"]) {
@@ -102,7 +102,7 @@ describe.for(generations)("an elicitation request over $name", (generation) => {
     ).toEqual([{ city: "Oslo" }, { city: "Rome" }]);
   });
 
-  it("is cancelled if calls of two runs are in progress, or if no control can answer", async () => {
+  it("is cancelled if calls of two runs are in progress, or if no call is in progress", async () => {
     const { start, errors, served } = await setUp(generation);
     const first = start();
     const { id } = await askedBy(first);
@@ -128,7 +128,7 @@ describe.for(generations)("an elicitation request over $name", (generation) => {
     ]);
   });
 
-  it("needs the capability of the client", async () => {
+  it('is possible only if the client has the capability "elicitation"', async () => {
     const served = createToolServer([{ name: "book" }]);
     const { client } = await closing(generation.connectTo(served.server));
     const refused = await createMcpRegistry({ client, elicitation: true }).catch((error: unknown) => error);
@@ -143,7 +143,7 @@ describe("readRequestedSchema", () => {
     return json === undefined ? undefined : (json["properties"] as { readonly a: unknown }).a;
   };
 
-  it("copies the known keywords of a field, and refuses nested and unknown fields", () => {
+  it("copies the known keywords of a field, and rejects nested and unknown fields", () => {
     expect(read({ type: "string", title: "T", default: "x", $ref: "#/a", format: "email" })).toEqual({
       type: "string",
       title: "T",
@@ -165,7 +165,7 @@ describe("readRequestedSchema", () => {
       expect(read(field)).toBeUndefined();
   });
 
-  it("refuses hostile names", () => {
+  it("rejects hostile names", () => {
     const hostile = [JSON.parse('{"__proto__":{"type":"string"}}'), { ["a".repeat(65)]: { type: "boolean" } }, [], null] as const;
     for (const properties of hostile.slice(0, 2)) expect(readRequestedSchema({ type: "object", properties })).toBeUndefined();
     for (const schema of hostile.slice(2)) expect(readRequestedSchema(schema)).toBeUndefined();

@@ -57,7 +57,7 @@ describe("resourceSource with a hostile server", () => {
     expect((await readFrom(resourceSource(client))({ id: "docs://a", action: "read" })).length).toBeLessThan(700);
   });
 
-  it("refuses every URI if `accepts` is asynchronous by mistake", async () => {
+  it("rejects every URI if `accepts` returns a promise", async () => {
     const { client, asked } = connect({
       list: { resources: [{ uri: "docs://a", name: "a" }] },
       read: { contents: [{ text: "one" }] },

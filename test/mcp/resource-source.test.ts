@@ -98,7 +98,7 @@ describe.for(generations)("resourceSource over $name", (generation) => {
     );
   });
 
-  it("refuses binary resources, and names them among texts", async () => {
+  it("rejects binary resources, and mentions binary contents between texts", async () => {
     const { read } = await connect(generation);
     expect(await read({ id: "docs://image", action: "read" })).toBe(
       "failed: This resource has no text but binary content (image/png), so it cannot be read here.",
@@ -111,14 +111,14 @@ describe.for(generations)("resourceSource over $name", (generation) => {
     );
   });
 
-  it("passes on the error of the server", async () => {
+  it("reports the error of the server to the model", async () => {
     const { read } = await connect(generation);
     expect(await read({ id: "docs://nothing", action: "read" })).toMatch(
       /^failed: The MCP server did not return this: .*No resource docs:\/\/nothing/,
     );
   });
 
-  it("requests only URIs that it accepts, and only texts within maxBytes", async () => {
+  it("requests only URIs that `accepts` allows, and returns only texts within maxBytes", async () => {
     const { read, reads } = await connect(generation, { maxBytes: 100, accepts: (uri) => uri.startsWith("docs:") });
     for (const id of ["file:///etc/passwd", "guide", "", "//docs", `docs://${"x".repeat(2_000)}`]) {
       expect(await read({ id, action: "read" })).toMatch(/^failed: There is no stored result with this id/);
@@ -191,7 +191,7 @@ it.for<[option: string, client: unknown, options: ResourceSourceOptions]>([
   );
 });
 
-describe("resourceSource: a hostile server", () => {
+describe("resourceSource with a hostile server", () => {
   const clientOf = (listing: object): McpResourceClient => ({
     listResources: async () => listing,
     readResource: async () => ({ contents: [null, 7, { text: 7 }] }),
@@ -199,7 +199,7 @@ describe("resourceSource: a hostile server", () => {
   const read = (client: McpResourceClient, args: object): Promise<string> =>
     readPart(createResultCache({ sources: [resourceSource(client)] }), args);
 
-  it("lists at most 1,000 resources, and ends if each page names a next one", async () => {
+  it("lists at most 1,000 resources, and ends even if each page names a next one", async () => {
     const resources = Array.from({ length: 700 }, (_, index) => ({ uri: `x:${index}`, name: "a\nb" }));
     expect(await read(clientOf({ resources, nextCursor: "again" }), { id: "resources", action: "tail", lines: 2 })).toBe(
       'Lines 1000 to 1001 of 1001.\nResource "a b" at x:299\n(The server has more than 1000 resources.)',
@@ -209,7 +209,7 @@ describe("resourceSource: a hostile server", () => {
     );
   });
 
-  it("may return contents and lists of any shape", async () => {
+  it("accepts contents and lists of any shape", async () => {
     expect(await read(clientOf({}), { id: "x:1", action: "read" })).toBe(
       "failed: This resource has no text but binary content, so it cannot be read here.",
     );
