@@ -84,7 +84,7 @@ describe("toAnthropicMessages", () => {
     expect(kept).toBeGreaterThan(2);
   });
 
-  it("lists files of users and parts of calls that the API cannot hold", () => {
+  it("lists the user files and parts of calls that the API cannot represent", () => {
     const { messages, lost } = toAnthropicMessages([
       {
         role: "user",
@@ -133,7 +133,7 @@ describe("fromAnthropicMessages", () => {
     expect(kept).toBeGreaterThan(5);
   });
 
-  it("keeps signatures for the same model only, and lists cache marks", () => {
+  it("keeps signatures only for the same model, and lists cache marks as lost", () => {
     const history: WireMessage[] = [
       { role: "user", content: [{ type: "text", text: "Hi", cache_control: { type: "ephemeral" } }] },
       {
@@ -177,7 +177,7 @@ describe("fromAnthropicMessages", () => {
     ],
     [[{ role: "user", content: 5 }], 'Message 0 has a wrong field "content": it must be an array, not 5.'],
     [[7], "Message 0 must be an object, not 7."],
-  ])("names the wrong field of %j", (history, message) => {
+  ])("names the invalid field of %j", (history, message) => {
     expect(() => fromAnthropicMessages(history as never)).toThrow(message);
   });
 

@@ -171,7 +171,7 @@ describe("fromOpenAIMessages", () => {
     ]);
   });
 
-  it("keeps encrypted reasoning and argument texts for the same model only", () => {
+  it("keeps encrypted reasoning and argument texts only for the same model", () => {
     const [history = []] = fc.sample(
       inputs.filter((items) => items.some(({ type }) => type === "function_call")),
       { numRuns: 1, seed: 3 },
@@ -204,11 +204,11 @@ describe("fromOpenAIMessages", () => {
       'Message 0 has a wrong field "content[0].file_data": it must be base64 text or a data URL, not a string of 16 characters.',
     ],
     ["text", 'Message 0 is missing: the history must be an array, not "text".'],
-  ])("names the wrong field of %j", (history, message) => {
+  ])("names the invalid field of %j", (history, message) => {
     expect(() => fromOpenAIMessages(history as never)).toThrow(message);
   });
 
-  it("gives each call its own id, also in a history that repeats one id", () => {
+  it("gives each call a different id, even if the history repeats an id", () => {
     const call = (id: string): ChatMessage => ({
       role: "assistant",
       tool_calls: [{ id, type: "function", function: { name: "search", arguments: "{}" } }],

@@ -140,7 +140,7 @@ describe("fromUIMessages", () => {
     ],
     [[{ role: "tool", parts: [] }], 'Message 0 has a wrong field "role"'],
     [[{ role: "user", parts: [{ type: "file", url: {}, mediaType: "image/png" }] }], 'wrong field "parts[0].url"'],
-  ])("names the wrong field of %j", (history, message) => {
+  ])("names the invalid field of %j", (history, message) => {
     expect(() => fromUIMessages(history)).toThrow(message);
   });
 });
