@@ -30,7 +30,7 @@ describe("createPartialOutput", () => {
     ["a number", "12", [12]],
     ["null", "null", [null]],
     ["escapes", '["\\"\\u0041"]', [[], [""], ['"'], ['"A']]],
-    ["characters of two halves", '["😀\\ud83d\\ude00"]', [[], [""], ["😀"], ["😀😀"]]],
+    ["surrogate pairs", '["😀\\ud83d\\ude00"]', [[], [""], ["😀"], ["😀😀"]]],
     ["a code fence", '```json\n{"a":1}\n```', [{}, { a: 1 }]],
     ["a code fence without a language", "```\n[1]\n```", [[], [1]]],
     ["equal values", '{"a":1,"a":1 }', [{}, { a: 1 }]],
@@ -51,7 +51,7 @@ describe("createPartialOutput", () => {
     expect((value as { readonly admin?: unknown }).admin).toBeUndefined();
   });
 
-  it("has no values for an answer that nests too deeply", () => {
+  it("returns no values for an answer that is nested too deeply", () => {
     expect(valuesOf(["[".repeat(100_000)])).toEqual([]);
     expect(valuesOf(["[".repeat(200)])).toHaveLength(1);
     expect(valuesOf(['{"a":'.repeat(50_000), "1"])).toEqual([]);
@@ -65,7 +65,7 @@ describe("createPartialOutput", () => {
     expect(partial.take({ ...delta("[2]"), ...{ path: [] } })).toEqual([2]);
   });
 
-  it("leaves out a number that may continue after a pause", () => {
+  it("omits a number that may continue after a pause", () => {
     const partial = createPartialOutput();
     const events = [start, delta("[1"), { ...end, finish: "paused" }, { ...start, continuation: 1 }, delta("2]"), end];
     expect(events.map((event) => partial.take(event))).toEqual([undefined, [], undefined, undefined, [12], undefined]);
@@ -79,7 +79,7 @@ describe("createPartialOutput", () => {
     expect(events.map((event) => partial.take(event))).toEqual([undefined, [1], undefined, [1, 2], undefined, [1, 4], undefined]);
   });
 
-  it("ends with the complete value, and each value contains the one before", () => {
+  it("returns values that each contain the previous one, and ends with the complete value", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 3 }), fc.integer({ min: 1, max: 7 }), fc.boolean(), (value, size, isWide) => {
         const written = JSON.stringify(value, null, isWide ? 2 : 0);
@@ -96,7 +96,7 @@ describe("createPartialOutput", () => {
     );
   });
 
-  it("parses a long answer a limited number of times", () => {
+  it("returns fewer than 300 values for a long answer", () => {
     const long = JSON.stringify({ items: Array.from({ length: 1_500 }, (_, id) => ({ id, title: `The title of item ${id}` })) });
     const pieces = Array.from({ length: long.length / 20 }, (_, at) => long.slice(at * 20, (at + 1) * 20));
     const values = valuesOf([...pieces, long.slice(pieces.length * 20)]);
@@ -120,7 +120,7 @@ describe("partialOutputs", () => {
   const messages = [{ role: "user", content: "Go." }] as const;
   const answer = ['{"n":8,', '"tags":["a"', "]}"].map((said) => text(said));
 
-  it("yields the values of each answer: between tool calls, after an invalid answer, and after a discarded attempt", async () => {
+  it("yields the partial values of the answer, even after tool calls, invalid answers and discarded attempts", async () => {
     const broken = createMockProvider([[text('{"n":1'), fail(new Error("Down."))]]);
     const working = createMockProvider([[text("I will look."), toolCall("look")], [text('{"n":"8"}'), finish("stop")], answer]);
     const stream = streamToolLoop({
@@ -135,7 +135,7 @@ describe("partialOutputs", () => {
     expect((await stream.result).output).toEqual({ n: 8, tags: ["a"] });
   });
 
-  it("stops the run if the loop is left early", async () => {
+  it("stops the run if the loop over the values ends early", async () => {
     const stream = streamToolLoop({ provider: createMockProvider([answer]), messages, policies });
     for await (const _ of partialOutputs(stream)) break;
     expect((await stream.result).reason.kind).toBe("stopped");
