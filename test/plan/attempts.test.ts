@@ -144,21 +144,21 @@ describe("withFallback outside withPlanner", () => {
   });
 });
 
-describe("withPlanner: cost of a run", () => {
-  it("limits.maxCostUSD ends the run before the next round would exceed it", async () => {
+describe("withPlanner: the cost of a run", () => {
+  it("ends the run before the next round would exceed limits.maxCostUSD", async () => {
     const model = dear(runs, runs, runs, runs);
     const { facts, result } = await run(plans(model), { limits: { maxCostUSD: 12 } });
     expect(facts).toMatchObject({ kind: "max-cost", tokens: 10, costUSD: 10, ran: 2, records: 2 });
     expect([model.calls, (await result).reason]).toEqual([2, { kind: "max-cost", limitUSD: 12, spentUSD: 10, expectedUSD: 5 }]);
   });
 
-  it("limits.maxCostUSD includes discarded attempts", async () => {
+  it("includes discarded attempts, which count for limits.maxCostUSD", async () => {
     const model = dear([took(2), busy], runs, runs);
     const { facts } = await run(plans(retry(model)), { limits: { maxCostUSD: 13 } });
     expect([model.calls, facts]).toMatchObject([2, { kind: "max-cost", costUSD: 7 }]);
   });
 
-  it("limits.maxCostUSD ends the run with cost-unknown if the model reports no usage", async () => {
+  it("ends the run with cost-unknown if the model reports no usage", async () => {
     const { facts } = await run(plans(dear(execute(command("look")))), { limits: { maxCostUSD: 13 } });
     expect(facts).toMatchObject({ kind: "cost-unknown", ran: 1 });
   });

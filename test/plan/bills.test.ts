@@ -40,11 +40,11 @@ it.for<[what: string, create: () => Provider]>([
   ["an unreadable plan", () => reads(silent("a", [text("no plan"), [respond, spent], [text("Hello."), spent]]))],
   ["a plan after an unreadable plan", () => reads(silent("a", [[text("no plan"), spent], respond, [text("Hello."), spent]]))],
   [
-    "a plan that another model wrote than the answer",
+    "a plan by another model than the answer",
     () => reads(withFallback([silent("a", [busy, [text("Hello."), spent]]), silent("b", [respond])])),
   ],
   [
-    "an answer that another model wrote than the plan",
+    "an answer by another model than the plan",
     () => reads(withFallback([silent("a", [busy, text("Hello.")]), silent("b", [[respond, spent]])])),
   ],
   ["a plan before a discarded answer", () => reads(withRetry(silent("a", [respond, busy, [text("Hello."), spent]])))],

@@ -69,7 +69,7 @@ it("withPlanner: a run without a crash is drained, waits for approval, and then 
   });
 });
 
-describe.for([0, 1, 2])("withPlanner: a run whose process %d dies after any record", (life) => {
+describe.for([0, 1, 2])("withPlanner: a run whose process number %d dies after any record", (life) => {
   it("has the same result as a run without a crash", async () => {
     for (let afterRecords = 1; ; afterRecords += 1) {
       const store = createDurableStore();
@@ -158,7 +158,7 @@ describe.for<[where: string, turns: readonly MockMessage[], rest: readonly MockM
     ["control.stop()", ({ control }) => control.stop()],
     ["control.kill()", ({ control }) => control.kill()],
     ["an abort", ({ abort }) => abort.abort()],
-  ])("after %s, plans and answers again with retry-last", async ([, act]) => {
+  ])("plans and answers again with retry-last after %s", async ([, act]) => {
     const { result: ended, playing } = await leave({ turns, act });
     const { runId } = playing.options;
     const model = createMockProvider(rest);

@@ -4,7 +4,7 @@ import { createMockProvider, text } from "turnwright/testing";
 import { command, execute, plan, respond } from "./plan-stage.ts";
 
 describe("withPlanner", () => {
-  it("options.planner makes the plans instead of the model, and gets the data of each round", async () => {
+  it("gets the plans from options.planner instead of the model, and passes it the data of each round", async () => {
     const shown: unknown[] = [];
     const { result, model } = plan(
       [text("Quiet.")],
@@ -32,7 +32,7 @@ describe("withPlanner", () => {
     ]);
   });
 
-  it("options.prompt and options.extraInstruction replace the texts for the models", async () => {
+  it("sends the texts of options.prompt and options.extraInstruction to the models", async () => {
     const { result, model } = plan(
       [execute(command("look")), respond, text("Quiet.")],
       { system: "Be brief." },
@@ -55,7 +55,7 @@ describe("withPlanner", () => {
     ["returns no system text", () => ({ user: "u" })],
     ["returns null", () => null],
     ["rejects", () => Promise.reject(new Error("down"))],
-  ])("options.prompt ends the run with an error before any request if it %s", async ([, prompt]) => {
+  ])("ends the run with an error before any request if options.prompt %s", async ([, prompt]) => {
     const { result, model } = plan([], {}, { prompt: prompt as never });
     const { reason } = await result;
     expect([
@@ -64,7 +64,7 @@ describe("withPlanner", () => {
     ]).toEqual([true, 0]);
   });
 
-  it("options.planner may change its input, which has no effect on the run", async () => {
+  it("ignores changes that options.planner makes to its input", async () => {
     let asked = 0;
     const { result } = plan(
       [text("Done.")],
@@ -87,13 +87,13 @@ describe("withPlanner", () => {
     ["prompt together with planner", { planner: () => ({}), prompt: () => ({ system: "", user: "" }) }, "prompt"],
     ["planRetries together with planner", { planner: () => ({}), planRetries: 1 }, "planRetries"],
     ["closesEarly together with planner", { planner: () => ({}), closesEarly: true }, "closesEarly"],
-    ["the option prompt, which is not a function", { prompt: "Plan." }, "prompt"],
-    ["the option planner, which is not a function", { planner: {} }, "planner"],
-    ["the option enabled, which is not a boolean", { enabled: "no" }, "enabled"],
-    ["the option closesEarly, which is not a boolean", { closesEarly: 1 }, "closesEarly"],
-    ["the option extraRequirement, which is not a string", { extraRequirement: 1 }, "extraRequirement"],
-    ["the option extraInstruction, which is not a string", { extraInstruction: 1 }, "extraInstruction"],
-  ])("refuses %s, immediately", ([, options, option]) => {
+    ["the option prompt if it is not a function", { prompt: "Plan." }, "prompt"],
+    ["the option planner if it is not a function", { planner: {} }, "planner"],
+    ["the option enabled if it is not a boolean", { enabled: "no" }, "enabled"],
+    ["the option closesEarly if it is not a boolean", { closesEarly: 1 }, "closesEarly"],
+    ["the option extraRequirement if it is not a string", { extraRequirement: 1 }, "extraRequirement"],
+    ["the option extraInstruction if it is not a string", { extraInstruction: 1 }, "extraInstruction"],
+  ])("throws immediately for %s", ([, options, option]) => {
     expect(() => withPlanner(createMockProvider([]), options as PlannerOptions)).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ option }) }),
     );
