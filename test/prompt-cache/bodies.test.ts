@@ -113,7 +113,7 @@ it.for<[what: string, before: Body, next: Body, cause: object, kept: number]>([
     { kind: "tool-choice-changed" },
     bytesOf(call, "Be brief."),
   ],
-])("watchPromptCache: reports %s", async ([, before, next, cause, kept]) => {
+])("watchPromptCache: reports a cache break for %s", async ([, before, next, cause, kept]) => {
   const [found, ...others] = (await play(before, next)) as readonly (readonly [object, number, number])[];
   expect(others).toEqual([]);
   expect(found?.slice(0, 2)).toEqual([cause, kept]);
@@ -161,11 +161,11 @@ it.for<[what: string, before: Body, next: Body]>([
   ],
   ["sampling settings", { messages: [user], temperature: 0 }, { messages: [user], temperature: 1, max_tokens: 5 }],
   ["the default tool choice of Anthropic", { messages: [user] }, { messages: [user], tool_choice: { type: "auto" } }],
-])("watchPromptCache: does not report %s", async ([, before, next]) => {
+])("watchPromptCache: reports no cache break for %s", async ([, before, next]) => {
   expect(await play(before, next)).toEqual([]);
 });
 
-it("watchPromptCache: an argument named cache_control is content", async () => {
+it("watchPromptCache: reports a cache break if an argument named cache_control changes", async () => {
   const asked = (value: string): object => ({
     role: "assistant",
     content: [{ type: "tool_use", id: "c", name: "f", input: { cache_control: value } }],

@@ -183,12 +183,12 @@ async function check(wire: Wire, { cause, options, tools, wrap, isIntended = fal
   return played;
 }
 
-describe.for(wires)("$name: the event cache-break", (wire) => {
-  it.for(cases.filter(({ only }) => only?.includes(wire.name) !== false))("reports $what", async (one) => {
+describe.for(wires)("watchPromptCache with provider $name", (wire) => {
+  it.for(cases.filter(({ only }) => only?.includes(wire.name) !== false))("emits cache-break for $what", async (one) => {
     expect((await check(wire, one)).result.cache?.requests).toBe(3);
   });
 
-  it.for(["It is noon.", 'It is {"noon"}.'])("is not emitted for the context item %s, which moves to the end", async (item) => {
+  it.for(["It is noon.", 'It is {"noon"}.'])("emits no cache-break for the moving context item %j", async (item) => {
     const { recording, result, bodies } = await playWire({ wire, script }, { ...base, contextItems: [item] });
     expect(bodies).toHaveLength(3);
     expect(recording.of("cache-break")).toEqual([]);

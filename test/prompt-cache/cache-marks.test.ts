@@ -74,13 +74,13 @@ const missesOf = (answers: readonly CacheAnswer[]): readonly string[] =>
     return read >= before ? [] : [`request ${at} read ${read} of ${before} blocks`];
   });
 
-it("anthropicMessages with cache: 100 iterations with 1 to 15 calls read all that the previous request wrote", async () => {
+it("anthropicMessages with cache: 100 iterations with 1 to 15 calls read everything that the previous request wrote", async () => {
   const { answers } = await serve({ iterations: 100 }, () => ({}));
   expect(answers).toHaveLength(100);
   expect(missesOf(answers)).toEqual([]);
 });
 
-it("anthropicMessages with cache: context items and steering messages do not move the marks away", async () => {
+it("anthropicMessages with cache: reads the whole cache despite context items and steering messages", async () => {
   const control = createLoopControl();
   const onRequest = (index: number): void => {
     if (index % 3 === 1) control.steer({ role: "user", content: `Hint ${index}` });
@@ -91,7 +91,7 @@ it("anthropicMessages with cache: context items and steering messages do not mov
   expect(missesOf(answers)).toEqual([]);
 });
 
-it("anthropicMessages with cache: reads its last entry after another provider has answered for some iterations", async () => {
+it("anthropicMessages with cache: reads its last cache entry after another provider has answered for some iterations", async () => {
   const away = { from: 10, to: 14 };
   const { answers } = await serve({ iterations: 30 }, (provider) => ({
     hooks: {
@@ -127,7 +127,7 @@ it("anthropicMessages with cache: masking loses at most the 20 blocks before the
   expect(Math.max(...losses)).toBeLessThanOrEqual(20);
 });
 
-it("anthropicMessages with cache: after an iteration that is longer than the lifetime of the cache, nothing is read", async () => {
+it("anthropicMessages with cache: reads nothing after an iteration that is longer than the lifetime of the cache", async () => {
   const clock = createTestClock();
   const onRequest = async (index: number): Promise<void> => {
     if (index === 5) await clock.advance(300_000);
@@ -142,7 +142,7 @@ const steps = fc.array(fc.record({ calls: fc.integer({ min: 1, max: 40 }), hints
   maxLength: 12,
 });
 
-it("anthropicMessages with cache: random numbers of calls and steering messages never miss the last entry", async () => {
+it("anthropicMessages with cache: always reads the last cache entry for random numbers of calls and steering messages", async () => {
   await fc.assert(
     fc.asyncProperty(steps, fc.boolean(), async (plan, hasContext) => {
       const control = createLoopControl();

@@ -26,7 +26,7 @@ function converting(iterations: number, convert: (message: Message) => object): 
   };
 }
 
-it("watchPromptCache: 1,000 iterations write each message as JSON once", async () => {
+it("watchPromptCache: serializes each message only once in 1,000 iterations", async () => {
   const counts: number[] = [];
   const counted = (message: Message): object => {
     const at = counts.push(0) - 1;

@@ -53,7 +53,7 @@ describe("createConversation with watchPromptCache", () => {
   it.for<[what: string, own: RunOverrides, cause: object]>([
     ["another system text", { system: "Be long." }, { kind: "system-changed" }],
     ["a new tool", { tools: [look, other] }, { kind: "tool-added", name: "other" }],
-    ["a tool less", { tools: [] }, { kind: "tool-removed", name: "look" }],
+    ["a removed tool", { tools: [] }, { kind: "tool-removed", name: "look" }],
     ["another model", { provider: answering("new") }, { kind: "model-changed", values: ["mock-model", "new"] }],
   ])("reports %s between two messages", async ([, own, cause]) => {
     const chat = openChat();
@@ -61,7 +61,7 @@ describe("createConversation with watchPromptCache", () => {
     expect(await chat.send("Two", own)).toEqual([[0, cause, false]]);
   });
 
-  it("reports a summary with which a run begins as intended", async () => {
+  it("reports a summary at the start of a run as an intended change", async () => {
     const chat = openChat();
     for (let index = 0; index < 12; index += 1) await chat.send(`Question ${index} ${"x".repeat(400)}`);
     const compaction = compactMessages({ when: 500, keep: 200 });
@@ -91,7 +91,7 @@ describe("watchPromptCache().startWith", () => {
     expectPrefix(next.result, 1);
   });
 
-  it("takes the last request from saved JSON, and a resumed run has the same sums", async () => {
+  it("accepts the last request as saved JSON, and a resumed run returns the same totals", async () => {
     const { result } = await playWatched(rounds(3));
     const last = JSON.parse(JSON.stringify(result.cache?.last));
     const journal = memoryJournal();

@@ -22,7 +22,7 @@ function toSent(name: string, reported: unknown): unknown {
   return { contents, tools: config.tools, systemInstruction: config.systemInstruction };
 }
 
-it.for(wires)("$name: the reported bodies are the bodies at the fetch of the SDK", async (wire) => {
+it.for(wires)("provider $name: reports the bodies that its SDK passes to fetch", async (wire) => {
   const { result, bodies, reported, recording } = await playWire({ wire, script }, { tools: [weather], system: "Be brief." });
   expect([result.text, bodies.length, reported.length]).toEqual(["Oslo.", 3, 3]);
   for (const [index, body] of bodies.entries()) {
@@ -33,7 +33,7 @@ it.for(wires)("$name: the reported bodies are the bodies at the fetch of the SDK
   expect(recording.of("cache-break")).toEqual([]);
 });
 
-it("aiSdkModel: the reported body is the call options of the model", async () => {
+it("aiSdkModel: reports the call options of the model as the request body", async () => {
   const asked: object[] = [];
   const reported: unknown[] = [];
   const says = (parts: readonly object[]): ReadableStream =>

@@ -33,7 +33,7 @@ describe("watchPromptCache: the first request of a resumed run", () => {
   it.for<[what: string, before: Partial<LoopOptions>, after: Partial<LoopOptions>, cause: object]>([
     ["another system text", {}, { system: "Be long." }, { kind: "system-changed" }],
     ["a new tool", {}, { tools: [look, other("other")] }, { kind: "tool-added", name: "other" }],
-    ["a tool less", { tools: [other("other"), look] }, { tools: [look] }, { kind: "tool-removed", name: "other" }],
+    ["a removed tool", { tools: [other("other"), look] }, { tools: [look] }, { kind: "tool-removed", name: "other" }],
     [
       "a changed tool",
       { tools: [other("other"), look] },
@@ -55,7 +55,7 @@ describe("watchPromptCache: the first request of a resumed run", () => {
     expect((fourth?.break?.keptBytes ?? 0) + (fourth?.break?.lostBytes ?? 0)).toBe(third?.bytes);
   });
 
-  it("reports an edited message with the bytes from its beginning on", async () => {
+  it("reports an edited message, and counts the bytes from this message on as lost", async () => {
     const provider = createMockProvider(rounds(5));
     const edited = {
       ...provider,
@@ -71,7 +71,7 @@ describe("watchPromptCache: the first request of a resumed run", () => {
     expect(watched.result.cache?.breaks[0]?.keptBytes).toBe((head?.bytes ?? 0) - Buffer.byteLength(JSON.stringify(messages[0])));
   });
 
-  it("reports masked results as intended", async () => {
+  it("reports masked results as an intended change", async () => {
     const masking = maskResults({ keepIterations: 1, minTokens: 0, batchOf: 3 });
     const watched = await resume({ policies: { masking } }, {}, 8);
     expect(watched.recording.of("masked").map(({ iteration, replayed }) => [iteration, replayed])).toEqual([
@@ -92,7 +92,7 @@ describe("watchPromptCache: the first request of a resumed run", () => {
   });
 });
 
-it("watchPromptCache: the record of a request has the same size for any length of the run", async () => {
+it("watchPromptCache: the record of a request has the same size for a run of any length", async () => {
   const { result } = await playWatched(rounds(200));
   const sizes = result.streamResults.map(({ cache }) => JSON.stringify(cache).length);
   expect(Math.max(...sizes.slice(1))).toBeLessThan(300);
@@ -109,11 +109,11 @@ async function edited(edit: (cache: { requests: unknown }) => unknown): Promise<
 }
 
 it.for<[what: string, cache: (cache: { requests: unknown }) => unknown]>([
-  ["no object", () => 5],
+  ["that is not an object", () => 5],
   ["without requests", () => ({})],
   ["with requests that are not objects", () => ({ requests: [1] })],
   ["with a break that is not an object", () => ({ requests: [{ break: "all" }] })],
-])("watchPromptCache: a recorded cache %s is a damaged journal", async ([, edit]) => {
+])("watchPromptCache: throws journal-damaged for recorded cache data %s", async ([, edit]) => {
   const journal = memoryJournal(await edited(edit));
   await expect(playWatched(rounds(4), { runId: "r", journal })).rejects.toMatchObject({ code: "journal-damaged" });
 });
@@ -122,7 +122,7 @@ it.for<[what: string, fields: object]>([
   ["parts that are not arrays", { tools: 5, messages: 5 }],
   ["a message at an index of a billion", { messages: [[1_000_000_000, "x", 1]], messageCount: 1_000_000_001 }],
   ["a negative index", { messages: [[-1, "x", 1]] }],
-])("watchPromptCache: a run can be resumed from a record with %s", async ([, fields]) => {
+])("watchPromptCache: resumes a run from a record with %s", async ([, fields]) => {
   const journal = memoryJournal(
     await edited(({ requests }) => ({ requests: (requests as object[]).map((each) => ({ ...each, ...fields })) })),
   );

@@ -42,7 +42,7 @@ it("watchPromptCache: 100 iterations with masking keep at least 95 % of the poss
   expectPrefix(result, 0.95);
 });
 
-it("watchPromptCache: without the policy, nothing is reported", async () => {
+it("watchPromptCache: a run without policies.promptCache reports nothing", async () => {
   const sendings: unknown[] = [];
   const provider = createMockProvider(rounds(3));
   const spy: Provider = { ...provider, stream: (request, call) => (sendings.push(call.sending), provider.stream(request, call)) };
@@ -54,7 +54,7 @@ it("watchPromptCache: without the policy, nothing is reported", async () => {
   ]);
 });
 
-it("watchPromptCache: the possible bytes end at a masked result, even if an earlier message has changed", async () => {
+it("watchPromptCache: the possible prefix ends at a masked result, even if an earlier message has changed", async () => {
   const masking = maskResults({ keepIterations: 1, minTokens: 0 });
   const { result } = await playWatched(rounds(3), {
     policies: { masking },
@@ -71,7 +71,7 @@ it("watchPromptCache: the possible bytes end at a masked result, even if an earl
 
 const providerOf = (id: string, model: string): Provider => createMockProvider(rounds(5), { id, model });
 
-it("watchPromptCache: a request to another model or provider loses the whole prefix, and a later request to the first model keeps its own", async () => {
+it("watchPromptCache: a change of the model or provider breaks the cache, but going back to the first model does not", async () => {
   const [one, two, three] = [providerOf("a", "m"), providerOf("a", "n"), providerOf("b", "n")];
   const providers = [one, two, three, one, one];
   const hooks: LoopOptions["hooks"] = { prepareIteration: ({ iteration }) => ({ provider: providers[iteration] ?? one }) };
@@ -127,7 +127,7 @@ it("watchPromptCache: a paused message that grows is not a cache break", async (
   expect(result.cache?.share).toBe(1);
 });
 
-it("watchPromptCache: a replay emits the same events, marked as replayed, and returns the same sums", async () => {
+it("watchPromptCache: a replay emits the same events, marked as replayed, and returns the same totals", async () => {
   const journal = memoryJournal();
   const options = { ...systems((iteration) => `Be brief ${iteration >> 1}.`), runId: "r", journal };
   const first = await playWatched(rounds(5), options);
@@ -158,7 +158,7 @@ const pricing: LoopOptions["pricing"] = ({
   cacheWriteTokens: written = 0,
 }) => inputTokens - read - written + read * 0.1 + written * 1.25 + outputTokens * 5;
 
-it("watchPromptCache: result.cache has the reported tokens and the money saved", async () => {
+it("watchPromptCache: result.cache contains the reported tokens and the saved cost", async () => {
   const script = [
     [toolCall("look", {}), tokens],
     [text("Done."), tokens],
@@ -172,7 +172,7 @@ it("watchPromptCache: result.cache has the reported tokens and the money saved",
   expect([uncounted.result.cache?.savedUSD, uncounted.result.cache?.cachedTokens]).toEqual([undefined, undefined]);
 });
 
-it("watchPromptCache: a body that cannot be measured is not counted, and the run goes on", async () => {
+it("watchPromptCache: ignores a body that cannot be measured, and the run continues", async () => {
   const provider = createMockProvider(rounds(2));
   const bodies = [{ messages: [1n] }, undefined];
   const odd: Provider = {
