@@ -68,12 +68,11 @@ async function checkFaults(): Promise<void> {
 }
 
 export const checks: readonly Check[] = [
-  { title: "is finished by another worker after a kill, and no unsafe call begins twice", run: checkKilled },
-  { title: "is finished by another worker after a freeze, and the thawed worker changes nothing", run: checkFrozen },
-  { title: "is finished after the server was killed, and no event is missing", run: checkCrash },
+  { title: "is finished by another worker after its worker was killed, and begins no unsafe call twice", run: checkKilled },
+  { title: "is finished by another worker after its worker was frozen, and the thawed worker changes nothing", run: checkFrozen },
+  { title: "is finished after the server was killed, without a missing event", run: checkCrash },
   {
-    title:
-      "ends under all faults as it would without them, and a service that ignores repeated idempotency keys counts each call once",
+    title: "completes despite kills, freezes and crashes, and a service counts each idempotency key once",
     run: checkFaults,
   },
 ];

@@ -73,7 +73,7 @@ async function checkReplacedRun(): Promise<void> {
 }
 
 export const checks: readonly Check[] = [
-  { title: "keeps the history of a conversation, and refuses or queues a start while a run is live", run: checkConversation },
-  { title: "ends its stream while a call waits for its approval, and then streams the rest", run: checkApproval },
+  { title: "keeps the history of a conversation, and returns busy or queues a start during a run", run: checkConversation },
+  { title: "ends the stream while a call waits for approval, and streams the rest after the approval", run: checkApproval },
   { title: "stops a waiting run when a new message is sent", run: checkReplacedRun },
 ];

@@ -269,16 +269,16 @@ async function checkLongIds(): Promise<void> {
 
 export const checks: readonly Check[] = [
   { title: "runs to the end, and returns the result and all events", run: checkRun },
-  { title: "starts a run with the same id once", run: checkSameId },
+  { title: "starts only one run for two starts with the same id", run: checkSameId },
   { title: "rejects invalid ids, positions and options", run: checkInvalid },
-  { title: "waits for a decision, and runs the approved call once", run: checkDecision },
+  { title: "suspends a run until a decision arrives, and runs the approved call once", run: checkDecision },
   { title: "stops a run that is waiting for a decision", run: checkStopWaiting },
   { title: "kills a run while its tool is running, within 1.5 seconds", run: checkKill },
   { title: "passes a steering message to the next iteration once", run: checkSteer },
   { title: "rejects with the error of a failed run, and continues it after a retry", run: checkFailedRun },
-  { title: "rejects with an error of options that a later worker makes, and continues after a retry", run: checkLateFailure },
+  { title: "rejects if the options function of a later worker throws, and continues after a retry", run: checkLateFailure },
   { title: "frees the worker of a run that waits for long, and wakes the run for a decision or a stop", run: checkResting },
-  { title: "continues a run of a stopped worker in the next one, without a trace of the stop", run: checkStoppedWorker },
-  { title: "is deleted after the retention of the execution that ended it, and not of an earlier one", run: checkClear },
-  { title: "takes ids with characters that have a meaning in URLs", run: checkLongIds },
+  { title: "continues a run of a stopped worker in the next one, without repeating a running call", run: checkStoppedWorker },
+  { title: "deletes a run after the retention of the execution that ended it, not of another one", run: checkClear },
+  { title: "accepts ids with characters that have a meaning in URLs", run: checkLongIds },
 ];

@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers());
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it("a run that rests stays marked, although the check of an earlier wait ends late", async () => {
+it("restWhenWaiting: keeps a resting run marked, even if the store answers an earlier request late", async () => {
   let isMarked = false;
   let isAbandoned = false;
   /** The calls of `rest` that Restate has not answered. */
