@@ -56,14 +56,14 @@ const untouchable = (scenario: Scenario): Scenario => ({
   },
 });
 
-describe("cassettes of whole runs", () => {
-  it.for(byTitle)('in the scenario "%s", recordTo does not change the result', async ([, scenario]) => {
+describe("recordTo and replayFrom with a whole run", () => {
+  it.for(byTitle)('recordTo does not change the result of the scenario "%s"', async ([, scenario]) => {
     const bare = await run(scenario, (own) => own);
     const recorded = await run(scenario, (own) => recordTo(memoryCassette(), own));
     expect(withoutJournal(recorded)).toEqual(withoutJournal(bare));
   });
 
-  it.for(byTitle)('in the scenario "%s", replayFrom returns the recorded result', async ([, scenario]) => {
+  it.for(byTitle)('replayFrom returns the recorded result of the scenario "%s"', async ([, scenario]) => {
     const cassette = memoryCassette();
     const recorded = await run(scenario, (own) => recordTo(cassette, own));
     const replayed = await run(untouchable(scenario), () => replayFrom(cassette, { timing: true }));
@@ -71,7 +71,7 @@ describe("cassettes of whole runs", () => {
   });
 
   it.for(byTitle.filter(([title]) => !timed.has(title)))(
-    'in the scenario "%s", replayFrom with timing: false returns the recorded result',
+    'replayFrom with timing: false returns the recorded result of the scenario "%s"',
     async ([, scenario]) => {
       const cassette = memoryCassette();
       const recorded = await run(scenario, (own) => recordTo(cassette, own));

@@ -45,7 +45,7 @@ describe("recordTo and replayFrom: a stream", () => {
     );
   });
 
-  it("throws in a replay that reads further than the recording, which was abandoned", async () => {
+  it("throws in a replay that reads further than an abandoned recording", async () => {
     const cassette = memoryCassette();
     for await (const _ of recordTo(cassette, script([text("ab", { chunks: 2 })])).stream(request, setUp().call)) break;
     expect(linesOf(cassette).at(-1)).toEqual({ type: "left", waiting: false, stream: 0, atMs: 0 });
