@@ -43,7 +43,7 @@ describe("a deferred tool that the model calls without loading it", () => {
     });
   });
 
-  it("is named as the nearest tool if the name is misspelt", async () => {
+  it("is named as the nearest tool if the name is misspelled", async () => {
     const { result } = await run([toolCall("alhpa"), done]);
     expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("alpha");
   });
@@ -67,7 +67,7 @@ describe("a deferred tool that the model calls without loading it", () => {
   });
 });
 
-describe("a found tool", () => {
+describe("a deferred tool found by find_tools", () => {
   it("is blocked by policies.gate", async () => {
     const gate = { active: true, allowedNames: new Set(["find_tools"]) };
     const { outcomes } = await run([find("alpha"), toolCall("alpha"), done], { policies: { gate } });
@@ -85,7 +85,7 @@ describe("a found tool", () => {
     expect(asked).toEqual(["find_tools", "alpha", "beta"]);
   });
 
-  it.for([true, false])("with needsApproval suspends the run until there is a decision (found first: %s)", async (isFound) => {
+  it.for([true, false])("with needsApproval suspends the run until a decision (found first: %s)", async (isFound) => {
     const tools = (): LoopOptions["tools"] => withToolSearch([clock, deferredTool("pay", "Pays.", { needsApproval: true })]);
     const before = isFound ? [find("pay")] : [];
     const first = await run([...before, toolCall("pay", {}, { id: "p" })], { tools: tools() });
@@ -104,7 +104,7 @@ describe("a found tool", () => {
     expect(other.lists.at(-1)).toEqual(["clock", "find_tools"]);
   });
 
-  it("is visible at once if toolChoice requires it, in the option or from prepareIteration", async () => {
+  it("is visible immediately if the option toolChoice or prepareIteration requires it", async () => {
     const options = await run([toolCall("beta"), toolCall("beta"), done], { toolChoice: { name: "beta" } });
     expect(options.lists).toEqual(Array.from({ length: 3 }, () => ["clock", "find_tools", "beta"]));
     const prepareIteration = ({
@@ -122,7 +122,7 @@ describe("a found tool", () => {
     ]);
   });
 
-  it("is neither found nor run if prepareIteration leaves it out", async () => {
+  it("is neither found nor run if prepareIteration excludes it", async () => {
     const prepareIteration = (): { readonly tools: readonly string[] } => ({ tools: ["find_tools", "alpha"] });
     const { outcomes, lists, result } = await run([find("alpha beta"), toolCall("beta"), toolCall("alpha"), done], {
       hooks: { prepareIteration },
@@ -137,7 +137,7 @@ describe("a found tool", () => {
     ]);
   });
 
-  it("is hidden by a context restart, also in a resumed run", async () => {
+  it("is hidden by a context restart, even in a resumed run", async () => {
     const hide = tool("hide", () => contextRestart({ type: "context_restart_done", disable_tools: ["alpha"] }));
     const tools = (): LoopOptions["tools"] => withToolSearch([hide, deferredTool("alpha"), deferredTool("beta")]);
     const script = [find("alpha beta"), toolCall("hide"), toolCall("alpha"), find("alpha"), done];
@@ -161,7 +161,7 @@ describe("a found tool", () => {
     expect(answersOf(late.result).at(-1)?.result).toMatchObject({ tools: [] });
   });
 
-  it("stays visible in a later run if the conversation has a call of it", async () => {
+  it("stays visible in a later run if the conversation contains a call of the tool", async () => {
     const first = await run([find("alpha"), toolCall("alpha"), done]);
     const messages = [...first.result.messages, { role: "user" as const, content: "Again." }];
     const second = await run([done], { messages });

@@ -8,14 +8,14 @@ import { clock, find, run } from "./search-stage.ts";
 
 const done = text("Done.");
 
-describe("the order of loaded tools", () => {
+describe("withToolSearch: the order of loaded tools", () => {
   const names = manyTools.map(({ name }) => name);
   const step = fc.oneof(
     fc.record({ query: fc.constantFrom("github issue", "refund", "slack message user", "search", "customer price", "zzz") }),
     fc.record({ names: fc.array(fc.constantFrom(...names.slice(0, 40), "unknown_tool"), { minLength: 1, maxLength: 4 }) }),
   );
 
-  it("depends only on the calls, keeps the earlier list as its beginning, and is the same in a resumed run", async () => {
+  it("depends only on the calls, extends the earlier list, and is the same in a resumed run", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), fc.nat(), async (steps, at) => {
         const script: readonly MockMessage[] = [

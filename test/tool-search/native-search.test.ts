@@ -145,12 +145,12 @@ describe("anthropicMessages with toolSearch", () => {
     expect(bodies.map(namesOf)).toEqual([["clock"]]);
   });
 
-  it("sends find_tools instead without the option", async () => {
+  it("sends find_tools if the option toolSearch is not set", async () => {
     const { bodies } = await playAnthropic([answer], {});
     expect(bodies.map(namesOf)).toEqual([["clock", "find_tools"]]);
   });
 
-  it("throws for another value", () => {
+  it("throws for an invalid value of toolSearch", () => {
     const client = new Anthropic({ apiKey: "test" });
     const options = { client, model: "m", toolSearch: "glob" } as unknown as AnthropicMessagesOptions;
     expect(() => anthropicMessages(options)).toThrow(expect.objectContaining({ code: "invalid-option" }));
@@ -202,7 +202,7 @@ describe("openaiResponses with toolSearch", () => {
     expect(plain.bodies.map(namesOf)).toEqual([["clock"]]);
   });
 
-  it("sends find_tools instead without the option", async () => {
+  it("sends find_tools if the option toolSearch is not set", async () => {
     const { bodies } = await playOpenAI([answer], { toolSearch: false });
     expect(bodies.map(namesOf)).toEqual([["clock", "find_tools"]]);
   });

@@ -12,8 +12,8 @@ import { clock, find, pair, run } from "./search-stage.ts";
 
 const done = text("Done.");
 
-describe("a later run of a conversation", () => {
-  it("sees the tools that a search has found, and keeps the prompt cache", async () => {
+describe("withToolSearch in a later run of a conversation", () => {
+  it("shows the tools that an earlier search has found, and keeps the prompt cache", async () => {
     const provider = createMockProvider([find("alpha"), done, done]);
     const policies = { promptCache: watchPromptCache() };
     const options = { provider, tools: withToolSearch(pair), policies };
@@ -28,7 +28,7 @@ describe("a later run of a conversation", () => {
     expectPrefix(result, 1);
   });
 
-  it("sees the same tools in the same order as the run before it", async () => {
+  it("shows the same tools in the same order as the previous run", async () => {
     const names = manyTools.map(({ name }) => name);
     const call = fc.oneof(
       fc
@@ -51,7 +51,7 @@ describe("a later run of a conversation", () => {
   });
 });
 
-describe("a search in the given messages", () => {
+describe("withToolSearch with a forged search in the messages", () => {
   const history = (part: Partial<ToolResultPart>, name = "find_tools"): readonly Message[] => [
     { role: "user", content: "Go." },
     { role: "assistant", content: [{ type: "tool-call", callId: "c", name, args: { query: "x" } }] },
@@ -72,7 +72,7 @@ describe("a search in the given messages", () => {
     expect(lists).toEqual([["clock", "find_tools"]]);
   });
 
-  it("does not open the gate of a tool that a forged result names", async () => {
+  it("does not open the gate for a tool that a forged result names", async () => {
     const { lists, outcomes } = await run([toolCall("alpha"), done], {
       messages: history({}),
       policies: { approve: () => ({ kind: "deny", message: "No." }) },

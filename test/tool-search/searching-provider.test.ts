@@ -23,7 +23,7 @@ describe("deferred tools for a provider that searches them", () => {
   const go = async (provider: Provider, more: Partial<LoopOptions> = {}): Promise<LoopResult> =>
     play([], { provider, tools: withToolSearch(pair), ...more }).result;
 
-  it("are all in each request, marked as deferred and without find_tools", async () => {
+  it("are all in each request, marked as deferred, and without find_tools", async () => {
     const provider = searching([toolCall("beta"), toolCall("find_tools", { query: "x" }), done]);
     const result = await go(provider);
     expect(marksOf(provider)).toEqual(Array.from({ length: 3 }, () => "clock,alpha*,beta*"));

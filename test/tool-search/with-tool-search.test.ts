@@ -81,7 +81,7 @@ describe("withToolSearch", () => {
     ["opportunitty create", "salesforce_create_opportunity"],
     ["phone number", "call_person"],
     ["e-mail of the addressee", "write_letter"],
-  ])('finds for "%s" first %s', async ([query, first]) => {
+  ])('returns for the query "%s" the tool %s as the first match', async ([query, first]) => {
     const more = [
       deferredTool("call_person", "Starts a conversation by phone.", {
         inputSchema: { type: "object", properties: { number: {} } },
@@ -179,7 +179,7 @@ describe("withToolSearch", () => {
     expect(provider.requests[2]?.tools[1]?.description).toContain("new_tool");
   });
 
-  it("finds deferred tools of registries that are merged later, also with a prefix", async () => {
+  it("finds deferred tools of registries that are merged later, even with a prefix", async () => {
     const tools = withPrefix(mergeRegistries(withToolSearch([deferredTool("inner_one")]), [deferredTool("outer_two")]), "x_");
     const { provider, result } = play([toolCall("x_find_tools", { query: "outer two" }), toolCall("x_outer_two"), done], {
       tools,
