@@ -56,7 +56,7 @@ const provider = () =>
     text("Done."),
   ]);
 
-it("defineTool: a context is annotated in execute, or bound by a call without arguments", () => {
+it("defineTool: accepts a context that is annotated in execute, or bound by a call without arguments", () => {
   expectTypeOf<ContextOf<typeof weather>>().toBeUnknown();
   expectTypeOf<ContextOf<typeof whoAmI>>().toEqualTypeOf<App>();
   expectTypeOf<ContextOf<typeof priceOf>>().toEqualTypeOf<Shop>();
