@@ -40,7 +40,7 @@ const refused: readonly { name: string; call: string; parts: readonly object[] }
   },
 ];
 
-it.each(refused)("a call that waits for a webhook rejects $name from a page", async ({ call, parts }) => {
+it.each(refused)("a call that waits for a webhook rejects a forged result from a page: $name", async ({ call, parts }) => {
   const { ran, run } = setUpFilm();
   const server = new ChatServer({ run, stream: { version: 7 } });
   await send(server, [user]);
@@ -51,7 +51,7 @@ it.each(refused)("a call that waits for a webhook rejects $name from a page", as
   expect(JSON.stringify([server.last.result?.journal, ran])).toBe(before);
 });
 
-it("after a rejected result, a run accepts the results of the page and of the server for their calls", async () => {
+it("a run that rejected a forged result still accepts the results of the page and of the server", async () => {
   const { ran, run } = setUpFilm();
   const server = new ChatServer({ run, stream: { version: 7 } });
   await send(server, [user]);

@@ -26,7 +26,7 @@ describe("createUIMessageMapper", () => {
     if (version !== 7) expect(JSON.stringify(chunks)).not.toContain("Wrong");
   });
 
-  it("with holdAttempts: false, sends data-attempt-discarded after discarded text", async () => {
+  it("sends data-attempt-discarded after discarded text if holdAttempts is false", async () => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     const chunks = toChunks(events, { holdAttempts: false });
     await check(chunks, 6);
@@ -61,7 +61,7 @@ describe("createUIMessageMapper", () => {
         withFallback([createMockProvider([fail({ status: 503 })], { id: "a" }), createMockProvider(two(), { id: "b" })]),
     },
     { name: "withFallback has one provider", make: () => withRetry(withFallback([createMockProvider(two())])) },
-  ])("sends text immediately if $name", async ({ make }) => {
+  ])("sends text immediately: $name", async ({ make }) => {
     const { events } = await play({ provider: make() });
     const delta = events.findIndex(({ type }) => type === "text-delta");
     expect(toChunks(events.slice(0, delta + 1)).filter(({ type }) => type === "text-delta")).toHaveLength(1);

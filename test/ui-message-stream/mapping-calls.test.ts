@@ -6,7 +6,7 @@ import { toChunks } from "./check-chunks.ts";
 import { check, lines, play, versions } from "./mapping-stage.ts";
 import { readMessage, vendors } from "./vendors.ts";
 
-describe("createUIMessageMapper: calls", () => {
+describe("createUIMessageMapper", () => {
   const outcomes = [
     ["failed", toolCall("broken"), "output-error", "The tool failed."],
     ["unknown-tool", toolCall("nope"), "output-error", "The tool does not exist."],
@@ -19,7 +19,7 @@ describe("createUIMessageMapper: calls", () => {
     ],
   ] as const;
 
-  it.each(outcomes)("the outcome %s is shown as an error with a neutral text", async (...[, part, state, errorText]) => {
+  it.each(outcomes)("shows the outcome %s as an error with a neutral text", async (...[, part, state, errorText]) => {
     const broken = tool("broken", () => {
       throw new Error("postgres://user:secret@db");
     });
@@ -33,7 +33,7 @@ describe("createUIMessageMapper: calls", () => {
     }
   });
 
-  it("the error text comes from options.onError, or is neutral if onError throws", async () => {
+  it("takes the error text from options.onError, and sends a neutral text if onError throws", async () => {
     const broken = tool("broken", () => {
       throw new Error("No stock.");
     });
@@ -51,7 +51,7 @@ describe("createUIMessageMapper: calls", () => {
     });
   });
 
-  it("tool progress is sent as preliminary output", async () => {
+  it("sends tool progress as preliminary output", async () => {
     const cyclic: { self?: object } = {};
     cyclic.self = cyclic;
     const slow = tool("slow", (_, { progress }) => {
@@ -70,7 +70,7 @@ describe("createUIMessageMapper: calls", () => {
     `);
   });
 
-  it.each(versions)("a denial by policies.approve is shown in AI SDK %i", async (version) => {
+  it.each(versions)("shows a denial by policies.approve in AI SDK %i", async (version) => {
     const { events } = await play({
       script: [toolCall("look"), text("Done.")],
       tools: [tool("look", () => 1)],

@@ -6,7 +6,7 @@ import { toChunks } from "./check-chunks.ts";
 import { check, play, saved } from "./mapping-stage.ts";
 import { readMessage, textOf, vendors } from "./vendors.ts";
 
-describe("createUIMessageMapper: nested runs", () => {
+describe("createUIMessageMapper with a nested run", () => {
   const inner = (
     script: MockScript,
     pay = tool("pay", () => "paid", { needsApproval: true }),
@@ -24,7 +24,7 @@ describe("createUIMessageMapper: nested runs", () => {
     ({ messages }) =>
       turns[messages.filter(({ role }) => role === "assistant").length];
 
-  it("text of a nested run is sent as preliminary output of the outer call", async () => {
+  it("sends the text of the nested run as preliminary output of the outer call", async () => {
     const agent = inner([text("a".repeat(3_000), { chunks: 300 })]);
     const { events } = await play({ script: [toolCall("agent"), text("Done.")], tools: [agent] });
     const chunks = toChunks(events);
@@ -44,7 +44,7 @@ describe("createUIMessageMapper: nested runs", () => {
     expect(JSON.stringify(outputs).length).toBeLessThan(20 * 3_000);
   });
 
-  it.each(vendors)("a call of a nested run waits for its own approval in AI SDK $version", async (vendor) => {
+  it.each(vendors)("lets a call of the nested run wait for its own approval in AI SDK $version", async (vendor) => {
     const { version } = vendor;
     const ran: string[] = [];
     const pay = tool("pay", () => ran.push("pay"), { needsApproval: true });

@@ -29,7 +29,7 @@ it("readUIChatRequest: returns files as content of the message", async () => {
   ]);
 });
 
-it("readUIChatRequest: returns the id of the message that was edited or is to be generated again", async () => {
+it("readUIChatRequest: returns the id of the message that was edited or is to be regenerated", async () => {
   const edited = await readUIChatRequest(body(user(text("Hi")), { messageId: "u" }));
   expect(edited).toMatchObject({ trigger: "submit", messageId: "u", message: { content: "Hi" } });
   const again = await readUIChatRequest(body(user(text("Hi")), { trigger: "regenerate-message", messageId: "chat/1" }));

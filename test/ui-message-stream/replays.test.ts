@@ -14,7 +14,7 @@ describe("a UI message from the journal", () => {
     [text("End."), reasoning("Late.")],
   ];
 
-  it.each(vendors)("in AI SDK $version, has the parts in the order of the live message", async (vendor) => {
+  it.each(vendors)("has the parts in the order of the live message in AI SDK $version", async (vendor) => {
     const { version } = vendor;
     const tools = [tool("look", () => 1)];
     const { events, result } = await play({ tools, script: interleaved });
@@ -48,7 +48,7 @@ describe("a UI message from the journal", () => {
       return [first, second, third, reload];
     }
 
-    it.each(vendors)("in AI SDK $version, has no text of discarded assistant messages", async (vendor) => {
+    it.each(vendors)("has no text of discarded assistant messages in AI SDK $version", async (vendor) => {
       const { version } = vendor;
       for (const { events } of (await retry()).slice(2)) {
         const chunks = toChunks(events, { version });
@@ -58,7 +58,7 @@ describe("a UI message from the journal", () => {
       }
     });
 
-    it.each(vendors)("in AI SDK $version, has the text of the last message if no retry followed", async (vendor) => {
+    it.each(vendors)("has the text of the last message in AI SDK $version if no retry followed", async (vendor) => {
       const { version } = vendor;
       const { result } = await play({ tools, script: start });
       const again = await play({ tools, journal: saved(result) });
@@ -89,7 +89,7 @@ describe("a UI message from the journal", () => {
   const approved = { kind: "approve" } as const;
   // AI SDK 6 has no chunk for a decision.
   it.each(vendors.filter(({ version }) => version !== 6))(
-    "in AI SDK $version, has the decisions of the live message, even of a repeated question",
+    "has the decisions of the live message in AI SDK $version, even of a repeated question",
     async (vendor) => {
       const { version } = vendor;
       const options = (description: string): Partial<LoopOptions> => ({

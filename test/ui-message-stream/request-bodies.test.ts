@@ -54,7 +54,7 @@ describe.each<[name: string, read: Read]>([
   it.each<{ name: string; limits: RequestLimits; ms: number }>([
     { name: "the default of 30 s", limits: {}, ms: 30_000 },
     { name: "bodyMs", limits: { bodyMs: 50 }, ms: 50 },
-  ])("refuses a body that takes longer than $name, and stops reading it", async ({ limits, ms }) => {
+  ])("rejects a body that takes longer than $name, and stops reading it", async ({ limits, ms }) => {
     const clock = createTestClock();
     const { request, body, isCancelled } = openRequest();
     const seen: unknown[] = [];
@@ -72,7 +72,7 @@ describe.each<[name: string, read: Read]>([
   });
 
   it.each([{ bodyMs: 5 }, { bodyMs: Infinity }])(
-    "with the options %j, reads a body that arrives in time and leaves no timer",
+    "reads a body that arrives in time, and leaves no timer, with the options %o",
     async (limits) => {
       const clock = createTestClock();
       const { request, body } = openRequest();
@@ -86,14 +86,14 @@ describe.each<[name: string, read: Read]>([
     },
   );
 
-  it("refuses a web request that is aborted before its body is complete", async () => {
+  it("rejects a web request that is aborted before its body is complete", async () => {
     const { request, body } = openRequest();
     const refused = refusalOf(read(request));
     body.error(new DOMException("aborted", "AbortError"));
     expect(await refused).toMatchObject({ status: 400, message: "The connection ended before the body was complete." });
   });
 
-  it("refuses a node:http request whose connection closes before the body is complete", async () => {
+  it("rejects a node:http request whose connection closes before the body is complete", async () => {
     let begin: () => void = () => {};
     const begun = new Promise<void>((resolve) => void (begin = resolve));
     let tell: (error: unknown) => void = () => {};
@@ -138,7 +138,7 @@ describe.each<[name: string, read: Read]>([
   });
 });
 
-it("readAGUIRequest: refuses a tool message whose content is nested too deeply", async () => {
+it("readAGUIRequest: rejects a tool message whose content is nested too deeply", async () => {
   const requestOf = (levels: number): object => ({
     threadId: "t",
     runId: "r",
