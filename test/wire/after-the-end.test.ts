@@ -100,7 +100,7 @@ async function readOpen(provider: Provider): Promise<{ readonly types: readonly 
   return { types, afterMs: clock.now() };
 }
 
-describe("connection that the server leaves open after the answer", () => {
+describe("a connection that the server leaves open after the answer", () => {
   it.for<[name: Name, afterMs: number, missing: "no event is" | "the token counts are"]>([
     ["openai", 1_000, "no event is"],
     ["openai", 5_000, "the token counts are"],

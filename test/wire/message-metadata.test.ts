@@ -51,14 +51,14 @@ it.for<[name: string, run: () => ReturnType<typeof play>]>([
       `withPlanner over ${adapter.name}`,
       () => play(adapter, [plan("response"), { text: "No.", end: "stop" }], true),
     ]),
-])("metadata of user messages: %s keeps it in the result and the journal, and never sends it", async ([, run]) => {
+])("runToolLoop: keeps metadata of user messages in the result and journal, and never sends it to %s", async ([, run]) => {
   const { result, sent, recorded } = await run();
   expect(result.text).toBe("No.");
   expect(result.messages.flatMap((message) => (message.role === "user" ? [message.metadata] : []))).toEqual([metadata, metadata]);
   expect([recorded.includes("private-7f"), sent.includes("And Rome?"), sent.includes("private-7f")]).toEqual([true, true, false]);
 });
 
-it("metadata of user messages: the request for a summary does not contain it, and conversations keep it", async () => {
+it("createConversation: keeps metadata of user messages, and never sends it in a summary request", async () => {
   const requests: unknown[] = [];
   const provider = createMockProvider((request) => {
     requests.push(...request.messages.map((message) => (message.role === "user" ? message.content : message)));
@@ -74,7 +74,7 @@ it("metadata of user messages: the request for a summary does not contain it, an
   expect(kept).toEqual([metadata, { id: "second" }]);
 });
 
-it("metadata of user messages: repair and readUIChatRequest keep it", async () => {
+it("readUIChatRequest and the option repair: keep metadata of user messages", async () => {
   const body = { id: "c", messages: [{ id: "m", role: "user", parts: [parts[0]], metadata }] };
   const { message } = await readUIChatRequest(body);
   expect(message).toEqual({ role: "user", content: "And Rome?", metadata });
@@ -93,10 +93,10 @@ it.for<[what: string, metadata: unknown]>([
   ["an array", [1]],
   ["a function", () => 1],
   ["a Map", new Map([[1, 2]])],
-  ["a nested Date", { at: new Date(0) }],
-  ["a nested function", { run: () => 1 }],
-  ["NaN", { n: Number.NaN }],
-])("metadata of user messages: %s is rejected with the index of the message", async ([, wrong]) => {
+  ["an object with a Date", { at: new Date(0) }],
+  ["an object with a function", { run: () => 1 }],
+  ["an object with NaN", { n: Number.NaN }],
+])("runToolLoop: rejects user message metadata that is %s, and names the index of the message", async ([, wrong]) => {
   const asked = { role: "user", content: "Go.", metadata: wrong } as UserMessage;
   const run = runToolLoop({ provider: createMockProvider([text("Yes.")]), messages: [{ role: "user", content: "Hi." }, asked] });
   await expect(run).rejects.toMatchObject({ code: "invalid-messages", details: { index: 1 } });

@@ -100,7 +100,7 @@ describe("anthropicMessages with compaction, with the SDK of Anthropic", () => {
     expect(result.streamResults[0]?.usage).toMatchObject({ inputTokens: 203_000, outputTokens: 4_500 });
   });
 
-  it("sends a summary that failed back unchanged", async () => {
+  it("sends a failed summary back unchanged", async () => {
     const failed = block(0, { type: "compaction", content: null, encrypted_content: null });
     const replies = [{ frames: [start(), failed, call(1, ["toolu_a", "get_weather", "{}"]), ending("tool_use")] }, answer];
     const { bodies } = await play(replies);
@@ -141,7 +141,7 @@ describe("openaiResponses with compaction, with the SDK of OpenAI", () => {
   it.for<[store: boolean, items: readonly object[]]>([
     [false, [{ type: "compaction", encrypted_content: "opaque" }, asked]],
     [true, [compaction, { ...asked, id: "fc_1" }]],
-  ])("with store: %s, sends the encrypted summary back in its place", async ([store, items]) => {
+  ])("with store: %s, sends the encrypted summary back at its original position", async ([store, items]) => {
     const { bodies, result } = await play({ store });
     expect(bodies[1]?.input).toEqual([
       { role: "user", content: "Oslo?" },

@@ -124,8 +124,8 @@ async function play(name: Wire["name"], { script = [answer], connecting = {}, ..
 const look = { name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => "3 degrees" } as const;
 const names = wires.map(({ name }) => name);
 
-describe("structured output in the format of the service", () => {
-  it.for(names)("%s: is in each request of a run with tools, also after an invalid answer", async (name) => {
+describe("structuredOutput: the schema in the format of the service", () => {
+  it.for(names)("is sent by %s in each request of a run with tools, even after an invalid answer", async (name) => {
     const script = [call, { ...answer, text: '{"city":"O","degrees":3}' }, answer];
     const { result, formats: found, described } = await play(name, { script, tools: [look] });
     expect([result.output, result.iterations]).toEqual([{ city: "Oslo", degrees: 3 }, 3]);
@@ -145,11 +145,11 @@ describe("structured output in the format of the service", () => {
     ["native: false", () => ({ policies: { output: structuredOutput(schema, { native: false }) } })],
     ["an adapter with structuredOutput: false", () => ({ connecting: { structuredOutput: false } })],
     ["a schema with any keys", () => ({ policies: { output: open } })],
-    ["a schema of a list", () => ({ policies: { output: values } })],
+    ["a schema for a list", () => ({ policies: { output: values } })],
     ["a format of the caller", (name) => ({ modelSettings: { extra: own[name] } })],
   ];
   it.for(fallbacks.flatMap(([title, toPlaying]) => names.map((name) => [name, title, toPlaying] as const)))(
-    "%s: is replaced by instructions for %s",
+    "is replaced by instructions if %s is used with %s",
     async ([name, title, toPlaying]) => {
       const { formats: found, described } = await play(name, { script: [answer, answer, answer], ...toPlaying(name) });
       expect(described[0]).toBe(true);
@@ -174,7 +174,7 @@ describe("structured output in the format of the service", () => {
     ["gpt-4-turbo", "openai", { connecting: { model: "gpt-4-turbo" } }, false],
     ["gpt-4.1", "openai", { connecting: { model: "gpt-4.1" } }, true],
   ];
-  it.for(special)("%s: is used only if the model accepts it", async ([, name, playing, isNative]) => {
+  it.for(special)("is sent only if the model supports it: %s", async ([, name, playing, isNative]) => {
     const { formats: found, described } = await play(name, playing);
     expect([described[0], Object.keys(found[0] ?? {}).length > 0]).toEqual([!isNative, isNative]);
   });
@@ -191,13 +191,13 @@ describe("structured output in the format of the service", () => {
   it.for([
     ["openai-responses", "text", { verbosity: "low" }],
     ["anthropic", "output_config", { effort: "low" }],
-  ] as const)("%s: keeps the other fields of %s", async ([name, field, extra]) => {
+  ] as const)("is added by %s to the other fields of %s", async ([name, field, extra]) => {
     const { formats: found } = await play(name, { modelSettings: { extra: { [field]: extra } } });
     expect(found).toEqual([{ [field]: { ...extra, ...(formats[name][field] as object) } }]);
   });
 });
 
-describe("structuredOutput: a provider that sends the schema", () => {
+describe("structuredOutput with a provider that supports schemas", () => {
   const said = text(answer.text);
   const sending = (script: MockScript): ReturnType<typeof createMockProvider> =>
     Object.assign(createMockProvider(script), { structuresOutput: true });
@@ -207,7 +207,7 @@ describe("structuredOutput: a provider that sends the schema", () => {
   const go = async (provider: Provider, more: Partial<LoopOptions> = {}): Promise<unknown> =>
     (await playMock([], { tools: [look], policies: { output: structuredOutput(schema) }, provider, ...more }).result).output;
 
-  it("gets it in each request, with the system text unchanged", async () => {
+  it("sends the schema in each request, with the system text unchanged", async () => {
     const provider = sending([toolCall("look"), text("Eight."), said]);
     expect(await go(provider, { system: "Be brief." })).toEqual(weather);
     expect(viewsOf(provider)).toEqual([0, 1, 2].map(() => ["Be brief.", "object"]));
@@ -215,13 +215,13 @@ describe("structuredOutput: a provider that sends the schema", () => {
     expect(output?.instructions).toEqual(instructions);
   });
 
-  it("gets instructions with native: false", async () => {
+  it("sends instructions with native: false", async () => {
     const provider = sending([said]);
     await go(provider, { policies: { output: structuredOutput(schema, { native: false }) } });
     expect(viewsOf(provider)).toEqual([[instructions, undefined]]);
   });
 
-  it("can be chosen by prepareIteration", async () => {
+  it("sends the schema if prepareIteration chooses the provider", async () => {
     const [plain, provider] = [createMockProvider([toolCall("look")]), sending([said])];
     const prepareIteration = ({ iteration }: { readonly iteration: number }): object =>
       iteration === 0 ? { system: "First." } : { provider };
@@ -232,7 +232,7 @@ describe("structuredOutput: a provider that sends the schema", () => {
     ]);
   });
 
-  it("gets it through withRetry, and through withFallback only if all providers send schemas", async () => {
+  it("sends the schema through withRetry, and through withFallback only if all providers support schemas", async () => {
     const [one, other, mixed] = [sending([fail(new Error("Down."))]), sending([said]), sending([said])];
     expect(await go(withFallback([one, withRetry(other)]))).toEqual(weather);
     expect([...viewsOf(one), ...viewsOf(other)]).toEqual([0, 1].map(() => [undefined, "object"]));
@@ -240,7 +240,7 @@ describe("structuredOutput: a provider that sends the schema", () => {
     expect(viewsOf(mixed)).toEqual([[instructions, undefined]]);
   });
 
-  it("gets it in a recording, and the replay needs the same schema", async () => {
+  it("records the schema, and the replay requires the same schema", async () => {
     const cassette = memoryCassette();
     await go(recordTo(cassette, sending([said])));
     expect(await go(replayFrom(cassette))).toEqual(weather);

@@ -97,7 +97,7 @@ const sdkEnd: Event = { type: "finish", finishReason: "tool-calls", usage: { inp
 const one = '{"n":1,"m":2}';
 const spaced = '{ "m": 2, "n": 1 }';
 
-describe("tool call that arrives twice in one stream", () => {
+describe("a tool call that arrives twice in one stream", () => {
   it.for<[what: string, provider: Provider]>([
     ["Google API in two chunks", google([candidate([part({ n: 1 }, "a")]), candidate([part({ n: 1 }, "a")], "STOP")])],
     [

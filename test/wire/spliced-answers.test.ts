@@ -113,7 +113,7 @@ const google: SplicedWire = {
 
 const wires = [chat, responses, messages, google];
 
-describe.for(wires)("$name API: detection of a second answer in a stream", ({ name, answer, connect }) => {
+describe.for(wires)("$name API: a stream with a second answer", ({ name, answer, connect }) => {
   const [first, second] = [answer("a", "Half"), answer("b", "Whole.")];
   const isNumbered = name === "Messages" || name === "Responses";
 
