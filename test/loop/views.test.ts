@@ -106,16 +106,25 @@ describe("messages that callbacks receive", () => {
   it("are included in the copies of a request that a provider makes", async () => {
     const mock = createMockProvider(script);
     const copies: (readonly Message[])[] = [];
+    const transcripts: unknown[] = [];
     const provider = {
       ...{ id: "p", model: "m" },
       stream: (...[request, call]: Parameters<MockProvider["stream"]>) => {
         const copy = { ...request };
         copies.push(copy.messages, structuredClone(request.messages), JSON.parse(JSON.stringify(request)).messages);
+        transcripts.push(
+          { ...request.transcript },
+          structuredClone(request.transcript),
+          JSON.parse(JSON.stringify(request)).transcript,
+        );
         return mock.stream(copy, call);
       },
     };
     await runToolLoop({ provider, messages: given(), tools: [tool("t", () => undefined)], contextItems: ["Now."] });
     expect(copies.map(({ length }) => length)).toEqual([4, 4, 4, 6, 6, 6]);
+    const [first, second] = mock.requests.map(({ transcript }) => transcript);
+    expect(transcripts).toEqual([first, first, first, second, second, second]);
+    expect([first?.messages.length, second?.messages.length]).toEqual([3, 5]);
   });
 });
 

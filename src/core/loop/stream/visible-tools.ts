@@ -16,16 +16,22 @@ import { checkDefinitions } from "../../tools/registry.ts";
 /** A class, because V8 stores each object with a getter of its own much less efficiently. */
 export class SharedViews implements RequestViews {
   readonly given: number;
+  declare readonly messages: readonly Message[];
   readonly #run: Run;
   #sent: (() => readonly Message[]) | undefined;
+
+  /** An own property, so that copies of a request have it too. */
+  static readonly #messages: PropertyDescriptor = {
+    get(this: SharedViews) {
+      return frozenView(this.#run.state.messages);
+    },
+    enumerable: true,
+  };
 
   constructor(run: Run) {
     this.given = run.state.givenMessages;
     this.#run = run;
-  }
-
-  get messages(): readonly Message[] {
-    return frozenView(this.#run.state.messages);
+    Object.defineProperty(this, "messages", SharedViews.#messages);
   }
 
   sent(): readonly Message[] {
