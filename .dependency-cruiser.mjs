@@ -20,7 +20,7 @@ const loopLayers = [["start"], ["stream", "tool-call", "control", "result"], ["r
 const doors = "^src/core/(index|parts|provider-kit|observe-kit|web-kit|entry-kit|history-kit|utils/linear-regexp)\\.ts$";
 
 /** Files that may import other entries. A server's answers are checked as arguments are: docs/decisions/0018. */
-const mayImportEntries = "^src/(conversation|host|testing|cli|dbos|restate|inspect/(journal|rerun))/|^src/mcp/check-answer\\.ts$";
+const mayImportEntries = "^src/(conversation|host|testing|cli|dbos|restate|inspect/(journal|rerun))/|^src/mcp/read-server\\.ts$";
 
 /** Entries that import Node's modules. */
 const onNode = "cache|cli|conversation|dbos|diagnostics|host|inspect|journal|restate|testing";
@@ -160,7 +160,7 @@ export default {
           test,
           "^src/core/(cancellation/deadline|utils/linear-regexp)\\.ts$",
           "^src/json-schema/",
-          "^src/cache/(select-nodes|limit-query)\\.ts$",
+          "^src/cache/select-nodes\\.ts$",
           "^src/inspect/(ui|analysis)/",
         ],
       },

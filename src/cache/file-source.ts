@@ -20,12 +20,12 @@ export interface FileSourceOptions {
   readonly maxBytes?: number | undefined;
   /**
    * Returns true for each file and folder that the model may read. Called with the path below the root, with "/" between its
-   * parts. A file is also refused if one of its folders is. Default: the model may read everything.
+   * parts. If a folder is refused, everything in it is refused too. Default: the model may read everything.
    */
   readonly accepts?: ((path: string) => boolean) | undefined;
 }
 
-/** `name` of a source, as a check for options. */
+/** The check of the option `name`: the expected value for an error, and the test. */
 export const sourceName: readonly [string, (value: unknown) => boolean] = [
   '1 to 64 letters, digits, ".", "_" or "-"',
   (value) => typeof value === "string" && /^[\w.-]{1,64}$/.test(value) && !/^\.+$/.test(value),
@@ -43,13 +43,13 @@ const inspectedBytes = 8_192;
 
 /**
  * Makes a source for `createResultCache`, with which the model reads the text files below the folder `root`. **The model can read
- * every file below the root**, also hidden files such as `.env`, unless `accepts` refuses them. Only regular files are read. Links
- * are followed if they lead to a place below the root. Hard links look like other files.
+ * every file below the root**, also hidden files such as `.env`, unless `accepts` refuses them. Only regular files are read.
+ * Links are followed if they lead to a place below the root. Hard links look like other files.
  *
  * The id of a file is the name of the root and the path below it, for example "data/logs/app.log". The id of a folder lists its
  * entries. Files are read in ranges, and a range is kept in memory only while it is used.
  *
- * Throws LoopError "invalid-option" or "unknown-option". While the root does not exist, each read fails, and its error names the
+ * Throws LoopError "invalid-option" or "unknown-option". If the root does not exist, each read fails with an error that names the
  * option.
  *
  * @example
@@ -84,7 +84,7 @@ async function openPath(place: Place, id: string): Promise<SourceText> {
     const path = await realpath(join(base, ...parts));
     const below = relative(base, path);
     const isOutside = below === ".." || below.startsWith(`..${sep}`) || isAbsolute(below);
-    // A link may have led to a place that is refused.
+    // A symbolic link may lead outside of the root, or to a path that `accepts` refuses.
     if (isOutside || !isAccepted(below.split(sep), accepts)) throw missing(name);
     const facts = await stat(path, { bigint: true });
     if (facts.isDirectory()) return await listFolder(place, path, parts);
@@ -96,14 +96,14 @@ async function openPath(place: Place, id: string): Promise<SourceText> {
   }
 }
 
-/** An error whose message is for the model. Errors of the file system contain paths of the machine. */
+/** An error with a message for the model. The messages of file system errors would reveal absolute paths. */
 class ReadError extends Error {}
 
 function missing(name: string): ReadError {
   return new ReadError(`There is no such file or folder below "${name}". Read "${name}" to list what there is.`);
 }
 
-/** A missing root is a mistake of the program, so the error must not look like a missing file. */
+/** Without this error, a missing root would look to the model like a missing file. */
 function toRootError(error: unknown, name: string): unknown {
   if (!isRecord(error) || error["code"] !== "ENOENT") return error;
   return new ReadError(`The folder "${name}" does not exist. The program must pass an existing folder as "root" of fileSource.`);
@@ -127,7 +127,7 @@ function partsOf(path: string): readonly string[] | undefined {
   return parts.some((part) => part === "" || part === "." || part === "..") ? undefined : parts;
 }
 
-/** An asynchronous function returns a promise, which must not count as true. */
+/** If `accepts` is asynchronous by mistake, it returns a promise, which must not count as true. */
 function isTrue(accepted: unknown): boolean {
   return accepted === true;
 }
@@ -182,6 +182,6 @@ async function listFolder({ name, accepts }: Place, path: string, parts: readonl
     lines.push([name, ...inside].join("/") + (entry.isDirectory() ? "/" : ""));
   }
   const more = count > mostListed ? [`(The folder has more than ${mostListed} entries.)`] : [];
-  // A name may contain a line break.
+  // A file name with a line break would look like two entries.
   return [...lines.sort().map((line) => line.replace(/[\n\r]/g, "?")), ...more].join("\n") || "(The folder is empty.)";
 }

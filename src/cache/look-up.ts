@@ -1,9 +1,8 @@
 // Reads and searches a text for the model. Limits the work and the size of the returned text, even for hostile patterns and very
 // large texts.
 
-import { tokensOfBytes } from "../core/entry-kit.ts";
+import { countBytes, tokensOfBytes } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
-import { Answer } from "./answer.ts";
 import type { ReadRequest } from "./read-request.ts";
 import type { TextLines } from "./text-lines.ts";
 
@@ -19,7 +18,6 @@ const stepsPerLine = 100;
 
 export type LineRequest = Exclude<ReadRequest, { readonly action: "json" | "release" }>;
 
-/** Returns the requested lines of a text, or the lines that match. */
 export async function lookUp(lines: TextLines, request: LineRequest): Promise<string> {
   switch (request.action) {
     case "read":
@@ -62,7 +60,7 @@ async function showLines(lines: TextLines, { from, to }: Range): Promise<string>
   return answer.under(`Lines ${from} to ${next - 1} of ${describeCount(lines)}.${more}`);
 }
 
-/** The lines of a large file are counted only as far as they were read. */
+/** Writes "at least" if the end of a large file was not read yet. */
 function describeCount({ count, isCounted }: TextLines): string {
   return isCounted ? String(count) : `at least ${count}`;
 }
@@ -110,4 +108,30 @@ function createSearch(pattern: string, ignoreCase: boolean): Search {
   const literal = fold(pattern);
   const find = (line: string): { found: boolean; steps: number } => ({ found: fold(line).includes(literal), steps: line.length });
   return { find, note: ` The pattern ${loose.problem}, so grep searched for the pattern as plain text.` };
+}
+
+/** In bytes. Less than the default `threshold` of the cache. */
+const mostBytes = 6_000;
+
+/** Collects lines for the model until their size reaches `mostBytes`. */
+export class Answer {
+  readonly #lines: string[] = [];
+  #bytes = 0;
+
+  get count(): number {
+    return this.#lines.length;
+  }
+
+  /** Returns false if the line does not fit. The first line always fits, because callers cut long lines. */
+  add(line: string): boolean {
+    const bytes = countBytes(line) + 1;
+    if (this.#bytes + bytes > mostBytes) return false;
+    this.#lines.push(line);
+    this.#bytes += bytes;
+    return true;
+  }
+
+  under(heading: string): string {
+    return [heading, ...this.#lines].join("\n");
+  }
 }

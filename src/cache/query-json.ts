@@ -1,23 +1,20 @@
-// Selects values from a JSON text with a JSONPath. Both come from models, tools and servers, so the size of the document, the work
-// of the query and the size of the returned text are limited.
+// Selects values from a JSON text with a JSONPath. Both come from models, tools and servers, so the size of the document, the
+// work of the query and the size of the returned text are limited.
 
-import { cutText, isRecord } from "../core/entry-kit.ts";
-import { Answer } from "./answer.ts";
-import { mostDepth, parseDocument } from "./parse-document.ts";
+import { countBytes, cutText, isRecord, toPlainError } from "../core/entry-kit.ts";
+import { Answer } from "./look-up.ts";
 import type { ReadRequest } from "./read-request.ts";
 import type { Selection } from "./select-nodes.ts";
 
 type JsonRequest = Extract<ReadRequest, { readonly action: "json" }>;
 
-/** The maximum lengths of a shown path and value in UTF-16 units. A single match can be longer. */
+/** The maximum lengths of a shown path and value, in UTF-16 units. `onlyValue` is for a path with a single match. */
 const longest = { path: 250, value: 650, onlyValue: 1_700 };
 
-/**
- * Returns the values that a JSONPath selects, one on each line, with the path of each value. Loads the JSONPath library when it is
- * first needed, because the library is half as large as the rest of this entry.
- */
+/** Returns a text for the model with one line for each match: the path of the value, and the value as JSON. */
 export async function queryJson(text: string, { path, startMatch }: JsonRequest): Promise<string> {
   const document = parseDocument(text);
+  // The JSONPath library is half as large as the rest of this entry, so it is loaded when it is first needed.
   const { selectNodes } = await import("./select-nodes.ts");
   const { nodes, count, isWhole } = selectNodes(document, { path, startMatch, mostDepth });
   const total = isWhole ? String(count) : `at least ${count}`;
@@ -70,8 +67,71 @@ function* piecesOf(value: unknown, longest: number): Generator<string> {
   } else yield scalarOf(value, longest);
 }
 
-/** A string is cut before it is written, because it may have millions of characters. */
+/** Cuts a string before `JSON.stringify` copies it, because the string may have millions of characters. */
 function scalarOf(value: unknown, longest: number): string {
   if (typeof value !== "string" || value.length <= longest) return JSON.stringify(value);
   return JSON.stringify(value.slice(0, longest)).slice(0, -1);
+}
+
+/** In bytes. Parsing a text of this size takes about 0.1 seconds. */
+export const mostJsonBytes: number = 8 * 1_024 * 1_024;
+
+/** Limits the memory of the parsed document. */
+const mostValues = 1_000_000;
+
+/** The library evaluates a path recursively, so deeper documents could overflow the stack. */
+const mostDepth = 100;
+
+/** Parses a JSON text. Throws if the text is not JSON, or is too large or nested too deeply. */
+function parseDocument(text: string): unknown {
+  const bytes = countBytes(text);
+  if (bytes > mostJsonBytes) throw tooLarge(bytes);
+  // A byte order mark is not part of the document.
+  const written = text.startsWith("\uFEFF") ? text.slice(1) : text;
+  checkShape(written);
+  try {
+    return JSON.parse(written);
+  } catch (error) {
+    const reason = toPlainError(error).message.replace(/\.$/, "");
+    throw new Error(`The text is not JSON: ${reason}. Use the actions read and grep.`, { cause: error });
+  }
+}
+
+export function tooLarge(bytes: number): Error {
+  return new Error(
+    `The text has ${bytes} bytes, and json reads at most ${mostJsonBytes}. Use the actions grep and read to find the part that you need.`,
+  );
+}
+
+const quote = 34;
+const backslash = 92;
+const comma = 44;
+const openers: ReadonlySet<number> = new Set([91, 123]);
+const closers: ReadonlySet<number> = new Set([93, 125]);
+
+/** Throws if the document has too many levels or values. Runs before `JSON.parse`, which could use too much memory for it. */
+function checkShape(text: string): void {
+  let depth = 0;
+  let values = 1;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit === quote) index = endOfString(text, index + 1);
+    else if (unit === comma) values += 1;
+    else if (openers.has(unit)) {
+      depth += 1;
+      values += 1;
+    } else if (closers.has(unit)) depth -= 1;
+    if (depth > mostDepth)
+      throw new Error(`The JSON is nested more than ${mostDepth} levels deep. Use the actions read and grep.`);
+    if (values > mostValues) throw new Error(`The JSON has more than ${mostValues} values. Use the actions read and grep.`);
+  }
+}
+
+function endOfString(text: string, start: number): number {
+  for (let index = start; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit === backslash) index += 1;
+    else if (unit === quote) return index;
+  }
+  return text.length;
 }

@@ -9,12 +9,12 @@ const blockBytes = 256 * 1_024;
 interface Block {
   readonly offset: number;
   readonly bytes: number;
-  /** The number of the first line of the block. */
+  /** The line number of the block's first line, counted from 1. */
   readonly first: number;
   readonly count: number;
 }
 
-/** The blocks of a text that are known so far, in order. Kept between calls. */
+/** The blocks of a text that were read so far, in order. Later calls of the tool reuse them. */
 export interface BlockIndex {
   readonly blocks: Block[];
   isComplete: boolean;
@@ -84,8 +84,8 @@ const lineFeed = 10;
 const carriageReturn = 13;
 
 /**
- * Cuts a block after its last line break, which is not part of its text. A block without a line break is cut between two
- * characters. The last block is not cut.
+ * Cuts a block after its last line break, and leaves the line break out of the text. Cuts a block without a line break between
+ * two characters. Does not cut the last block.
  */
 function cutBlock(bytes: Uint8Array, isLast: boolean): { readonly text: string; readonly bytes: number } {
   // The methods of a Buffer are several times as fast as those of other arrays and of a TextDecoder.
@@ -100,14 +100,14 @@ function cutBlock(bytes: Uint8Array, isLast: boolean): { readonly text: string; 
   return { text: buffer.toString("utf8", 0, length), bytes: length };
 }
 
-/** The most bytes of one character in UTF-8. */
+/** In bytes of UTF-8. */
 const longestCharacter = 4;
 
 /** Returns the number of bytes before the last character, which may be incomplete. */
 function lengthOfWhole(bytes: Uint8Array): number {
   let start = bytes.length - 1;
   while (bytes.length - start < longestCharacter && isInside(bytes[start])) start -= 1;
-  // In a text that is not UTF-8, no character may begin here.
+  // Without the start of a character, the text is not UTF-8, so nothing is cut off.
   return start > 0 ? start : bytes.length;
 }
 

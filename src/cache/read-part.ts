@@ -8,11 +8,9 @@ import {
   toolResult,
 } from "../core/entry-kit.ts";
 import { lookUp } from "./look-up.ts";
-import { mostJsonBytes, tooLarge } from "./parse-document.ts";
-import { queryJson } from "./query-json.ts";
+import { mostJsonBytes, queryJson, tooLarge } from "./query-json.ts";
 import { type BlockIndex, linesOfRanges } from "./ranged-lines.ts";
 import type { ReadRequest } from "./read-request.ts";
-import { rememberRecent } from "./remember-recent.ts";
 import type { RangedText, ReadSource, SourceText } from "./read-source.ts";
 import type { Shelf } from "./shelf.ts";
 import { indexLines, type LineIndex, linesOfText } from "./text-lines.ts";
@@ -23,14 +21,13 @@ export const toolName = "read_part";
 
 interface Texts {
   readonly shelf: Shelf;
-  /** Returns the line index of a stored result. */
   readonly indexOf: (id: string, text: string) => LineIndex;
   readonly sources: readonly ReadSource[];
 }
 
 type Context = Pick<ToolContext, "messages" | "signal">;
 
-/** Returns a function that finds the text of a request, and reads the requested part or releases the text. */
+/** Makes the `execute` of the tool `read_part`. */
 export function createReader(texts: Texts): (request: ReadRequest, context: Context) => Promise<string | ToolResult> {
   const { shelf, indexOf, sources } = texts;
   const blocksOf = rememberRecent<BlockIndex>();
@@ -94,8 +91,9 @@ function unknownId(sources: readonly ReadSource[]): Error {
 }
 
 /**
- * Deletes a stored result, and releases the results of all earlier calls that read parts of this text. Texts of sources are not
- * deleted. Results that the caller passed in `messages` stay in requests, because the masking knows only the calls of the run.
+ * Deletes the stored result with this id, and releases the results of earlier `read_part` calls with this id: later requests
+ * leave them out. Texts of sources are not deleted. Calls from before the run stay in requests, because masking sees only the
+ * calls of the run.
  */
 async function releaseText(shelf: Shelf, id: string, messages: Context["messages"]): Promise<ToolResult> {
   const release = callsOf(messages, id);
@@ -107,7 +105,7 @@ async function releaseText(shelf: Shelf, id: string, messages: Context["messages
   return markSignal(toolResult({ data }), { release });
 }
 
-/** Returns the ids of the completed calls that read the text. Failed calls always stay in requests. */
+/** Returns the ids of the completed calls that read the text. Failed calls always stay in requests, so they are not released. */
 function callsOf(messages: Context["messages"], id: string): readonly string[] {
   const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
   const completed = new Set(results.filter(({ outcome }) => outcome === "completed").map(({ callId }) => callId));
@@ -117,4 +115,21 @@ function callsOf(messages: Context["messages"], id: string): readonly string[] {
     const args = part.approvedArgs ?? part.args;
     return isRecord(args) && args["id"] === id && args["action"] !== "release" ? [part.callId] : [];
   });
+}
+
+const mostKept = 16;
+
+/** Returns a function that keeps the values of the 16 keys used last. It calls `make` for any other key. */
+export function rememberRecent<Made>(): (key: string, make: () => Made) => Made {
+  const known = new Map<string, Made>();
+  return (key, make) => {
+    const made = known.get(key) ?? make();
+    known.delete(key);
+    known.set(key, made);
+    for (const oldest of known.keys()) {
+      if (known.size <= mostKept) break;
+      known.delete(oldest);
+    }
+    return made;
+  };
 }

@@ -1,6 +1,9 @@
 /** A place with texts that the tool `read_part` can read. `fileSource` and `resourceSource` make sources. */
 export interface ReadSource {
-  /** The name of the source: 1 to 64 letters, digits, ".", "_" or "-". By convention, the id that equals the name lists the texts. */
+  /**
+   * The name of the source: 1 to 64 letters, digits, ".", "_" or "-". By convention, the name is also the id of a list of the
+   * texts.
+   */
   readonly name: string;
   /** Tells the model which texts there are and which ids they have. It becomes a part of the tool's description. */
   readonly description: string;
@@ -18,9 +21,9 @@ export type SourceText = string | RangedText;
 export interface RangedText {
   /** The size in bytes. */
   readonly bytes: number;
-  /** Changes whenever the text changes, so that the positions of its lines are found again. */
+  /** Must change whenever the text changes. The cache keeps the positions of lines for each version. */
   readonly version: string;
-  /** Returns at most `length` bytes from `offset` on, and fewer only at the end of the text. */
+  /** Returns `length` bytes from `offset` on, or fewer at the end of the text. */
   read(offset: number, length: number): PromiseLike<Uint8Array>;
   /** Releases the text. Called once, after the last `read`. */
   close(): void | PromiseLike<void>;

@@ -20,7 +20,7 @@ import { sourceName } from "./file-source.ts";
 import { createReader, toolName } from "./read-part.ts";
 import { type ReadRequest, readRequestSchema } from "./read-request.ts";
 import type { ReadSource } from "./read-source.ts";
-import { rememberRecent } from "./remember-recent.ts";
+import { rememberRecent } from "./read-part.ts";
 import { Shelf } from "./shelf.ts";
 import { indexLines, type LineIndex, linesFrom } from "./text-lines.ts";
 
@@ -69,21 +69,21 @@ const longestPreview = 600;
 
 /**
  * Makes a cache for large results. The model gets the id, the size and the first lines of a large result. With the tool
- * `read_part`, the model reads more lines, searches the text, or selects values of JSON with a JSONPath. The tool also reads files
- * and MCP resources, if you pass `sources`. The results of this tool have at most about 6,000 bytes.
+ * `read_part`, the model reads more lines, searches the text, or selects values of JSON with a JSONPath. The tool also reads
+ * files and MCP resources, if you pass `sources`. The results of this tool have at most about 6,000 bytes.
  *
  * When the model has read enough, it can release a text: later requests then leave out what was read from the text, and a stored
  * result is deleted.
  *
- * Anyone with the id of a result can read the result. Ids cannot be guessed. Use one cache per conversation. Share a store between
- * caches only if secret ids are enough protection.
+ * Anyone with the id of a result can read the result. Ids cannot be guessed. Use one cache per conversation. Share a store
+ * between caches only if secret ids are enough protection.
  *
  * Throws LoopError "unknown-option" or "invalid-option". `cacher.store` rejects if a result is larger than `maxBytes`, or if the
  * store fails. `processResults` then reports the error, and the model gets the whole result.
  *
  * @example
- * const cache = createResultCache({ sources: [fileSource("./data")] });
- * await runToolLoop({ provider, messages, tools: [search, cache.tool], policies: { results: processResults({ cacher: cache.cacher }) } });
+ * const cache = createResultCache({ sources: [fileSource("./data")] }); await runToolLoop({ provider, messages, tools: [search,
+ * cache.tool], policies: { results: processResults({ cacher: cache.cacher }) } });
  */
 export function createResultCache(options: ResultCacheOptions = {}): ResultCache {
   checkFields("options", options, checks);
@@ -96,7 +96,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
     cacher: {
       threshold,
       toolName,
-      // Results of the tool `read_part` are never stored, even with a low threshold.
+      // With a low threshold, the result of `read_part` would be stored too, and the model would never see a whole part.
       store: async (output, facts) => {
         if (facts.toolName === toolName) return output;
         const id = await shelf.keep(output);
@@ -108,7 +108,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
       description: describeTool(sources),
       inputSchema: readRequestSchema,
       replay: "safe",
-      // With an infinite age limit, only the results that the model releases are masked.
+      // Old results stay in requests. Masking only leaves out the results that the model released.
       masking: maskResults({ keepIterations: Number.POSITIVE_INFINITY }),
       execute: createReader({ shelf, indexOf, sources }),
     },

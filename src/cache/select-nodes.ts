@@ -1,17 +1,24 @@
-// Evaluates a JSONPath within a limited amount of work. The only file that imports the JSONPath library, besides limit-query.ts.
+// Evaluates a JSONPath within a limited amount of work: a short path can compare every value of a document with every other
+// value. No other file imports the JSONPath library.
 
-import { type FilterFunction, FunctionExpressionType, JSONPathEnvironment, type JSONPathNode, type JSONPathQuery } from "json-p3";
+import {
+  type FilterFunction,
+  FunctionExpressionType,
+  jsonpath,
+  JSONPathEnvironment,
+  type JSONPathNode,
+  type JSONPathQuery,
+} from "json-p3";
 import { isRecord, toPlainError } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
-import { type Charge, createBudget, limitQuery, WorkLimitError } from "./limit-query.ts";
 
 /** More matches than this never fit into one returned text. */
 const mostShown = 2_000;
 
 export interface Selection {
-  /** The first matches from the requested one on. */
+  /** At most 2,000 matches, from number `startMatch` on. */
   readonly nodes: readonly Pick<JSONPathNode, "value" | "getPath">[];
-  /** The number of all matches that were found. */
+  /** The number of all matches found, including those before `startMatch`. */
   readonly count: number;
   /** False if the work limit ended the search. */
   readonly isWhole: boolean;
@@ -20,7 +27,7 @@ export interface Selection {
 interface Query {
   readonly path: string;
   readonly startMatch: number;
-  /** The nesting depth of the deepest document. */
+  /** The maximum nesting depth of `document`. */
   readonly mostDepth: number;
 }
 
@@ -38,7 +45,7 @@ export function selectNodes(document: unknown, { path, startMatch, mostDepth }: 
   return { nodes, count, isWhole };
 }
 
-/** Returns false if the work limit ended the search. */
+/** Returns false if the search ended early because it needed too much work. */
 function runWithin(search: () => void): boolean {
   try {
     search();
@@ -118,4 +125,76 @@ function rememberLast<Result>(make: (key: string) => Result): (key: string) => R
     if (last?.key !== key) last = { key, made: make(key) };
     return last.made;
   };
+}
+
+/** Subtracts work from the budget of a query. Throws WorkLimitError if the budget is used up. */
+type Charge = (steps: number) => void;
+
+class WorkLimitError extends Error {}
+
+/** The work limit of one query. A step takes about 0.2 microseconds. */
+const mostSteps = 2_000_000;
+
+function createBudget(): Charge {
+  let left = mostSteps;
+  return (steps) => {
+    left -= steps;
+    if (left < 0) throw new WorkLimitError("The path needs too much work.");
+  };
+}
+
+/** Replaces methods of a parsed query, so that they charge their work. The query can then run only once. */
+function limitQuery({ segments }: JSONPathQuery, charge: Charge): void {
+  for (const selector of segments.flatMap(({ selectors }) => selectors)) {
+    const resolve = selector.resolve.bind(selector);
+    selector.resolve = (node: JSONPathNode): JSONPathNode[] => {
+      charge(costOf(node));
+      return resolve(node);
+    };
+    if (selector instanceof jsonpath.selectors.FilterSelector) limitExpression(selector.expression, charge);
+  }
+}
+
+/** The library copies the path of a node for each of its children, so deep nodes cost more. */
+const depthPerStep = 8;
+
+/** Leaves out the children of objects: `environment.entries` charges them. */
+function costOf({ value, location }: JSONPathNode): number {
+  return 1 + location.length / depthPerStep + (Array.isArray(value) ? value.length : 0);
+}
+
+type Expression = jsonpath.expressions.FilterExpression;
+
+function limitExpression(expression: Expression, charge: Charge): void {
+  const { LogicalExpression, PrefixExpression, InfixExpression, FunctionExtension, FilterQuery } = jsonpath.expressions;
+  if (expression instanceof LogicalExpression) limitExpression(expression.expression, charge);
+  else if (expression instanceof PrefixExpression) limitExpression(expression.right, charge);
+  else if (expression instanceof FunctionExtension) for (const each of expression.args) limitExpression(each, charge);
+  else if (expression instanceof FilterQuery) limitQuery(expression.path, charge);
+  else if (expression instanceof InfixExpression) {
+    for (const side of [expression.left, expression.right]) {
+      limitExpression(side, charge);
+      if (!expression.logical) chargeCompared(side, charge);
+    }
+  }
+}
+
+/** Charges the size of a compared value, because the library reads equal values completely. */
+function chargeCompared(side: Expression, charge: Charge): void {
+  const evaluate = side.evaluate.bind(side);
+  side.evaluate = (context): unknown => {
+    const found = evaluate(context);
+    const value = found instanceof jsonpath.JSONPathNodeList ? found.values() : found;
+    chargeSize(value, charge);
+    return found;
+  };
+}
+
+const charactersPerStep = 1_000;
+
+function chargeSize(value: unknown, charge: Charge): void {
+  charge(1);
+  if (typeof value === "string") charge(value.length / charactersPerStep);
+  else if (Array.isArray(value)) for (const item of value) chargeSize(item, charge);
+  else if (typeof value === "object" && value !== null) for (const item of Object.values(value)) chargeSize(item, charge);
 }

@@ -1,4 +1,4 @@
-// Limits the age and the total size of cached results. Listing the store takes time, so it is listed rarely.
+// Limits the age and the total size of cached results.
 
 import { type Clock, countBytes, describeValue, type ResultStore } from "../core/entry-kit.ts";
 
@@ -27,7 +27,7 @@ interface ShelfSettings {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** With the value 4, the store is listed again when the number of new results reaches a quarter of the known results. */
+/** The store is listed again when the new results are a quarter of the known results. Listing is slow, so it happens rarely. */
 const listedShare = 4;
 
 export class Shelf {
@@ -35,7 +35,9 @@ export class Shelf {
   #known = new Map<string, number>();
   #total = 0;
   readonly #writing = new Set<string>();
-  /** The number of results written since the store was last listed. */
+  /**
+   * The number of results written since the store was last listed. At first infinite, so that the first write lists the store.
+   */
   #written = Number.POSITIVE_INFINITY;
 
   constructor(settings: ShelfSettings) {
@@ -64,7 +66,7 @@ export class Shelf {
     } finally {
       this.#writing.delete(id);
     }
-    // If another result was stored during this write, this result may have been dropped.
+    // A concurrent call of `keep` may have dropped this result before its write ended.
     if (!this.#known.has(id)) await store.remove(id);
     return id;
   }
@@ -81,7 +83,7 @@ export class Shelf {
     throw new Error(problem);
   }
 
-  /** Removes a text. Returns false if no text with this id is stored. */
+  /** Returns false if no text with this id is stored. */
   async remove(id: string): Promise<boolean> {
     if ((await this.find(id)) === undefined) return false;
     await this.#settings.store.remove(id);
@@ -107,12 +109,12 @@ export class Shelf {
     }
   }
 
-  /** Lists the store. Other caches and processes may use the same store, so it may contain unknown results. */
+  /** Reads again what the store contains, because other caches and processes may write to the same store. */
   async #list(): Promise<void> {
     this.#written = 0;
     const settled = new Set([...this.#known.keys()].filter((id) => !this.#writing.has(id)));
     const listed = await this.#settings.store.list();
-    // The list may lack results that were written while it was made.
+    // The list may lack results that were written during the listing.
     const recent = [...this.#known].filter(([id]) => !settled.has(id));
     this.#known = new Map();
     this.#total = 0;

@@ -10,10 +10,9 @@ const longestLine = 1_000;
 
 const slack = 200;
 
-/** The index stores the offset of every 256th line. */
 const stride = 256;
 
-/** The offsets at which the lines of a text begin. */
+/** The number of lines, and the offset of every 256th line, beginning with the first. */
 export interface LineStarts {
   readonly count: number;
   readonly starts: readonly number[];
@@ -26,7 +25,7 @@ export interface LineIndex extends LineStarts {
 /** A text that is read line by line. Line numbers start at 1. */
 export interface TextLines {
   readonly bytes: number;
-  /** The number of lines that are known so far. Reading further lines of a large file may increase it. */
+  /** The number of lines found so far. It may grow while a large file is read. */
   readonly count: number;
   /** True if `count` is the number of all lines. */
   readonly isCounted: boolean;
@@ -35,7 +34,6 @@ export interface TextLines {
   from(first: number): AsyncIterable<string> | Iterable<string>;
 }
 
-/** Returns the lines of a text in memory. Pass the `index` of the text if it is known. */
 export function linesOfText(text: string, index: LineIndex = indexLines(text)): TextLines {
   const { bytes, count } = index;
   return { bytes, count, isCounted: true, countAll: async () => count, from: (first) => linesFrom(text, index, first) };
@@ -46,8 +44,8 @@ export function indexLines(text: string): LineIndex {
 }
 
 /**
- * Finds where each line begins. Lines of more than 1,000 UTF-16 code units are broken, after a comma or a space if there is one
- * near the end. No string is created for each line, because there may be as many lines as characters.
+ * Counts the lines, and finds where every 256th begins. Breaks lines of more than 1,000 UTF-16 code units, after a comma or a
+ * space if there is one near the end. Creates no string for each line, because there may be as many lines as characters.
  */
 export function findStarts(text: string): LineStarts {
   const starts: number[] = [];
@@ -63,7 +61,7 @@ export function findStarts(text: string): LineStarts {
   return { count, starts };
 }
 
-/** Returns a function that finds the next place of a character. The function is called with increasing positions only. */
+/** Returns a function that finds the next place of a character. Each call must pass a higher position than the call before. */
 function createFinder(text: string, character: string): (from: number) => number {
   let found = -1;
   return (from) => {

@@ -22,7 +22,7 @@ import {
   toCompacted,
   toPlainError,
 } from "../core/entry-kit.ts";
-import { estimateJson, estimateMessages } from "./estimate-messages.ts";
+import { estimateJson, estimateMessages } from "./find-cut.ts";
 import { type Cut, type CutRules, findCut } from "./find-cut.ts";
 import { toError, writeSummary } from "./write-summary.ts";
 

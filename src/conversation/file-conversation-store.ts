@@ -3,12 +3,22 @@
 
 import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { checkFields, invalidOption, is, isFilled, isLoopError, unlessMissing } from "../core/entry-kit.ts";
+import {
+  checkFields,
+  invalidOption,
+  is,
+  isFilled,
+  isLoopError,
+  isRecord,
+  isWithin,
+  LoopError,
+  type Message,
+  unlessMissing,
+} from "../core/entry-kit.ts";
 import { isFileLocked } from "../journal/file-lock.ts";
 import { type JournalSession, openJournal, readJournal } from "../journal/journal-session.ts";
 import { busy, checkId, hashId } from "./check-id.ts";
-import type { ConversationStore, StoredConversation } from "./conversation-store.ts";
-import { keyOf, replayChanges } from "./replay-changes.ts";
+import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
 
 /** The options of `fileConversationStore`. */
 export interface FileConversationStoreOptions {
@@ -92,4 +102,56 @@ async function readStored(id: string, session: JournalSession): Promise<StoredCo
     await session.close();
     throw error;
   }
+}
+
+export function keyOf(id: string, count: number): string {
+  return `${id}/${count}`;
+}
+
+/**
+ * Returns the conversation after all changes, or undefined without a change. The checksums of a file do not stop somebody who
+ * can compute them, or who copies the file of another conversation. Throws LoopError "journal-damaged" for such changes.
+ */
+export function replayChanges(id: string, changes: ReadonlyMap<string, unknown>): StoredConversation | undefined {
+  const messages: Message[] = [];
+  let state: ConversationState | undefined;
+  let count = 0;
+  for (const [key, change] of changes) {
+    if (key !== keyOf(id, count)) throw damaged(key, "belongs to another conversation");
+    if (!isChange(change, messages.length)) throw damaged(key, "is not a change of a conversation");
+    messages.length = change.from;
+    for (const message of change.messages) messages.push(message);
+    ({ state } = change);
+    count += 1;
+  }
+  return state === undefined ? undefined : { messages, state };
+}
+
+function damaged(key: string, problem: string): LoopError<"journal-damaged"> {
+  return new LoopError("journal-damaged", { key, problem });
+}
+
+/** `runToolLoop` checks the messages and the compaction. */
+function isChange(change: unknown, length: number): change is ConversationChange {
+  if (!isRecord(change) || !isCount(change["from"], length) || !isListOfRecords(change["messages"])) return false;
+  return isState(change["state"], change["from"] + change["messages"].length);
+}
+
+function isState(state: unknown, length: number): state is ConversationState {
+  if (!isRecord(state)) return false;
+  const { runs, usage, undelivered, lastRun } = state;
+  const isCounted = isCount(runs) && isRecord(usage);
+  return isCounted && isListOfRecords(undelivered) && (lastRun === undefined || isRun(lastRun, length));
+}
+
+function isRun(run: unknown, length: number): boolean {
+  return isRecord(run) && typeof run["runId"] === "string" && typeof run["status"] === "string" && isCount(run["start"], length);
+}
+
+function isCount(value: unknown, max?: number): value is number {
+  return isWithin(value, { min: 0, max, infinite: false });
+}
+
+function isListOfRecords(value: unknown): value is readonly object[] {
+  return Array.isArray(value) && value.every(isRecord);
 }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, defineTool, runToolLoop } from "../core/index.ts";
 import { createMockProvider, text } from "../testing/index.ts";
-import { createDeliberateMode } from "./deliberate-mode.ts";
-import type { DeliberateMode } from "./types.ts";
+import { createDeliberateMode, type DeliberateMode } from "./deliberate-mode.ts";
 
 const allowedBy = (mode: DeliberateMode, said: string): readonly string[] => [...mode.forTurn({ text: said }).allowedNames];
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { DeliberateMode, DeliberateModeOptions, DeliberateTurn } from "./types.ts";
 import { isLoopError } from "../core/errors/loop-error.ts";
-import { createDeliberateMode } from "./deliberate-mode.ts";
+import { createDeliberateMode, type DeliberateMode, type DeliberateModeOptions, type DeliberateTurn } from "./deliberate-mode.ts";
 
 const triggers: DeliberateModeOptions["triggers"] = {
   set_reminder: ["remind me", "reminder*"],

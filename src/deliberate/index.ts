@@ -1,2 +1,8 @@
-export { createDeliberateMode } from "./deliberate-mode.ts";
-export type { DeliberateMode, DeliberateModeOptions, DeliberateTurn, DeliberateTurnGate, TriggerProblem } from "./types.ts";
+export {
+  createDeliberateMode,
+  type DeliberateMode,
+  type DeliberateModeOptions,
+  type DeliberateTurn,
+  type DeliberateTurnGate,
+} from "./deliberate-mode.ts";
+export type { TriggerProblem } from "./trigger-table.ts";

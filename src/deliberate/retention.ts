@@ -1,8 +1,7 @@
 // Remembers which tools succeeded in the last turns, and recognizes follow-up phrases such as "do it again".
 
-import type { TriggerProblem } from "./types.ts";
-import { readText } from "./trigger-table.ts";
 import type { TriggerMatch } from "../core/entry-kit.ts";
+import { readText, type TriggerProblem } from "./trigger-table.ts";
 
 const englishFollowUps: readonly string[] = [
   "again",

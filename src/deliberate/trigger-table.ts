@@ -1,6 +1,5 @@
 import { cutText, type TriggerMatch } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
-import type { TriggerProblem } from "./types.ts";
 
 /** The maximum length of text that is searched, in UTF-16 code units. */
 const longestText = 16_384;
@@ -104,6 +103,15 @@ function refuse(problem: string): ParsedTrigger {
 const longestMatch = 200;
 
 const mostSteps = 10_000_000;
+
+/** An invalid trigger or follow-up phrase. */
+export interface TriggerProblem {
+  /** The tool with the trigger; undefined for a phrase in `followUps`. */
+  readonly toolName: string | undefined;
+  readonly trigger: string;
+  /** The problem, worded to follow the trigger in a message, for example "is empty". */
+  readonly problem: string;
+}
 
 interface TriggerTable {
   readonly problems: readonly TriggerProblem[];

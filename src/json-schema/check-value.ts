@@ -2,13 +2,23 @@
 // long.
 
 import type { Schema } from "@cfworker/json-schema";
-import { isRecord, memoize, stableJson } from "../core/entry-kit.ts";
+import { isRecord, type Issue, memoize, stableJson, toPlainError } from "../core/entry-kit.ts";
 import { anyValueKeywords } from "./check-any-value.ts";
 import { arrayKeywords } from "./check-array.ts";
 import { objectKeywords } from "./check-object.ts";
 import { numberKeywords, textKeywords } from "./check-single-value.ts";
-import type { Patterns } from "./patterns.ts";
-import { falseMessage, type Check, type Fault, type Finding, type Path, type Ports, type TypeName, type Visit } from "./visit.ts";
+import type { LinearRegExp } from "../core/utils/linear-regexp.ts";
+import {
+  falseMessage,
+  type Check,
+  type Fault,
+  type Finding,
+  type Key,
+  type Path,
+  type Ports,
+  type TypeName,
+  type Visit,
+} from "./visit.ts";
 
 /**
  * The maximum work for one check, in units of about a microsecond. Each use of a schema part costs one unit; long arrays, objects
@@ -25,7 +35,7 @@ export interface Rules {
   readonly root: unknown;
   /** All schema parts that a `$ref` can refer to, by their absolute address. */
   readonly lookup: { readonly [address: string]: unknown };
-  readonly patterns: Patterns;
+  readonly patterns: ReadonlyMap<string, LinearRegExp>;
   readonly draft: "4" | "7" | "later";
   readonly tracksEvaluated: boolean;
 }
@@ -33,8 +43,29 @@ export interface Rules {
 const keywords = [...anyValueKeywords, ...objectKeywords, ...arrayKeywords, ...numberKeywords, ...textKeywords];
 const fits: Finding = { faults: [], evaluated: new Set() };
 
+export type Judgement = { readonly issues: readonly Issue[] } | { readonly unchecked: string };
+
+export function createJudge(rules: Rules): (value: unknown) => Judgement {
+  const check = createChecker(rules);
+  return (value) => {
+    const excess = findExcess(value);
+    if (excess !== undefined) return { unchecked: `The value ${excess}, so it was not checked` };
+    try {
+      return { issues: check(value).map(toIssue) };
+    } catch (error) {
+      return { unchecked: `The value could not be checked: ${toPlainError(error).message}` };
+    }
+  };
+}
+
+function toIssue({ message, path }: Fault): Issue {
+  const keys: Key[] = [];
+  for (let at = path; at !== undefined; at = at.up) keys.unshift(at.key);
+  return keys.length === 0 ? { message } : { message, path: keys };
+}
+
 /** Returns a function that checks a value. That function throws if the check takes too long or the value is not JSON. */
-export function createChecker({ root, lookup, patterns, draft, tracksEvaluated }: Rules): (value: unknown) => readonly Fault[] {
+function createChecker({ root, lookup, patterns, draft, tracksEvaluated }: Rules): (value: unknown) => readonly Fault[] {
   const checksOf = memoize((part: Schema) => toChecks(part, draft));
   return (value) => {
     let units = 0;
@@ -101,4 +132,27 @@ function typeOf(value: unknown): TypeName {
   const type = typeof value;
   if (type === "string" || type === "number" || type === "boolean" || type === "object") return type;
   throw new TypeError(`a value with the JavaScript type "${type}" is not JSON`);
+}
+
+/** The maximum nesting of a value. The validator recurses for each level, and real arguments have few levels. */
+const deepestLevel = 100;
+/** The maximum number of values in a checked value: the value itself, and all nested items and properties. */
+const mostValues = 20_000;
+
+function findExcess(value: unknown): string | undefined {
+  let count = 0;
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > deepestLevel) return `is nested more than ${deepestLevel} levels deep`;
+    count += level.length;
+    if (count > mostValues) return `has more than ${mostValues} values`;
+    const next: unknown[] = [];
+    for (const held of level) {
+      const values: readonly unknown[] = Array.isArray(held) ? held : isRecord(held) ? Object.values(held) : [];
+      if (count + next.length + values.length > mostValues) return `has more than ${mostValues} values`;
+      for (const each of values) next.push(each);
+    }
+    level = next;
+  }
+  return undefined;
 }

@@ -1,10 +1,9 @@
 // Compiles a JSON Schema. Rejects schemas and values that would take too long to check.
 
 import { dereference, ignoredKeyword, type Schema, schemaArrayKeyword, schemaMapKeyword } from "@cfworker/json-schema";
-import { isRecord, type Issue, type JsonSchema, memoize, quote, toJson, toPlainError } from "../core/entry-kit.ts";
-import { createChecker, type Rules, tooLong } from "./check-value.ts";
-import { readPatterns } from "./patterns.ts";
-import type { Fault, Key } from "./visit.ts";
+import { cutText, isRecord, type JsonSchema, memoize, quote, toJson, toPlainError } from "../core/entry-kit.ts";
+import { compileLinearRegExp, type LinearRegExp } from "../core/utils/linear-regexp.ts";
+import { createJudge, type Judgement, type Rules, tooLong } from "./check-value.ts";
 
 const addressKeys = ["$id", "id", "$ref", "$anchor", "$recursiveRef"] as const;
 
@@ -50,33 +49,8 @@ function partsOf(key: string, value: unknown): readonly unknown[] {
   return schemaMapKeyword[key] === true && isRecord(value) ? Object.values(value) : [value];
 }
 
-/** The maximum nesting of a value. The validator recurses for each level, and real arguments have few levels. */
-const deepestLevel = 100;
-/** The maximum number of values in a checked value: the value itself, and all nested items and properties. */
-const mostValues = 20_000;
-
-function findExcess(value: unknown): string | undefined {
-  let count = 0;
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > deepestLevel) return `is nested more than ${deepestLevel} levels deep`;
-    count += level.length;
-    if (count > mostValues) return `has more than ${mostValues} values`;
-    const next: unknown[] = [];
-    for (const held of level) {
-      const values: readonly unknown[] = Array.isArray(held) ? held : isRecord(held) ? Object.values(held) : [];
-      if (count + next.length + values.length > mostValues) return `has more than ${mostValues} values`;
-      for (const each of values) next.push(each);
-    }
-    level = next;
-  }
-  return undefined;
-}
-
 /** A function that checks values, or a `problem` that follows the schema's name in an error message. */
 type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { readonly problem: string };
-
-export type Judgement = { readonly issues: readonly Issue[] } | { readonly unchecked: string };
 
 /**
  * The maximum number of times that schema parts are read while a schema is compiled. Parts inside nested `$id`s are read several
@@ -110,7 +84,7 @@ function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): C
     const patterns = readPatterns(parts, slowPatterns);
     if ("problem" in patterns) return patterns;
     const tracksEvaluated = parts.some((part) => ["unevaluatedProperties", "unevaluatedItems"].some((name) => name in part));
-    return { judge: judgeOf({ root, lookup, patterns, draft: draftOf(root["$schema"], parts), tracksEvaluated }) };
+    return { judge: createJudge({ root, lookup, patterns, draft: draftOf(root["$schema"], parts), tracksEvaluated }) };
   } catch (error) {
     return { problem: `cannot be compiled: ${toPlainError(error).message.replace(/\.$/, "")}` };
   }
@@ -128,25 +102,6 @@ function countReads(lookup: Lookup): Lookup {
       return typeof address === "string" ? target[address] : undefined;
     },
   });
-}
-
-function judgeOf(rules: Rules): (value: unknown) => Judgement {
-  const check = createChecker(rules);
-  return (value) => {
-    const excess = findExcess(value);
-    if (excess !== undefined) return { unchecked: `The value ${excess}, so it was not checked` };
-    try {
-      return { issues: check(value).map(toIssue) };
-    } catch (error) {
-      return { unchecked: `The value could not be checked: ${toPlainError(error).message}` };
-    }
-  };
-}
-
-function toIssue({ message, path }: Fault): Issue {
-  const keys: Key[] = [];
-  for (let at = path; at !== undefined; at = at.up) keys.unshift(at.key);
-  return keys.length === 0 ? { message } : { message, path: keys };
 }
 
 const drafts: readonly (readonly [mark: string, draft: Rules["draft"]])[] = [
@@ -179,4 +134,48 @@ function problemOf(part: Schema, lookup: Lookup): string | undefined {
 
 function addressOf({ __absolute_ref__: address }: Schema, ref: string): string {
   return typeof address === "string" ? address : ref;
+}
+
+type Patterns = ReadonlyMap<string, LinearRegExp>;
+
+/** The maximum length of all patterns in a schema together, in characters. Compiling may take 50 microseconds per character. */
+const mostCharacters = 20_000;
+
+export function readPatterns(
+  parts: readonly Schema[],
+  slowPatterns: "refused" | "not checked",
+): Patterns | { readonly problem: string } {
+  const patterns = new Map<string, LinearRegExp>();
+  const expressions = new Set(parts.flatMap(expressionsOf));
+  let length = 0;
+  for (const expression of expressions) {
+    const shown = quote(cutText(expression, 64));
+    length += expression.length;
+    if (length > mostCharacters) return { problem: `has patterns with more than ${mostCharacters} characters in total` };
+    if (!isExpression(expression)) return { problem: `has the pattern ${shown}, which is not a valid regular expression` };
+    const compiled = compileLinearRegExp(expression);
+    if (compiled !== undefined) patterns.set(expression, compiled);
+    else if (slowPatterns === "refused") {
+      return {
+        problem: `has the pattern ${shown}, which cannot run in linear time: remove look-around, back references and more than 1,000 repetitions`,
+      };
+    }
+  }
+  return patterns;
+}
+
+function expressionsOf({ pattern, patternProperties }: Schema): readonly string[] {
+  return [
+    ...(typeof pattern === "string" ? [pattern] : []),
+    ...(isRecord(patternProperties) ? Object.keys(patternProperties) : []),
+  ];
+}
+
+/** True if the text is a valid JavaScript regular expression. */
+function isExpression(text: string): boolean {
+  try {
+    return new RegExp(text, "u").source !== "";
+  } catch {
+    return false;
+  }
 }

@@ -1,5 +1,6 @@
 import { invalidOption, isRecord, type JsonSchema, LoopError, type StandardSchema } from "../core/entry-kit.ts";
-import { compileSchema, type Judgement } from "./compile-schema.ts";
+import type { Judgement } from "./check-value.ts";
+import { compileSchema } from "./compile-schema.ts";
 
 /**
  * Makes a Standard Schema from a JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12. `$schema` selects the draft; the default is

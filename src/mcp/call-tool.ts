@@ -16,33 +16,8 @@ import {
 } from "../core/entry-kit.ts";
 import { type McpAnswer, readAnswer } from "./read-server.ts";
 import { noteCall } from "./elicitation.ts";
-import { checkAnswer } from "./check-answer.ts";
+import { checkAnswer } from "./read-server.ts";
 import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
-
-interface Rested {
-  /** Requests a run of the action. Runs the action now or, during a pause, once after the pause. */
-  ask(): void;
-  stop(): void;
-}
-
-/**
- * Limits how often an action runs. After each run there is a pause. If there are any requests during the pause, the action runs
- * once more after it.
- */
-export function withRests(act: () => void, restMs: number): Rested {
-  let rest: ReturnType<typeof setTimeout> | undefined;
-  let isAsked = false;
-  const ask = (): void => {
-    isAsked = rest !== undefined;
-    if (isAsked) return;
-    rest = setTimeout(() => {
-      rest = undefined;
-      if (isAsked) ask();
-    }, restMs);
-    act();
-  };
-  return { ask, stop: () => clearTimeout(rest) };
-}
 
 /**
  * Converts the result of an MCP tool call. Its data is the structured content, otherwise all texts joined with line breaks,

@@ -10,7 +10,7 @@ import {
   type ToolTraits,
   toPlainError,
 } from "../core/entry-kit.ts";
-import { callTool, withRests } from "./call-tool.ts";
+import { callTool } from "./call-tool.ts";
 import { answerElicitations } from "./elicitation.ts";
 import { listTools } from "./read-server.ts";
 import { type McpTool, onToolsChanged } from "./mcp-client.ts";
@@ -178,6 +178,31 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
     next = running.then(start, start);
     return next;
   };
+}
+
+interface Rested {
+  /** Requests a run of the action. Runs the action now or, during a pause, once after the pause. */
+  ask(): void;
+  stop(): void;
+}
+
+/**
+ * Limits how often an action runs. After each run there is a pause. If there are any requests during the pause, the action runs
+ * once more after it.
+ */
+function withRests(act: () => void, restMs: number): Rested {
+  let rest: ReturnType<typeof setTimeout> | undefined;
+  let isAsked = false;
+  const ask = (): void => {
+    isAsked = rest !== undefined;
+    if (isAsked) return;
+    rest = setTimeout(() => {
+      rest = undefined;
+      if (isAsked) ask();
+    }, restMs);
+    act();
+  };
+  return { ask, stop: () => clearTimeout(rest) };
 }
 
 /** Ignores errors that `onError` throws, because they cannot be reported anywhere else. */

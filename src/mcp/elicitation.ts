@@ -1,8 +1,20 @@
 // Questions of MCP servers to the user. A request does not name its tool call, so it is answered only if exactly one is in progress.
 
-import { cutText, isRecord, LoopError, quote, textOf, type ToolContext, toPlainError } from "../core/entry-kit.ts";
+import {
+  cutText,
+  isRecord,
+  issue,
+  type Json,
+  type JsonSchema,
+  LoopError,
+  quote,
+  type StandardSchema,
+  textOf,
+  type ToolContext,
+  toPlainError,
+  type UnknownRecord,
+} from "../core/entry-kit.ts";
 import { type McpClient, onElicitation } from "./mcp-client.ts";
-import { readRequestedSchema } from "./requested-schema.ts";
 
 const longestMessage = 2_000;
 
@@ -67,4 +79,140 @@ async function askUser(client: McpClient, params: Readonly<Record<string, unknow
 function nameOf(client: McpClient): string {
   const version: unknown = client.getServerVersion?.();
   return isRecord(version) ? textOf(version["title"]) || textOf(version["name"]) : "";
+}
+
+const mostProperties = 50;
+const mostOptions = 200;
+const longestText = 1_000;
+const longestName = 64;
+
+type Copied = { [keyword: string]: Json };
+
+const texts = ["type", "title", "description", "format"];
+const numbers = ["minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"];
+
+/**
+ * Reads the schema of an elicitation request: an object whose fields are strings, numbers, booleans, or arrays of chosen strings.
+ * Returns undefined for any other schema. Unknown keywords are dropped.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema
+ */
+export function readRequestedSchema(schema: unknown): StandardSchema | undefined {
+  if (!isRecord(schema) || schema["type"] !== "object" || !isRecord(schema["properties"])) return undefined;
+  const entries = Object.entries(schema["properties"]);
+  if (entries.length > mostProperties || entries.some(([name]) => name === "__proto__" || name.length > longestName))
+    return undefined;
+  const fields = entries.flatMap(([name, field]): [string, Copied][] => {
+    const copied = copyField(field);
+    return copied === undefined ? [] : [[name, copied]];
+  });
+  if (fields.length !== entries.length) return undefined;
+  const properties = new Map(fields);
+  const given: readonly unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
+  const required = [...properties.keys()].filter((name) => given.includes(name));
+  const json: JsonSchema = { type: "object", properties: Object.fromEntries(fields), required, additionalProperties: false };
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "turnwright",
+      validate: (value) => validate(value, properties, required),
+      jsonSchema: { input: () => ({ ...json }) },
+    },
+  };
+}
+
+type Checked = ReturnType<StandardSchema["~standard"]["validate"]>;
+
+function validate(value: unknown, properties: ReadonlyMap<string, Copied>, required: readonly string[]): Checked {
+  if (!isRecord(value) || Array.isArray(value)) return issue("must be an object with fields");
+  const missing = required.find((name) => !Object.hasOwn(value, name));
+  if (missing !== undefined) return issue("is required", missing);
+  for (const [name, one] of Object.entries(value)) {
+    const field = properties.get(name);
+    const problem = field === undefined ? "is not a field of this question" : findProblem(one, field);
+    if (problem !== undefined) return issue(problem, name);
+  }
+  return { value };
+}
+
+function copyField(field: unknown): Copied | undefined {
+  if (!isRecord(field)) return undefined;
+  const { type } = field;
+  const copied = copyKeywords(field);
+  const options = optionsOf(type === "array" && isRecord(field["items"]) ? field["items"] : field);
+  if (options === "invalid") return undefined;
+  if (type === "array") return options === undefined ? undefined : { ...copied, items: { type: "string", ...options } };
+  if (type !== "string" && type !== "number" && type !== "integer" && type !== "boolean") return undefined;
+  return type === "string" ? { ...copied, ...options } : copied;
+}
+
+function copyKeywords(field: UnknownRecord): Copied {
+  const copied: Copied = {};
+  for (const keyword of texts) {
+    const value = field[keyword];
+    if (typeof value === "string") copied[keyword] = value.slice(0, longestText);
+  }
+  for (const keyword of numbers) {
+    const value = field[keyword];
+    if (typeof value === "number") copied[keyword] = value;
+  }
+  const { default: preset } = field;
+  if (typeof preset === "boolean" || typeof preset === "number") copied["default"] = preset;
+  if (typeof preset === "string") copied["default"] = preset.slice(0, longestText);
+  return copied;
+}
+
+/** Returns the choices of a field: `enum`, with the titles of its values if the server sent titles. */
+function optionsOf({ enum: values, enumNames, oneOf, anyOf }: UnknownRecord): Copied | "invalid" | undefined {
+  const titled = Array.isArray(oneOf) ? oneOf : anyOf;
+  if (Array.isArray(titled)) {
+    const pairs = titled.map((one) => (isRecord(one) ? [one["const"], one["title"] ?? one["const"]] : []));
+    const [consts, titles] = [pairs.map(([value]) => value), pairs.map(([, title]) => title)];
+    return isTexts(consts) && isTexts(titles) ? { enum: consts, enumNames: titles } : "invalid";
+  }
+  if (values === undefined) return undefined;
+  if (!isTexts(values)) return "invalid";
+  return isTexts(enumNames) && enumNames.length === values.length ? { enum: values, enumNames } : { enum: values };
+}
+
+function isTexts(values: unknown): values is string[] {
+  return (
+    Array.isArray(values) &&
+    values.length <= mostOptions &&
+    values.every((one) => typeof one === "string" && one.length <= longestText)
+  );
+}
+
+function findProblem(value: unknown, { type, items, ...rules }: Copied): string | undefined {
+  if (type === "boolean") return typeof value === "boolean" ? undefined : "must be true or false";
+  if (type === "array") return findListProblem(value, isRecord(items) ? items["enum"] : undefined, rules);
+  if (type === "string") {
+    if (typeof value !== "string") return "must be a string";
+    return (
+      findRangeProblem(value.length, [rules["minLength"], rules["maxLength"]], "characters") ??
+      findChoiceProblem(value, rules["enum"])
+    );
+  }
+  if (typeof value !== "number" || !Number.isFinite(value)) return "must be a number";
+  if (type === "integer" && !Number.isInteger(value)) return "must be a whole number";
+  return findRangeProblem(value, [rules["minimum"], rules["maximum"]]);
+}
+
+function findListProblem(value: unknown, choice: unknown, { minItems, maxItems }: Copied): string | undefined {
+  if (!Array.isArray(value)) return "must be an array";
+  for (const one of value) {
+    const problem = findChoiceProblem(one, choice);
+    if (problem !== undefined) return problem;
+  }
+  return findRangeProblem(value.length, [minItems, maxItems], "values");
+}
+
+function findChoiceProblem(value: unknown, choice: unknown): string | undefined {
+  return !Array.isArray(choice) || choice.includes(value) ? undefined : "must be one of the given values";
+}
+
+function findRangeProblem(size: number, [min, max]: readonly (Json | undefined)[], unit?: string): string | undefined {
+  const [verb, end] = unit === undefined ? ["be", ""] : ["have", ` ${unit}`];
+  if (typeof min === "number" && size < min) return `must ${verb} at least ${min}${end}`;
+  return typeof max === "number" && size > max ? `must ${verb} at most ${max}${end}` : undefined;
 }

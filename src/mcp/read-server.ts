@@ -1,5 +1,6 @@
+import { isRecord, type JsonSchema, listOf, recordOf, textOrNone, type UnknownRecord } from "../core/entry-kit.ts";
+import { compileForeignSchema } from "../json-schema/compile-schema.ts";
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
-import { isRecord, listOf, recordOf, textOrNone, type UnknownRecord } from "../core/entry-kit.ts";
 
 /** The maximum number of pages, because a faulty server could always return another page. */
 const mostPages = 1_000;
@@ -101,4 +102,18 @@ export function readAnswer(answer: unknown): McpAnswer {
 /** True for undefined and for null, because some serializers write null for absent fields. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
+}
+
+/**
+ * Throws if the structured content is missing or does not match the output schema. Does not check error results, which have no
+ * structured content. Accepts the result without a check if the schema is invalid or the result is too large.
+ */
+export function checkAnswer({ name, outputSchema }: McpTool, { structuredContent, isError, task }: McpAnswer): void {
+  if (outputSchema === undefined || isError || task !== undefined) return;
+  if (structuredContent === undefined) throw new Error(`Tool ${name} has an output schema but did not return structured content`);
+  const made = compileForeignSchema(outputSchema as JsonSchema);
+  const judged = "judge" in made ? made.judge(structuredContent) : { unchecked: made.problem };
+  if (!("issues" in judged) || judged.issues.length === 0) return;
+  const found = judged.issues.map(({ message, path = [] }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`));
+  throw new Error(`Structured content does not match the tool's output schema: ${found.join("; ")}`);
 }

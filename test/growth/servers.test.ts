@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
-import { checkAnswer } from "../../src/mcp/check-answer.ts";
 import { toToolResult } from "../../src/mcp/call-tool.ts";
-import { readAnswer } from "../../src/mcp/read-server.ts";
+import { checkAnswer, readAnswer } from "../../src/mcp/read-server.ts";
 import { toToolNames } from "../../src/mcp/tool-names.ts";
 import { toOutcome } from "../../src/core/tools/to-outcome.ts";
 import { toContentResult } from "../../src/interop/content-parts.ts";

@@ -3,7 +3,7 @@ import { isLoopError, type LoopEvent } from "turnwright";
 import { createMcpRegistry } from "turnwright/mcp";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, type Playing } from "../loop/play.ts";
-import { readRequestedSchema } from "../../src/mcp/requested-schema.ts";
+import { readRequestedSchema } from "../../src/mcp/elicitation.ts";
 import { closing, type Generation, generations } from "./connect.ts";
 import { type Answer, createToolServer, says, type ToolServer } from "./tool-server.ts";
 
