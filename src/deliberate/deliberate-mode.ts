@@ -1,6 +1,3 @@
-// Deliberate tool mode: a tool is visible if the user's text contains a trigger of the tool, if the user asks to repeat the last
-// request, or if the tool succeeded recently.
-
 import {
   checkFields,
   type Checks,
@@ -21,13 +18,13 @@ import { createTriggerTable, type TriggerProblem, type TriggerSearch } from "./t
 /** The options of `createDeliberateMode`. */
 export interface DeliberateModeOptions {
   /**
-   * The triggers of each tool, by tool name. A tool is visible if the user's text contains one of its triggers. Tools that have no
-   * triggers here or in `tools` are never visible. Required without `tools`.
+   * The triggers of each tool, by tool name. A tool is visible if the user's text contains one of its triggers. Tools that have
+   * no triggers here or in `tools` are never visible. Required without `tools`.
    */
   readonly triggers?: { readonly [toolName: string]: string | readonly string[] } | undefined;
   /**
-   * Tools that declare `triggers`, as an array or a registry. They are read once. The triggers of a tool in the option `triggers`
-   * replace those that the tool declares. Required without `triggers`.
+   * Tools that declare `triggers`, as an array or a registry. The declarations are read once. Triggers in the option `triggers`
+   * replace the triggers that the tool of this name declares. Required without `triggers`.
    */
   readonly tools?: readonly Pick<ToolDefinition, "name" | "triggers">[] | ToolRegistry | undefined;
   /** The number of turns for which a tool stays visible after it succeeded. An integer from 0 to 10. Default 4. */
@@ -51,7 +48,7 @@ export interface DeliberateMode {
 
 /** The argument of `forTurn`. */
 export interface DeliberateTurn {
-  /** The id of the conversation. Without an id, successes are not remembered. */
+  /** The id of the conversation. Without an id, no tool stays visible after it succeeded. */
   readonly conversationId?: string | undefined;
   /** The user's text in this turn. */
   readonly text: string;
@@ -103,7 +100,7 @@ function checkModeOptions(options: unknown): asserts options is DeliberateModeOp
 
 type Triggers = NonNullable<DeliberateModeOptions["triggers"]>;
 
-/** Returns the triggers of all tools, by tool name. A map, because a tool may have the name of a property of all objects. */
+/** Returns a map, because a tool may have the name of a property that all objects have, such as "constructor". */
 function readTriggers({ triggers = {}, tools = [] }: DeliberateModeOptions): ReadonlyMap<string, Triggers[string]> {
   const found = new Map<string, Triggers[string]>();
   const add = (path: string, name: string, phrases: unknown): void => {
@@ -126,7 +123,7 @@ function checkTurn(turn: unknown): asserts turn is DeliberateTurn {
   if (text === undefined) throw invalidOption("text", turnChecks.text[0], text);
 }
 
-/** The maximum number of earlier texts to search after a follow-up phrase. Limits the cost of a turn. */
+/** The number of earlier texts to search after a follow-up phrase. */
 const longestLookBack = 20;
 
 /**
@@ -142,7 +139,8 @@ const longestLookBack = 20;
  * regular expression takes time proportional to the text, and the time per turn is limited. Invalid triggers are ignored and
  * listed in `problems`.
  *
- * The returned object remembers successes, for at most `maxConversations` conversations. Successes are not stored in a journal.
+ * The returned object remembers which tools succeeded, for at most `maxConversations` conversations. This memory is not stored in
+ * a journal.
  *
  * `createDeliberateMode` and `forTurn` throw LoopError "invalid-option" or "unknown-option" if their argument is invalid.
  *
@@ -186,7 +184,7 @@ export function createDeliberateMode(options: DeliberateModeOptions): Deliberate
   return { problems: [...table.problems, ...repeats.problems], forTurn };
 }
 
-/** Searches for the newest text that contains a trigger. Triggers that always match are ignored. */
+/** Returns the matches of the newest text that contains a trigger. Ignores triggers that always match. */
 function findLastAsked(search: TriggerSearch, recent: readonly string[]): ReadonlyMap<string, TriggerMatch> {
   for (const text of recent.slice(-longestLookBack).reverse()) {
     const asked = [...search.find(text)].filter(([, { source }]) => source !== "always");

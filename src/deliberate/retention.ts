@@ -54,10 +54,7 @@ interface FollowUps {
   isFollowUp(text: string): boolean;
 }
 
-/**
- * Recognizes follow-up phrases. A text matches if it consists of the words of one phrase. Upper and lower case, punctuation and
- * spaces are ignored.
- */
+/** A text is a follow-up if it consists of the words of one phrase. Ignores upper and lower case, punctuation and spaces. */
 export function createFollowUps(phrases: readonly string[] = englishFollowUps): FollowUps {
   const problems: TriggerProblem[] = [];
   const known = new Set<string>();
@@ -80,7 +77,7 @@ interface RetentionLimits {
 
 interface RememberedTurn {
   readonly retained: ReadonlyMap<string, TriggerMatch>;
-  /** Records that a tool succeeded in this turn. May be called after later turns have begun. */
+  /** Remembers that a tool succeeded in this turn, even if later turns have begun. */
   retain(name: string, match: TriggerMatch): void;
 }
 

@@ -1,16 +1,16 @@
 import { cutText, type TriggerMatch } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
 
-/** The maximum length of text that is searched, in UTF-16 code units. */
+/** In UTF-16 code units. */
 const longestText = 16_384;
 
 /**
- * Matches the combining marks of a letter after the 30th. No language uses so many, and the time to normalize them grows
- * quadratically.
+ * Matches the combining marks of a letter after the 30th, which are dropped. No language uses so many. The time to normalize them
+ * grows with the square of their number.
  */
 const tooManyMarks = /(\p{M}{30})\p{M}+/gu;
 
-/** Composes letters and their combining marks (Unicode normalization form C). Long texts are cut. */
+/** Cuts a text, and joins letters with their combining marks (Unicode normalization form C). */
 export function readText(text: string): string {
   return text.slice(0, longestText).replace(tooManyMarks, "$1").normalize("NFC");
 }
@@ -27,8 +27,8 @@ interface Trigger {
   readonly kind: "trigger";
   readonly source: Exclude<TriggerMatch["source"], "follow-up" | "retained">;
   /**
-   * Returns the matched words, undefined without a match, or an empty string for a trigger that always matches. `text` must be a
-   * result of `readText`.
+   * Returns the matched words, or undefined without a match. A trigger that always matches returns an empty string. `text` must
+   * be a result of `readText`.
    */
   find(text: string, budget: SearchBudget): string | undefined;
 }
@@ -40,12 +40,12 @@ const longestPhrase = 500;
 
 const longestSearched = 4_096;
 
-/** Matches a regular expression between two slashes. A trigger with one slash, such as "/remind", is a phrase. */
+/** Matches a regular expression between two slashes, then its flags. A trigger with one slash, such as "/remind", is a phrase. */
 const slashed = /^\/(.*)\/([^/]*)$/s;
 
 const wordChar = "[\\p{L}\\p{M}\\p{N}_]";
 
-/** Scripts that are written without spaces between words. In these scripts, a match may begin and end anywhere. */
+/** These scripts have no spaces between words, so a match may begin and end anywhere. */
 const unspacedScripts = ["Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar"];
 const unspaced = `[${unspacedScripts.map((script) => `\\p{scx=${script}}`).join("")}]`;
 const spacedChar = `(?!${unspaced})${wordChar}`;
@@ -75,7 +75,7 @@ function parseRegExp(pattern: string, flags: string): ParsedTrigger {
   return { kind: "trigger", source: "regex", find };
 }
 
-/** Phrases are matched with the platform's RegExp. It is safe here, because the expression for a phrase cannot backtrack much. */
+/** Uses the platform's RegExp. This is safe, because the expression for a phrase cannot backtrack much. */
 function parsePhrase(trigger: string): ParsedTrigger {
   const isStem = trigger.endsWith("*");
   const phrase = isStem ? trigger.slice(0, -1) : trigger;
@@ -90,7 +90,7 @@ function parsePhrase(trigger: string): ParsedTrigger {
 
 const restOfWord = `(?:${spacedChar}|\\p{M})*`;
 
-/** In every script, a combining mark belongs to the letter before it. */
+/** Also for a script without spaces, the text must not continue with a combining mark, which would change the last letter. */
 function endOfPhrase(phrase: string): string {
   if (endsSpaced.test(phrase)) return `(?!${spacedChar}|\\p{M})`;
   return endsInWord.test(phrase) ? "(?!\\p{M})" : "";
@@ -118,8 +118,9 @@ interface TriggerTable {
   search(): TriggerSearch;
 }
 
-/** Searches texts for triggers. The time is limited, even for slow regular expressions. One search may cover several texts. */
+/** Searches the texts of one turn. All calls of `find` share one limit for the work of regular expressions. */
 export interface TriggerSearch {
+  /** The regular expressions that were skipped after the limit was reached. */
   readonly unsearched: ReadonlySet<string>;
   find(text: string): ReadonlyMap<string, TriggerMatch>;
 }

@@ -76,7 +76,7 @@ export const anyValueKeywords: readonly Keyword[] = [
   },
 ];
 
-/** Throws a TypeError if the argument of a keyword is not a list, because an untrusted schema may be invalid. */
+/** Throws a TypeError if the value of a keyword in the schema is not a list. */
 export function toList(argument: unknown, keyword: string): readonly unknown[] {
   if (Array.isArray(argument)) return argument;
   throw new TypeError(`"${keyword}" in the schema must be a list`);

@@ -47,7 +47,6 @@ export const arrayKeywords: readonly Keyword[] = [
 
 const misfit = "The item is not allowed by the schema";
 
-/** Returns the items of an array. For any other value, returns an empty list, because array keywords do not apply to it. */
 function toItems({ value }: Visit): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

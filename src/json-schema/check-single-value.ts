@@ -24,14 +24,11 @@ function toDecimal(number: number): Decimal {
 
 /** Counting this number of characters costs one unit of work. */
 const countedPerUnit = 1_024;
-/** How many units of work a format check costs per character. */
+/** Units of work per character, for a check of any format except "regex". */
 const unitsOfFormat = 1 / 8;
-/**
- * How many units of work a check of the format "regex" costs per character. Compiling the text takes far longer than other format
- * checks.
- */
+/** Units of work per character, for a check of the format "regex", which compiles the text. */
 const unitsOfCompiling = 20;
-/** The work of a pattern check is this number, times the characters of the text, times the instructions of the pattern. */
+/** Units of work for one instruction of a compiled pattern on one character of the text. */
 const unitsOfInstruction = 1 / 20;
 
 export const textKeywords: readonly Keyword[] = [
@@ -41,13 +38,10 @@ export const textKeywords: readonly Keyword[] = [
   { name: "format", on: "string", make: checkFormat },
 ];
 
-/**
- * Checks the length of a string in code points, each of which has one or two UTF-16 code units. If `length` is within the limit,
- * counting is not needed.
- */
 function checkMaxLength(argument: unknown): Check {
   const limit = toLimit(argument);
   return (visit) => {
+    // A character has one or two UTF-16 code units, so a string with few units is short enough without counting.
     if (String(visit.value).length <= limit) return;
     const count = countCharacters(visit);
     if (count > limit) fail(visit, `The string has ${count} characters, but at most ${limit} are allowed`);
@@ -96,8 +90,8 @@ export function matches({ ports }: Visit, expression: string, text: string): boo
 }
 
 function checkFormat(argument: unknown): Check {
-  // The format "url" is not part of JSON Schema. It is checked as "uri", because the library's "url" check is slow for long
-  // texts.
+  // The library's check of the format "url" is slow for long texts, so "url" is checked as "uri". JSON Schema has no format
+  // "url".
   const name = argument === "url" ? "uri" : String(argument);
   const check = Object.hasOwn(formats, name) ? formats[name] : undefined;
   return (visit) => {
@@ -110,7 +104,7 @@ function checkFormat(argument: unknown): Check {
 
 type Judge = (number: number, isDraft4: boolean) => string | undefined;
 
-/** In draft 4, "exclusiveMinimum" and "exclusiveMaximum" are booleans. If they are true, the limit itself is not allowed. */
+/** In draft 4, "exclusiveMinimum" and "exclusiveMaximum" are booleans that forbid the limit itself. Later drafts have numbers. */
 export const numberKeywords: readonly Keyword[] = [
   {
     name: "minimum",

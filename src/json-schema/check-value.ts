@@ -1,6 +1,3 @@
-// Checks values with a schema. Counts the work of each check, because a hostile schema or value could make a check take very
-// long.
-
 import type { Schema } from "@cfworker/json-schema";
 import { isRecord, type Issue, memoize, stableJson, toPlainError } from "../core/entry-kit.ts";
 import { anyValueKeywords } from "./check-any-value.ts";
@@ -21,19 +18,19 @@ import {
 } from "./visit.ts";
 
 /**
- * The maximum work for one check, in units of about a microsecond. Each use of a schema part costs one unit; long arrays, objects
- * and strings cost more. For example, the limit stops a schema that refers to itself twice in `anyOf`, which doubles the work
- * with each level.
+ * The maximum work for one value, in units of about a microsecond. Each use of a schema part costs one unit. Long arrays, objects
+ * and strings cost more. An example that needs the limit: a schema that refers to itself twice in `anyOf` doubles the work with
+ * each level.
  */
 const mostUnits = 500_000;
 export const tooLong = "it would take too long";
 
-/** Values are written as JSON to compare them. Writing this number of characters costs one unit of work. */
+/** Writing this number of characters costs one unit of work. Objects and arrays are written as JSON to compare them. */
 const writtenPerUnit = 32;
 
 export interface Rules {
   readonly root: unknown;
-  /** All schema parts that a `$ref` can refer to, by their absolute address. */
+  /** All schema parts that a `$ref` can refer to, by their absolute address. Filled by the validator's `dereference`. */
   readonly lookup: { readonly [address: string]: unknown };
   readonly patterns: ReadonlyMap<string, LinearRegExp>;
   readonly draft: "4" | "7" | "later";
@@ -64,7 +61,7 @@ function toIssue({ message, path }: Fault): Issue {
   return keys.length === 0 ? { message } : { message, path: keys };
 }
 
-/** Returns a function that checks a value. That function throws if the check takes too long or the value is not JSON. */
+/** The returned function throws if the check takes too long, if the schema is invalid, or if the value is not JSON. */
 function createChecker({ root, lookup, patterns, draft, tracksEvaluated }: Rules): (value: unknown) => readonly Fault[] {
   const checksOf = memoize((part: Schema) => toChecks(part, draft));
   return (value) => {
@@ -115,7 +112,7 @@ function toChecks(part: Schema, draft: Rules["draft"]): readonly TypedCheck[] {
   return own.map(({ name, on, make }) => ({ on, check: makeOrThrow(() => make(part[name], part)) }));
 }
 
-/** If a keyword is invalid, throws the error only when the keyword is applied to a value. */
+/** Delays the error of an invalid keyword until a value is checked with the keyword. */
 function makeOrThrow(make: () => Check): Check {
   try {
     return make();
@@ -134,9 +131,9 @@ function typeOf(value: unknown): TypeName {
   throw new TypeError(`a value with the JavaScript type "${type}" is not JSON`);
 }
 
-/** The maximum nesting of a value. The validator recurses for each level, and real arguments have few levels. */
+/** The check recurses for each level of a value. Real arguments have few levels. */
 const deepestLevel = 100;
-/** The maximum number of values in a checked value: the value itself, and all nested items and properties. */
+/** Counts the value itself, and all nested items and properties. */
 const mostValues = 20_000;
 
 function findExcess(value: unknown): string | undefined {

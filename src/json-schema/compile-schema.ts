@@ -1,5 +1,3 @@
-// Compiles a JSON Schema. Rejects schemas and values that would take too long to check.
-
 import { dereference, ignoredKeyword, type Schema, schemaArrayKeyword, schemaMapKeyword } from "@cfworker/json-schema";
 import { cutText, isRecord, type JsonSchema, memoize, quote, toJson, toPlainError } from "../core/entry-kit.ts";
 import { compileLinearRegExp, type LinearRegExp } from "../core/utils/linear-regexp.ts";
@@ -7,16 +5,13 @@ import { createJudge, type Judgement, type Rules, tooLong } from "./check-value.
 
 const addressKeys = ["$id", "id", "$ref", "$anchor", "$recursiveRef"] as const;
 
-/** The maximum length of a `$id` or `$ref`, in characters. Longer URLs are not used in practice. */
+/** In characters. Resolving a very long `$id` or `$ref` is slow. */
 const longestAddress = 2_000;
 
-/** The maximum nesting of schema parts with a `$id`. Each level doubles how often the inner parts are read. */
+/** The maximum nesting of schema parts with a `$id`. `dereference` reads the inner parts twice as often with each level. */
 const mostNested = 8;
 
-/**
- * Finds an address that would take too long to resolve. Returns the problem as a phrase that follows the schema's name in a
- * message, or undefined. Skips keywords that the validator ignores.
- */
+/** Returns the problem of an address that `dereference` could not read, or would need too long for. */
 function findCostlyAddress(part: unknown, nested = 0): string | undefined {
   if (!isRecord(part)) return undefined;
   const own = findLongAddress(part);
@@ -49,21 +44,18 @@ function partsOf(key: string, value: unknown): readonly unknown[] {
   return schemaMapKeyword[key] === true && isRecord(value) ? Object.values(value) : [value];
 }
 
-/** A function that checks values, or a `problem` that follows the schema's name in an error message. */
+/** `judge` checks a value. `problem` is worded to follow the schema's name, for example "has the pattern ...". */
 type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { readonly problem: string };
 
-/**
- * The maximum number of times that schema parts are read while a schema is compiled. Parts inside nested `$id`s are read several
- * times.
- */
+/** The maximum number of times that `dereference` reads schema parts. It reads parts inside of nested `$id`s several times. */
 const mostParts = 100_000;
 
-/** Resolving this number of characters of an address takes as long as reading one schema part. */
+/** Resolving an address of this many characters takes as long as reading one schema part. */
 const unitsOfPart = 400;
 
 export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) => compile(schema, "refused"));
 
-/** Compiles a schema that the caller did not write. A pattern that cannot run in linear time is ignored instead of rejected. */
+/** For schemas of servers. Unlike `compileSchema`, ignores a pattern that cannot run in linear time. */
 export const compileForeignSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) =>
   compile(schema, "not checked"),
 );
@@ -92,7 +84,7 @@ function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): C
 
 type Lookup = { readonly [address: string]: Schema | boolean };
 
-/** Returns a proxy that throws after too many lookups. There is no other way to stop `dereference`. */
+/** Stops `dereference` by throwing when it looks up too many addresses. */
 function countReads(lookup: Lookup): Lookup {
   let count = 0;
   return new Proxy(lookup, {
@@ -111,7 +103,7 @@ const drafts: readonly (readonly [mark: string, draft: Rules["draft"]])[] = [
   ["2019-09", "later"],
 ];
 
-/** Returns the draft of a schema. A schema without `$schema` is draft 4 if its "exclusiveMinimum" or "exclusiveMaximum" is a boolean. */
+/** A schema without `$schema` counts as draft 4 if its "exclusiveMinimum" or "exclusiveMaximum" is a boolean. */
 function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   const found = typeof said === "string" ? drafts.find(([mark]) => said.includes(mark)) : undefined;
   if (found !== undefined) return found[1];
@@ -120,7 +112,7 @@ function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   return said === undefined && parts.some(saysLimits) ? "4" : "later";
 }
 
-/** Finds unsupported or undefined references, which would make every check fail, or let every value pass unchecked. */
+/** Finds unsupported or undefined references. With these, every check would fail, or every value would pass unchecked. */
 function problemOf(part: Schema, lookup: Lookup): string | undefined {
   for (const keyword of ["$dynamicRef", "$recursiveRef"]) {
     if (typeof part[keyword] === "string") return `has a "${keyword}", which is not supported: use "$ref" instead`;
@@ -138,7 +130,7 @@ function addressOf({ __absolute_ref__: address }: Schema, ref: string): string {
 
 type Patterns = ReadonlyMap<string, LinearRegExp>;
 
-/** The maximum length of all patterns in a schema together, in characters. Compiling may take 50 microseconds per character. */
+/** The maximum characters of all patterns in a schema together. Compiling may take 50 microseconds per character. */
 const mostCharacters = 20_000;
 
 export function readPatterns(
@@ -171,7 +163,6 @@ function expressionsOf({ pattern, patternProperties }: Schema): readonly string[
   ];
 }
 
-/** True if the text is a valid JavaScript regular expression. */
 function isExpression(text: string): boolean {
   try {
     return new RegExp(text, "u").source !== "";

@@ -1,4 +1,4 @@
-// Types and functions for checking one value with one schema part. Such a check is called a visit.
+// A visit is the check of one value with one schema part.
 
 import type { Schema } from "@cfworker/json-schema";
 import type { LinearRegExp } from "../core/utils/linear-regexp.ts";
@@ -17,17 +17,14 @@ export interface Fault {
 
 export interface Finding {
   readonly faults: readonly Fault[];
-  /** The properties and items that were checked. Filled only if the schema has "unevaluatedProperties" or "unevaluatedItems". */
+  /** The checked properties and items. Empty unless the schema has "unevaluatedProperties" or "unevaluatedItems" somewhere. */
   readonly evaluated: ReadonlySet<Key>;
 }
 
 export type TypeName = "string" | "number" | "boolean" | "null" | "array" | "object";
 
 export interface Ports {
-  /**
-   * Adds work to the count, in units of about a microsecond. Called before the work is done. Throws if the check would exceed its
-   * limit.
-   */
+  /** Throws if the check needs too much work. Call it before the work, with units of about a microsecond. */
   spend(units: number): void;
   find(schema: unknown, value: unknown, path: Path | undefined): Finding;
   follow(part: Schema): unknown;
@@ -62,7 +59,7 @@ const entriesPerUnit = 8;
 
 export const mostFaults = 20;
 
-/** A schema that is `false` rejects every value with this message. Most keywords replace the message with a more specific one. */
+/** The message of a schema that is `false`. `blame` replaces it. */
 export const falseMessage = "The value is not allowed, because its schema is false";
 
 export function spendEntries({ ports }: Visit, count: number): void {
@@ -77,7 +74,7 @@ export function pass({ faults }: Visit, found: readonly Fault[]): void {
   for (const fault of found) if (faults.length < mostFaults) faults.push(fault);
 }
 
-/** Reports the faults that a subschema found. If the subschema is `false`, reports `message` instead of the general message. */
+/** Reports the faults that a subschema found. If the subschema is `false`, reports `message`, which is more specific. */
 export function blame(visit: Visit, message: string, found: readonly Fault[]): void {
   const [first, ...rest] = found;
   if (first?.message === falseMessage) fail(visit, message);
@@ -94,14 +91,14 @@ export function findAt(visit: Visit, schema: unknown, [key, value]: readonly [ke
   return visit.ports.find(schema, value, { key, up: visit.path });
 }
 
-/** If the subschema accepts the value, adds the properties and items that the subschema evaluated to the set of this visit. */
+/** If a subschema accepted the value, adds the properties and items that it checked to those of this visit. */
 export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
   if (!visit.ports.tracksEvaluated || faults.length > 0) return;
   spendEntries(visit, evaluated.size);
   for (const key of evaluated) visit.evaluated.add(key);
 }
 
-/** Reads a numeric limit. An invalid limit becomes NaN, with which no comparison is true, so no value fails. */
+/** An invalid limit becomes NaN, with which no comparison is true. Every value then passes. */
 export function toLimit(argument: unknown): number {
   return typeof argument === "number" || typeof argument === "string" ? Number(argument) : Number.NaN;
 }

@@ -19,7 +19,7 @@ import { toStandardSchema } from "./from-json-schema.ts";
  * from `createToolRegistry` returns `unchecked: true` for tools with plain JSON Schema. Validated arguments are not validated
  * again. Each schema is compiled once.
  *
- * In a list of tools, a pattern that cannot run in linear time is rejected. In a registry, such a pattern is ignored, because the
+ * A pattern that cannot run in linear time is an error in a list of tools. In a registry, such a pattern is ignored, because the
  * schemas may come from a server.
  *
  * Throws LoopError "invalid-schema" for an invalid schema; `fromJsonSchema` lists such schemas. If an invalid schema appears
@@ -60,10 +60,6 @@ export function withValidation(tools: ToolRegistry | readonly Tool[]): ToolRegis
 interface Source {
   readonly registry: ToolRegistry;
   isUnchecked(definition: ToolDefinition): boolean;
-  /**
-   * The function is `compileForeignSchema` for a registry, whose schemas may come from a server, and `compileSchema` for a list,
-   * whose schemas come from the caller.
-   */
   readonly compile: typeof compileSchema;
 }
 

@@ -1,18 +1,18 @@
-/** Deeper JSON has no partial values, because other functions recurse over the value. */
+/** Deeper JSON has no partial values, because users may process a value recursively. */
 const deepest = 200;
 
 /**
- * Reads JSON piece by piece, and completes it to valid JSON at any time. Each character is read once. Syntax errors are not detected
- * here: the completed text is then invalid too.
+ * Reads JSON piece by piece, and completes it to valid JSON at any time. Reads each character once. Does not detect syntax
+ * errors: the completed text is then invalid too.
  */
 export class JsonPrefix {
   #text = "";
   /** The brackets that close the open objects and lists, outermost first. */
   readonly #closers: string[] = [];
   #token: "string" | "bare" | undefined;
-  /** True inside a key, and if a key may begin here. */
+  /** True inside of a key, and at a place where a key may begin. */
   #isKey = false;
-  /** The positions of the last two escapes in the current string, and the number of characters that are missing in the last one. */
+  /** Positions of the last two escapes in the current string, and how many characters the last one still lacks. */
   #escape = { before: -1, at: -1, missing: 0 };
   /** The end of the last complete value or opening bracket. */
   #safe = 0;
@@ -30,8 +30,8 @@ export class JsonPrefix {
   }
 
   /**
-   * Returns the text up to here, completed to JSON. Incomplete keys, numbers and words are left out. Returns undefined if there is no
-   * value yet. With `isEnd`, a number or word at the end is complete.
+   * Returns the text so far, completed to JSON, or undefined if it has no value yet. Leaves out incomplete keys, numbers and
+   * words. If `isEnd` is true, a number or word at the end counts as complete.
    */
   complete(isEnd: boolean): string | undefined {
     if (this.#isTooDeep) return undefined;
@@ -44,7 +44,7 @@ export class JsonPrefix {
     return this.#closers.toReversed().join("");
   }
 
-  /** Leaves out an incomplete escape, and the first half of a character that needs two. */
+  /** Leaves out an incomplete escape, and the first half of a surrogate pair. */
   #endOfString(): number {
     const { before, at, missing } = this.#escape;
     const [last, end] = missing > 0 ? [before, at] : [at, this.#text.length];

@@ -21,12 +21,12 @@ export interface PartialOutput<Output = unknown> {
  * Creates a reader that turns the events of a run into partial values of its answer. Pass every event, for example from
  * `streamToolLoop`, from a listener, or from the event stream of a web page. Events of nested runs are ignored.
  *
- * A partial value contains all complete parts of the answer so far, and the beginning of the current string. Numbers, `true`, `false`
- * and `null` appear when they are complete. In a long answer, a new value appears each time the text has grown by about 3%, and at
- * the end. Values are not validated, and the schema's defaults and transforms are not applied.
+ * A partial value contains all complete parts of the answer so far, and the beginning of the current string. Numbers, `true`,
+ * `false` and `null` appear when they are complete. In a long answer, a new value appears each time the text has grown by about
+ * 3%, and at the end. Values are not validated, and the schema's defaults and transforms are not applied.
  *
- * Values start again if the model answers again: in each iteration, after an invalid answer, and after an attempt was discarded. An
- * answer has no values if it is not JSON, or if it nests deeper than 200 levels. A code fence around the answer is ignored.
+ * Values start again if the model answers again: in each iteration, after an invalid answer, and after an attempt was discarded.
+ * An answer has no values if it is not JSON, or if it nests deeper than 200 levels. A code fence around the answer is ignored.
  *
  * `Output` is the type of the answer. Pass the value of `policies.output` to infer it; the argument has no other use.
  *
@@ -62,9 +62,9 @@ export function createPartialOutput<Output = unknown>(_output?: StructuredOutput
 }
 
 /**
- * Yields the partial values of the answer while it streams, as `createPartialOutput` reads them. It reads the events of `stream`, so
- * do not read them yourself. Ends with the run; `await stream.result` then has the validated value. Leaving the `for await` loop
- * early stops the run.
+ * Yields the partial values of the answer while it streams, as `createPartialOutput` reads them. It reads the events of `stream`,
+ * so do not read them yourself. Ends with the run; `await stream.result` then has the validated value. Leaving the `for await`
+ * loop early stops the run.
  *
  * @example
  * const stream = streamToolLoop({ provider, messages, policies: { output: structuredOutput(report) } });
@@ -79,14 +79,14 @@ export async function* partialOutputs<Output>(stream: LoopStream<Output>): Async
   }
 }
 
-/** A value is parsed when the answer has grown by this part of its length, so that all parsing takes linear time. */
+/** The answer is parsed again when it has grown by this share. Parsing it after each piece would take quadratic time. */
 const growth = 1 / 32;
 
-/** The longest code fence: three backticks, "json" and spaces. */
+/** In characters: three backticks, "json" and spaces. */
 const longestFence = 32;
 
 class Answer {
-  /** The text of the streams before the current one, which the iteration continues. */
+  /** The text of earlier streams in this iteration. The current stream continues it. */
   #before = "";
   #current = "";
   #head = "";
@@ -101,7 +101,6 @@ class Answer {
     if (isNew) this.#restart();
   }
 
-  /** Discards the text of the current stream. */
   discard(): void {
     this.#current = "";
     this.#restart();

@@ -1,5 +1,3 @@
-// Writes the description of `find_tools`, with the names of the deferred tools as far as they fit.
-
 import { countBytes, cutText, type ToolDefinition } from "../core/entry-kit.ts";
 
 const intro =
@@ -7,10 +5,10 @@ const intro =
 const explanation = 'The tools to find, where "a_: b, c" means a_b and a_c:';
 const singles = "others";
 
-/** The number of bytes per token. Lower than in estimates of ordinary text, because names have more tokens than sentences. */
+/** Lower than in estimates of ordinary text, because names have more tokens than sentences. */
 const bytesPerToken = 3;
 const longestName = 64;
-/** A larger group is split, because the model sees only the beginning of a list that does not fit. */
+/** A larger group is split. Otherwise the model would see only the beginning of one long list. */
 const mostInGroup = 40;
 
 interface Group {
@@ -20,7 +18,10 @@ interface Group {
   readonly names: readonly string[];
 }
 
-/** Returns the definition of `find_tools`. Its JSON has at most `maxTokens` estimated tokens. */
+/**
+ * Returns the definition of `find_tools`, whose description lists the names of the deferred tools as far as they fit. Its JSON
+ * has at most `maxTokens` estimated tokens.
+ */
 export function describeFinder(
   definition: ToolDefinition,
   deferred: readonly ToolDefinition[],
@@ -33,7 +34,9 @@ export function describeFinder(
   return withText(`${intro} ${explanation}${listing}`);
 }
 
-/** Lists as many names of each group as fit. If not even the number of tools of each group fits, lists only the largest groups. */
+/**
+ * Lists as many names of each group as fit. If even the sizes of all groups do not fit, lists the sizes of the largest groups.
+ */
 function fitListing(groups: readonly Group[], bytes: number): string {
   const fits = (text: string): boolean => countBytes(JSON.stringify(text)) - 2 <= bytes;
   const largest = Math.max(...groups.map(({ names }) => names.length));
@@ -47,9 +50,10 @@ function fitListing(groups: readonly Group[], bytes: number): string {
   return writeMost(bySize.length, writeLargest, fits);
 }
 
-/** Returns the text for `most` if it fits, else for the largest number below it that fits, else for 0. */
+/** Returns `write(count)` for the largest count up to `most` that fits, or `write(0)` if none fits. */
 function writeMost(most: number, write: (count: number) => string, fits: (text: string) => boolean): string {
-  // Checked first, because only this text does not say how much was left out, so that it can be shorter than the one before.
+  // Checked apart from the search below: the text for `most` has no "and 3 more", so it may be shorter than the text for `most -
+  // 1`.
   const everything = write(most);
   if (fits(everything)) return everything;
   let [low, high] = [0, most];
@@ -71,7 +75,9 @@ function writeGroup({ prefix, names }: Group, most: number): string {
   return `${prefix}: ${names.slice(0, most).join(", ")}${left > 0 ? ` and ${left} more` : ""}`;
 }
 
-/** Groups names by their first part: "github_" for `github_create_issue`. Sorted, so that the order of the tools has no effect. */
+/**
+ * Groups names by their first part: "github_" for `github_create_issue`. The result does not depend on the order of the names.
+ */
 function toGroups(names: readonly string[]): readonly Group[] {
   const groups = split({ prefix: "", names: [...names].sort() });
   const alone = groups.filter((group) => group.prefix === "");
@@ -79,7 +85,7 @@ function toGroups(names: readonly string[]): readonly Group[] {
   return [...shared, ...alone.map((group) => ({ ...group, prefix: singles }))];
 }
 
-/** Splits a group by the next part of its names. Names that share this part with no other name stay together. */
+/** Splits a group by the next part of its names. Names that share their next part with no other name become one group. */
 function split({ prefix, names }: Group): readonly Group[] {
   const parts = new Map<string, string[]>();
   for (const name of names) {

@@ -1,5 +1,3 @@
-// Searches tools by words in their names, descriptions and parameters.
-
 import MiniSearch, { type SearchOptions } from "minisearch";
 import { cutText, isRecord, type ToolDefinition } from "../core/entry-kit.ts";
 
@@ -9,7 +7,7 @@ interface IndexedTool {
   readonly parameters: string;
 }
 
-/** The parts of a tool that are indexed. The rest of a longer text is ignored, because anyone may have written it. */
+/** Texts of tools may come from servers, so the rest of a longer text is ignored. */
 const longestText = 2_000;
 const deepestSchema = 4;
 const mostParameters = 200;
@@ -23,14 +21,16 @@ const searchOptions: SearchOptions = {
   fuzzy: (term) => (term.length >= 5 ? 0.2 : false),
 };
 
-/** Keeps the index of the last searched tools. It is made again if the tools have changed. */
+/**
+ * Searches the names, descriptions and parameters of tools. Makes a new index if the tools differ from those of the last search.
+ */
 export class ToolIndex {
   #tools: readonly ToolDefinition[] = [];
   #index = createIndex([]);
 
   /**
-   * Returns at most `most` tools, the best match first. Tools whose exact names are in the query come first. The order depends only
-   * on the query and the tools.
+   * Returns at most `most` tools, the best match first. Tools whose exact names are in the query come first. The order depends
+   * only on the query and the tools.
    */
   search(query: string, tools: readonly ToolDefinition[], most: number): readonly ToolDefinition[] {
     this.#update(tools);
@@ -66,7 +66,7 @@ function createIndex(tools: readonly ToolDefinition[]): MiniSearch<IndexedTool> 
   return index;
 }
 
-/** Splits a text into words, also at "_" and in front of capital letters: `createIssue` and `create_issue` have the same words. */
+/** Splits also at "_" and before capital letters: `createIssue` and `create_issue` have the same words. */
 function toTerms(text: string): string[] {
   const spaced = text.replace(/([\p{Ll}\p{N}])(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})/gu, "$1$2 ");
   return spaced.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
@@ -78,7 +78,7 @@ function toStem(term: string): string {
   return word.length > 3 && word.endsWith("s") && !word.endsWith("ss") ? word.slice(0, -1) : word;
 }
 
-/** Returns the names and descriptions of parameters, including those of nested objects. */
+/** Returns the names and descriptions of all parameters, including properties of nested objects. */
 function listParameters(schema: unknown): readonly string[] {
   const texts: string[] = [];
   const visit = (value: unknown, depth: number): void => {

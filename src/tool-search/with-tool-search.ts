@@ -1,5 +1,3 @@
-// `withToolSearch`: a registry whose deferred tools are found with the tool `find_tools`.
-
 import {
   argumentSchema,
   type Check,
@@ -32,15 +30,15 @@ import { ToolIndex } from "./tool-index.ts";
 /** The options of `withToolSearch`. */
 export interface ToolSearchOptions {
   /**
-   * The tools to defer: `true` for all tools, or a function that returns true for each tool to defer. The function is called once for
-   * each definition, and its answer replaces the trait `deferred`. Default: the tools with the trait `deferred`.
+   * The tools to defer: `true` for all tools, or a function that returns true for each tool to defer. The function is called once
+   * for each definition. Its result replaces the trait `deferred` of the tool. Default: the tools with the trait `deferred`.
    */
   readonly defer?: true | ((definition: ToolDefinition) => boolean) | undefined;
   /** The maximum number of tools that one search finds and loads. From 1 to 50. Default 5. */
   readonly maxResults?: number | undefined;
   /**
-   * The maximum size of `find_tools` in a request, in estimated tokens. Its description lists the names of the deferred tools as far
-   * as they fit, and otherwise how many there are. At least 300. Default 1,500.
+   * The maximum size of `find_tools` in a request, in estimated tokens. The description of `find_tools` lists the names of the
+   * deferred tools as far as they fit. Of the others, it has only the number. At least 300. Default 1,500.
    */
   readonly maxTokens?: number | undefined;
 }
@@ -55,7 +53,7 @@ const checks: Checks<ToolSearchOptions> = {
 
 const finderName = "find_tools";
 
-/** The longest query that is searched, and the longest description in a result, in characters. */
+/** In characters, like `longestDescription`. */
 const longestQuery = 500;
 const longestDescription = 160;
 
@@ -66,21 +64,21 @@ interface FindRequest {
 type FinderTool = ExecutableTool<FindRequest, StandardSchema<unknown, FindRequest>, ToolResult>;
 
 interface Table {
-  /** The definitions of the source from which the table was made. The table is valid while the source returns this array. */
+  /** The source's definitions. The table is valid as long as the source returns this same array. */
   readonly source: readonly ToolDefinition[];
   readonly definitions: readonly ToolDefinition[];
   readonly deferred: readonly ToolDefinition[];
 }
 
 /**
- * Makes a registry with all tools of `source`, and the tool `find_tools` if any of them is deferred. The model sees a deferred tool
- * only after `find_tools` has found it, or after the model has called it. `find_tools` searches the names, descriptions and
+ * Makes a registry with all tools of `source`, and the tool `find_tools` if any of them is deferred. The model sees a deferred
+ * tool only after `find_tools` has found it, or after the model has called it. `find_tools` searches the names, descriptions and
  * parameters of the deferred tools. Loaded tools are added at the end of the next request, so that the service can still use its
  * cache for the tools before them.
  *
  * All rules for calls apply to found tools too. Tools that a filter, a context restart or `prepareIteration` hides are not found.
- * Their names may still be in the description of `find_tools`, so apply `withFilter` to `source`, not to the result. If the provider
- * has `searchesTools`, requests do not contain `find_tools`, because the service searches itself.
+ * Their names may still be in the description of `find_tools`, so apply `withFilter` to `source`, not to the result. If the
+ * provider has `searchesTools`, requests do not contain `find_tools`, because the service searches itself.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Throws "duplicate-tool" if `source` has a tool
  * named `find_tools`. If that happens later, `definitions()` throws this error.
