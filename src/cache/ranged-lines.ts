@@ -107,7 +107,7 @@ const longestCharacter = 4;
 function lengthOfWhole(bytes: Uint8Array): number {
   let start = bytes.length - 1;
   while (bytes.length - start < longestCharacter && isInside(bytes[start])) start -= 1;
-  // Without the start of a character, the text is not UTF-8, so nothing is cut off.
+  // A block must not be empty, otherwise reading would never reach the next block.
   return start > 0 ? start : bytes.length;
 }
 

@@ -24,10 +24,7 @@ export function toContentResult(blocks: readonly unknown[], more: ToolResultFiel
   });
 }
 
-/**
- * Converts a content block to content parts for the model. A block that cannot be converted, such as a file id of a provider,
- * becomes a text with a note.
- */
+/** A block that cannot be converted, such as a file id of a provider, becomes a text that says so. */
 function toParts(block: unknown): readonly ContentPart[] {
   if (typeof block === "string") return [{ type: "text", text: block }];
   if (!isRecord(block)) return [];
@@ -86,7 +83,7 @@ function bytesOrAddress({ data, url, imageUrl, fileData, fileUrl }: UnknownRecor
   return undefined;
 }
 
-/** False for a URL that is not http or https. The model's service would read such a URL with its own permissions. */
+/** False for a URL that is not http or https, such as "gs:". The model's service would read it with its own permissions. */
 function isOpen(data: string): boolean {
   const source = locateMedia({ type: "file", mediaType: "", data });
   return source.kind !== "url" || isOnWeb(source);

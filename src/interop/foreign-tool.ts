@@ -1,6 +1,3 @@
-// Types and functions for importing tools of other libraries. Tools and schemas are recognized by their fields, because the
-// packages of these libraries are not loaded.
-
 import {
   isRecord,
   type JsonSchema,
@@ -21,7 +18,7 @@ export function toStandardSchema(vendor: string, json: JsonSchema, validate: (ar
   return { "~standard": { version: 1, vendor, validate, jsonSchema: { input: () => ({ ...json }) } } };
 }
 
-/** Validates arguments like `schema`, but returns them unchanged, for tools that parse their arguments themselves. */
+/** Validates arguments with `schema`, but returns the arguments unchanged. For tools that parse their arguments themselves. */
 export function keepArgs(schema: StandardSchema): StandardSchema {
   const { vendor, jsonSchema, validate } = schema["~standard"];
   const check = (args: unknown): Answer => {
@@ -53,7 +50,9 @@ export interface ForeignTool {
   readonly description: unknown;
   /** Undefined if only the provider of the model knows the schema. */
   readonly schema: ForeignSchema | undefined;
-  /** True if the tool parses its arguments itself. `execute` must then get the arguments from the model, not the output of the schema. */
+  /**
+   * True if the tool parses its arguments itself. `execute` then gets the arguments of the model, not the output of the schema.
+   */
   readonly parses: boolean;
   readonly needsApproval?: ((parse: ParseArgs) => boolean | NeedsApproval<unknown>) | undefined;
   readonly timeoutMs?: number | undefined;
@@ -62,9 +61,9 @@ export interface ForeignTool {
   execute(args: unknown, context: ToolContext): unknown;
 }
 
-/** The schema of an imported tool. `jsonSchema` is shown to the model, and only set if it cannot be derived from `inputSchema`. */
 export interface ForeignSchema {
   readonly inputSchema: ToolSchema;
+  /** Set only if `inputSchema` cannot be converted to JSON Schema. */
   readonly jsonSchema?: JsonSchema | undefined;
 }
 

@@ -1,5 +1,3 @@
-// Converts tools of the AI SDK: `tool({ description, inputSchema, execute })` from the package `ai`, versions 5, 6 and 7.
-
 import {
   assertNever,
   type AssistantPart,
@@ -30,7 +28,7 @@ import { type ForeignSchema, type ForeignTool, isCallable, methodOf, toIssues, t
 type ModelMessage = { readonly role: string; readonly content: unknown };
 
 /**
- * Converts the messages before a tool call. Like the AI SDK, omits the assistant message that contains the call.
+ * Converts the messages before a tool call. Omits the assistant message that contains the call, as the AI SDK does.
  *
  * @see https://ai-sdk.dev/docs/reference/ai-sdk-core/model-message
  */
@@ -79,8 +77,8 @@ function toModelResult(part: ToolResultPart): unknown {
 }
 
 /**
- * Converts a tool of the AI SDK. If the tool has no `execute`, its calls wait for a result from outside, which `outputSchema`
- * validates.
+ * Converts `tool({ description, inputSchema, execute })` from the package `ai`, versions 5, 6 and 7. If the tool has no
+ * `execute`, its calls wait for a result from outside, which `outputSchema` validates.
  *
  * @see https://ai-sdk.dev/docs/reference/ai-sdk-core/tool
  */
@@ -119,7 +117,7 @@ function toChecked(schema: unknown): Pick<ForeignTool, "outputSchema"> {
 
 type View = Pick<ToolContext, "messages" | "signal" | "context">;
 
-/** The signal and the transcript are getters, because both are expensive to make and most tools read neither of them. */
+/** The signal and the transcript are getters: both are expensive to make, and most tools read neither. */
 function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
   return {
     toolCallId,
@@ -135,8 +133,8 @@ function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
 }
 
 /**
- * Reads an `inputSchema`: a schema from any library, a function that returns a schema, or a result of `jsonSchema()` or
- * `zodSchema()` from the AI SDK.
+ * An `inputSchema` is a schema of any library, a function that returns a schema, or a result of `jsonSchema()` or `zodSchema()`
+ * of the AI SDK.
  */
 function readAiSdkSchema(given: unknown, name: unknown): ForeignSchema {
   const schema: unknown = isCallable(given) && !("~standard" in given) ? given() : given;
@@ -178,7 +176,7 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** Yields the results of a generator. As in the AI SDK, its last yield is the result, and its return value is ignored. */
+/** Yields the results of a generator. As in the AI SDK, the last yielded value is the result. The return value is ignored. */
 async function* readSteps(results: AsyncIterable<unknown>, conclude: (last: unknown) => unknown): AsyncGenerator {
   let last: unknown;
   for await (const result of results) {
@@ -188,7 +186,7 @@ async function* readSteps(results: AsyncIterable<unknown>, conclude: (last: unkn
   return conclude(last);
 }
 
-/** Converts a `ToolResultOutput` of the AI SDK to the result for the model. The output of `execute` becomes metadata for listeners. */
+/** Converts the answer of `toModelOutput`, a `ToolResultOutput`. The output of `execute` becomes metadata for listeners. */
 function readModelOutput(said: unknown, output: unknown): unknown {
   const { type, value, reason } = recordOf(said);
   switch (type) {

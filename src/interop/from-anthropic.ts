@@ -56,9 +56,7 @@ function readAnthropicSchema(tool: UnknownRecord, name: unknown): ForeignSchema 
   };
 }
 
-/**
- * True if `parse` returns its input without validation. The test input is a symbol, because every object schema rejects a symbol.
- */
+/** True if `parse` returns any input without validation. The test input is a symbol, which every object schema rejects. */
 function givesBack(parse: Callable): boolean {
   const probe = Symbol("probe");
   try {
@@ -68,10 +66,7 @@ function givesBack(parse: Callable): boolean {
   }
 }
 
-/**
- * Removes fields that are null. The SDK converts an MCP tool without parameters to a schema with `properties: null`, which other
- * providers reject.
- */
+/** The SDK gives an MCP tool without parameters a schema with `properties: null`, which other providers reject. */
 function withoutNulls(schema: UnknownRecord): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== null)) as JsonSchema;
 }

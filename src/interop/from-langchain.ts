@@ -1,6 +1,3 @@
-// Converts tools of LangChain: `tool(func, { name, description, schema })` and subclasses of StructuredTool from
-// `@langchain/core/tools`.
-
 import {
   isRecord,
   recordOf,
@@ -14,8 +11,8 @@ import { toContentResult } from "./content-parts.ts";
 import { type ForeignSchema, type ForeignTool, methodOf } from "./foreign-tool.ts";
 
 /**
- * Converts a tool of LangChain. The tool is invoked with the whole call, as in LangChain's agents, so that it returns a
- * ToolMessage.
+ * Converts `tool(func, { name, description, schema })` or an instance of StructuredTool from `@langchain/core/tools`. Invokes the
+ * tool with the whole call, as LangChain's agents do. The tool then returns a ToolMessage, which may have an artifact.
  *
  * @see https://docs.langchain.com/oss/javascript/langchain/tools
  */
@@ -50,10 +47,7 @@ function readLangChainSchema(schema: unknown): ForeignSchema {
 
 const textSchema = { type: "object", properties: { input: { type: "string" } } } as const;
 
-/**
- * True if the tool was made without a schema. LangChain then sets a zod 3 transform of `{ input }`, which cannot be converted to
- * JSON Schema.
- */
+/** For a tool without a schema, LangChain sets a zod 3 transform of `{ input }`, which cannot be converted to JSON Schema. */
 function takesText(schema: unknown): boolean {
   const { typeName, schema: inner } = recordOf(recordOf(schema)["_def"]);
   if (typeName !== "ZodEffects" || !isRecord(inner) || !isRecord(inner["shape"])) return false;
@@ -61,7 +55,7 @@ function takesText(schema: unknown): boolean {
   return names.length === 1 && names[0] === "input";
 }
 
-/** Converts a ToolMessage. Its artifact becomes metadata, which only listeners get. */
+/** Converts a ToolMessage, whose artifact becomes metadata for listeners. Returns other values unchanged. */
 function readAnswer(message: unknown, endTurn: boolean): unknown {
   if (!isToolMessage(message)) return endTurn ? toolResult({ data: message, endTurn }) : message;
   const { content, artifact, status } = message;

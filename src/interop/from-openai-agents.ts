@@ -11,8 +11,8 @@ import { toContentResult } from "./content-parts.ts";
 import { type ForeignTool, isCallable, methodOf } from "./foreign-tool.ts";
 
 /**
- * Converts a tool of OpenAI Agents: `tool({ name, description, parameters, execute })` from `@openai/agents-core`. The tool
- * parses its arguments internally, so a call with invalid arguments fails.
+ * Converts `tool({ name, description, parameters, execute })` from `@openai/agents-core`. The tool parses its arguments itself,
+ * so a call with invalid arguments fails.
  *
  * @see https://openai.github.io/openai-agents-js/guides/tools/
  */
@@ -55,7 +55,7 @@ export function fromOpenAiAgents(tool: UnknownRecord, name: unknown): ForeignToo
   };
 }
 
-/** Makes a RunContext for a tool. OpenAI Agents does not run here, so the usage is 0 and every tool counts as approved. */
+/** Makes a RunContext. OpenAI Agents does not run here, so the usage is 0 and every tool counts as approved. */
 function toRunContext(context: unknown): UnknownRecord {
   const usage = { requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0, inputTokensDetails: [], outputTokensDetails: [] };
   return {
@@ -78,10 +78,7 @@ function toDetails({ name }: UnknownRecord, args: unknown, context: ToolContext)
   };
 }
 
-/**
- * The text that `tool()` returns if `execute` throws and the tool has no `errorFunction`. Older versions of OpenAI Agents append
- * the error.
- */
+/** `tool()` returns this text if `execute` throws and no `errorFunction` is set. Older versions append the error. */
 const failed = "An error occurred while running the tool. Please try again.";
 
 function readOutput(output: unknown, { name, timeoutMs }: UnknownRecord): unknown {
@@ -93,7 +90,7 @@ function readOutput(output: unknown, { name, timeoutMs }: UnknownRecord): unknow
   return blocks.length > 0 && blocks.every(isBlock) ? toContentResult(blocks) : output;
 }
 
-/** True for a structured output of OpenAI Agents. Any other object is data. */
+/** True for a structured output of OpenAI Agents. */
 function isBlock(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { type, text, image, imageUrl, file, fileData, fileUrl, fileId, data } = value;

@@ -24,7 +24,7 @@ import { fromOpenAiAgents } from "./from-openai-agents.ts";
 
 type ForeignKind = "ai-sdk" | "openai-agents" | "anthropic" | "langchain";
 
-/** The library of a tool, or a `problem` that follows the tool's name in an error message. */
+/** The library of a tool, or a `problem` that is worded to follow the tool's name in an error message. */
 type FoundKind = { readonly kind: ForeignKind } | { readonly problem: string };
 
 interface Shape {
@@ -77,7 +77,7 @@ const known =
 
 function findKind(tool: UnknownRecord): FoundKind {
   const shape = shapes.find(({ looksLike }) => looksLike(tool));
-  if (shape === undefined) return { problem: describeStranger(tool) };
+  if (shape === undefined) return { problem: describeUnknown(tool) };
   if (isProviderTool(tool) && tool["execute"] === undefined) {
     return {
       problem: `is run by its provider (${quote(String(tool["id"]))}), so it has no function to call and cannot be imported`,
@@ -97,11 +97,8 @@ function isProviderTool({ type }: UnknownRecord): boolean {
   return type === "provider" || type === "provider-defined";
 }
 
-/**
- * Describes the problem of an object that comes from no supported library. An object with a `type` may be a tool that runs
- * elsewhere.
- */
-function describeStranger({ type }: UnknownRecord): string {
+/** An object with a `type` may be a tool that a service runs. */
+function describeUnknown({ type }: UnknownRecord): string {
   return typeof type === "string"
     ? `has the type ${quote(type)}, and tools of this type run elsewhere: an imported tool needs ${known}`
     : `is not from a supported library: an imported tool needs ${known}`;
@@ -132,7 +129,7 @@ const readers: { readonly [Kind in ForeignKind]: (tool: UnknownRecord, name: unk
  * The model gets the tool's schema, which also validates the arguments. The tool gets the abort signal of the call. The tool's
  * results and errors, including images and files, become the results and errors of the call. The tool's approval setting becomes
  * the trait `needsApproval`. Fields in `overrides` replace fields of the tool. Tools of the AI SDK have no name, so pass a name
- * in `overrides`. Calls to an AI SDK tool without `execute` wait for results from outside.
+ * in `overrides`. A call of an AI SDK tool without `execute` waits for a result from outside.
  *
  * Throws LoopError "invalid-tool" if the value is not a tool from one of these libraries, has no name, or is run by its provider.
  * Throws LoopError "invalid-schema" if the schema cannot be converted and `jsonSchema` is not set.
@@ -179,7 +176,7 @@ export function importTools(
   });
 }
 
-/** False for a promise, a Map or a Set, which would look like an object without tools. */
+/** False for a promise, a Map or a Set, which would otherwise count as an object with no tools. */
 function hasNames(given: unknown): boolean {
   return isRecord(given) && !isThenable(given) && !(Symbol.iterator in given);
 }
@@ -201,7 +198,7 @@ function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly 
     execute: foreign.execute,
   };
   assertTool(made);
-  // Throws if the schema cannot be converted, so that the error appears now and not in the first run.
+  // Without this conversion, the error for an invalid schema would appear in the first run.
   toJsonSchema(made.jsonSchema ?? made.inputSchema, name);
   return { ...made, execute: foreign.execute };
 }

@@ -44,7 +44,7 @@ export function toToolResult({ content, structuredContent, isError, task, meta }
   return toolResult({ data: structuredContent, content: other, ...metadata });
 }
 
-/** The server would only start an MCP task, and its result cannot be fetched here. Returns a failure instead. */
+/** For a tool that starts an MCP task. The result of a task cannot be fetched here. */
 function refuseTask(): ToolResult {
   return toolResult({
     success: false,
@@ -58,11 +58,11 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
   return said.length === 0 ? "The tool reported an error without a message." : said.join("\n");
 }
 
-/** Another JSON text of an equal value, for example with numbers like 1e20, can be shorter by at most this factor. */
+/** A JSON text of an equal value can be this many times as short, for example with numbers like 1e20. */
 const mostShortened = 8;
 
 /**
- * Returns a function that is true for a text that repeats the structured content. Servers send such texts for clients that do not
+ * The returned function is true for a text that repeats the structured content. Servers send such texts to clients that do not
  * support structured content.
  */
 function compareWith(structuredContent: unknown): (text: string) => boolean {
@@ -103,10 +103,7 @@ function toResource({ uri, mimeType, text, blob }: UnknownRecord): ContentPart |
   return toMedia({ mimeType, data: blob }, textOf(mimeType).startsWith("image/") ? "image" : "file");
 }
 
-/**
- * Converts base64 data to a part. Returns undefined for a URL: the provider of the model would fetch any URL that the MCP server
- * chose.
- */
+/** Returns undefined for a URL in place of base64 data. The model's service would fetch any URL that the MCP server chose. */
 function toMedia({ mimeType, data }: UnknownRecord, type: "image" | "file"): ContentPart | undefined {
   const source = locateMedia({ type, mediaType: textOf(mimeType) || "application/octet-stream", data: textOf(data) });
   return source.kind === "base64" ? { type, mediaType: source.mediaType, data: source.data } : undefined;
@@ -122,10 +119,7 @@ function unknownPart(type: string): ContentPart {
   return { type: "text", text: `(content of type ${quote(type)}, which cannot be shown)` };
 }
 
-/**
- * The longest possible timeout, because the SDK's default of 60 seconds could end a call too early. The loop limits the time of a
- * call instead.
- */
+/** The longest timeout in milliseconds that timers allow. The loop limits calls, so the SDK's limit of 60 seconds must not. */
 export const longestMs: number = 2 ** 31 - 1;
 
 interface McpCallTarget {
@@ -135,9 +129,8 @@ interface McpCallTarget {
 }
 
 /**
- * Calls a tool on the MCP server. Passes the server's progress on to `context.progress`. If the call is aborted, cancels it on
- * the server. Rejects if the connection is lost, if the server returns an error, or if the result does not match the output
- * schema.
+ * Passes the server's progress on to `context.progress`. If the call is aborted, cancels it on the server. Rejects if the
+ * connection is lost, if the server returns an error, or if the result does not match the output schema.
  */
 export async function callTool({ client, tool, meta }: McpCallTarget, args: unknown, context: ToolContext): Promise<ToolResult> {
   if (!isRecord(args)) return toolResult({ success: false, message: "The arguments must be an object." });
@@ -169,8 +162,8 @@ function toPlainProgress({ progress, total, message }: McpProgress): McpProgress
 }
 
 /**
- * Returns a separate signal for the SDK. Version 1 of the SDK never removes its listener, and would later cancel calls that have
- * ended. Both versions send the abort reason to the server, which must not get the caller's reason.
+ * Returns a separate signal for one request. With the caller's signal, version 1 of the SDK would later cancel requests that have
+ * ended, because it never removes its listener. Both versions would also send the caller's abort reason to the server.
  */
 export function followSignal(signal: AbortSignal): { readonly signal: AbortSignal; release(): void } {
   const own = new AbortController();

@@ -18,8 +18,7 @@ import { checkMcpOptions, type McpRegistryOptions, type McpSettings, mergeTraits
 import { toToolNames } from "./tool-names.ts";
 
 /**
- * The minimum pause between two requests for the list of tools, in milliseconds. Needed if a server reports a change after each
- * request.
+ * In milliseconds. Without a pause, a server that reports a change after each request for its tools would cause an endless loop.
  */
 const restMs = 100;
 
@@ -65,22 +64,22 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     tools = createToolRegistry(toTools(found, settings));
     listed = text;
   });
-  const behind = withRests(() => {
+  const later = withRests(() => {
     refresh().catch((error: unknown) => {
       if (!isClosed) report(settings, error);
     });
   }, restMs);
 
-  // The handlers are set before the first request for the tools, because the tools may change during this request.
+  // The tools may change during the first request for them, so the handlers are set before it.
   const endElicitations = settings.elicitation
     ? answerElicitations(settings.client, (error) => report(settings, error))
     : (): void => {};
-  const release = settings.listChanged ? onToolsChanged(settings.client, behind.ask) : (): void => {};
+  const release = settings.listChanged ? onToolsChanged(settings.client, later.request) : (): void => {};
   const close = (): void => {
     isClosed = true;
     release();
     endElicitations();
-    behind.stop();
+    later.stop();
   };
   try {
     await refresh();
@@ -102,8 +101,7 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
     settings.prefix,
   );
   return found.map((tool) => ({
-    // The server chooses the tool names. Without this trait, a tool with a special name could end the run. The caller's traits
-    // can override it.
+    // The loop gives tools with certain names other defaults. A server could otherwise end a run with such a name.
     requiresFollowUp: true,
     ...originOf(tool, settings, names),
     ...mergeTraits(toTraits(tool, settings.annotations), ownTraits(tool, settings)),
@@ -115,17 +113,17 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
   }));
 }
 
-/** A question of the server does not name its call, so the calls of a server that may ask run one at a time. */
+/** A question of the server does not name the call that it belongs to. So if questions are allowed, calls run one at a time. */
 function ownTraits(tool: McpTool, { traits, elicitation }: McpSettings): ToolTraits | undefined {
   return elicitation ? { sequential: true, ...traits?.(tool) } : traits?.(tool);
 }
 
-/** A tool object nests its schemas in this many levels. */
-const envelope = 8;
+/** The levels of a tool object around its schemas. A schema may use all levels that `toJson` allows. */
+const envelopeLevels = 8;
 
 function assertDepth(tool: McpTool): void {
   try {
-    toJson(tool, envelope);
+    toJson(tool, envelopeLevels);
   } catch (error) {
     throw new LoopError("invalid-schema", {
       toolName: tool.name,
@@ -134,10 +132,7 @@ function assertDepth(tool: McpTool): void {
   }
 }
 
-/**
- * The server's name of a tool, if the registry has changed it. After the list of tools has changed, the changed name may refer to
- * another tool, so the server's name is kept.
- */
+/** Keeps the server's name of a renamed tool. When the list of tools changes, the new name may go to another tool. */
 function originOf({ name }: McpTool, { prefix }: McpSettings, names: ReadonlyMap<string, string>): Pick<Tool, "origin"> {
   return names.get(name) === prefix + name ? {} : { origin: name };
 }
@@ -159,7 +154,7 @@ function describe({ name, title, description, annotations }: McpTool): string {
   return [description, title, annotations?.title].find((text) => text !== undefined && text.trim() !== "") ?? name;
 }
 
-/** Never runs `act` twice at the same time. If `act` is requested while it is running, it runs once more afterwards. */
+/** Never runs `act` twice at the same time. Calls of the returned function during a run share one more run after it. */
 function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
@@ -172,7 +167,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
     return own;
   };
   return () => {
-    // Between two runs, `running` is undefined for a moment, so `next` is checked first.
+    // Checked first: between two runs, `running` is undefined for a moment, and a third run would start.
     if (next !== undefined) return next;
     if (running === undefined) return start();
     next = running.then(start, start);
@@ -181,31 +176,27 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
 }
 
 interface Rested {
-  /** Requests a run of the action. Runs the action now or, during a pause, once after the pause. */
-  ask(): void;
+  request(): void;
   stop(): void;
 }
 
-/**
- * Limits how often an action runs. After each run there is a pause. If there are any requests during the pause, the action runs
- * once more after it.
- */
+/** Runs `act` at each request, but pauses after each run. Requests during a pause cause one run after the pause. */
 function withRests(act: () => void, restMs: number): Rested {
   let rest: ReturnType<typeof setTimeout> | undefined;
   let isAsked = false;
-  const ask = (): void => {
+  const request = (): void => {
     isAsked = rest !== undefined;
     if (isAsked) return;
     rest = setTimeout(() => {
       rest = undefined;
-      if (isAsked) ask();
+      if (isAsked) request();
     }, restMs);
     act();
   };
-  return { ask, stop: () => clearTimeout(rest) };
+  return { request, stop: () => clearTimeout(rest) };
 }
 
-/** Ignores errors that `onError` throws, because they cannot be reported anywhere else. */
+/** An error that `onError` throws cannot be reported anywhere, so it is ignored. */
 function report({ onError }: McpSettings, error: unknown): void {
   try {
     onError?.(error);

@@ -1,4 +1,5 @@
-// Questions of MCP servers to the user. A request does not name its tool call, so it is answered only if exactly one is in progress.
+// Passes questions of MCP servers to the user. A server sends a question as an elicitation request, which does not name its tool
+// call. So a question is asked only if exactly one call of the server is in progress.
 
 import {
   cutText,
@@ -18,7 +19,6 @@ import { type McpClient, onElicitation } from "./mcp-client.ts";
 
 const longestMessage = 2_000;
 
-/** The answer to an elicitation request. */
 type ElicitResult = { readonly action: "accept"; readonly content: unknown } | { readonly action: "decline" | "cancel" };
 
 const cancelled: ElicitResult = { action: "cancel" };
@@ -26,7 +26,7 @@ const cancelled: ElicitResult = { action: "cancel" };
 /** The tool calls in progress over each client. */
 const callsOf = new WeakMap<McpClient, Set<ToolContext>>();
 
-/** Notes a tool call while it is in progress. Returns the function that ends the call. */
+/** Call it when a tool call begins. Call the returned function when the tool call ends. */
 export function noteCall(client: McpClient, context: ToolContext): () => void {
   const calls = callsOf.get(client) ?? new Set();
   callsOf.set(client, calls);
@@ -34,10 +34,7 @@ export function noteCall(client: McpClient, context: ToolContext): () => void {
   return () => void calls.delete(context);
 }
 
-/**
- * Answers the questions of the server. Returns the function that stops answering. Throws LoopError "invalid-option" if the client
- * does not have the capability `elicitation`.
- */
+/** The returned function stops answering. Throws LoopError "invalid-option" if the client lacks the capability `elicitation`. */
 export function answerElicitations(client: McpClient, report: (error: unknown) => void): () => void {
   const answer = async (request: unknown): Promise<ElicitResult> => {
     try {
@@ -65,7 +62,7 @@ async function askUser(client: McpClient, params: Readonly<Record<string, unknow
   const { mode = "form", message, requestedSchema } = params;
   const schema = mode === "form" ? readRequestedSchema(requestedSchema) : undefined;
   if (schema === undefined) throw new Error("The MCP server asked a question with an unsupported mode or schema.");
-  const question = `The MCP server ${quote(nameOf(client))} asks: ${cutText(textOf(message), longestMessage)}`;
+  const question = `The MCP server ${quote(serverNameOf(client))} asks: ${cutText(textOf(message), longestMessage)}`;
   try {
     return { action: "accept", content: await context.ask({ question, schema, wait: true, fromPage: true }) };
   } catch (error) {
@@ -75,8 +72,7 @@ async function askUser(client: McpClient, params: Readonly<Record<string, unknow
   }
 }
 
-/** Returns the name that the server gave itself when the client connected. */
-function nameOf(client: McpClient): string {
+function serverNameOf(client: McpClient): string {
   const version: unknown = client.getServerVersion?.();
   return isRecord(version) ? textOf(version["title"]) || textOf(version["name"]) : "";
 }
@@ -92,8 +88,9 @@ const texts = ["type", "title", "description", "format"];
 const numbers = ["minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"];
 
 /**
- * Reads the schema of an elicitation request: an object whose fields are strings, numbers, booleans, or arrays of chosen strings.
- * Returns undefined for any other schema. Unknown keywords are dropped.
+ * Copies the schema of an elicitation request field by field, because the server is not trusted. Drops unknown keywords. The
+ * schema must be an object whose fields are strings, numbers, booleans, or arrays of chosen strings. Otherwise, returns
+ * undefined.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema
  */
@@ -162,7 +159,7 @@ function copyKeywords(field: UnknownRecord): Copied {
   return copied;
 }
 
-/** Returns the choices of a field: `enum`, with the titles of its values if the server sent titles. */
+/** Returns the choices of a field as `enum`, and their titles as `enumNames` if the server sent titles. */
 function optionsOf({ enum: values, enumNames, oneOf, anyOf }: UnknownRecord): Copied | "invalid" | undefined {
   const titled = Array.isArray(oneOf) ? oneOf : anyOf;
   if (Array.isArray(titled)) {

@@ -52,7 +52,7 @@ interface McpClientBase {
   readonly transport?: object | undefined;
   getServerCapabilities(): { readonly tools?: object | undefined } | undefined;
   removeNotificationHandler(method: string): void;
-  /** Returns the name of the server, which the questions of the server show. */
+  /** Returns the name of the server. Questions of the server to the user show this name. */
   getServerVersion?(): { readonly name: string } | undefined;
   /** Needed for the option `elicitation`. */
   removeRequestHandler?(method: string): void;
@@ -78,19 +78,18 @@ export interface McpClientV2 extends McpClientBase {
 /** A client of the MCP SDK: from `@modelcontextprotocol/sdk` (version 1) or `@modelcontextprotocol/client` (version 2). */
 export type McpClient = McpClientV1 | McpClientV2;
 
-/** True for a client of version 2 of the SDK, whose methods have other parameters than in version 1. */
-function isSecondGeneration(client: McpClient): client is McpClientV2 {
+function isVersion2(client: McpClient): client is McpClientV2 {
   return "listen" in client && typeof client.listen === "function";
 }
 
-/** True if the client is connected. Without a connection, a client of version 2 would report that the server has no tools. */
+/** A client of version 2 without a connection reports that the server has no tools, so callers check the connection first. */
 export function isConnected(client: Pick<McpClient, "transport">): boolean {
   return !("transport" in client) || client.transport !== undefined;
 }
 
 const toolsChanged = "notifications/tools/list_changed";
 
-/** A schema that accepts any value. It has only those methods of a zod schema that version 1 of the SDK calls. */
+/** Accepts any value. Has only the methods of a zod schema that version 1 of the SDK calls. */
 const anySchema = {
   parse: (value: unknown): unknown => value,
   safeParse: (value: unknown): object => ({ success: true, data: value }),
@@ -107,16 +106,15 @@ function hasRequest(client: McpClientV1): client is McpClientV1 & HasRequest {
 }
 
 /**
- * The client's `callTool` would validate the result with the output schema, and a pattern in that schema could block the process.
- * With version 1, the request is therefore sent without `callTool`. With version 2, `callTool` gets the tool without its output
- * schema.
+ * Prevents that `callTool` of the client validates the result: a pattern in the output schema could block the process. Version 1
+ * of the SDK sends the request without `callTool`. In version 2, `callTool` gets the tool without its output schema.
  */
 export function sendCall(
   { client, tool }: { readonly client: McpClient; readonly tool: McpTool },
   params: McpCallParams,
   options: McpRequestOptions,
 ): Promise<unknown> {
-  if (isSecondGeneration(client)) return client.callTool(params, { ...options, toolDefinition: withoutOutput(tool) as never });
+  if (isVersion2(client)) return client.callTool(params, { ...options, toolDefinition: withoutOutput(tool) as never });
   return hasRequest(client)
     ? client.request({ method: "tools/call", params }, anySchema, options)
     : client.callTool(params, undefined, options);
@@ -128,13 +126,13 @@ function withoutOutput(tool: McpTool): McpTool {
 }
 
 /**
- * In version 1 of the SDK, `listTools` would compile all output schemas and reject all tools if one schema is invalid. So with
- * version 1, the request is sent without `listTools`.
+ * Does not use `listTools` of version 1 of the SDK. It would compile all output schemas, and reject all tools if one schema is
+ * invalid.
  */
 export function requestPage(client: McpClient, cursor: string | undefined): Promise<unknown> {
   const params = cursor === undefined ? undefined : { cursor };
-  // With "refresh", version 2 of the SDK does not answer from its cache. Without a cursor, it returns all pages as one.
-  if (isSecondGeneration(client)) return client.listTools(params, { cacheMode: "refresh" });
+  // "refresh" bypasses the cache of version 2 of the SDK. Without a cursor, version 2 returns all pages as one.
+  if (isVersion2(client)) return client.listTools(params, { cacheMode: "refresh" });
   if (!hasRequest(client)) return client.listTools(params);
   return client.request({ method: "tools/list", ...(params === undefined ? {} : { params }) }, anySchema);
 }
@@ -147,15 +145,15 @@ interface HasRequestHandlers {
 
 const elicitation = "elicitation/create";
 
-/** Sets the handler for elicitation requests. Throws if the client does not have the capability. */
+/** Throws if the client does not have the capability `elicitation`. The returned function removes the handler. */
 export function onElicitation(client: McpClient, answer: RequestHandler): () => void {
   const schema = { shape: { method: { value: elicitation } }, ...anySchema };
   // Not part of the type `McpClient`, because the two versions declare incompatible parameters.
-  (client as unknown as HasRequestHandlers).setRequestHandler(isSecondGeneration(client) ? elicitation : schema, answer);
+  (client as unknown as HasRequestHandlers).setRequestHandler(isVersion2(client) ? elicitation : schema, answer);
   return () => client.removeRequestHandler?.(elicitation);
 }
 
-/** The listeners of each client. A client has only one handler per notification, so registries with the same client share it. */
+/** A client has only one handler for each notification, so all registries with this client share the handler. */
 const listeners = new WeakMap<McpClient, Set<() => void>>();
 
 export function onToolsChanged(client: McpClient, listener: () => void): () => void {
@@ -165,7 +163,7 @@ export function onToolsChanged(client: McpClient, listener: () => void): () => v
     const tellAll = (): void => {
       for (const one of heard) one();
     };
-    if (isSecondGeneration(client)) client.setNotificationHandler(toolsChanged, tellAll);
+    if (isVersion2(client)) client.setNotificationHandler(toolsChanged, tellAll);
     else client.setNotificationHandler(toolsChangedSchema, tellAll);
   }
   heard.add(listener);

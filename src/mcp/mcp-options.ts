@@ -42,8 +42,8 @@ function destroys({ readOnlyHint, destructiveHint }: McpToolAnnotations, rule: A
 }
 
 /**
- * Adds the caller's traits, which replace traits from the server. Drops `eager` and `retry` from the server if they conflict with
- * a trait of the caller.
+ * The caller's traits replace those from the server. Drops the server's `eager` and `retry` if they conflict with a caller's
+ * trait.
  */
 export function mergeTraits(traits: ToolTraits, own: ToolTraits | undefined): ToolTraits {
   if (own === undefined) return traits;
@@ -70,7 +70,10 @@ export interface McpRegistryOptions {
    * trust. Default "stated".
    */
   readonly annotations?: AnnotationRule | undefined;
-  /** Returns traits for a tool, which override the traits from its annotations. Called when the tools are listed. Default: no traits. */
+  /**
+   * Returns traits for a tool, which override the traits from its annotations. Called when the tools are listed. Default: no
+   * traits.
+   */
   readonly traits?: ((tool: McpTool) => ToolTraits | undefined) | undefined;
   /**
    * Returns the `_meta` to send with a call. For example, return `context.idempotencyKey` under the name that the server expects.
@@ -84,15 +87,15 @@ export interface McpRegistryOptions {
    */
   readonly listChanged?: boolean | undefined;
   /**
-   * Set to true to pass questions of the server to the user. The client must have the capability `elicitation`. Its handler for
-   * `elicitation/create` is replaced. The call in progress asks with `context.ask({ wait: true, fromPage: true })`, so the run needs
-   * a `control`. An answer that reports a failure declines the question. The calls of the server run one at a time, because a question does not name its
-   * call. Default false.
+   * Set to true to pass questions of the server to the user. The client must have the capability `elicitation`. The registry
+   * replaces the client's handler for `elicitation/create`. The call in progress asks with `context.ask({ wait: true, fromPage:
+   * true })`, so the run needs a `control`. An answer that reports a failure declines the question. The calls of the server run
+   * one at a time, because a question does not name its call. Default false.
    */
   readonly elicitation?: boolean | undefined;
   /**
-   * Called with the error if the tools cannot be listed after a change. The current tools are then kept. Also called if a question
-   * of the server cannot be asked. The question is then cancelled. Default: errors are ignored.
+   * Called with the error if the tools cannot be listed after a change. The registry then keeps the current tools. Also called if
+   * a question of the server cannot be asked. The question is then cancelled. Default: errors are ignored.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
 }

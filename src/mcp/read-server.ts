@@ -2,7 +2,7 @@ import { isRecord, type JsonSchema, listOf, recordOf, textOrNone, type UnknownRe
 import { compileForeignSchema } from "../json-schema/compile-schema.ts";
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
 
-/** The maximum number of pages, because a faulty server could always return another page. */
+/** A faulty server could return another page forever. */
 const mostPages = 1_000;
 
 export async function listTools(client: McpClient): Promise<readonly McpTool[]> {
@@ -65,7 +65,7 @@ function isTool(tool: unknown): tool is McpTool {
   return isRecord(tool) && typeof tool.name === "string" && isRecord(tool.inputSchema);
 }
 
-/** Removes fields with a wrong type, so that an invalid hint has no effect. */
+/** Removes fields with a wrong type. An invalid hint then has no effect. */
 function readTool(tool: McpTool): McpTool {
   const { annotations, execution, ...rest } = withFields(tool, toolFields);
   return {
@@ -82,10 +82,7 @@ function withFields<Fields extends object>(fields: Fields, checks: FieldChecks):
   return Object.fromEntries(kept) as Fields;
 }
 
-/**
- * Reads the result of a tool call. The result is a success only if `isError` is absent or false. Throws if `answer` is not a
- * result.
- */
+/** The result is a success only if `isError` is absent or false. Throws if `answer` is not the result of a tool call. */
 export function readAnswer(answer: unknown): McpAnswer {
   if (!isRecord(answer) || !(isAbsent(answer.content) || Array.isArray(answer.content)))
     throw new Error("the response is not the result of a tool call");
@@ -99,14 +96,14 @@ export function readAnswer(answer: unknown): McpAnswer {
   };
 }
 
-/** True for undefined and for null, because some serializers write null for absent fields. */
+/** Some serializers write null for absent fields. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
 /**
- * Throws if the structured content is missing or does not match the output schema. Does not check error results, which have no
- * structured content. Accepts the result without a check if the schema is invalid or the result is too large.
+ * Throws if the structured content is missing or does not match the output schema. Accepts every error result, because it needs
+ * no structured content. Also accepts every result if the schema is invalid, or if the result is too large to check.
  */
 export function checkAnswer({ name, outputSchema }: McpTool, { structuredContent, isError, task }: McpAnswer): void {
   if (outputSchema === undefined || isError || task !== undefined) return;

@@ -1,5 +1,3 @@
-// A source for `createResultCache` of `turnwright/cache`, which reads the resources of an MCP server.
-
 import {
   checkFields,
   type Checks,
@@ -35,8 +33,8 @@ export interface ResourceSourceOptions {
   /** Larger resources are refused. In bytes. Default 8 MiB. */
   readonly maxBytes?: number | undefined;
   /**
-   * Returns true for each URI that the model may read from this server. With several servers, use it to tell their URIs apart,
-   * because each URI is requested from the first source that accepts it. Default: the model may read every URI.
+   * Returns true for each URI that the model may read from this server. Each URI is requested from the first source that accepts
+   * it, so with several servers, accept only the URIs of this one. Default: the model may read every URI.
    */
   readonly accepts?: ((uri: string) => boolean) | undefined;
 }
@@ -94,7 +92,7 @@ export function resourceSource(client: McpResourceClient, options: ResourceSourc
   };
 }
 
-/** An asynchronous function returns a promise, which must not count as true. */
+/** If `accepts` is asynchronous by mistake, it returns a promise, which must not count as true. */
 function isTrue(accepted: unknown): boolean {
   return accepted === true;
 }
@@ -130,7 +128,7 @@ function describeBinary(contents: readonly UnknownRecord[]): string {
   return contents.length === 0 ? "" : ` but binary content${listed === "" ? "" : ` (${listed})`}`;
 }
 
-/** Writes a text of a server in one line without invisible characters, and cuts it. */
+/** Writes a text of a server as one line, without control characters and other invisible ones, and cuts it. */
 function toLine(text: string, longest: number): string {
   return cutText(text, longest).replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
 }

@@ -1,4 +1,4 @@
-/** Deeper JSON has no partial values, because users may process a value recursively. */
+/** Deeper JSON has no partial values: a function that recurses over such a value could overflow the stack. */
 const deepest = 200;
 
 /**
