@@ -1,25 +1,24 @@
-// The form of a record whose large parts are in a blob store. Every record is wrapped, so that data in a record, such as the result
-// of a tool, cannot be mistaken for a reference.
+// The form of a record whose large parts are in a blob store. Every record is wrapped, so that data in a record, such as the
+// result of a tool, cannot be mistaken for a reference.
 
 import { createHash } from "node:crypto";
 import { describeValue, isRecord, LoopError } from "../core/entry-kit.ts";
 
 export type BlobRecord =
   | {
-      /** The value. The fields that `blobs` lists are null here, so that the order of the fields is kept. */
+      /** The recorded value. Fields that are in the blob store are null here, which keeps the order of the fields. */
       readonly value: unknown;
       readonly blobs?: readonly (readonly [field: string, id: string])[];
     }
-  /** The whole value is in the store. */
+  /** The id of a blob with the whole value. */
   | { readonly blob: string };
 
 export interface PackedRecord {
   readonly record: BlobRecord;
-  /** The texts to store before the record is written, by id. */
+  /** The blobs to store before the record is written: texts by id. */
   readonly texts: ReadonlyMap<string, string>;
 }
 
-/** The default of `minBytes`. */
 export const usualMinBytes = 100_000;
 
 export function isBlobId(value: unknown): value is string {
@@ -54,7 +53,7 @@ export function packRecord(value: unknown, minBytes: number): PackedRecord {
   return { record: { value: Object.fromEntries(rest), blobs: [...ids] }, texts };
 }
 
-/** Checks that a recorded value has the form of a `BlobRecord`. Otherwise, throws LoopError "journal-damaged". */
+/** Throws LoopError "journal-damaged" if the recorded value is not a `BlobRecord`. */
 export function readBlobRecord(key: string, given: unknown): BlobRecord {
   if (isBlobRecord(given)) return given;
   const problem = `was not written with "withBlobs": it is ${describeValue(given)} in another form. Read it without "withBlobs"`;
@@ -74,7 +73,7 @@ export function blobIdsOf(record: BlobRecord): readonly string[] {
   return "blob" in record ? [record.blob] : (record.blobs ?? []).map(([, id]) => id);
 }
 
-/** Returns the value of a record. Throws LoopError "journal-damaged" if a text is missing or was changed. */
+/** Throws LoopError "journal-damaged" if a text is missing or was changed. */
 export function unpackRecord(key: string, record: BlobRecord, texts: ReadonlyMap<string, string>): unknown {
   const read = (id: string): unknown => {
     const text = texts.get(id);

@@ -10,8 +10,8 @@ import type { BlobStore } from "./with-blobs.ts";
  * Makes a blob store for `withBlobs` that keeps each text in a file. The folder is created if it does not exist. Several runs and
  * processes may use the same folder. Only the owner of a file can read it.
  *
- * A text is on disk when `put` resolves. After a crash, a file is complete or absent. The methods reject with errors from the disk.
- * Throws LoopError "invalid-option" if `folder` is not a path.
+ * A text is on disk when `put` resolves. After a crash, a file is complete or absent. The methods reject with errors from the
+ * disk. Throws LoopError "invalid-option" if `folder` is not a path.
  *
  * @example
  * const journal = withBlobs(fileJournal("runs/order-7.jsonl"), { store: fileBlobStore("runs/blobs") });
@@ -44,7 +44,7 @@ async function exists(path: string): Promise<boolean> {
   return (await access(path).then(() => true, unlessMissing)) === true;
 }
 
-/** Writes a file under another name and then renames it, so that a crash leaves no incomplete file. */
+/** Writes a file under another name and then renames it. A crash leaves no incomplete file under the final name. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomUUID()}`;
   try {

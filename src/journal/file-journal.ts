@@ -97,7 +97,7 @@ export function fileJournal(path: string, options: FileJournalOptions = {}): Fil
   };
 }
 
-/** Runs a step, and records its result. If the journal was closed while the step ran, the result is not recorded. */
+/** Rejects with LoopError "journal-closed" if the journal was closed before the step ended. The result is then not recorded. */
 async function perform<T>(session: JournalSession | undefined, step: Step<T>, path: string): Promise<T> {
   if (session === undefined) throw new LoopError("journal-closed", { path });
   session.check();

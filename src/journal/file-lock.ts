@@ -23,7 +23,7 @@ interface LockOwner {
   readonly start?: string | undefined;
 }
 
-/** The state of the process that owns a lock. "unknown" means that this process cannot check it. */
+/** The state of the process that owns a lock. "unknown" if this process cannot check the state. */
 type OwnerState = "alive" | "dead" | "unknown";
 
 const instance = randomUUID();
@@ -42,13 +42,13 @@ async function readIdentity(): Promise<LockOwner> {
     readText("/proc/self/stat"),
   ]);
   const namespace = pidSpace === undefined ? undefined : `${pidSpace} ${timeSpace ?? ""}`;
-  // If /proc belongs to another PID namespace, it shows the ids of other processes and cannot be used.
+  // /proc may belong to another PID namespace. It then shows other ids, and the start time would be that of another process.
   const isOwnProc = stat !== undefined && Number.parseInt(stat, 10) === process.pid;
   const start = isOwnProc ? startIn(stat) : undefined;
   return { pid: process.pid, host: hostname(), instance, boot, machine, namespace, start };
 }
 
-/** Returns the state of the process that owns a lock. Returns "dead" only if the process has certainly ended. */
+/** Returns "dead" only if the process has certainly ended. */
 async function stateOf(owner: LockOwner, self: LockOwner): Promise<OwnerState> {
   if (owner.host !== self.host) return "unknown";
   if (owner.boot !== self.boot) return isBeforeReboot(owner, self) ? "dead" : "unknown";
@@ -59,10 +59,7 @@ async function stateOf(owner: LockOwner, self: LockOwner): Promise<OwnerState> {
   return stat === undefined || startIn(stat) === owner.start ? "alive" : "dead";
 }
 
-/**
- * True if this process can check whether another process is alive. On Linux, this requires a readable /proc and a known
- * namespace.
- */
+/** On Linux, the ids of other processes are only meaningful if the namespace of this process is known. */
 function canSeeProcesses({ namespace }: LockOwner): boolean {
   return namespace !== undefined || process.platform !== "linux";
 }
@@ -71,8 +68,8 @@ function canSeeProcesses({ namespace }: LockOwner): boolean {
 const firstNamespace = "pid:[4026531836]";
 
 /**
- * True if the owner ran before the last restart of this machine. False in containers, because containers with the same image
- * may have the same machine id.
+ * True if the owner ran before the last restart of this machine. Always false in containers: several machines may run containers
+ * of one image, which may have the same machine id.
  */
 function isBeforeReboot(owner: LockOwner, self: LockOwner): boolean {
   if (owner.boot === undefined || self.boot === undefined) return false;
@@ -121,7 +118,9 @@ interface LockTarget {
   readonly place: string;
 }
 
-/** The tokens of the locks that this copy of the package holds or requests. All other claims of this copy are released. */
+/**
+ * The tokens of the locks that this copy of the package holds or requests. A claim of this copy with another token is released.
+ */
 const ownTokens = new Set<string>();
 
 /**
@@ -215,17 +214,14 @@ async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHan
   }
 }
 
-/**
- * Removes the lock file if it contains this claim. The file at the path may be a new one from another process, if a person
- * removed the old file.
- */
+/** Leaves a lock file without this claim alone. If a person removed the old lock file, it is a new one of another process. */
 async function removeLock(lockPath: string, { token }: Claim): Promise<void> {
   const text = await readFile(lockPath, "utf8").catch(unreadable);
   if (text?.includes(token) === true) await rm(lockPath, { force: true });
 }
 
 async function findHolder(text: string, own: Claim): Promise<Holder | undefined> {
-  // Ignore text after the last line break. Another process is still writing this text, or ended while writing it.
+  // Text after the last line break is ignored: another process is still writing it, or ended while writing it.
   const lines = text.split("\n").slice(0, -1).map(parseJson);
   const withdrawn = new Set(lines.map((line) => (isRecord(line) ? line["withdrawn"] : undefined)));
   for (const claim of lines.filter(isClaim)) {
@@ -242,9 +238,9 @@ async function stateOfClaim(claim: Claim, own: Claim): Promise<OwnerState> {
   return stateOf(claim, own);
 }
 
-/** Reads the whole file. The read must begin at `position: 0`, because it would otherwise begin after the last write. */
 async function readAll(file: FileHandle): Promise<string> {
   const { size } = await file.stat();
+  // Without `position`, the read would begin after the last write.
   const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(size), position: 0 });
   return buffer.toString("utf8", 0, bytesRead);
 }

@@ -1,6 +1,3 @@
-// The entry `turnwright/journal`: stores a journal in a file, keeps large
-// records in a blob store, replays a journal, and inspects a journal without running anything.
-
 export { fileBlobStore } from "./file-blob-store.ts";
 export { type FileJournal, fileJournal } from "./file-journal.ts";
 export type { TornLine } from "./journal-lines.ts";

@@ -32,16 +32,13 @@ export interface Recorded {
 const headLine = Buffer.from(head.trimEnd());
 const headBytes = head.length;
 const newline = 0x0a;
-/**
- * The maximum number of bytes in a line. A line is written from one string, and each UTF-16 code unit of a string takes at most
- * three bytes.
- */
+/** Each line is written from one string, whose UTF-16 code units take at most three bytes each. */
 const maxLineBytes = 3 * constants.MAX_STRING_LENGTH;
 const opening = '{"sum":"';
 const digits = 16;
 const bodyAt = opening.length + digits + '",'.length;
 
-/** Makes a line from the JSON text of a record. `before` is the checksum of the previous record, or empty for the first record. */
+/** `before` is the checksum of the previous record, or empty for the first record. */
 export function toLine(json: string, before: string): Line {
   const body = json.slice("{".length);
   const sum = checksum(body, before);
@@ -78,7 +75,7 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
     }
     const record = readLine(bytes, sum);
     if (record === undefined) {
-      // If the line is valid without its last byte, this byte has replaced the line break. The file is then damaged, not cut off.
+      // A last line that is valid without its last byte was not cut off: something has changed its line break to another byte.
       if (isEnded || readLine(bytes.subarray(0, -1), sum) !== undefined) throw damaged(path, line);
       return { answers, sum, size, unended: false, torn: { line, bytes: length } };
     }
@@ -124,8 +121,7 @@ class PartialLine {
   add(part: Buffer): void {
     if (part.length === 0) return;
     this.length += part.length;
-    // A line over the limit cannot be valid: the file is not a journal, or ends with many zero bytes. The rest of such a line is
-    // dropped.
+    // A longer line cannot be valid: the file is not a journal, or ends with many zero bytes. So the rest need not be in memory.
     if (this.length <= this.#limit) this.#parts.push(part);
   }
 

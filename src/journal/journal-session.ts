@@ -20,7 +20,7 @@ interface LineWriter {
   settle(): Promise<void>;
 }
 
-/** The maximum length of lines that are joined into one string. A few long lines together could exceed the maximum length of a string. */
+/** In UTF-16 code units. A few long lines, joined into one text, could exceed the maximum length of a string. */
 const joinedLength = 2 ** 24;
 
 function createLineWriter(
@@ -56,7 +56,7 @@ function createLineWriter(
       const line = toLine(json, last);
       last = line.sum;
       waiting.push(line.text);
-      // The write starts one microtask later, so that lines added at the same time share one write and one wait for the disk.
+      // The write starts one microtask later. Lines that are added at the same time then share one write and one `datasync`.
       next ??= latest = latest.then(flush, flush);
       return next;
     },
@@ -112,7 +112,7 @@ export interface FileJournalOptions {
 export interface JournalSession {
   readonly answers: ReadonlyMap<string, unknown>;
   check(): void;
-  /** Writes the result of a step. Returns the copy that a resumed run would get if the journal has no `redact`. */
+  /** Writes the result of a step. Returns the result as read back from JSON, without `redact`, like a resumed run. */
   record<T>(step: Step<T>, answer: T): Promise<T>;
   close(): Promise<void>;
 }
@@ -138,7 +138,7 @@ export async function openJournal(path: string, options: FileJournalOptions): Pr
   }
 }
 
-/** Reads a journal file without locking it, even while another process writes it. */
+/** Needs no lock, so another process may be writing the file. */
 export async function readJournal(path: string): Promise<JournalSession> {
   const file = await openForReading(path);
   try {
@@ -209,7 +209,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
   };
 }
 
-/** Calls `redact` with a copy of the result, so that changes to the copy do not affect the run. */
+/** `redact` gets a copy of the result. Otherwise its changes would affect the run. */
 function rewrite(text: string, redact: NonNullable<FileJournalOptions["redact"]>): string {
   const { key, kind, answer: own }: JournalRecord = JSON.parse(text);
   const answer: unknown = redact({ key, kind, answer: own });

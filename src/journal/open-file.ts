@@ -1,4 +1,4 @@
-// Opens a journal file. A lock file protects one path only, so a file whose paths cannot all be found is refused.
+// Opens a journal file. A lock file protects only one path of the journal, so a file is refused if it may have unknown paths.
 
 import { constants, lstatSync, readlinkSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, realpath } from "node:fs/promises";
@@ -31,7 +31,7 @@ export async function openFile(path: string): Promise<OpenFile> {
   }
 }
 
-/** Opens a file for reading only, so its hard links and its mode are not checked. */
+/** A reader takes no lock and writes nothing, so the hard links and the mode of the file are not checked. */
 export async function openForReading(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
@@ -58,7 +58,7 @@ async function findPlace(path: string): Promise<string> {
       `${end.refused} is a symbolic link that belongs to another user: remove the link, or pass the path of the file itself`,
     );
   const folder = dirname(end.place);
-  // If a file is in the place of the folder, opening the journal reports it.
+  // EEXIST: the path of the folder is a file. Opening the journal then fails with a clear error.
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     if (!isRecord(error) || error["code"] !== "EEXIST") throw error;
   });
@@ -67,10 +67,7 @@ async function findPlace(path: string): Promise<string> {
 
 type Placed = Pick<OpenFile, "file" | "place">;
 
-/**
- * Finds the hard links of the file in the folder of the file. Throws if hard links exist in other folders, because the library
- * cannot find those.
- */
+/** Returns the paths of all hard links in the folder of the file. Throws if the file has hard links in other folders. */
 async function findNames(path: string, { file, place }: Placed): Promise<readonly string[]> {
   const { nlink } = await file.stat();
   if (nlink <= 1) return [place];
@@ -92,8 +89,8 @@ async function checkFile(path: string, { file, place }: Placed): Promise<void> {
   }
   const mode = tightMode(facts);
   if (mode === undefined) return;
-  // A file system without modes, such as FAT, shows the same mode for every file. So a failed `chmod` is accepted if this user
-  // owns the file.
+  // A file system without modes, such as FAT, shows the same mode for every file, and `chmod` fails. This is accepted if this
+  // user owns the file.
   await file.chmod(mode).catch(() => {
     if (!isOwn(facts))
       throw refused(path, "the file belongs to another user, and other users can read it: use a file that you own");
@@ -111,7 +108,7 @@ function readEscapes(name: string): string {
   return name.replace(/\\(\d{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
 
-/** Throws LoopError "journal-refused" if the path no longer refers to the open file, because the lock would then protect another file. */
+/** Throws LoopError "journal-refused" if another file is at the path now. The lock would then protect that file. */
 export async function checkPlace(path: string, { file, place }: Placed): Promise<void> {
   if (await isAt(place, file)) return;
   throw refused(path, "the file was moved or removed while the run was writing it: restore the file, and repeat the call");

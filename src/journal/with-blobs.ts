@@ -104,8 +104,8 @@ function trackUntilEnd<T>(pending: Set<PromiseLike<unknown>>, work: PromiseLike<
 }
 
 /**
- * Waits until the texts of all steps are stored. A run that rejects does not wait for its steps, but the steps that have run must
- * be recorded before the journal is closed.
+ * Waits until the texts of all steps are stored. A run that rejects does not wait for its steps. Without this wait, the journal
+ * would close before steps that have run are recorded.
  */
 async function settle(puts: ReadonlySet<PromiseLike<unknown>>): Promise<void> {
   if (puts.size === 0) return;
@@ -117,7 +117,7 @@ async function settle(puts: ReadonlySet<PromiseLike<unknown>>): Promise<void> {
 type Records = ReadonlyMap<string, unknown>;
 type Texts = ReadonlyMap<string, string>;
 
-/** The number of blobs that a replay reads together. */
+/** A replay reads this many blobs with one call of `get`. */
 const readAhead = 16;
 
 const noTexts: Texts = new Map();
@@ -125,7 +125,7 @@ const noTexts: Texts = new Map();
 class BlobReader {
   readonly #store: BlobStore;
   readonly #readRecords: Journal["read"];
-  /** The blobs that were read last. A replay needs them next. */
+  /** The blobs that the last call of `get` returned. A replay needs most of them next. */
   #near: Texts = noTexts;
   /** The ids of all blobs that were recorded when the replay began, in the order of the records. */
   #order: PromiseLike<readonly string[]> | readonly string[] | undefined;
@@ -135,7 +135,7 @@ class BlobReader {
     this.#readRecords = readRecords;
   }
 
-  /** Returns the values of records. `fresh` has the texts that were stored in this call. */
+  /** `fresh` has the texts that this step or these steps have just stored, by id. */
   unpack(
     records: readonly (readonly [key: string, record: unknown])[],
     fresh: Texts,

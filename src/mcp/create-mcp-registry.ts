@@ -101,7 +101,7 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
     settings.prefix,
   );
   return found.map((tool) => ({
-    // The loop gives tools with certain names other defaults. A server could otherwise end a run with such a name.
+    // The caller's traits can override this.
     requiresFollowUp: true,
     ...originOf(tool, settings, names),
     ...mergeTraits(toTraits(tool, settings.annotations), ownTraits(tool, settings)),

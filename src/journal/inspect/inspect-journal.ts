@@ -30,7 +30,10 @@ export interface JournalInspection {
   readonly status: InspectedStatus;
   /** Why the run ended or is suspended. Undefined until then. */
   readonly reason: EndReason | undefined;
-  /** The messages that the run was started with. To resume the run, pass them to `runToolLoop` again. Empty if the run has not started. */
+  /**
+   * The messages that the run was started with. To resume the run, pass them to `runToolLoop` again. Empty if the run has not
+   * started.
+   */
   readonly initialMessages: readonly Message[];
   /** The transcript so far, without results of calls that are still running. */
   readonly messages: readonly Message[];
@@ -99,7 +102,7 @@ export interface RecordedRun extends Source {
   readonly record: RunRecord | undefined;
 }
 
-/** Reads a journal file or a journal. Rejects like `inspectJournal`. */
+/** Rejects like `inspectJournal`. */
 export async function readRecords(source: unknown): Promise<RecordedRun> {
   const { answers, durable } = await readSource(source);
   const records = toRecords(answers);
@@ -141,7 +144,7 @@ async function readSource(source: unknown): Promise<Source> {
   throw invalidOption("source.read()", "a Map from step keys to recorded results", answers);
 }
 
-/** Throws if the records have another version of the format, or if the first record is not the start of a run. */
+/** Also throws if the journal has records but no start of a run, which has the version. */
 function check(record: Partial<RunRecord> | undefined): RunRecord {
   const { version } = record ?? {};
   if (version === recordVersion) return record as RunRecord;

@@ -36,15 +36,15 @@ export function readBatch(reading: CallReading, isOver: boolean): BatchProgress 
   const found = reading.state.current.calls.map((call, index) => readCall(reading, call, index));
   const pending = found.flatMap((one) => one.pending);
   const has = (stage: CallProgress["stage"]): boolean => found.some((one) => one.stage === stage);
-  // If a run was called again with a higher limit, it may return to the calls of an earlier iteration. The last record then
-  // belongs to those earlier calls.
+  // A run that is called again with a higher limit may go on with calls of an earlier iteration. Then the last record of the
+  // journal is about one of those calls.
   const isOpen = has("begun") || !isOver || (has("waits") && isCallKey(reading.state, reading.records.last ?? ""));
   if (isOpen && (has("begun") || !has("waits"))) return { settled: undefined, pending };
   if (isOpen) return { settled: found.map(({ settled }) => settled), pending };
   return { settled: addResults(reading, found.map(toLast)), pending: [] };
 }
 
-/** Returns a call of a finished iteration with its outcome. If no outcome is recorded, a limit stopped the call. */
+/** If the iteration has finished and no outcome of a call is recorded, a limit has stopped the call. */
 function toLast({ stage, settled }: CallProgress): SettledCall {
   return stage === "over" ? settled : { outcome: { call: settled.outcome.call, durationMs: 0, kind: "limit" } };
 }
@@ -72,8 +72,8 @@ interface CallReading {
 
 interface CallProgress {
   /**
-   * The progress of a call. `held`: nothing is recorded. `begun`: the call has begun, but has no outcome. `waits`: the call, or
-   * its nested run, waits for a decision or a result. `over`: the call has an outcome.
+   * `held`: nothing is recorded. `begun`: the call has begun, but has no outcome. `waits`: the call, or its nested run, waits for
+   * a decision or a result. `over`: the call has an outcome.
    */
   readonly stage: "over" | "waits" | "begun" | "held";
   readonly settled: SettledCall;
@@ -95,22 +95,23 @@ function readCall(reading: CallReading, call: ToolCall, index: number): CallProg
   }
 }
 
-/** The position of a call, and the last execution of its tool that ended with an answered question. */
+/** The part of a call's records to read next. A tool that asks questions runs again after each answer. */
 interface Place extends CallPlace {
   readonly round: number;
   readonly answers: number;
   /** The number of questions about the call so far. */
   readonly questions: number;
+  /** The outcome of the last execution of the tool, if it ended with a question that is answered. */
   readonly asked: DeferredOutcome | undefined;
 }
 
 function toOver(outcome: ToolOutcome): CallProgress {
-  // The records do not contain the tools that a policy hides after a context restart, so undefined is passed for them.
+  // `undefined`: the records do not say which tools a policy hides after a context restart.
   const restart = detectContextRestart(outcome, undefined);
   return { stage: "over", settled: restart === undefined ? { outcome } : { outcome, restart }, pending: [] };
 }
 
-/** Returns the outcome of a call that ran during the stream or was refused. Such calls need no decision. */
+/** Returns the outcome of a call that ran during the stream, or that was refused without a decision. */
 function findEarly({ records, state }: CallReading, call: ToolCall, index: number): ToolOutcome | undefined {
   const refusals = state.streamResults.at(-1)?.refusals ?? [];
   const verdict = records.find<Verdict>(callKey(state, "validation", { index, name: call.name }));
@@ -140,8 +141,8 @@ function readDecision({ records, state }: CallReading, call: ToolCall, place: Ca
 }
 
 /**
- * Returns the last recorded answer to a question, and the key of the next question. After an answer of the kind `open`, the
- * question was asked again.
+ * Returns the last record of a wait, and the key of the next one. `key` is the key of the first record. A record of the kind
+ * `open` says that the run began to wait. The next record then has the answer, or says that the run waited again.
  */
 function findLast<T extends { readonly kind: string }>(
   records: Records,
@@ -178,7 +179,7 @@ function readResult({ records, state }: CallReading, place: Place, deferred: Def
   return { stage: "waits", settled: { outcome: deferred, awaiting: id }, pending: [pending] };
 }
 
-/** Counts the questions about a call: the requests for a decision, and the answered questions of its tool. */
+/** Counts the requests for a decision about a call, and the answered questions of its tool. */
 function countQuestions({ records, state }: CallReading, place: Place): number {
   const key = callKey(state, "approval", place);
   let count = place.questions;
@@ -189,7 +190,7 @@ function countQuestions({ records, state }: CallReading, place: Place): number {
   }
 }
 
-/** The progress of a call. A deferred outcome means that its question was answered, so that the tool runs again. */
+/** A deferred outcome: its question was answered, so the tool runs again. "ask-again": the run requested another decision. */
 type Read = CallProgress | DeferredOutcome | "ask-again";
 
 function readAnswer(reading: CallReading, place: Place, answer: ToolOutcome): Read {
@@ -212,10 +213,7 @@ function readStep(reading: CallReading, call: ToolCall, place: Place): Read {
   return { stage, settled: { outcome: { call, durationMs: 0, kind: "not-run" } }, pending: [pending] };
 }
 
-/**
- * Returns the progress of a call with a nested run. If the nested run is suspended, the call waits. If the nested run has ended,
- * the outcome of the call is still missing.
- */
+/** For a call whose nested run is recorded, but whose outcome is not. The nested run may have ended all the same. */
 function toNested(
   call: ToolCall,
   place: CallPlace,

@@ -41,56 +41,53 @@ import type { PendingCall, Records } from "./records.ts";
 import { type NestedProgress, readBatch } from "./read-call.ts";
 
 /**
- * The keys of the recorded endings. Each retry (`resume: "retry-last"`) undid an ending, so the map has one ending for each retry
- * number. The last value is the key of the final ending or, if the run is unfinished, of the last record.
+ * The key of the recorded ending for each retry number. A retry (`resume: "retry-last"`) undoes an ending, and has the next
+ * number. For the last number, the value is the key of the final ending, or of the last record if the run is unfinished.
  */
-type Way = ReadonlyMap<number, string>;
+type EndingKeys = ReadonlyMap<number, string>;
 
-function findWay(records: Records): Way {
+function findEndingKeys(records: Records): EndingKeys {
   const { last } = records;
-  const way = new Map<number, string>();
-  if (last === undefined) return way;
+  const endingKeys = new Map<number, string>();
+  if (last === undefined) return endingKeys;
   const ending = isLastLook(last) ? records.find<InboxAnswer>(last)?.before : undefined;
-  way.set(retryOf(last), ending ?? last);
+  endingKeys.set(retryOf(last), ending ?? last);
   for (let retry = retryOf(last); retry > 0;) {
     const before = records.find<ReopenAnswer>(retryKey(retry))?.before ?? "";
-    // Each step back must decrease the retry number, so that the loop terminates. `Math.min` enforces this even for damaged
-    // records.
+    // `Math.min` decreases the number even for damaged records. Otherwise the loop might never end.
     retry = Math.min(retryOf(before), retry - 1);
-    way.set(retry, before);
+    endingKeys.set(retry, before);
   }
-  return way;
+  return endingKeys;
 }
 
 /** A run reads its inbox once more before it ends. This file calls that reading the last look. */
-interface Close {
+interface LastLook {
   readonly answer: InboxAnswer;
   readonly ending: Ending;
   readonly attempt: number;
 }
 
-function findClose(records: Records, way: Way, state: LoopState): Close | undefined {
+function findLastLook(records: Records, endingKeys: EndingKeys, state: LoopState): LastLook | undefined {
   for (let attempt = state.endChecks; ; attempt += 1) {
     const answer = records.find<InboxAnswer>(lastInboxKey(state, attempt));
     if (answer === undefined) return undefined;
     const { ending, before } = answer;
     if (ending === undefined || before !== endingKey(state, ending)) continue;
-    // An iteration can end before or after its tool calls. Both endings have the same key, so compare the phase.
+    // An ending before the tool calls of an iteration has the same key as an ending after them, so the phase is compared too.
     if ((answer.after === "model") !== (state.phase === "model")) continue;
-    if (isGoal(way, state, answer) || isReopened(records, state, answer)) return { answer, ending, attempt };
+    if (leadsToRecordedEnding(endingKeys, state, answer) || isReopened(records, state, answer))
+      return { answer, ending, attempt };
   }
 }
 
-/**
- * True if the ending that follows this inbox reading is the next recorded ending. A request in the inbox may have replaced the
- * ending with `ended`.
- */
-function isGoal(way: Way, state: LoopState, { before, ended }: InboxAnswer): boolean {
-  const goal = way.get(state.retry);
+/** True if the run ended after this last look. A request in the inbox may have replaced the ending with `ended`. */
+function leadsToRecordedEnding(endingKeys: EndingKeys, state: LoopState, { before, ended }: InboxAnswer): boolean {
+  const goal = endingKeys.get(state.retry);
   return goal === before || (ended !== undefined && goal === endingKey(state, ended));
 }
 
-/** True if the run continued after its final answer, because a steered message was in the inbox. */
+/** True if the run continued after this last look, because the inbox had a message that was sent with `steer`. */
 function isReopened(records: Records, state: LoopState, { ending, messages = [] }: InboxAnswer): boolean {
   const isAnswer =
     ending?.status === "completed" || ending?.status === "empty-response" || ending?.reason.kind === "invalid-output";
@@ -98,12 +95,12 @@ function isReopened(records: Records, state: LoopState, { ending, messages = [] 
 }
 
 /**
- * True if the first stream of this iteration was the final answer that a run gets after it has reached a limit. If the run was
- * called again with a higher limit, both a normal request and a final answer may be recorded here.
+ * True if the first request of this iteration was for a final answer, after a limit was reached. If the run was called again with
+ * a higher limit, this iteration may have records of both a final answer and a normal request.
  */
-function isLastWord(records: Records, way: Way, state: LoopState): boolean {
+function isFinalAnswer(records: Records, endingKeys: EndingKeys, state: LoopState): boolean {
   if (!records.has(streamKey(state, "final-answer"))) return false;
-  const goal = way.get(state.retry) ?? "";
+  const goal = endingKeys.get(state.retry) ?? "";
   return !records.has(streamKey(state, "model")) || (iterationOf(goal) === state.iteration && goal.includes("/final-answer"));
 }
 
@@ -113,26 +110,26 @@ export interface Rebuilt {
   readonly pendingCalls: readonly PendingCall[];
 }
 
-/** Called with each step before the step is applied to the state. `key` is the key of its record, if it has one of its own. */
+/** Called with each step before `applyStep`. `key` is the key of the step's record. Undefined if the step has no own record. */
 export type WatchSteps = (step: StepResult, state: LoopState, key: string | undefined) => void;
 
 interface Reading {
   readonly records: Records;
   readonly state: LoopState;
   readonly start: RunStart;
-  readonly way: Way;
+  readonly endingKeys: EndingKeys;
   readonly watch: WatchSteps | undefined;
 }
 
 type Stop = Omit<Rebuilt, "state"> | undefined;
 
-const midway: Stop = { ending: undefined, pendingCalls: [] };
+const unfinished: Stop = { ending: undefined, pendingCalls: [] };
 
 const none = Number.POSITIVE_INFINITY;
 
 /**
- * No limits, because the records already contain every ending that a limit caused. `finalAnswer` is true: if a tool limit was
- * reached, a final answer is more likely than a missing record.
+ * No limits, because the records contain every ending that a limit caused. `finalAnswer` is true: if a tool limit was reached,
+ * the run more likely requested a final answer than lost a record.
  */
 const openBounds: Bounds = {
   ...noLimits,
@@ -140,14 +137,14 @@ const openBounds: Bounds = {
   asksIteration: false,
 };
 
-/** A placeholder for the limit that led to a final answer. The inbox step after the final answer records the actual limit. */
+/** Stands for the limit that led to a final answer. The inbox step after the final answer has the actual limit. */
 const someLimit: Ending = { status: "timeout", reason: { kind: "max-iterations", limit: none } };
 
 export function rebuildRun(records: Records, start: RunStart, watch?: WatchSteps): Rebuilt {
   const { messages, priced = false, loops, compaction, agent } = start;
   const repetition = loops && createRepetition(loops.repetition);
   const state = createLoopState({ messages, heldIds: [], contextItems: [], priced, repetition, compaction, agent });
-  const reading = { records, state, start, way: findWay(records), watch };
+  const reading = { records, state, start, endingKeys: findEndingKeys(records), watch };
   for (;;) {
     const stop = readNext(reading);
     if (stop !== undefined) return { state, ...stop };
@@ -156,8 +153,8 @@ export function rebuildRun(records: Records, start: RunStart, watch?: WatchSteps
 
 function readNext(reading: Reading): Stop {
   const { state } = reading;
-  const close = closeAt(reading, state.phase);
-  if (close !== undefined) return fold(reading, { kind: "last-look", ...close }, lastInboxKey(state, close.attempt));
+  const lastLook = lastLookAt(reading, state.phase);
+  if (lastLook !== undefined) return fold(reading, { kind: "last-look", ...lastLook }, lastInboxKey(state, lastLook.attempt));
   const next = nextStep(state, boundsOf(reading));
   switch (next.kind) {
     case "inbox":
@@ -175,7 +172,7 @@ function readNext(reading: Reading): Stop {
     case "hook":
       return foldFound(reading, stepKey(state, "iteration"), (answer: HookAnswer) => ({ kind: "hook", answer }));
     case "last-look":
-      return midway;
+      return unfinished;
     case "end":
       return readAfterEnding(reading, next.ending);
     default:
@@ -190,11 +187,11 @@ function fold({ state, watch }: Reading, step: StepResult, key?: string): undefi
 
 function foldFound<T>(reading: Reading, key: string, toStep: (answer: T) => StepResult): Stop {
   const answer = reading.records.find<T>(key);
-  return answer === undefined ? midway : fold(reading, toStep(answer), key);
+  return answer === undefined ? unfinished : fold(reading, toStep(answer), key);
 }
 
-function closeAt({ records, state, way }: Reading, phase: LoopState["phase"]): Close | undefined {
-  return findClose(records, way, phase === state.phase ? state : { ...state, phase });
+function lastLookAt({ records, state, endingKeys }: Reading, phase: LoopState["phase"]): LastLook | undefined {
+  return findLastLook(records, endingKeys, phase === state.phase ? state : { ...state, phase });
 }
 
 function boundsOf(reading: Reading): Bounds {
@@ -203,9 +200,9 @@ function boundsOf(reading: Reading): Bounds {
   return {
     ...openBounds,
     asksIteration: records.has(stepKey(state, "iteration")),
-    // A refused request is followed by another iteration only if old messages were summarized.
+    // After a request that is refused as too long, another iteration is recorded only if old messages were summarized.
     compacts: records.has(inboxKey(state, 1, 0)),
-    outputRetries: isOutput ? (closeAt(reading, "output") === undefined ? none : 0) : undefined,
+    outputRetries: isOutput ? (lastLookAt(reading, "output") === undefined ? none : 0) : undefined,
   };
 }
 
@@ -213,15 +210,15 @@ function readInbox(reading: Reading): Stop {
   const { state, records } = reading;
   const stays = state.phase === "start" || state.phase === "resume";
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
-  // A message that arrived just before the run ended is only sent to the model if the limits allow another iteration.
+  // The last look may have found a message. The run goes on with the message only if the limits allow another iteration.
   const isOver = state.phase === "last-look" && !records.has(key) && state.lastInbox?.goesOn !== true;
   if (isOver) return { ending: state.ending, pendingCalls: [] };
   return foldFound(reading, key, (answer: InboxAnswer) => ({ kind: "inbox", answer }));
 }
 
 function readStream(reading: Reading, { finalAnswerTo }: Extract<NextStep, { kind: "model" }>): Stop {
-  const { records, state, way } = reading;
-  const isLast = state.continuation === 0 ? isLastWord(records, way, state) : finalAnswerTo !== undefined;
+  const { records, state, endingKeys } = reading;
+  const isLast = state.continuation === 0 ? isFinalAnswer(records, endingKeys, state) : finalAnswerTo !== undefined;
   const checks = records.find<InputCheckAnswer>(stepKey(state, "input-check"));
   return foldFound(reading, streamKey(state, isLast ? "final-answer" : "model"), (result: StreamResult) => ({
     kind: "model",
@@ -242,7 +239,7 @@ function readCalls(reading: Reading): Stop {
   return suspension === undefined ? undefined : { ending: suspension, pendingCalls: pending };
 }
 
-/** Returns the start record of a nested run. A journal that is not durable does not have this record. */
+/** A journal that is not durable has no start record of a nested run. */
 function startOf(records: Records, { priced }: RunStart): RunStart {
   return records.find<RunStart>(runKey) ?? { messages: [], ...(priced === undefined ? {} : { priced }) };
 }
@@ -250,7 +247,7 @@ function startOf(records: Records, { priced }: RunStart): RunStart {
 function isPast(reading: Reading): boolean {
   const { records, state } = reading;
   const isOn = records.has(stepKey(state, "iteration")) || records.has(inboxKey(state, 1, 0));
-  return isOn || closeAt(reading, "batch") !== undefined;
+  return isOn || lastLookAt(reading, "batch") !== undefined;
 }
 
 function readOutput(reading: Reading, mayAskAgain: boolean): Stop {

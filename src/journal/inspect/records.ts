@@ -27,8 +27,8 @@ export type PendingCall = {
        */
       readonly waitKey: string;
       /**
-       * The tool that the decision is about. If the tool has changed when the run is resumed, the run ignores the decision and requests a
-       * new one.
+       * The tool that the decision is about. If the tool has changed when the run resumes, the run ignores the decision and
+       * requests a new one.
        */
       readonly tool: ShownTool;
       /** How the tool changed after the previous request for a decision. */
@@ -66,7 +66,7 @@ export interface Records {
    */
   find<T>(key: string): T | undefined;
   has(key: string): boolean;
-  /** The key of the last record that shows progress of the run. */
+  /** The key of the last record, without records that each execution of the run adds again. */
   readonly last: string | undefined;
   /** Returns the records whose keys start with `prefix`, with the prefix removed from the keys. Used for nested runs. */
   within(prefix: string): Records;
@@ -87,8 +87,8 @@ export function toRecords(answers: ReadonlyMap<string, unknown>): Records {
 }
 
 /**
- * True for a question about a call that exceeds a limit. Such a record shows no progress, because each execution of the run adds
- * it again, even after the run has ended.
+ * True for a request for a decision beyond a limit. Each execution of the run adds this record again, even after the run has
+ * ended.
  */
 function isAside(answer: unknown): boolean {
   return isRecord(answer) && answer["isBeyond"] === true;
