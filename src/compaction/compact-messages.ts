@@ -34,8 +34,8 @@ export interface CompactionOptions {
    */
   readonly when?: number | undefined;
   /**
-   * The latest messages stay unchanged, up to this size: a share of the context window (up to 1), or tokens (above 1). Must be smaller
-   * than `when`. Default 0.1.
+   * The latest messages stay unchanged, up to this size: a share of the context window (up to 1), or tokens (above 1). Must be
+   * smaller than `when`. Default 0.1.
    */
   readonly keep?: number | undefined;
   /**
@@ -97,9 +97,9 @@ interface Settings extends CompactionOptions {
  * Summarizes old messages when the context is nearly full, and once after the service has refused a request as too long. Later
  * requests have the summary in place of these messages. The transcript and the journal keep all messages.
  *
- * These parts of a request never change: the system text, pinned messages, the last message of the user, calls that wait, and
- * the latest messages up to `keep`. A call and its result stay together. The summary is a step of the journal, and its usage and
- * cost count towards the limits of the run. A long conversation is summarized in parts, so that no request for a summary is too long.
+ * These parts of a request never change: the system text, pinned messages, the last message of the user, calls that wait, and the
+ * latest messages up to `keep`. A call and its result stay together. The summary is a step of the journal, and its usage and cost
+ * count towards the limits of the run. A long conversation is summarized in parts, so that no request for a summary is too long.
  * If the summary fails or is not shorter, requests stay as they were. The events are `compaction-start` and `compaction-end`.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
@@ -141,7 +141,9 @@ function checkEarlier(given: CompactedMessages): CompactedMessages {
   return Object.freeze({ summary, count, kept: Object.freeze([...kept]) });
 }
 
-/** A kept result without its call, or a result directly after the summary, would make each request invalid. */
+/**
+ * Throws if `earlier` is from another conversation. Requests could then have a result without its call, which services refuse.
+ */
 function checkFit(earlier: CompactedMessages, messages: readonly Message[]): CompactedMessages {
   if (fitsMessages(earlier, messages)) return earlier;
   throw invalidOption("policies.compaction.startWith()", "the `compaction` of an earlier run of the same conversation", earlier);
@@ -155,7 +157,7 @@ function isShare(value: number): boolean {
   return value <= 1;
 }
 
-/** Returns a number of tokens. Undefined for a share of an unknown window. */
+/** Returns undefined for a share of an unknown window. */
 function toTokens(value: number, window: number | undefined): number | undefined {
   if (!isShare(value)) return value;
   return window === undefined ? undefined : Math.floor(value * window);
@@ -166,7 +168,9 @@ function windowOf({ contextWindow }: Settings, { id, model }: Provider): number 
   return isWithin(window, { min: 1, infinite: false }) ? window : undefined;
 }
 
-/** A compaction must at least free this share of `when`. Each one breaks the prompt cache, so small ones are not worth it. */
+/**
+ * A compaction must free at least this share of `when`. Each compaction breaks the prompt cache, so small ones are not worth it.
+ */
 const leastFreed = 0.1;
 
 /** After a failure, the context must grow by this factor before the next attempt. */
@@ -192,9 +196,9 @@ function cutOf(run: Run, settings: Settings, tokens: number): Cut | undefined {
 }
 
 /**
- * Returns the rules for a request that the service refused. The window may be smaller than expected, so at most a quarter of the
- * request stays, and only the last message if the request already had a new summary. A last message of more than half of the
- * request is summarized too.
+ * Returns the rules after the service has refused a request as too long. The window may be smaller than expected, so at most a
+ * quarter of the request stays. If the request already had a new summary, only the last message stays. A last message of more
+ * than half of the request is summarized too.
  */
 function shorten({ state }: Run, keep: number, tokens: number): Pick<CutRules, "keepTokens" | "keepLastTokens"> {
   const { lastCompaction: last, streamResults } = state;
@@ -202,20 +206,22 @@ function shorten({ state }: Run, keep: number, tokens: number): Pick<CutRules, "
   return { keepTokens: isAgain ? 0 : Math.min(keep, Math.floor(tokens / 4)), keepLastTokens: Math.floor(tokens / 2) };
 }
 
-/** The messages of the next request before the compaction, without results that are masked. Omits the first `from` messages. */
+/**
+ * Returns the messages of the next request before the compaction, with masked results left out. Omits the first `from` messages.
+ */
 function sentMessages({ view, state: { messages } }: Run, from: number = 0): readonly Message[] {
   if (view === undefined) return from === 0 ? messages : messages.slice(from);
   return [...view.messages.slice(from), ...messages.slice(Math.max(from, view.messages.length))];
 }
 
 /**
- * Returns the tokens of the next request: the reported tokens of the last request and its answer, and an estimate of newer messages.
- * Estimates everything if there is no report, or if messages were summarized after it.
+ * Returns the tokens of the next request: the reported usage of the last request, plus an estimate of newer messages. Without a
+ * report, or if messages were summarized after it, estimates everything.
  */
 function contextTokens(run: Run): number {
   const { state, options } = run;
   const stream = state.lastCompaction?.streams === state.streamResults.length ? undefined : state.streamResults.at(-1);
-  // The sum over discarded attempts would be much larger than the context.
+  // Not the sum over all attempts: if attempts were discarded, it would be much larger than the context.
   const last = stream?.lastUsage ?? stream?.usage;
   if (last !== undefined && last.inputTokens > 0) {
     const answer = state.messages.findLastIndex(({ role }) => role === "assistant");
@@ -223,7 +229,7 @@ function contextTokens(run: Run): number {
   }
   const messages = sentMessages(run);
   const shown = state.compaction === undefined ? messages : toCompacted(messages, state.compaction);
-  // A tool that the service itself searches is not in the context before the service has found it.
+  // If the service itself searches the deferred tools, a tool is not in the context before the service has found it.
   const { tools } = expose(run, options.provider, { toolChoice: options.toolChoice });
   const visible = tools.filter(({ deferred }) => deferred !== true);
   return estimateJson(options.system ?? "") + estimateJson(visible) + estimateMessages(shown);
@@ -274,7 +280,7 @@ interface PartFacts {
 
 /**
  * Returns the maximum tokens of the conversation in one request for a summary. Estimates are often too low, so half of a known
- * window stays free. Without a known window, the last request gives a size that the service has accepted or refused.
+ * window stays free. Without a known window, takes the size of the last request, or a quarter if the service refused it.
  */
 function partTokensFor(window: number | undefined, { run, tokensBefore, maxOutputTokens }: PartFacts): number {
   const isRefused = run.state.lastInbox?.compact === "forced";

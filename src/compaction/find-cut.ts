@@ -1,5 +1,5 @@
-// Decides which messages a summary replaces. Every request stays valid: a call and its result stay together, and a call that waits
-// stays in requests.
+// Decides which messages a summary replaces. A call and its result stay together, and a waiting call is never replaced. Otherwise
+// services would refuse the request.
 
 import {
   type CompactedMessages,
@@ -14,16 +14,15 @@ import {
 } from "../core/entry-kit.ts";
 
 export interface CutRules {
-  /** The estimated tokens of the latest messages that stay. */
+  /** The maximum estimated tokens of the latest messages, which stay. */
   readonly keepTokens: number;
   /** The last message stays up to this number of estimated tokens, with the calls that it answers. Default: always. */
   readonly keepLastTokens?: number | undefined;
-  /** The compaction so far. */
   readonly earlier: CompactedMessages | undefined;
 }
 
 export interface Cut extends Omit<CompactedMessages, "summary"> {
-  /** The indexes of the messages for the new summary, except those that the summary so far replaces. */
+  /** The indexes of the messages that the new summary replaces, without those that the earlier summary already replaces. */
   readonly replaced: readonly number[];
   /** The estimated tokens of the replaced messages. */
   readonly tokens: number;
@@ -40,7 +39,7 @@ export function findCut(messages: readonly Message[], rules: CutRules): Cut | un
     const message = messages[index];
     return message?.role === "user" && (message.pinned === true || index === lastUser);
   };
-  // A kept message goes into the new summary when it is no longer the last message of the user.
+  // A message that was kept as the last one of the user goes into the new summary if a later one exists.
   const shown = [...(earlier?.kept ?? []), ...range(before, count)];
   const kept = shown.filter(isKept);
   const replaced = shown.filter((index) => !isKept(index));
@@ -71,7 +70,7 @@ function toBoundary(messages: readonly Message[], count: number): number {
   return boundary;
 }
 
-/** True for results of which one is still missing. */
+/** True if a result of the message is still missing. */
 function waits(message: Message): boolean {
   return message.role === "tool" && message.results.some(({ outcome }) => outcome.startsWith("awaiting-"));
 }
@@ -83,7 +82,7 @@ function isNote({ content }: UserMessage): boolean {
   return content === malformedNote || content === warnOfLoop(count) || isComplaint(content);
 }
 
-/** Compares the beginning and the end of the message, because a user may write one that begins in the same way. */
+/** Also compares the end of the message, because a user may write a message with the same beginning. */
 function isComplaint(text: string): boolean {
   return text.startsWith(misfitNote.start) && text.endsWith(misfitNote.end);
 }
@@ -92,11 +91,10 @@ function range(from: number, to: number): readonly number[] {
   return Array.from({ length: to - from }, (_, index) => from + index);
 }
 
-/** Services count images by their size in pixels. This is the count of a large image. */
+/** The tokens of a large image. Services count images by their size in pixels, which is not known here. */
 const imageTokens = 1_600;
 
-/** Returns the estimated tokens of a message in a request. */
-export const estimateMessage: (message: Message) => number = /* @__PURE__ */ memoize((message: Message): number => {
+const estimateMessage: (message: Message) => number = /* @__PURE__ */ memoize((message: Message): number => {
   switch (message.role) {
     case "user":
       return typeof message.content === "string" ? estimateTokens(message.content) : estimateParts(message.content);

@@ -1,6 +1,3 @@
-// The work around a run: locks the conversation, recovers the last run if it was cut off, and makes a stream of a run that begins
-// later.
-
 import {
   checkMessages,
   type Clock,
@@ -20,7 +17,7 @@ import type { ConversationOptions } from "./conversation.ts";
 import type { Recovered } from "./conversation-state.ts";
 import type { ConversationLock } from "./conversation-store.ts";
 
-/** The time between two tries to lock a conversation, in milliseconds. */
+/** The pause between two tries to lock a conversation, in milliseconds. */
 const retryMs = 50;
 
 interface Waiting {
@@ -28,7 +25,7 @@ interface Waiting {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Locks a conversation. Waits up to `waitMs` while another run has it, or until the signal of the new run is aborted. */
+/** Waits up to `waitMs` for a run that holds the lock. Stops waiting if the signal of the new run is aborted. */
 export async function lockConversation(
   { id, store, waitMs = 0 }: Pick<ConversationOptions, "id" | "store" | "waitMs">,
   { clock = systemClock, signal }: Waiting,
@@ -53,13 +50,13 @@ export async function recoverRun(journal: Journal | undefined): Promise<Recovere
   return { messages: endCalls(inspection), usage, costUSD };
 }
 
-/** Returns undefined if the run has recorded nothing. Its journal does not exist if the process was killed before the run began. */
+/** Returns undefined if the run has recorded nothing. If its process was killed early, the journal does not even exist. */
 async function inspectRun(journal: Journal): Promise<JournalInspection | undefined> {
   const inspection = await inspectJournal(journal).catch(unlessMissing);
   return inspection?.status === "not-started" ? undefined : inspection;
 }
 
-/** False if a run that has rejected has certainly recorded nothing, for example because its journal could not be opened. */
+/** Returns false only if a rejected run has certainly recorded nothing, for example because its journal could not be opened. */
 export async function hasBegun(journal: Journal | undefined): Promise<boolean> {
   if (journal?.read === undefined) return true;
   try {
@@ -69,7 +66,7 @@ export async function hasBegun(journal: Journal | undefined): Promise<boolean> {
   }
 }
 
-/** Adds the missing results of calls. The model must know which of these calls may have run, so that it does not repeat them. */
+/** Adds the missing results of calls. These tell the model which calls may have run. Otherwise it might repeat them. */
 function endCalls({ messages, pendingCalls }: JournalInspection): readonly Message[] {
   const begun = new Set(
     pendingCalls
@@ -93,7 +90,7 @@ interface Started<Output> {
   readonly result: Promise<LoopResult<Output>>;
 }
 
-/** Returns a stream whose run begins after some asynchronous work. */
+/** `begin` may first do asynchronous work, such as waiting for a lock. */
 export function startStream<Output>(begin: () => Promise<Started<Output>>): LoopStream<Output> {
   const started = begin();
   const result = started.then((run) => run.result);

@@ -11,21 +11,26 @@ export const idCheck: Check = [
   (id) => typeof id === "string" && id.length > 0 && id.length <= longestId && !forbidden.test(id) && id !== "." && id !== "..",
 ];
 
-/** Throws LoopError "invalid-option" if the value is not a valid conversation id. The message names a forbidden character. */
+/**
+ * Throws LoopError "invalid-option" if the value is not a valid conversation id. The message shows the first forbidden character.
+ */
 export function checkId(id: unknown): void {
   if (idCheck[1](id)) return;
   const [found] = typeof id === "string" ? (forbidden.exec(id) ?? []) : [];
   throw invalidOption("id", found === undefined ? idCheck[0] : `${idCheck[0]}, so without ${JSON.stringify(found)}`, id);
 }
 
-/** Returns 40 hexadecimal digits. An id may be too long for a file name, or differ from another one in case only. */
+/**
+ * Makes a file name of 40 hexadecimal digits. The id itself may be too long, or differ from another id only in upper and lower
+ * case.
+ */
 export function hashId(id: string): string {
   return createHash("sha256").update(id).digest("hex").slice(0, 40);
 }
 
 /**
- * Makes the id of a run, which is a file name on every system. It begins with the characters of the conversation id that are safe,
- * so that people recognize it. The random part keeps the journals of a deleted conversation apart from those of a new one.
+ * Makes the id of a run, which is a valid file name on every system. It begins with safe characters of the conversation id, which
+ * people can recognize. Without the random part, a new conversation could get the journals of a deleted one with the same id.
  */
 export function toRunId(id: string, number: number): string {
   const shown = (id.match(/\w+/g) ?? ["chat"]).join("-").slice(0, 40);

@@ -1,4 +1,4 @@
-// The transitions of a stored conversation: a run begins, ends, or is closed for the next run. Pure.
+// How a stored conversation changes when a run begins, ends, or is closed for the next run. These functions store nothing.
 
 import {
   addCost,
@@ -26,7 +26,7 @@ export interface ConversationUsage {
 export const emptyState: ConversationState = { runs: 0, usage: noUsage, costUSD: 0, undelivered: [] };
 export const emptyConversation: StoredConversation = { messages: [], state: emptyState };
 
-/** A conversation after a change, and the change that leads to it. */
+/** A conversation after a change, and the change to store. */
 export interface Changed {
   readonly stored: StoredConversation;
   readonly change: ConversationChange;
@@ -36,9 +36,9 @@ export interface Changed {
   readonly undoUnbegun?: ConversationChange | undefined;
 }
 
-/** A run that is about to begin. `recovered` is from the run before it. */
 interface NextRun {
   readonly runId: string;
+  /** From the journal of the previous run. */
   readonly recovered: Recovered | undefined;
 }
 
@@ -48,8 +48,8 @@ export interface Recovered extends Pick<StoredRun, "usage" | "costUSD"> {
 }
 
 /**
- * Closes the last run, so that another run can begin. Calls that still wait are ended, and the spending of the run is added to the
- * sums. `recovered` replaces the messages of an unfinished run. Nothing is stored yet.
+ * Closes the last run, which must happen before another run. Ends calls that still wait, and adds the spending of the run to the
+ * sums. `recovered` replaces the messages and the spending of an unfinished run.
  */
 export function settleLastRun({ messages, state }: StoredConversation, recovered?: Recovered): Changed {
   const { lastRun, ...earlier } = state;
@@ -70,7 +70,7 @@ export function settleLastRun({ messages, state }: StoredConversation, recovered
   };
 }
 
-/** Gives the last run up, and begins a run with the undelivered messages and the new ones. */
+/** Closes the last run, and begins another one with the undelivered messages and the new ones. */
 export function beginRun(before: StoredConversation, given: readonly UserMessage[], { runId, recovered }: NextRun): Changed {
   const { stored, change } = settleLastRun(before, recovered);
   const { undelivered, runs, ...earlier } = stored.state;
@@ -88,13 +88,14 @@ export function beginRun(before: StoredConversation, given: readonly UserMessage
   };
 }
 
-/** True if the model has something to answer: a message of the user, or the results of its calls. */
 function isAnswerable(messages: readonly Message[]): boolean {
   const last = messages.at(-1);
   return last !== undefined && last.role !== "assistant";
 }
 
-/** Marks the last run as running again. A run that refuses a decision has not begun, so its conversation stays as it was. */
+/**
+ * Marks the last run as running again. `undo` reverts that if the resumed run rejects, for example because of a wrong decision.
+ */
 export function reopenRun({ messages, state }: StoredConversation, lastRun: StoredRun): Changed {
   const { runId, start, usage } = lastRun;
   const reopened: ConversationState = { ...state, lastRun: { runId, start, usage, status: "running" } };
@@ -106,12 +107,12 @@ export function reopenRun({ messages, state }: StoredConversation, lastRun: Stor
   };
 }
 
-/** Stores the end of the last run. Its result has the messages with which the run began, and all messages of the run. */
+/** Makes the change at the end of a run. The first `start` messages of the result are those with which the run began. */
 export function endRun({ state }: StoredConversation, start: number, result: LoopResult): ConversationChange {
   const { runId, status, reason, usage, costUSD, compaction, agent, cache, undelivered } = result;
   const late = reason.kind === "interrupted" ? [reason.message, ...undelivered] : undelivered;
   const lastRun: StoredRun = { runId, start, status, reason, usage, costUSD, compaction, agent, lastRequest: cache?.last };
-  // Otherwise, the same check would refuse the next run too.
+  // Leaves out the user messages that an input guardrail has refused. With these, the guardrail would refuse the next run too.
   const last = reason.kind === "input-guardrail" ? result.messages.findLastIndex(({ role }) => role !== "user") : undefined;
   const end = last === undefined ? result.messages.length : last + 1;
   return {
@@ -121,7 +122,9 @@ export function endRun({ state }: StoredConversation, start: number, result: Loo
   };
 }
 
-/** Makes the first change of a fork. Its runs, usage and cost begin at 0, because the original conversation has counted them. */
+/**
+ * Makes the first change of a fork. The usage and the cost of the fork begin at 0: the original conversation has counted them.
+ */
 export function forkAt({ stored }: Changed, atMessage: number = stored.messages.length): ConversationChange {
   const { length } = stored.messages;
   if (atMessage > length) throw invalidOption("atMessage", `at most ${length}, the number of messages`, atMessage);
@@ -144,7 +147,7 @@ export function usageOf({ runs, lastRun, usage, costUSD }: ConversationState): C
   return { ...(lastRun === undefined ? { usage, costUSD } : sumSpending({ usage, costUSD }, lastRun)), runs };
 }
 
-/** Adds the spending of a run. A run with an unknown cost makes the sum unknown. */
+/** If the cost of the run is unknown, the cost of the sum is unknown too. */
 function sumSpending(
   { usage, costUSD }: Pick<ConversationState, "usage" | "costUSD">,
   run: Pick<StoredRun, "usage" | "costUSD">,

@@ -18,7 +18,9 @@ export interface ConversationState {
   readonly compaction?: CompactedMessages | undefined;
   /** The agent at the end of the run before the last one. Undefined without `policies.handoffs`. */
   readonly agent?: string | undefined;
-  /** The last request before the last run, as digests. The first request of the last run was compared with it. */
+  /**
+   * The last request before the last run, as digests. The prompt-cache check compares the first request of the last run with it.
+   */
   readonly lastRequest?: LastRequest | undefined;
   /** Messages that reached a run too late. The next run begins with them. */
   readonly undelivered: readonly UserMessage[];
@@ -62,14 +64,16 @@ export interface ConversationChange {
  * store and check it with `conversationStoreSuite` from `turnwright/testing`. Ids may be any strings.
  */
 export interface ConversationStore {
-  /** Returns a conversation without locking it, or undefined if it does not exist. Never returns half of a change. */
+  /** Returns a conversation without locking it, or undefined if it does not exist. Must never return half of a change. */
   load(id: string): StoredConversation | undefined | PromiseLike<StoredConversation | undefined>;
   /**
    * Locks a conversation for one writer. The conversation need not exist. Rejects with LoopError "conversation-busy" while
    * another writer holds the lock, in this or another process. The lock of a process that has died must become free.
    */
   lock(id: string): ConversationLock | PromiseLike<ConversationLock>;
-  /** Returns true while a writer holds the lock, in this or another process. Returns false if the process of the writer has died. */
+  /**
+   * Returns true while a writer holds the lock, in this or another process. Returns false if the process of the writer has died.
+   */
   isLocked(id: string): boolean | PromiseLike<boolean>;
   /** Deletes a conversation. Has no effect if it does not exist. Rejects with "conversation-busy" while it is locked. */
   remove(id: string): void | PromiseLike<void>;

@@ -25,7 +25,7 @@ export type ConversationRunOptions<Output = unknown> = Omit<
  */
 export type RunOverrides<Output = unknown> = Partial<ConversationRunOptions<Output>>;
 
-/** The options of `resume` and `resumeStream`: those of one run, and the decisions about the calls that wait. */
+/** The options of `resume` and `resumeStream`: options for one run, and the decisions about waiting calls. */
 export interface ResumeOverrides<Output = unknown> extends RunOverrides<Output> {
   /** The decisions about waiting calls, and the results for waiting calls. The keys are the values of `id` in `reason.calls`. */
   readonly decisions?: { readonly [id: string]: CallDecision } | undefined;
@@ -50,7 +50,9 @@ export interface ConversationOptions<Output = unknown> {
    * Default: a journal in memory, for the last run of this object.
    */
   readonly journal?: ((runId: string) => Journal) | undefined;
-  /** How long a run waits until another run of the conversation has ended, in milliseconds. Default 0: it is refused at once. */
+  /**
+   * How long a run waits until another run of the conversation has ended, in milliseconds. Default 0: the run is refused at once.
+   */
   readonly waitMs?: number | undefined;
 }
 
@@ -60,7 +62,9 @@ export type NewMessages = string | UserMessage | readonly UserMessage[];
 /** How the last run of a conversation ended, and the messages that wait for the next run. */
 export interface ConversationStatus {
   readonly runId: string;
-  /** "running" until the end of the run is stored, so also if its process was killed. Then `isLive` is false. */
+  /**
+   * "running" until the end of the run is stored. If the process of the run was killed, also "running", but `isLive` is false.
+   */
   readonly status: "running" | LoopStatus;
   /** True while a process works on the run. False with the status "running" if the run was cut off: call `resume` or `send`. */
   readonly isLive: boolean;
@@ -71,14 +75,14 @@ export interface ConversationStatus {
 }
 
 /**
- * A transcript that is kept across runs. While a run is live, methods that begin a run reject with LoopError "conversation-busy",
- * also in other processes.
+ * A transcript that is kept across runs. While a run is live in any process, methods that begin a run reject with LoopError
+ * "conversation-busy".
  */
 export interface Conversation<Output = unknown> {
   readonly id: string;
   /**
-   * Adds messages of the user, and runs the loop. The messages are stored before the run begins. Without `message`, answers the
-   * messages that still wait: undelivered ones, or the last ones if their run was cut off or failed.
+   * Adds messages of the user, and runs the loop. The messages are stored before the run begins. Without `message`, the run
+   * answers messages that have no answer yet: undelivered messages, or the last messages if their run was cut off or failed.
    *
    * Rejects like `runToolLoop`, with errors of the store, and with LoopError "conversation-busy". If the run rejects, its
    * messages stay in the conversation. If it rejects before its first record, for example because its journal cannot be opened,
@@ -104,13 +108,15 @@ export interface Conversation<Output = unknown> {
    * await conversation.resume({ decisions: { [call.id]: { kind: "approve" } } });
    */
   resume<Own = Output>(options?: ResumeOverrides<Own>): Promise<LoopResult<Plain<Own>>>;
-  /** Like `resume`, but returns a stream like `stream`. Its events include those of the recorded steps, marked as `replayed`. */
+  /**
+   * Like `resume`, but returns a stream like `stream`. The stream repeats the events of recorded steps, with `replayed: true`.
+   */
   resumeStream<Own = Output>(options?: ResumeOverrides<Own>): LoopStream<Plain<Own>>;
   /** Returns the stored transcript. While a run is live, it ends with the messages with which the run began. */
   messages(): Promise<readonly Message[]>;
   /** Returns how the last run ended. Undefined if there was no run yet. */
   status(): Promise<ConversationStatus | undefined>;
-  /** Returns the usage and the cost of all runs, also of those in other processes. */
+  /** Returns the usage and the cost of all runs of the conversation, including runs in other processes. */
   usage(): Promise<ConversationUsage>;
   /**
    * Copies the conversation to a new id, and returns the copy. `atMessage` is the number of messages to copy. Default: all. Calls

@@ -42,8 +42,8 @@ import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from 
 
 /**
  * Creates an object for one conversation, which keeps its transcript in a store. Each `send` adds a message of the user, and runs
- * the loop with all messages. It then stores the messages, the usage, the cost and the compaction of the run. Any number of objects,
- * in any number of processes, may share a conversation. It has one run at a time.
+ * the loop with all messages. It then stores the messages, the usage, the cost and the compaction of the run. Any number of
+ * objects, in any number of processes, may share a conversation. It has one run at a time.
  *
  * Nothing is read or written before the first call of a method. Throws LoopError "invalid-option" or "unknown-option" if an
  * option is invalid, including those in `options`.
@@ -61,7 +61,7 @@ export function createConversation<Output = unknown>(options: ConversationOption
   return new StoredChat<Output>({ ...options });
 }
 
-/** A run that may begin: its conversation is locked, and its messages are stored. */
+/** A run that is ready to begin: the conversation is locked, and the new messages are stored. */
 interface Prepared extends Pick<Changed, "undo" | "undoUnbegun"> {
   readonly lock: ConversationLock;
   readonly stored: StoredConversation;
@@ -108,7 +108,7 @@ class StoredChat<Output> implements Conversation<Output> {
     const before = state.lastRun;
     const isRunning = before?.status === "running";
     const isLocked = isRunning && (await this.#given.store.isLocked(this.id));
-    // The run may have ended before the lock was read, or another one may have begun.
+    // Between the two reads above, the run may have ended, or another run may have begun.
     if (isRunning) state = await load();
     const { lastRun, undelivered } = state;
     if (lastRun === undefined) return undefined;
@@ -140,7 +140,7 @@ class StoredChat<Output> implements Conversation<Output> {
     return this.#given.store.load(this.id);
   }
 
-  /** Checks the arguments, and returns a function that locks the conversation and stores the messages. */
+  /** Checks the arguments at once. The returned function locks the conversation and stores the messages. */
   #planSend(message: NewMessages | undefined, own: object): () => Promise<Prepared> {
     const given = toNewMessages(message);
     const options = this.#merge(own, false);
@@ -186,7 +186,6 @@ class StoredChat<Output> implements Conversation<Output> {
     }
   }
 
-  /** Adds the options that the conversation sets. */
   #complete(
     options: AnyOptions,
     { messages, state }: StoredConversation,
@@ -240,7 +239,6 @@ class StoredChat<Output> implements Conversation<Output> {
     });
   }
 
-  /** Stores the end of a run, and unlocks the conversation. */
   async #finish<Own>(prepared: Prepared, ended: Promise<LoopResult>): Promise<LoopResult<Plain<Own>>> {
     const { lock, stored, start, undo, undoUnbegun, options, unlink } = prepared;
     try {
@@ -259,10 +257,7 @@ class StoredChat<Output> implements Conversation<Output> {
   }
 }
 
-/**
- * Returns a signal that follows the signal of the caller and the one of the lock. Not `AbortSignal.any`, because a long-lived signal
- * of the caller would keep a part of each derived signal.
- */
+/** Does not use `AbortSignal.any`: if the caller's signal lives long, it would keep a part of each derived signal in memory. */
 function joinSignals(
   signal: AbortSignal | undefined,
   lost: AbortSignal | undefined,
@@ -274,7 +269,7 @@ function joinSignals(
   return joined;
 }
 
-/** A lock that cannot be released must hide neither the result of a stored run nor the error of a failed one. */
+/** An error of `release` must not replace the result of the run, or its error. */
 async function unlock(lock: ConversationLock): Promise<void> {
   try {
     await lock.release();

@@ -1,5 +1,5 @@
-// Stores each conversation in a journal file: each change is one record. The code of the journal has
-// the lock, the checksums, the private file mode, and the repair of a record that a crash has cut off.
+// Stores each conversation in a journal file, with one record for each change. The code of the journal locks the file, adds
+// checksums, makes the file private, and removes a record that a crash has cut off.
 
 import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -34,9 +34,9 @@ export interface FileConversationStoreOptions {
  * a line. Only the owner can read the files. Several processes on one machine may share the directory. If a process dies, the
  * next one removes its lock and an incomplete last line.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors from the disk, and
- * with "journal-damaged" if something else has changed a file. They reject with "journal-refused" if a file cannot be used safely,
- * for example because it is a symbolic link of another user.
+ * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors from the disk,
+ * and with "journal-damaged" if something else has changed a file. They reject with "journal-refused" if a file cannot be used
+ * safely, for example because it is a symbolic link of another user.
  *
  * @example
  * const store = fileConversationStore("/var/lib/chat");
@@ -94,7 +94,7 @@ function pathOf(root: string, id: string): string {
   return join(root, `${hashId(id)}.jsonl`);
 }
 
-/** Reads the changes of a session. A session that cannot be used is closed, so that it does not stay locked. */
+/** Closes the session if its changes are damaged. Otherwise the conversation would stay locked. */
 async function readStored(id: string, session: JournalSession): Promise<StoredConversation | undefined> {
   try {
     return replayChanges(id, session.answers);
@@ -104,15 +104,15 @@ async function readStored(id: string, session: JournalSession): Promise<StoredCo
   }
 }
 
-export function keyOf(id: string, count: number): string {
+function keyOf(id: string, count: number): string {
   return `${id}/${count}`;
 }
 
 /**
- * Returns the conversation after all changes, or undefined without a change. The checksums of a file do not stop somebody who
- * can compute them, or who copies the file of another conversation. Throws LoopError "journal-damaged" for such changes.
+ * Returns the conversation after all changes, or undefined without a change. Throws LoopError "journal-damaged" for changes that
+ * the checksums do not detect: somebody can compute new checksums, or copy the file of another conversation.
  */
-export function replayChanges(id: string, changes: ReadonlyMap<string, unknown>): StoredConversation | undefined {
+function replayChanges(id: string, changes: ReadonlyMap<string, unknown>): StoredConversation | undefined {
   const messages: Message[] = [];
   let state: ConversationState | undefined;
   let count = 0;
@@ -131,7 +131,7 @@ function damaged(key: string, problem: string): LoopError<"journal-damaged"> {
   return new LoopError("journal-damaged", { key, problem });
 }
 
-/** `runToolLoop` checks the messages and the compaction. */
+/** Does not check messages and compactions, because `runToolLoop` does. */
 function isChange(change: unknown, length: number): change is ConversationChange {
   if (!isRecord(change) || !isCount(change["from"], length) || !isListOfRecords(change["messages"])) return false;
   return isState(change["state"], change["from"] + change["messages"].length);

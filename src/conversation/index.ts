@@ -1,5 +1,3 @@
-// The entry `turnwright/conversation`: keeps a transcript across runs, in memory, in files or in Postgres.
-
 export { createConversation } from "./create-conversation.ts";
 export { fileConversationStore, type FileConversationStoreOptions } from "./file-conversation-store.ts";
 export { memoryConversationStore, type MemoryConversationStoreOptions } from "./memory-conversation-store.ts";

@@ -1,4 +1,5 @@
-// Stores conversations in two tables of Postgres. A lock is a lease: the process renews it, and a process that has died loses it.
+// Stores conversations in two tables of Postgres. A lock is a lease: a live process renews its lock, and the lock of a dead
+// process expires.
 
 import {
   checkFields,
@@ -27,8 +28,8 @@ export interface PostgresConversationStoreOptions {
 }
 
 /**
- * Locked while a process creates the tables. `turnwright/dbos` locks the same number, because both entries create the schema, and
- * two processes must not create it together.
+ * The number of the advisory lock while a process creates the tables. Must be the number that `turnwright/dbos` uses: both
+ * entries create the schema, which fails if two processes do it at the same time.
  */
 const migrationLock = 7_233_410_001;
 
@@ -48,12 +49,12 @@ const lockChat = `
 
 const renewLock = `UPDATE turnwright.chats SET held_until = ${until} WHERE id = $1 AND holder = $2 RETURNING id`;
 
-/** Removes the row of a conversation that was locked but never written. */
+/** Also removes the row of a conversation that was locked but never written. */
 const unlockChat = `
   WITH unused AS (DELETE FROM turnwright.chats WHERE id = $1 AND holder = $2 AND state IS NULL)
   UPDATE turnwright.chats SET holder = NULL WHERE id = $1 AND holder = $2 AND state IS NOT NULL`;
 
-/** One statement, so that a reader sees the state and the messages of the same moment. A driver reads one long text fastest. */
+/** One statement reads state and messages of the same moment. A driver reads one long text faster than many rows. */
 const readChat = `
   SELECT state, (SELECT string_agg(body, ',' ORDER BY position) FROM turnwright.chat_messages WHERE chat_id = $1) AS messages
   FROM turnwright.chats WHERE id = $1 AND state IS NOT NULL`;
@@ -157,7 +158,7 @@ async function hold(held: Held): Promise<ConversationLock> {
 
 const triesPerLease = 3;
 
-/** Renews a lease until `stop` is called. Aborts `lost` when another process has the lock, or the lease could not be renewed. */
+/** Renews a lease until `stop` is called. Aborts `lost` if another process has the lock, or if the lease ends without renewal. */
 function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSignal; stop(): void } {
   const lost = new AbortController();
   let renewed = performance.now();
@@ -170,7 +171,7 @@ function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSigna
   };
   let unanswered = 0;
   const renewOnce = async (): Promise<void> => {
-    // A database that does not answer has not renewed the lease either.
+    // If the database does not answer, the lease is not renewed either.
     if (unanswered >= triesPerLease) return lose();
     unanswered += 1;
     const begun = performance.now();
@@ -179,7 +180,7 @@ function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSigna
       if (row === undefined) lose();
       else renewed = begun;
     } catch {
-      // The database may be back for the next try. Until the lease ends, no other process can take the lock.
+      // The next try may succeed. Until the lease ends, no other process can take the lock.
       if (performance.now() - renewed > leaseMs) lose();
     } finally {
       unanswered = 0;

@@ -1,5 +1,3 @@
-// Checks and merges the options of a run.
-
 import {
   checkFields,
   checkOptions,
@@ -42,13 +40,13 @@ export function checkConversation(options: ConversationOptions<never>): void {
 
 type OwnedOption = Exclude<keyof LoopOptions, keyof ConversationRunOptions>;
 
-/** The options of one run, which a run can also be resumed with. */
+/** The options of a new or a resumed run. */
 export type AnyOptions = ConversationRunOptions<never> & Pick<ResumeOverrides, "decisions" | "resume">;
 
 const owned: readonly OwnedOption[] = ["messages", "runId", "journal", "repair"];
 const ownedUnlessResumed: readonly OwnedOption[] = ["decisions", "resume"];
 
-/** Checks the options before anything is stored. `runToolLoop` would check them too, but only after the message is stored. */
+/** Checks the options before the new message is stored. `runToolLoop` checks them too, but later. */
 function checkRun(options: object, resumes: boolean): void {
   for (const name of resumes ? owned : [...owned, ...ownedUnlessResumed]) {
     const value: unknown = Reflect.get(options, name);
@@ -71,7 +69,6 @@ const reasons: { readonly [Name in OwnedOption]: string } = {
 
 const groups = ["limits", "timeouts", "policies", "hooks", "session", "modelSettings"] as const;
 
-/** Merges the options of the conversation with those of one run, and checks the result. */
 export function mergeOptions(base: AnyOptions, own: object, resumes: boolean): AnyOptions {
   if (!isRecord(own)) throw invalidOption("options", "an object", own);
   const merged: Record<string, unknown> = { ...base, ...own };
@@ -83,7 +80,7 @@ export function mergeOptions(base: AnyOptions, own: object, resumes: boolean): A
   return merged as unknown as AnyOptions;
 }
 
-/** Returns copies of the new messages. Throws LoopError "invalid-option" for other roles, so that a page cannot forge them. */
+/** Throws LoopError "invalid-option" for a message of another role. A web page could otherwise forge an answer of the model. */
 export function toNewMessages(message: NewMessages | undefined): readonly UserMessage[] {
   if (message === undefined) return [];
   return (Array.isArray(message) ? message : [message]).map(toNewMessage);
