@@ -25,7 +25,7 @@ export interface FileSourceOptions {
   readonly accepts?: ((path: string) => boolean) | undefined;
 }
 
-/** The check of the option `name`: the expected value for an error, and the test. */
+/** The check of the option `name`. */
 export const sourceName: readonly [string, (value: unknown) => boolean] = [
   '1 to 64 letters, digits, ".", "_" or "-"',
   (value) => typeof value === "string" && /^[\w.-]{1,64}$/.test(value) && !/^\.+$/.test(value),
@@ -35,7 +35,6 @@ const checks: Checks<FileSourceOptions> = { name: sourceName, maxBytes: numberWi
 
 const fallbackBytes = 2 * 1_024 * 1_024 * 1_024;
 
-/** The maximum number of entries in the list of a folder. */
 const mostListed = 10_000;
 
 /** A file with a NUL among this many first bytes is binary. */

@@ -1,5 +1,4 @@
-// Reads and searches a text for the model. Limits the work and the size of the returned text, even for hostile patterns and very
-// large texts.
+// Reads and searches a text for the model. The work and the returned text are limited, even for hostile patterns and large texts.
 
 import { countBytes, tokensOfBytes } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
@@ -60,7 +59,6 @@ async function showLines(lines: TextLines, { from, to }: Range): Promise<string>
   return answer.under(`Lines ${from} to ${next - 1} of ${describeCount(lines)}.${more}`);
 }
 
-/** Writes "at least" if the end of a large file was not read yet. */
 function describeCount({ count, isCounted }: TextLines): string {
   return isCounted ? String(count) : `at least ${count}`;
 }

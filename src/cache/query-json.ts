@@ -11,7 +11,6 @@ type JsonRequest = Extract<ReadRequest, { readonly action: "json" }>;
 /** The maximum lengths of a shown path and value, in UTF-16 units. `onlyValue` is for a path with a single match. */
 const longest = { path: 250, value: 650, onlyValue: 1_700 };
 
-/** Returns a text for the model with one line for each match: the path of the value, and the value as JSON. */
 export async function queryJson(text: string, { path, startMatch }: JsonRequest): Promise<string> {
   const document = parseDocument(text);
   // The JSONPath library is half as large as the rest of this entry, so it is loaded when it is first needed.
@@ -82,7 +81,6 @@ const mostValues = 1_000_000;
 /** The library evaluates a path recursively, so deeper documents could overflow the stack. */
 const mostDepth = 100;
 
-/** Parses a JSON text. Throws if the text is not JSON, or is too large or nested too deeply. */
 function parseDocument(text: string): unknown {
   const bytes = countBytes(text);
   if (bytes > mostJsonBytes) throw tooLarge(bytes);

@@ -25,11 +25,10 @@ interface LoadedBlock extends Block {
   readonly starts: LineStarts;
 }
 
-/** Returns the lines of a text. `longest` is the maximum size of a block in bytes. */
 export function linesOfRanges(
   text: RangedText,
   { known, signal }: { readonly known: BlockIndex; readonly signal: AbortSignal },
-  longest: number = blockBytes,
+  mostBytes: number = blockBytes,
 ): TextLines {
   const { blocks } = known;
 
@@ -39,7 +38,7 @@ export function linesOfRanges(
     const offset = before === undefined ? 0 : before.offset + before.bytes;
     const block = blocks[at];
     if (block === undefined && offset >= text.bytes && at > 0) return void (known.isComplete = true);
-    const wanted = block?.bytes ?? Math.min(longest, text.bytes - offset);
+    const wanted = block?.bytes ?? Math.min(mostBytes, text.bytes - offset);
     const bytes = await text.read(offset, wanted);
     const loaded = cutBlock(bytes, offset + wanted >= text.bytes || bytes.length < wanted);
     const starts = findStarts(loaded.text);

@@ -82,8 +82,8 @@ const longestPreview = 600;
  * store fails. `processResults` then reports the error, and the model gets the whole result.
  *
  * @example
- * const cache = createResultCache({ sources: [fileSource("./data")] }); await runToolLoop({ provider, messages, tools: [search,
- * cache.tool], policies: { results: processResults({ cacher: cache.cacher }) } });
+ * const cache = createResultCache({ sources: [fileSource("./data")] });
+ * await runToolLoop({ provider, messages, tools: [search, cache.tool], policies: { results: processResults({ cacher: cache.cacher }) } });
  */
 export function createResultCache(options: ResultCacheOptions = {}): ResultCache {
   checkFields("options", options, checks);

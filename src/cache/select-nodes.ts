@@ -27,11 +27,9 @@ export interface Selection {
 interface Query {
   readonly path: string;
   readonly startMatch: number;
-  /** The maximum nesting depth of `document`. */
   readonly mostDepth: number;
 }
 
-/** Finds the matches of a path in a parsed document. Throws if the path is invalid. */
 export function selectNodes(document: unknown, { path, startMatch, mostDepth }: Query): Selection {
   const query = compile(path, mostDepth);
   const nodes: JSONPathNode[] = [];
@@ -45,7 +43,6 @@ export function selectNodes(document: unknown, { path, startMatch, mostDepth }: 
   return { nodes, count, isWhole };
 }
 
-/** Returns false if the search ended early because it needed too much work. */
 function runWithin(search: () => void): boolean {
   try {
     search();

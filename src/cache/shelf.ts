@@ -83,7 +83,6 @@ export class Shelf {
     throw new Error(problem);
   }
 
-  /** Returns false if no text with this id is stored. */
   async remove(id: string): Promise<boolean> {
     if ((await this.find(id)) === undefined) return false;
     await this.#settings.store.remove(id);

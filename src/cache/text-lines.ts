@@ -27,10 +27,8 @@ export interface TextLines {
   readonly bytes: number;
   /** The number of lines found so far. It may grow while a large file is read. */
   readonly count: number;
-  /** True if `count` is the number of all lines. */
   readonly isCounted: boolean;
   countAll(): Promise<number>;
-  /** Yields the lines from line `first` on. */
   from(first: number): AsyncIterable<string> | Iterable<string>;
 }
 
@@ -73,7 +71,6 @@ function createFinder(text: string, character: string): (from: number) => number
   };
 }
 
-/** Yields the lines of a text, beginning with line `first`. Line numbers start at 1. */
 export function* linesFrom(text: string, { starts }: LineStarts, first: number): Generator<string> {
   let start: number | undefined = starts[Math.floor((first - 1) / stride)];
   for (let ahead = (first - 1) % stride; start !== undefined; ahead--) {
@@ -95,7 +92,6 @@ function endOf(text: string, start: number): number {
   return lastOf(text, start);
 }
 
-/** Returns the end of a line that has no line break before its maximum length. */
 function lastOf(text: string, start: number): number {
   return text.length - start <= longestLine ? text.length : findBreak(text, start);
 }

@@ -157,7 +157,6 @@ function isShare(value: number): boolean {
   return value <= 1;
 }
 
-/** Returns undefined for a share of an unknown window. */
 function toTokens(value: number, window: number | undefined): number | undefined {
   if (!isShare(value)) return value;
   return window === undefined ? undefined : Math.floor(value * window);

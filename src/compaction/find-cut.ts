@@ -24,11 +24,9 @@ export interface CutRules {
 export interface Cut extends Omit<CompactedMessages, "summary"> {
   /** The indexes of the messages that the new summary replaces, without those that the earlier summary already replaces. */
   readonly replaced: readonly number[];
-  /** The estimated tokens of the replaced messages. */
   readonly tokens: number;
 }
 
-/** Returns the messages to summarize, or undefined if no message can be left out. */
 export function findCut(messages: readonly Message[], rules: CutRules): Cut | undefined {
   const { earlier } = rules;
   const count = findCount(messages, rules);
@@ -39,7 +37,7 @@ export function findCut(messages: readonly Message[], rules: CutRules): Cut | un
     const message = messages[index];
     return message?.role === "user" && (message.pinned === true || index === lastUser);
   };
-  // A message that was kept as the last one of the user goes into the new summary if a later one exists.
+  // An earlier cut has kept the last message of the user. If the user has written again, the new summary includes that message.
   const shown = [...(earlier?.kept ?? []), ...range(before, count)];
   const kept = shown.filter(isKept);
   const replaced = shown.filter((index) => !isKept(index));
@@ -47,7 +45,6 @@ export function findCut(messages: readonly Message[], rules: CutRules): Cut | un
   return replaced.length === 0 ? undefined : { count, kept, replaced, tokens };
 }
 
-/** Returns the number of messages before the first message that stays. */
 function findCount(messages: readonly Message[], { keepTokens, keepLastTokens = Number.POSITIVE_INFINITY }: CutRules): number {
   let count = messages.length;
   let tokens = 0;
@@ -59,7 +56,7 @@ function findCount(messages: readonly Message[], { keepTokens, keepLastTokens = 
     if (tokens > (isLast ? Math.max(keepTokens, keepLastTokens) : keepTokens)) break;
     count = index;
   }
-  const waiting = messages.findIndex(waits);
+  const waiting = messages.findIndex(isWaiting);
   return toBoundary(messages, waiting === -1 ? count : Math.min(count, waiting));
 }
 
@@ -70,8 +67,7 @@ function toBoundary(messages: readonly Message[], count: number): number {
   return boundary;
 }
 
-/** True if a result of the message is still missing. */
-function waits(message: Message): boolean {
+function isWaiting(message: Message): boolean {
   return message.role === "tool" && message.results.some(({ outcome }) => outcome.startsWith("awaiting-"));
 }
 

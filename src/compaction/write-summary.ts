@@ -28,7 +28,6 @@ type Spending = NonNullable<CompactionAnswer["spending"]>;
 export interface SummaryPorts {
   readonly run: Run;
   readonly provider: Provider;
-  /** The maximum number of tokens that the model may write in one request. */
   readonly maxOutputTokens: number;
   readonly maxCostUSD: number;
   readonly instructions: string | undefined;
@@ -36,7 +35,6 @@ export interface SummaryPorts {
   readonly partTokens: number;
 }
 
-/** The summary, or why there is none. `spending` is undefined if no request was sent. */
 export type WrittenSummary = { readonly spending: Spending | undefined } & (
   | { readonly summary: string; readonly error?: undefined }
   | { readonly error: PlainError }
@@ -98,7 +96,6 @@ function takePart(text: string, tokens: number): string {
   if (length >= text.length) return text;
   const end = text.lastIndexOf("\n\n", length - 2);
   const cut = end > length / 2 ? end + 2 : length;
-  // Do not split a surrogate pair.
   return text.slice(0, /[\ud800-\udbff]/.test(text[cut - 1] ?? "") && cut > 1 ? cut - 1 : cut);
 }
 

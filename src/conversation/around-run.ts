@@ -17,7 +17,7 @@ import type { ConversationOptions } from "./conversation.ts";
 import type { Recovered } from "./conversation-state.ts";
 import type { ConversationLock } from "./conversation-store.ts";
 
-/** The pause between two tries to lock a conversation, in milliseconds. */
+/** In milliseconds. */
 const retryMs = 50;
 
 interface Waiting {
@@ -42,7 +42,6 @@ export async function lockConversation(
   }
 }
 
-/** Reads the messages and the spending of an unfinished run from its journal. Returns undefined if the run has not begun. */
 export async function recoverRun(journal: Journal | undefined): Promise<Recovered | undefined> {
   const inspection = journal?.read === undefined ? undefined : await inspectRun(journal);
   if (inspection === undefined) return undefined;

@@ -26,7 +26,6 @@ export interface ConversationUsage {
 export const emptyState: ConversationState = { runs: 0, usage: noUsage, costUSD: 0, undelivered: [] };
 export const emptyConversation: StoredConversation = { messages: [], state: emptyState };
 
-/** A conversation after a change, and the change to store. */
 export interface Changed {
   readonly stored: StoredConversation;
   readonly change: ConversationChange;
@@ -38,11 +37,10 @@ export interface Changed {
 
 interface NextRun {
   readonly runId: string;
-  /** From the journal of the previous run. */
   readonly recovered: Recovered | undefined;
 }
 
-/** The messages and the spending of an unfinished run, from its journal. */
+/** The messages and the spending of an unfinished run, read from its journal. */
 export interface Recovered extends Pick<StoredRun, "usage" | "costUSD"> {
   readonly messages: readonly Message[];
 }
@@ -70,7 +68,6 @@ export function settleLastRun({ messages, state }: StoredConversation, recovered
   };
 }
 
-/** Closes the last run, and begins another one with the undelivered messages and the new ones. */
 export function beginRun(before: StoredConversation, given: readonly UserMessage[], { runId, recovered }: NextRun): Changed {
   const { stored, change } = settleLastRun(before, recovered);
   const { undelivered, runs, ...earlier } = stored.state;

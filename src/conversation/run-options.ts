@@ -30,7 +30,6 @@ const checks: Checks<ConversationOptions> = {
   waitMs: /* @__PURE__ */ numberWithin({ min: 0, max: longestTimerMs }),
 };
 
-/** Throws LoopError "invalid-option" or "unknown-option". */
 export function checkConversation(options: ConversationOptions<never>): void {
   if (isRecord(options) && typeof options.id === "string") checkId(options.id);
   checkFields("options", options, checks);

@@ -123,7 +123,6 @@ function checkTurn(turn: unknown): asserts turn is DeliberateTurn {
   if (text === undefined) throw invalidOption("text", turnChecks.text[0], text);
 }
 
-/** The number of earlier texts to search after a follow-up phrase. */
 const longestLookBack = 20;
 
 /**

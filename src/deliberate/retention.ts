@@ -1,5 +1,3 @@
-// Remembers which tools succeeded in the last turns, and recognizes follow-up phrases such as "do it again".
-
 import type { TriggerMatch } from "../core/entry-kit.ts";
 import { readText, type TriggerProblem } from "./trigger-table.ts";
 

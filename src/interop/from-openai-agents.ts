@@ -87,11 +87,10 @@ function readOutput(output: unknown, { name, timeoutMs }: UnknownRecord): unknow
     return isFailure ? toolResult({ success: false, error: output }) : output;
   }
   const blocks = Array.isArray(output) ? output : [output];
-  return blocks.length > 0 && blocks.every(isBlock) ? toContentResult(blocks) : output;
+  return blocks.length > 0 && blocks.every(isStructuredOutput) ? toContentResult(blocks) : output;
 }
 
-/** True for a structured output of OpenAI Agents. */
-function isBlock(value: unknown): boolean {
+function isStructuredOutput(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { type, text, image, imageUrl, file, fileData, fileUrl, fileId, data } = value;
   if (type === "text") return typeof text === "string";

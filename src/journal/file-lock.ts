@@ -4,7 +4,7 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, lstat, open, readFile, readlink, rm } from "node:fs/promises";
 import { hostname } from "node:os";
-import { isRecord, LoopError, parseJson } from "../core/entry-kit.ts";
+import { isRecord, LoopError, parseJson, unlessMissing } from "../core/entry-kit.ts";
 import { constants } from "node:fs";
 
 /** Identifies a process to other processes. The optional fields are only known on Linux. */
@@ -37,8 +37,8 @@ async function readIdentity(): Promise<LockOwner> {
   const [boot, machine, pidSpace, timeSpace, stat] = await Promise.all([
     readText("/proc/sys/kernel/random/boot_id"),
     readText("/etc/machine-id"),
-    readlink("/proc/self/ns/pid").catch(unreadableOwner),
-    readlink("/proc/self/ns/time").catch(unreadableOwner),
+    readlink("/proc/self/ns/pid").catch(unreadable),
+    readlink("/proc/self/ns/time").catch(unreadable),
     readText("/proc/self/stat"),
   ]);
   const namespace = pidSpace === undefined ? undefined : `${pidSpace} ${timeSpace ?? ""}`;
@@ -95,12 +95,8 @@ function startIn(stat: string): string | undefined {
 }
 
 async function readText(path: string): Promise<string | undefined> {
-  const text = await readFile(path, "latin1").catch(unreadableOwner);
+  const text = await readFile(path, "latin1").catch(unreadable);
   return text?.trim();
-}
-
-function unreadableOwner(): undefined {
-  return undefined;
 }
 
 interface Claim extends LockOwner {
@@ -124,11 +120,10 @@ interface LockTarget {
 const ownTokens = new Set<string>();
 
 /**
- * With O_NONBLOCK, opening does not block if someone has put a pipe in place of the lock file. Windows does not define O_NOFOLLOW
- * and O_NONBLOCK.
+ * Refuses a symbolic link. If someone has put a pipe in place of the file, does not wait for the other end of the pipe. Windows
+ * does not define these flags.
  */
-const lockFlags =
-  constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+export const openGuards: number = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
  * Locks a file until the returned function is called. Ignores claims of processes that have ended. Throws LoopError
@@ -174,10 +169,7 @@ export async function isFileLocked(place: string): Promise<boolean> {
   const text = await readFile(`${place}.lock`, {
     encoding: "utf8",
     flag: constants.O_RDONLY | (constants.O_NONBLOCK ?? 0),
-  }).catch((error: unknown) => {
-    if (isRecord(error) && error["code"] === "ENOENT") return undefined;
-    throw error;
-  });
+  }).catch(unlessMissing);
   return text !== undefined && (await findHolder(text, { token: "", ...(await ownIdentity()) })) !== undefined;
 }
 
@@ -203,7 +195,7 @@ async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHan
   };
   const there = await lstat(lockPath).catch(unreadable);
   if (there !== undefined && !there.isFile() && !there.isDirectory()) refuse();
-  const file = await open(lockPath, lockFlags, 0o600);
+  const file = await open(lockPath, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | openGuards, 0o600);
   try {
     const { nlink } = await file.stat();
     if (nlink > 1) refuse();

@@ -46,7 +46,6 @@ export function toLine(json: string, before: string): Line {
 }
 
 export interface ReadOptions {
-  /** The number of bytes per read. Default 1 MiB. */
   readonly chunkBytes?: number | undefined;
 }
 

@@ -4,7 +4,7 @@ import { constants, lstatSync, readlinkSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { followOwnLinks, isOwn, isRecord, LoopError, tightMode } from "../core/entry-kit.ts";
-import { isAt } from "./file-lock.ts";
+import { isAt, openGuards } from "./file-lock.ts";
 
 export interface OpenFile {
   readonly file: FileHandle;
@@ -13,15 +13,9 @@ export interface OpenFile {
   readonly names: readonly string[];
 }
 
-/**
- * With O_NONBLOCK, opening does not block if someone has put a pipe in place of the file. Windows does not define O_NOFOLLOW and
- * O_NONBLOCK.
- */
-const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-
 export async function openFile(path: string): Promise<OpenFile> {
   const place = await findPlace(path);
-  const file = await open(place, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | guards, 0o600);
+  const file = await open(place, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | openGuards, 0o600);
   try {
     await checkFile(path, { file, place });
     return { file, place, names: await findNames(path, { file, place }) };

@@ -76,7 +76,6 @@ export const anyValueKeywords: readonly Keyword[] = [
   },
 ];
 
-/** Throws a TypeError if the value of a keyword in the schema is not a list. */
 export function toList(argument: unknown, keyword: string): readonly unknown[] {
   if (Array.isArray(argument)) return argument;
   throw new TypeError(`"${keyword}" in the schema must be a list`);

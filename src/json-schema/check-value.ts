@@ -61,7 +61,6 @@ function toIssue({ message, path }: Fault): Issue {
   return keys.length === 0 ? { message } : { message, path: keys };
 }
 
-/** The returned function throws if the check takes too long, if the schema is invalid, or if the value is not JSON. */
 function createChecker({ root, lookup, patterns, draft, tracksEvaluated }: Rules): (value: unknown) => readonly Fault[] {
   const checksOf = memoize((part: Schema) => toChecks(part, draft));
   return (value) => {
@@ -133,7 +132,6 @@ function typeOf(value: unknown): TypeName {
 
 /** The check recurses for each level of a value. Real arguments have few levels. */
 const deepestLevel = 100;
-/** Counts the value itself, and all nested items and properties. */
 const mostValues = 20_000;
 
 function findExcess(value: unknown): string | undefined {

@@ -24,7 +24,7 @@ export interface Finding {
 export type TypeName = "string" | "number" | "boolean" | "null" | "array" | "object";
 
 export interface Ports {
-  /** Throws if the check needs too much work. Call it before the work, with units of about a microsecond. */
+  /** Call it before each piece of work. Throws if the check needs too much. One unit is about a microsecond. */
   spend(units: number): void;
   find(schema: unknown, value: unknown, path: Path | undefined): Finding;
   follow(part: Schema): unknown;
@@ -59,7 +59,7 @@ const entriesPerUnit = 8;
 
 export const mostFaults = 20;
 
-/** The message of a schema that is `false`. `blame` replaces it. */
+/** The message of a schema that is `false`. `blame` replaces it with the message of the keyword that has this schema. */
 export const falseMessage = "The value is not allowed, because its schema is false";
 
 export function spendEntries({ ports }: Visit, count: number): void {

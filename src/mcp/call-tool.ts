@@ -15,7 +15,7 @@ import {
   type UnknownRecord,
 } from "../core/entry-kit.ts";
 import { type McpAnswer, readAnswer } from "./read-server.ts";
-import { noteCall } from "./elicitation.ts";
+import { trackCall } from "./elicitation.ts";
 import { checkAnswer } from "./read-server.ts";
 import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
 
@@ -44,7 +44,6 @@ export function toToolResult({ content, structuredContent, isError, task, meta }
   return toolResult({ data: structuredContent, content: other, ...metadata });
 }
 
-/** For a tool that starts an MCP task. The result of a task cannot be fetched here. */
 function refuseTask(): ToolResult {
   return toolResult({
     success: false,
@@ -138,7 +137,7 @@ export async function callTool({ client, tool, meta }: McpCallTarget, args: unkn
   const made = meta?.(tool, context);
   const params = { name: tool.name, arguments: { ...args }, ...(made === undefined ? {} : { _meta: { ...made } }) };
   const cancellation = followSignal(context.signal);
-  const endCall = noteCall(client, context);
+  const endCall = trackCall(client, context);
   try {
     const result = await sendCall({ client, tool }, params, {
       signal: cancellation.signal,

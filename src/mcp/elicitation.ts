@@ -23,13 +23,11 @@ type ElicitResult = { readonly action: "accept"; readonly content: unknown } | {
 
 const cancelled: ElicitResult = { action: "cancel" };
 
-/** The tool calls in progress over each client. */
-const callsOf = new WeakMap<McpClient, Set<ToolContext>>();
+const callsInProgress = new WeakMap<McpClient, Set<ToolContext>>();
 
-/** Call it when a tool call begins. Call the returned function when the tool call ends. */
-export function noteCall(client: McpClient, context: ToolContext): () => void {
-  const calls = callsOf.get(client) ?? new Set();
-  callsOf.set(client, calls);
+export function trackCall(client: McpClient, context: ToolContext): () => void {
+  const calls = callsInProgress.get(client) ?? new Set();
+  callsInProgress.set(client, calls);
   calls.add(context);
   return () => void calls.delete(context);
 }
@@ -54,7 +52,7 @@ export function answerElicitations(client: McpClient, report: (error: unknown) =
 }
 
 async function askUser(client: McpClient, params: Readonly<Record<string, unknown>>): Promise<ElicitResult> {
-  const [context, other] = callsOf.get(client) ?? [];
+  const [context, other] = callsInProgress.get(client) ?? [];
   if (context === undefined || other !== undefined)
     throw new Error(
       `The MCP server asked a question while ${context === undefined ? "none" : "more than one"} of its calls was in progress.`,
@@ -159,7 +157,6 @@ function copyKeywords(field: UnknownRecord): Copied {
   return copied;
 }
 
-/** Returns the choices of a field as `enum`, and their titles as `enumNames` if the server sent titles. */
 function optionsOf({ enum: values, enumNames, oneOf, anyOf }: UnknownRecord): Copied | "invalid" | undefined {
   const titled = Array.isArray(oneOf) ? oneOf : anyOf;
   if (Array.isArray(titled)) {

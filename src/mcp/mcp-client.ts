@@ -106,8 +106,8 @@ function hasRequest(client: McpClientV1): client is McpClientV1 & HasRequest {
 }
 
 /**
- * Prevents that `callTool` of the client validates the result: a pattern in the output schema could block the process. Version 1
- * of the SDK sends the request without `callTool`. In version 2, `callTool` gets the tool without its output schema.
+ * Sends a call so that the SDK does not validate the result: a pattern in the output schema could block the process. A client of
+ * version 1 sends the request without `callTool`. With version 2, `callTool` gets the tool without its output schema.
  */
 export function sendCall(
   { client, tool }: { readonly client: McpClient; readonly tool: McpTool },

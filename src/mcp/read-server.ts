@@ -1,4 +1,4 @@
-import { isRecord, type JsonSchema, listOf, recordOf, textOrNone, type UnknownRecord } from "../core/entry-kit.ts";
+import { isRecord, isText, type JsonSchema, listOf, recordOf, textOrNone, type UnknownRecord } from "../core/entry-kit.ts";
 import { compileForeignSchema } from "../json-schema/compile-schema.ts";
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
 
@@ -33,7 +33,6 @@ export interface McpAnswer {
 
 type FieldChecks = { readonly [field: string]: (value: unknown) => boolean };
 
-const isText = (value: unknown): boolean => typeof value === "string";
 const isFlag = (value: unknown): boolean => typeof value === "boolean";
 
 const toolFields: FieldChecks = {

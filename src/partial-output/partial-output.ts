@@ -82,7 +82,6 @@ export async function* partialOutputs<Output>(stream: LoopStream<Output>): Async
 /** The answer is parsed again when it has grown by this share. Parsing it after each piece would take quadratic time. */
 const growth = 1 / 32;
 
-/** In characters: three backticks, "json" and spaces. */
 const longestFence = 32;
 
 class Answer {
@@ -139,12 +138,11 @@ class Answer {
 
   #push(text: string): void {
     if (this.#isOther) return;
-    if (this.#json === undefined) this.#start(text);
+    if (this.#json === undefined) this.#startAfterFence(text);
     else this.#json.push(text);
   }
 
-  /** Skips a code fence before the answer. */
-  #start(text: string): void {
+  #startAfterFence(text: string): void {
     this.#head = (this.#head + text).trimStart();
     const isFence = this.#head.startsWith("`");
     const line = this.#head.indexOf("\n");

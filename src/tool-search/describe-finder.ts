@@ -14,7 +14,6 @@ const mostInGroup = 40;
 interface Group {
   /** The text that all names of the group begin with. */
   readonly prefix: string;
-  /** The rest of each name. */
   readonly names: readonly string[];
 }
 

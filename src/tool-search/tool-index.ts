@@ -78,7 +78,6 @@ function toStem(term: string): string {
   return word.length > 3 && word.endsWith("s") && !word.endsWith("ss") ? word.slice(0, -1) : word;
 }
 
-/** Returns the names and descriptions of all parameters, including properties of nested objects. */
 function listParameters(schema: unknown): readonly string[] {
   const texts: string[] = [];
   const visit = (value: unknown, depth: number): void => {

@@ -53,7 +53,7 @@ const checks: Checks<ToolSearchOptions> = {
 
 const finderName = "find_tools";
 
-/** In characters, like `longestDescription`. */
+/** In characters. */
 const longestQuery = 500;
 const longestDescription = 160;
 

@@ -144,7 +144,7 @@ async function readSource(source: unknown): Promise<Source> {
   throw invalidOption("source.read()", "a Map from step keys to recorded results", answers);
 }
 
-/** Also throws if the journal has records but no start of a run, which has the version. */
+/** Throws if the records have another version of the format. Records without the start of a run have no version, so they fail too. */
 function check(record: Partial<RunRecord> | undefined): RunRecord {
   const { version } = record ?? {};
   if (version === recordVersion) return record as RunRecord;
