@@ -25,7 +25,6 @@ export interface FileSourceOptions {
   readonly accepts?: ((path: string) => boolean) | undefined;
 }
 
-/** The check of the option `name`. */
 export const sourceName: readonly [string, (value: unknown) => boolean] = [
   '1 to 64 letters, digits, ".", "_" or "-"',
   (value) => typeof value === "string" && /^[\w.-]{1,64}$/.test(value) && !/^\.+$/.test(value),
@@ -74,7 +73,7 @@ type Place = { readonly folder: string } & Required<{
 
 async function openPath(place: Place, id: string): Promise<SourceText> {
   const { folder, name, accepts } = place;
-  const parts = partsOf(id.slice(name.length + 1));
+  const parts = safePartsOf(id.slice(name.length + 1));
   if (parts === undefined || !isAccepted(parts, accepts)) throw missing(name);
   try {
     const base = await realpath(folder).catch((error: unknown) => {
@@ -118,8 +117,7 @@ function toReadError(error: unknown, name: string): ReadError {
 /** On Windows, "\" separates folders, and ":" separates a file from its streams. */
 const separators = sep === "/" ? /\0/ : /[\0\\:]/;
 
-/** Returns the parts of a path below the root, or undefined if the path could leave the root. */
-function partsOf(path: string): readonly string[] | undefined {
+function safePartsOf(path: string): readonly string[] | undefined {
   if (separators.test(path)) return undefined;
   const parts = path.replace(/\/$/, "").split("/");
   if (parts.length === 1 && parts[0] === "") return [];

@@ -90,7 +90,6 @@ interface Search {
   readonly note: string;
 }
 
-/** If the pattern is not a supported regular expression, searches for the pattern as plain text. */
 function createSearch(pattern: string, ignoreCase: boolean): Search {
   const compiled = parseLinearRegExp(pattern, ignoreCase ? "iu" : "u");
   const loose = compiled.kind === "compiled" ? compiled : parseLinearRegExp(pattern, ignoreCase ? "i" : "");
@@ -111,7 +110,6 @@ function createSearch(pattern: string, ignoreCase: boolean): Search {
 /** In bytes. Less than the default `threshold` of the cache. */
 const mostBytes = 6_000;
 
-/** Collects lines for the model until their size reaches `mostBytes`. */
 export class Answer {
   readonly #lines: string[] = [];
   #bytes = 0;

@@ -56,7 +56,6 @@ function* piecesOf(value: unknown, longest: number): Generator<string> {
     yield "]";
   } else if (isRecord(value)) {
     let separator = "{";
-    // Unlike Object.entries, this loop does not read all keys first.
     for (const key in value) {
       yield `${separator}${scalarOf(key, longest)}:`;
       yield* piecesOf(value[key], longest);
@@ -75,7 +74,6 @@ function scalarOf(value: unknown, longest: number): string {
 /** In bytes. Parsing a text of this size takes about 0.1 seconds. */
 export const mostJsonBytes: number = 8 * 1_024 * 1_024;
 
-/** Limits the memory of the parsed document. */
 const mostValues = 1_000_000;
 
 /** The library evaluates a path recursively, so deeper documents could overflow the stack. */
@@ -84,7 +82,6 @@ const mostDepth = 100;
 function parseDocument(text: string): unknown {
   const bytes = countBytes(text);
   if (bytes > mostJsonBytes) throw tooLarge(bytes);
-  // A byte order mark is not part of the document.
   const written = text.startsWith("\uFEFF") ? text.slice(1) : text;
   checkShape(written);
   try {

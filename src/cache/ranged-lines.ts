@@ -9,7 +9,6 @@ const blockBytes = 256 * 1_024;
 interface Block {
   readonly offset: number;
   readonly bytes: number;
-  /** The line number of the block's first line, counted from 1. */
   readonly first: number;
   readonly count: number;
 }
@@ -95,17 +94,15 @@ function cutBlock(bytes: Uint8Array, isLast: boolean): { readonly text: string; 
     const length = buffer[end - 1] === carriageReturn ? end - 1 : end;
     return { text: buffer.toString("utf8", 0, length), bytes: end + 1 };
   }
-  const length = lengthOfWhole(buffer);
+  const length = lengthOfWholeCharacters(buffer);
   return { text: buffer.toString("utf8", 0, length), bytes: length };
 }
 
-/** In bytes of UTF-8. */
-const longestCharacter = 4;
+const mostBytesOfCharacter = 4;
 
-/** Returns the number of bytes before the last character, which may be incomplete. */
-function lengthOfWhole(bytes: Uint8Array): number {
+function lengthOfWholeCharacters(bytes: Uint8Array): number {
   let start = bytes.length - 1;
-  while (bytes.length - start < longestCharacter && isInside(bytes[start])) start -= 1;
+  while (bytes.length - start < mostBytesOfCharacter && isInside(bytes[start])) start -= 1;
   // A block must not be empty, otherwise reading would never reach the next block.
   return start > 0 ? start : bytes.length;
 }

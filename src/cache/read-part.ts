@@ -27,7 +27,6 @@ interface Texts {
 
 type Context = Pick<ToolContext, "messages" | "signal">;
 
-/** Makes the `execute` of the tool `read_part`. */
 export function createReader(texts: Texts): (request: ReadRequest, context: Context) => Promise<string | ToolResult> {
   const { shelf, indexOf, sources } = texts;
   const blocksOf = rememberRecent<BlockIndex>();
@@ -119,7 +118,6 @@ function callsOf(messages: Context["messages"], id: string): readonly string[] {
 
 const mostKept = 16;
 
-/** Returns a function that keeps the values of the 16 keys used last. It calls `make` for any other key. */
 export function rememberRecent<Made>(): (key: string, make: () => Made) => Made {
   const known = new Map<string, Made>();
   return (key, make) => {

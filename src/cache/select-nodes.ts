@@ -12,7 +12,6 @@ import {
 import { isRecord, toPlainError } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
 
-/** More matches than this never fit into one returned text. */
 const mostShown = 2_000;
 
 export interface Selection {
@@ -20,7 +19,6 @@ export interface Selection {
   readonly nodes: readonly Pick<JSONPathNode, "value" | "getPath">[];
   /** The number of all matches found, including those before `startMatch`. */
   readonly count: number;
-  /** False if the work limit ended the search. */
   readonly isWhole: boolean;
 }
 

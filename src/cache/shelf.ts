@@ -1,20 +1,14 @@
-// Limits the age and the total size of cached results.
-
 import { type Clock, countBytes, describeValue, type ResultStore } from "../core/entry-kit.ts";
 
 const shape = /^([0-9a-z]{1,11})-[0-9a-f]{24}$/;
 const randomBytes = 12;
 
-/** Makes a random id that contains the time `now`, in milliseconds since 1970. */
 function createCacheId(now: number): string {
   const random = [...crypto.getRandomValues(new Uint8Array(randomBytes))].map((byte) => byte.toString(16).padStart(2, "0"));
   return `${Math.max(0, Math.floor(now)).toString(36)}-${random.join("")}`;
 }
 
-/**
- * Returns the time at which the result with this id was stored, in milliseconds since 1970. Returns undefined if the id is
- * invalid.
- */
+/** Each id has the time at which its result was stored, in milliseconds since 1970. Returns undefined if the id is invalid. */
 export function storedAt(id: string): number | undefined {
   const time = shape.exec(id)?.[1];
   return time === undefined ? undefined : Number.parseInt(time, 36);
@@ -97,8 +91,8 @@ export class Shelf {
   }
 
   /**
-   * Drops results that are too old, and then the oldest results until the rest fits. Never drops the new result, whose id is
-   * `id`.
+   * Drops results that are too old, then the oldest ones until the rest fits. Never drops the result `id`, which is being
+   * written.
    */
   async #makeRoom(id: string): Promise<void> {
     for (const old of this.#known.keys()) {

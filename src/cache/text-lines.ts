@@ -1,5 +1,3 @@
-// Divides a text into lines of limited length. Creates no string for a line before the line is read.
-
 import { countBytes } from "../core/entry-kit.ts";
 
 /**
@@ -22,7 +20,6 @@ export interface LineIndex extends LineStarts {
   readonly bytes: number;
 }
 
-/** A text that is read line by line. Line numbers start at 1. */
 export interface TextLines {
   readonly bytes: number;
   /** The number of lines found so far. It may grow while a large file is read. */

@@ -14,7 +14,6 @@ import {
 } from "../core/entry-kit.ts";
 
 export interface CutRules {
-  /** The maximum estimated tokens of the latest messages, which stay. */
   readonly keepTokens: number;
   /** The last message stays up to this number of estimated tokens, with the calls that it answers. Default: always. */
   readonly keepLastTokens?: number | undefined;
@@ -32,7 +31,7 @@ export function findCut(messages: readonly Message[], rules: CutRules): Cut | un
   const count = findCount(messages, rules);
   const before = earlier?.count ?? 0;
   if (count <= before) return undefined;
-  const lastUser = messages.findLastIndex((message) => message.role === "user" && !isNote(message));
+  const lastUser = messages.findLastIndex((message) => message.role === "user" && !isNoteOfLoop(message));
   const isKept = (index: number): boolean => {
     const message = messages[index];
     return message?.role === "user" && (message.pinned === true || index === lastUser);
@@ -71,8 +70,7 @@ function isWaiting(message: Message): boolean {
   return message.role === "tool" && message.results.some(({ outcome }) => outcome.startsWith("awaiting-"));
 }
 
-/** True for a message that the loop itself wrote in the role of the user. */
-function isNote({ content }: UserMessage): boolean {
+function isNoteOfLoop({ content }: UserMessage): boolean {
   if (typeof content !== "string") return false;
   const count = Number(/\d+/.exec(content)?.[0]);
   return content === malformedNote || content === warnOfLoop(count) || isComplaint(content);

@@ -31,7 +31,6 @@ export interface SummaryPorts {
   readonly maxOutputTokens: number;
   readonly maxCostUSD: number;
   readonly instructions: string | undefined;
-  /** The maximum tokens of the conversation in one request, as estimated. */
   readonly partTokens: number;
 }
 
@@ -167,7 +166,6 @@ function addKnown(one: Usage | undefined, other: Usage | undefined): Usage | und
   return one === undefined || other === undefined ? (one ?? other) : addUsage(one, other);
 }
 
-/** True also for a summary that was cut off at `maxOutputTokens`, and false for a refusal. */
 function isWritten({ reason }: StreamResult): boolean {
   return reason?.kind === "answered" || reason?.kind === "length";
 }
@@ -180,7 +178,6 @@ export function toError(message: string): PlainError {
   return { name: "Error", message };
 }
 
-/** The maximum characters of one tool result, or of the arguments of one call, in a request for a summary. */
 const longestValue = 4_000;
 
 /** In characters. A model can call a tool by any name. */

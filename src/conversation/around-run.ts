@@ -17,7 +17,6 @@ import type { ConversationOptions } from "./conversation.ts";
 import type { Recovered } from "./conversation-state.ts";
 import type { ConversationLock } from "./conversation-store.ts";
 
-/** In milliseconds. */
 const retryMs = 50;
 
 interface Waiting {
@@ -89,7 +88,6 @@ interface Started<Output> {
   readonly result: Promise<LoopResult<Output>>;
 }
 
-/** `begin` may first do asynchronous work, such as waiting for a lock. */
 export function startStream<Output>(begin: () => Promise<Started<Output>>): LoopStream<Output> {
   const started = begin();
   const result = started.then((run) => run.result);

@@ -11,9 +11,6 @@ export const idCheck: Check = [
   (id) => typeof id === "string" && id.length > 0 && id.length <= longestId && !forbidden.test(id) && id !== "." && id !== "..",
 ];
 
-/**
- * Throws LoopError "invalid-option" if the value is not a valid conversation id. The message shows the first forbidden character.
- */
 export function checkId(id: unknown): void {
   if (idCheck[1](id)) return;
   const [found] = typeof id === "string" ? (forbidden.exec(id) ?? []) : [];

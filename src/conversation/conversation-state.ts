@@ -40,7 +40,6 @@ interface NextRun {
   readonly recovered: Recovered | undefined;
 }
 
-/** The messages and the spending of an unfinished run, read from its journal. */
 export interface Recovered extends Pick<StoredRun, "usage" | "costUSD"> {
   readonly messages: readonly Message[];
 }
@@ -144,7 +143,6 @@ export function usageOf({ runs, lastRun, usage, costUSD }: ConversationState): C
   return { ...(lastRun === undefined ? { usage, costUSD } : sumSpending({ usage, costUSD }, lastRun)), runs };
 }
 
-/** If the cost of the run is unknown, the cost of the sum is unknown too. */
 function sumSpending(
   { usage, costUSD }: Pick<ConversationState, "usage" | "costUSD">,
   run: Pick<StoredRun, "usage" | "costUSD">,

@@ -49,7 +49,6 @@ const lockChat = `
 
 const renewLock = `UPDATE turnwright.chats SET held_until = ${until} WHERE id = $1 AND holder = $2 RETURNING id`;
 
-/** Also removes the row of a conversation that was locked but never written. */
 const unlockChat = `
   WITH unused AS (DELETE FROM turnwright.chats WHERE id = $1 AND holder = $2 AND state IS NULL)
   UPDATE turnwright.chats SET holder = NULL WHERE id = $1 AND holder = $2 AND state IS NOT NULL`;

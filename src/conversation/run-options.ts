@@ -39,7 +39,6 @@ export function checkConversation(options: ConversationOptions<never>): void {
 
 type OwnedOption = Exclude<keyof LoopOptions, keyof ConversationRunOptions>;
 
-/** The options of a new or a resumed run. */
 export type AnyOptions = ConversationRunOptions<never> & Pick<ResumeOverrides, "decisions" | "resume">;
 
 const owned: readonly OwnedOption[] = ["messages", "runId", "journal", "repair"];

@@ -52,7 +52,6 @@ interface FollowUps {
   isFollowUp(text: string): boolean;
 }
 
-/** A text is a follow-up if it consists of the words of one phrase. Ignores upper and lower case, punctuation and spaces. */
 export function createFollowUps(phrases: readonly string[] = englishFollowUps): FollowUps {
   const problems: TriggerProblem[] = [];
   const known = new Set<string>();

@@ -186,7 +186,6 @@ async function* readSteps(results: AsyncIterable<unknown>, conclude: (last: unkn
   return conclude(last);
 }
 
-/** Converts the answer of `toModelOutput`, a `ToolResultOutput`. The output of `execute` becomes metadata for listeners. */
 function readModelOutput(said: unknown, output: unknown): unknown {
   const { type, value, reason } = recordOf(said);
   switch (type) {

@@ -24,7 +24,6 @@ import { fromOpenAiAgents } from "./from-openai-agents.ts";
 
 type ForeignKind = "ai-sdk" | "openai-agents" | "anthropic" | "langchain";
 
-/** The library of a tool, or a `problem` that is worded to follow the tool's name in an error message. */
 type FoundKind = { readonly kind: ForeignKind } | { readonly problem: string };
 
 interface Shape {
@@ -97,7 +96,6 @@ function isProviderTool({ type }: UnknownRecord): boolean {
   return type === "provider" || type === "provider-defined";
 }
 
-/** An object with a `type` may be a tool that a service runs. */
 function describeUnknown({ type }: UnknownRecord): string {
   return typeof type === "string"
     ? `has the type ${quote(type)}, and tools of this type run elsewhere: an imported tool needs ${known}`

@@ -53,7 +53,6 @@ export function packRecord(value: unknown, minBytes: number): PackedRecord {
   return { record: { value: Object.fromEntries(rest), blobs: [...ids] }, texts };
 }
 
-/** Throws LoopError "journal-damaged" if the recorded value is not a `BlobRecord`. */
 export function readBlobRecord(key: string, given: unknown): BlobRecord {
   if (isBlobRecord(given)) return given;
   const problem = `was not written with "withBlobs": it is ${describeValue(given)} in another form. Read it without "withBlobs"`;
@@ -73,7 +72,6 @@ export function blobIdsOf(record: BlobRecord): readonly string[] {
   return "blob" in record ? [record.blob] : (record.blobs ?? []).map(([, id]) => id);
 }
 
-/** Throws LoopError "journal-damaged" if a text is missing or was changed. */
 export function unpackRecord(key: string, record: BlobRecord, texts: ReadonlyMap<string, string>): unknown {
   const read = (id: string): unknown => {
     const text = texts.get(id);

@@ -109,7 +109,6 @@ interface Holder {
 }
 
 interface LockTarget {
-  /** The journal path that the caller passed. Used in error messages. */
   readonly path: string;
   readonly place: string;
 }

@@ -9,7 +9,6 @@ interface WriterOptions {
   readonly sum: string;
   readonly isNew: boolean;
   readonly fsync: boolean;
-  /** Called before each write. Rejects if the file must not be written anymore. */
   readonly check?: (() => Promise<void>) | undefined;
 }
 
@@ -138,7 +137,6 @@ export async function openJournal(path: string, options: FileJournalOptions): Pr
   }
 }
 
-/** Needs no lock, so another process may be writing the file. */
 export async function readJournal(path: string): Promise<JournalSession> {
   const file = await openForReading(path);
   try {

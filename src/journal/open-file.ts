@@ -61,10 +61,10 @@ async function findPlace(path: string): Promise<string> {
 
 type Placed = Pick<OpenFile, "file" | "place">;
 
-/** Returns the paths of all hard links in the folder of the file. Throws if the file has hard links in other folders. */
 async function findNames(path: string, { file, place }: Placed): Promise<readonly string[]> {
   const { nlink } = await file.stat();
   if (nlink <= 1) return [place];
+  // Only the hard links in this folder can be found.
   const folder = dirname(place);
   const names: string[] = [];
   for (const name of (await readdir(folder)).toSorted()) if (await isAt(join(folder, name), file)) names.push(join(folder, name));

@@ -117,7 +117,6 @@ async function settle(puts: ReadonlySet<PromiseLike<unknown>>): Promise<void> {
 type Records = ReadonlyMap<string, unknown>;
 type Texts = ReadonlyMap<string, string>;
 
-/** A replay reads this many blobs with one call of `get`. */
 const readAhead = 16;
 
 const noTexts: Texts = new Map();

@@ -120,7 +120,6 @@ function checkContains(schema: unknown, { minContains = 1, maxContains }: Schema
   };
 }
 
-/** Finds equal items with a map from JSON texts to items, which is faster than comparing all pairs. */
 function checkUniqueItems(isWanted: unknown): Check {
   return (visit) => {
     if (isWanted !== true) return;

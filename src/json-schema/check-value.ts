@@ -30,7 +30,6 @@ const writtenPerUnit = 32;
 
 export interface Rules {
   readonly root: unknown;
-  /** All schema parts that a `$ref` can refer to, by their absolute address. Filled by the validator's `dereference`. */
   readonly lookup: { readonly [address: string]: unknown };
   readonly patterns: ReadonlyMap<string, LinearRegExp>;
   readonly draft: "4" | "7" | "later";

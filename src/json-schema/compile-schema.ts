@@ -11,7 +11,6 @@ const longestAddress = 2_000;
 /** The maximum nesting of schema parts with a `$id`. `dereference` reads the inner parts twice as often with each level. */
 const mostNested = 8;
 
-/** Returns the problem of an address that `dereference` could not read, or would need too long for. */
 function findCostlyAddress(part: unknown, nested = 0): string | undefined {
   if (!isRecord(part)) return undefined;
   const own = findLongAddress(part);

@@ -29,7 +29,6 @@ export interface Ports {
   find(schema: unknown, value: unknown, path: Path | undefined): Finding;
   follow(part: Schema): unknown;
   patternOf(expression: string): LinearRegExp | undefined;
-  /** Returns the keys of an object. Cached, because listing many keys is slow. */
   keysOf(value: object): readonly string[];
   /** Returns the JSON text of a value. Equal values have equal texts, whatever the order of their keys. */
   textOf(value: object): string;

@@ -127,10 +127,6 @@ interface McpCallTarget {
   readonly meta: ((tool: McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined) | undefined;
 }
 
-/**
- * Passes the server's progress on to `context.progress`. If the call is aborted, cancels it on the server. Rejects if the
- * connection is lost, if the server returns an error, or if the result does not match the output schema.
- */
 export async function callTool({ client, tool, meta }: McpCallTarget, args: unknown, context: ToolContext): Promise<ToolResult> {
   if (!isRecord(args)) return toolResult({ success: false, message: "The arguments must be an object." });
   if (tool.execution?.taskSupport === "required") return refuseTask();

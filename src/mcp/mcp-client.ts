@@ -145,7 +145,6 @@ interface HasRequestHandlers {
 
 const elicitation = "elicitation/create";
 
-/** Throws if the client does not have the capability `elicitation`. The returned function removes the handler. */
 export function onElicitation(client: McpClient, answer: RequestHandler): () => void {
   const schema = { shape: { method: { value: elicitation } }, ...anySchema };
   // Not part of the type `McpClient`, because the two versions declare incompatible parameters.

@@ -128,7 +128,6 @@ function describeBinary(contents: readonly UnknownRecord[]): string {
   return contents.length === 0 ? "" : ` but binary content${listed === "" ? "" : ` (${listed})`}`;
 }
 
-/** Writes a text of a server as one line, without control characters and other invisible ones, and cuts it. */
 function toLine(text: string, longest: number): string {
   return cutText(text, longest).replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
 }
@@ -146,7 +145,6 @@ async function listResources(client: McpResourceClient, accepts: (uri: string) =
       lines.push(toLine(describeLink(link), longestListed));
     }
     cursor = textOrNone(answer["nextCursor"]);
-    // A faulty server may return the same page again and again.
     if (cursor === undefined || asked.has(cursor)) break;
     asked.add(cursor);
   }

@@ -7,7 +7,6 @@ const deepest = 200;
  */
 export class JsonPrefix {
   #text = "";
-  /** The brackets that close the open objects and lists, outermost first. */
   readonly #closers: string[] = [];
   #token: "string" | "bare" | undefined;
   /** True inside of a key, and at a place where a key may begin. */

@@ -12,7 +12,6 @@ const longestName = 64;
 const mostInGroup = 40;
 
 interface Group {
-  /** The text that all names of the group begin with. */
   readonly prefix: string;
   readonly names: readonly string[];
 }
@@ -105,7 +104,6 @@ function split({ prefix, names }: Group): readonly Group[] {
   return alone.length === 0 ? groups : [...groups, { prefix, names: alone.sort() }];
 }
 
-/** Writes a text in one line without invisible characters, and cuts it. */
 export function toLine(text: string, longest: number): string {
   // Cut first, because a text from a server may be of any length.
   const start = text.slice(0, longest * 4);

@@ -72,7 +72,6 @@ function toTerms(text: string): string[] {
   return spaced.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
 }
 
-/** Removes a plural "s", so that "issues" finds "issue". */
 function toStem(term: string): string {
   const word = term.toLowerCase();
   return word.length > 3 && word.endsWith("s") && !word.endsWith("ss") ? word.slice(0, -1) : word;

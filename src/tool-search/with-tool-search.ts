@@ -53,7 +53,6 @@ const checks: Checks<ToolSearchOptions> = {
 
 const finderName = "find_tools";
 
-/** In characters. */
 const longestQuery = 500;
 const longestDescription = 160;
 

@@ -102,7 +102,6 @@ export interface RecordedRun extends Source {
   readonly record: RunRecord | undefined;
 }
 
-/** Rejects like `inspectJournal`. */
 export async function readRecords(source: unknown): Promise<RecordedRun> {
   const { answers, durable } = await readSource(source);
   const records = toRecords(answers);

@@ -99,7 +99,6 @@ function readCall(reading: CallReading, call: ToolCall, index: number): CallProg
 interface Place extends CallPlace {
   readonly round: number;
   readonly answers: number;
-  /** The number of questions about the call so far. */
   readonly questions: number;
   /** The outcome of the last execution of the tool, if it ended with a question that is answered. */
   readonly asked: DeferredOutcome | undefined;
@@ -179,7 +178,6 @@ function readResult({ records, state }: CallReading, place: Place, deferred: Def
   return { stage: "waits", settled: { outcome: deferred, awaiting: id }, pending: [pending] };
 }
 
-/** Counts the requests for a decision about a call, and the answered questions of its tool. */
 function countQuestions({ records, state }: CallReading, place: Place): number {
   const key = callKey(state, "approval", place);
   let count = place.questions;
