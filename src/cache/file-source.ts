@@ -16,7 +16,7 @@ export interface FileSourceOptions {
    * "_" or "-". Default: the last part of the root's path.
    */
   readonly name?: string | undefined;
-  /** Larger files are refused. In bytes. Default 2 GiB. */
+  /** The maximum size of a file in bytes. Larger files are refused. Default 2 GiB. */
   readonly maxBytes?: number | undefined;
   /**
    * Returns true for each file and folder that the model may read. Called with the path below the root, with "/" between its

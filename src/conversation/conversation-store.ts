@@ -33,7 +33,7 @@ export interface StoredRun {
   readonly runId: string;
   /** The number of messages with which the run began. All later messages of the conversation are from this run. */
   readonly start: number;
-  /** How the run ended. "running" until the end of the run is stored, and also if its process was killed. */
+  /** How the run ended. "running" until the end of the run is stored. It stays "running" if the process of the run was killed. */
   readonly status: "running" | LoopStatus;
   /** Why the run ended or is suspended. Undefined while the status is "running". */
   readonly reason?: EndReason | undefined;

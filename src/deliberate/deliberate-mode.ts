@@ -131,7 +131,7 @@ const longestLookBack = 20;
  *
  * - tools whose trigger is in the text. Triggers come from the option `triggers`, and from the trait `triggers` of `tools`,
  * - tools that succeeded in one of the last `retainTurns` turns of the conversation, and
- * - if the text is a follow-up phrase, the tools whose triggers are in the newest text that contains a trigger.
+ * - if the text is a follow-up phrase, the tools whose triggers are in the newest text of `recent` that contains a trigger.
  *
  * A trigger has one of four forms. `remind me` matches whole words in upper and lower case. `remind*` matches the start of a
  * word. `^` always matches. `/remind(er)?s?/i` is a regular expression; the flags i, m, s and u are supported. A search with a

@@ -134,7 +134,7 @@ class BlobReader {
     this.#readRecords = readRecords;
   }
 
-  /** `fresh` has the texts that this step or these steps have just stored, by id. */
+  /** `fresh` has the texts that the steps of this call have just stored, by id. */
   unpack(
     records: readonly (readonly [key: string, record: unknown])[],
     fresh: Texts,

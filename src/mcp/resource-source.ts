@@ -30,7 +30,7 @@ export interface McpResourceClient {
 export interface ResourceSourceOptions {
   /** The id that lists the resources of this server. 1 to 64 letters, digits, ".", "_" or "-". Default "resources". */
   readonly name?: string | undefined;
-  /** Larger resources are refused. In bytes. Default 8 MiB. */
+  /** The maximum size of a resource in bytes. Larger resources are refused. Default 8 MiB. */
   readonly maxBytes?: number | undefined;
   /**
    * Returns true for each URI that the model may read from this server. Each URI is requested from the first source that accepts

@@ -3,9 +3,9 @@ import { checkAnswer, isRecord, type Json, type ShownTool, type ToolChange, type
 /** A tool call in the current iteration that has no outcome yet. Plain data. */
 export type PendingCall = {
   /**
-   * The key of this call in the option `decisions`: the ids of the outer calls and the id of the call, joined by "/". A number
-   * follows, as in `call_i0_0#2`, if the decision was requested again because the tool changed, or if the call has already waited
-   * for its approval.
+   * The key of this call in the option `decisions`: the ids of the outer calls and the id of the call, joined by "/". A later
+   * wait of the same call has a number, as in `call_i0_0#2`: the tool has changed, or the call has already waited for its
+   * approval.
    */
   readonly id: string;
   readonly callId: string;
@@ -66,7 +66,7 @@ export interface Records {
    */
   find<T>(key: string): T | undefined;
   has(key: string): boolean;
-  /** The key of the last record, without records that each execution of the run adds again. */
+  /** The key of the last record. Ignores records that each execution of the run adds again. */
   readonly last: string | undefined;
   /** Returns the records whose keys start with `prefix`, with the prefix removed from the keys. Used for nested runs. */
   within(prefix: string): Records;
