@@ -113,9 +113,7 @@ interface LockTarget {
   readonly place: string;
 }
 
-/**
- * The tokens of the locks that this copy of the package holds or requests. A claim of this copy with another token is released.
- */
+/** The tokens of the locks that this copy of the package holds or requests. It has released its claims with other tokens. */
 const ownTokens = new Set<string>();
 
 /**
