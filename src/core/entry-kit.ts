@@ -19,8 +19,7 @@ export {
   numberWithin,
   oneOf,
 } from "./errors/check-fields.ts";
-export { bindJournal } from "./journal/bind-journal.ts";
-export { memoryJournal } from "./journal/memory-journal.ts";
+export { bindJournal, memoryJournal } from "./journal/memory-journal.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export { assertProvider, isProviderError, providerError, toProviderError } from "./errors/provider-error.ts";
 export { nextStep, type NextStep } from "./loop/next-step.ts";
@@ -110,6 +109,7 @@ export { expose } from "./loop/stream/visible-tools.ts";
 export { describeMisfit } from "./loop/stream/structured-output.ts";
 export { type Answerer, answererOf, AttemptLog, continuesMessage } from "./providers/attempt-reader.ts";
 export { iterateChunks } from "./providers/guard-stream.ts";
+export { groupByRole } from "./providers/sdk-provider.ts";
 export { keepAlive } from "./providers/stream-attempts.ts";
 export { isUnfinished as isUnfinishedStream, judgeFinish } from "./providers/judge-finish.ts";
 export { isApproval, waitWhereNeeded, withSignal } from "./policies/approval.ts";
@@ -232,4 +232,3 @@ export {
   tokensOfBytes,
 } from "./utils/texts.ts";
 export { parseToolArguments } from "./utils/tool-arguments.ts";
-export { groupByRole } from "./utils/wire-messages.ts";

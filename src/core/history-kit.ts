@@ -2,7 +2,7 @@
 // them.
 
 export { checkMessages } from "./loop/state/check-messages.ts";
-export type { LostContent, Piece } from "./providers/find-lost.ts";
+export { findLostMessages, keepFitting, type LostContent, type Piece } from "./providers/find-lost.ts";
 export {
   addMetadata,
   copyHistory,
@@ -15,4 +15,3 @@ export {
   toMediaPart,
   toReadResult,
 } from "./providers/read-history.ts";
-export { findLostMessages, keepFitting } from "./providers/write-history.ts";

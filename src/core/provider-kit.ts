@@ -15,13 +15,16 @@ export { isLoopError } from "./errors/loop-error.ts";
 export { providerError, type ProviderErrorFacts, toProviderError } from "./errors/provider-error.ts";
 export {
   createSdkProvider,
+  groupByRole,
   type MetadataReader,
   pushError,
   readOwnItems,
   type RecordedMessage,
+  type RoleGroup,
   saysTheSame,
   type SdkAnswer,
   type TokenCounts,
+  toSettingFields,
   usageOf,
 } from "./providers/sdk-provider.ts";
 export { checkBody, openAnswer } from "./providers/answer-body.ts";
@@ -71,4 +74,3 @@ export {
   toWireName,
   toArgumentsObject,
 } from "./utils/tool-arguments.ts";
-export { groupByRole, type RoleGroup, toSettingFields } from "./utils/wire-messages.ts";

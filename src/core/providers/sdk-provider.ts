@@ -2,7 +2,7 @@
 
 import type { Usage } from "../types/common.ts";
 import type { AssistantMessage, ProviderMetadata, ToolCallPart } from "../types/message.ts";
-import type { ModelCall, ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
+import type { ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider } from "../types/provider.ts";
 import { providerError, toProviderError } from "../errors/provider-error.ts";
 import { reconcileUsage } from "../utils/count-usage.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
@@ -121,4 +121,32 @@ export function usageOf({ input, output, total, cached, cacheWrite, reasoning }:
     ...(cacheWrite === undefined ? {} : { cacheWriteTokens: cacheWrite }),
     ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
   });
+}
+
+/**
+ * Groups consecutive items with the same role. Concatenate the content of each group in one step, because adding one message
+ * after another takes quadratic time.
+ */
+export function groupByRole<Item extends { readonly role: string }>(items: Iterable<Item>): readonly RoleGroup<Item>[] {
+  const groups: [Item, ...Item[]][] = [];
+  for (const item of items) {
+    const group = groups[groups.length - 1];
+    if (group?.[0].role === item.role) group.push(item);
+    else groups.push([item]);
+  }
+  return groups;
+}
+
+/** One or more items with the same role. */
+export type RoleGroup<Item> = readonly [Item, ...Item[]];
+
+/** Returns the settings that are defined, with turnwright's names. Omits `extra`, and an empty list of stop sequences. */
+export function toSettingFields({ maxOutputTokens, temperature, topP, stopSequences, seed }: ModelSettings): object {
+  return {
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { topP }),
+    ...(stopSequences === undefined || stopSequences.length === 0 ? {} : { stopSequences }),
+    ...(seed === undefined ? {} : { seed }),
+  };
 }

@@ -10,6 +10,7 @@ import { findTimeoutProblem, is, isText, isWithin } from "../errors/check-fields
 import { findSchemaProblem, isStandard } from "./argument-schema.ts";
 import type { JsonSchema, StandardSchema, ToolSchema } from "../types/common.ts";
 import type { ToolTraits } from "../types/tool.ts";
+import type { CallOf } from "../types/typed-call.ts";
 
 type Check = (value: unknown) => string | undefined;
 
@@ -217,4 +218,20 @@ export function defineTool(...given: readonly [tool?: Tool]): unknown {
   const [tool] = given;
   assertTool(tool);
   return tool;
+}
+
+/**
+ * True if a call, or an event about a call, belongs to the tool. Narrows `name`, and narrows `args` to the input of the tool's
+ * schema. For events `tool-end` and for `result.calls`, the outcome "completed" also narrows `result`.
+ *
+ * Only the name is compared. A nested run may have another tool with the same name; its events have a `path`. Arguments match the
+ * schema in `approve`, in calls that wait, and in completed calls. In events before the call runs, the model may have written
+ * arguments that the tool then refuses as `invalid-input`.
+ *
+ * @example
+ * const approve: Approve = (call) =>
+ *   isCallOf(refund, call) && call.args.amount > 100 ? { kind: "ask" } : { kind: "approve" };
+ */
+export function isCallOf<T extends Tool, Call extends object>(tool: T, call: Call): call is Extract<CallOf<T, Call>, Call> {
+  return "name" in call && call.name === tool.name;
 }

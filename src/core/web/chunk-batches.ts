@@ -1,4 +1,8 @@
-import type { LoopEvent } from "../types/loop-event.ts";
+import type { Json } from "../types/json.ts";
+import type { LoopEvent, LoopEvents } from "../types/loop-event.ts";
+import type { ToolResultPart } from "../types/message.ts";
+import type { WaitingCall } from "../types/tool-outcome.ts";
+import { toJson } from "../utils/json.ts";
 import { dropPromise } from "../utils/promises.ts";
 
 /** An event from `streamToolLoop`, or an item from `turnwright/host` that contains an event and its `id`. */
@@ -80,4 +84,34 @@ export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStre
     // With 0, no event is read before the stream is read.
     { highWaterMark: 0 },
   );
+}
+
+/**
+ * True if a recorded retry may still discard the message of a finished iteration. A page must not show such a message yet. A
+ * message with a call that has run is never discarded.
+ */
+export function mayBeDiscarded({ replayed, calls }: LoopEvents["iteration-end"]): boolean {
+  return replayed === true && calls.every(({ outcome }) => outcome === "not-run");
+}
+
+const waiting: ReadonlySet<string> = new Set(["awaiting-approval", "awaiting-result", "deferred"]);
+
+/** True if the call is still waiting. Its result in the transcript is then only a placeholder. */
+export function isWaiting({ outcome }: Pick<ToolResultPart, "outcome">): boolean {
+  return waiting.has(outcome);
+}
+
+/** Returns the ids of the outer calls and of the call itself, joined by "/". Omits the number of the question, such as `#2`. */
+export function toCallPath({ id, callId }: Pick<WaitingCall, "id" | "callId">): string {
+  const bare = id.replace(/#\d+$/, "");
+  return bare === callId || bare.endsWith(`/${callId}`) ? bare : id;
+}
+
+/** Copies a value from a tool to plain data. Returns null for a value that JSON cannot represent. */
+export function toPlain(value: unknown): Json {
+  try {
+    return toJson(value ?? null);
+  } catch {
+    return null;
+  }
 }

@@ -5,8 +5,7 @@ import type { UserPart } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { isOnWeb, locateMedia } from "../utils/media-source.ts";
-import type { BodyLimits } from "./read-request-body.ts";
-import { RequestError } from "./request-error.ts";
+import { type BodyLimits, RequestError } from "./read-request-body.ts";
 import { sseChecks } from "./sse-lines.ts";
 
 /** The limits for a request from a page. */
