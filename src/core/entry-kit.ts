@@ -158,7 +158,6 @@ export type {
   UserMessage,
 } from "./types/message.ts";
 export type { GuardrailRecord, Guardrails } from "./types/guardrails.ts";
-export type { Handoff, Handoffs } from "./types/handoffs.ts";
 export type {
   ApprovalContext,
   ApprovalDecision,
@@ -168,6 +167,7 @@ export type {
   Compaction,
   CompactionAnswer,
   DeliberateGate,
+  Handoffs,
   ResultCacher,
   ResultStore,
   StoredResult,
@@ -198,6 +198,7 @@ export type {
 } from "./types/provider.ts";
 export type { Ending, EndReason, LoopStatus, StreamStatus } from "./types/termination.ts";
 export type {
+  Handoff,
   NestedSpending,
   ShownTool,
   ToolCall,

@@ -22,6 +22,7 @@ export type {
   ContextSource,
   ContextStash,
   DeliberateGate,
+  Handoffs,
   LoopDetection,
   LoopPolicies,
   ResultCacher,
@@ -32,7 +33,6 @@ export type {
   StructuredOutput,
 } from "./types/policies.ts";
 export type { GuardrailRecord, Guardrails } from "./types/guardrails.ts";
-export type { Handoff, Handoffs } from "./types/handoffs.ts";
 export type { Journal, Step } from "./types/journal.ts";
 export type { Json } from "./types/json.ts";
 export type { LoopEvent, LoopEvents } from "./types/loop-event.ts";
@@ -60,7 +60,7 @@ export type {
   ToolChoice,
 } from "./types/provider.ts";
 export type { EndReason, LoopStatus } from "./types/termination.ts";
-export type { ToolCall, ToolOutcome } from "./types/tool-outcome.ts";
+export type { Handoff, ToolCall, ToolOutcome } from "./types/tool-outcome.ts";
 export type { NeedsApproval, ToolDefinition, ToolResult } from "./types/tool.ts";
 export {
   AbortedError,

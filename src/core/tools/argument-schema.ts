@@ -56,11 +56,6 @@ export function convertSchema(schema: StandardSchema): ConvertedSchema {
   }
 }
 
-/** True for a schema that follows the Standard Schema specification. In some libraries such a schema is a function. */
-export function isStandardSchema(schema: ToolSchema): schema is StandardSchema {
-  return isStandard(schema);
-}
-
 /** Returns advice for a zod schema that cannot be converted, and undefined for schemas from other libraries. */
 function zodAdviceOf(schema: object): string | undefined {
   if ("_zod" in schema) return 'zod/mini and zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" })';
@@ -143,14 +138,14 @@ function foreignKindOf(value: unknown): string | undefined {
 }
 
 /** True for a value that follows the Standard Schema specification. In some libraries such a schema is a function. */
-export function isStandard(value: unknown): value is StandardSchema {
+export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
   const standard: unknown = Reflect.get(value, "~standard");
   return isRecord(standard) && typeof standard["validate"] === "function";
 }
 
 function vendorOf(value: unknown): string | undefined {
-  return isStandard(value) ? value["~standard"].vendor : undefined;
+  return isStandardSchema(value) ? value["~standard"].vendor : undefined;
 }
 
 /** True for the prototype of a plain object. Objects from another realm have a different `Object.prototype`, and pass too. */

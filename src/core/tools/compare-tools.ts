@@ -5,6 +5,7 @@ import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { memoize } from "../utils/promises.ts";
 import { stableJson, toJson } from "../utils/json.ts";
+import { recordOf } from "../utils/plain-error.ts";
 import { cutText } from "../utils/texts.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 
@@ -105,21 +106,17 @@ function namesIn(value: unknown): readonly string[] {
 }
 
 function* findProperties(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
-  const after = recordIn(now["properties"]);
-  for (const [name, schema] of Object.entries(recordIn(was["properties"]))) {
+  const after = recordOf(now["properties"]);
+  for (const [name, schema] of Object.entries(recordOf(was["properties"]))) {
     const place = within(field, name);
     if (Object.hasOwn(after, name)) yield* findSchemaChanges(schema, after[name], place);
     else yield { kind: "field-removed", field: place };
   }
   for (const word of ["$defs", "definitions"]) {
-    const there = recordIn(now[word]);
-    for (const [name, schema] of Object.entries(recordIn(was[word])))
+    const there = recordOf(now[word]);
+    for (const [name, schema] of Object.entries(recordOf(was[word])))
       if (Object.hasOwn(there, name)) yield* findSchemaChanges(schema, there[name], within(field, `${word}.${name}`));
   }
-}
-
-function recordIn(value: unknown): UnknownRecord {
-  return isRecord(value) ? value : {};
 }
 
 function* findItems(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {

@@ -7,7 +7,7 @@ import { describeValue, quote } from "../utils/texts.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { nearestName } from "../utils/tool-arguments.ts";
 import { findTimeoutProblem, is, isText, isWithin } from "../errors/check-fields.ts";
-import { findSchemaProblem, isStandard } from "./argument-schema.ts";
+import { findSchemaProblem, isStandardSchema } from "./argument-schema.ts";
 import type { JsonSchema, StandardSchema, ToolSchema } from "../types/common.ts";
 import type { ToolTraits } from "../types/tool.ts";
 import type { CallOf } from "../types/typed-call.ts";
@@ -40,7 +40,7 @@ const checks: { readonly [Field in keyof Tool]-?: Check } = {
   jsonSchema: optional((value) => unless(isRecord(value), "a JSON Schema")),
   execute: optional((value) => unless(typeof value === "function", "a function")),
   outputSchema: optional((value) =>
-    unless(isStandard(value), 'a Standard Schema (fromJsonSchema of "turnwright/json-schema" makes one)'),
+    unless(isStandardSchema(value), 'a Standard Schema (fromJsonSchema of "turnwright/json-schema" makes one)'),
   ),
   agent: optional((value) => unless(isAgent(value), "a value made by defineAgentTool")),
   ...traitChecks,
@@ -55,7 +55,7 @@ export function assertTool(value: unknown): asserts value is Tool {
   const toolName = typeof value["name"] === "string" ? value["name"] : "";
   if (problem !== undefined) throw refuseTool(toolName, problem);
   for (const schema of [value["inputSchema"], value["jsonSchema"]]) {
-    const schemaProblem = isRecord(schema) && isLiteral(schema) && !isStandard(schema) ? findSchemaProblem(schema) : "";
+    const schemaProblem = isRecord(schema) && isLiteral(schema) && !isStandardSchema(schema) ? findSchemaProblem(schema) : "";
     if (schemaProblem !== "") throw new LoopError("invalid-schema", { toolName, problem: schemaProblem });
   }
 }

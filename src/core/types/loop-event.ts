@@ -1,6 +1,5 @@
 import type { EventEmitter } from "eventemitter3";
 import type { DenyingGuardrail, GuardrailRecord } from "./guardrails.ts";
-import type { Handoff } from "./handoffs.ts";
 import type { Json } from "./json.ts";
 import type { UserMessage } from "./message.ts";
 import type { PlainError, ProviderError, Usage } from "./common.ts";
@@ -8,7 +7,7 @@ import type { FinishReason } from "./provider.ts";
 import type { EndReason, LoopStatus, StreamStatus } from "./termination.ts";
 import type { PromptCacheBreak } from "./prompt-cache.ts";
 import type { AnyTool } from "./tool.ts";
-import type { ToolCall, ToolOutcome, ToolQuestion } from "./tool-outcome.ts";
+import type { Handoff, ToolCall, ToolOutcome, ToolQuestion } from "./tool-outcome.ts";
 import type { CallResult } from "./typed-call.ts";
 
 /** The fields that every event has. */

@@ -1,5 +1,4 @@
 import type { Journal } from "./journal.ts";
-import type { Handoff } from "./handoffs.ts";
 import type { Json } from "./json.ts";
 import type { PlainError, ResponseTarget, Usage } from "./common.ts";
 import type { Message, ProviderMetadataPart, UserMessage } from "./message.ts";
@@ -9,7 +8,7 @@ import type { EndReason, LoopStatus } from "./termination.ts";
 import type { PromptCacheUse } from "./prompt-cache.ts";
 import type { AnyTool } from "./tool.ts";
 import type { RunCall } from "./typed-call.ts";
-import type { ToolCall, ToolHistoryEntry, WaitingCall } from "./tool-outcome.ts";
+import type { Handoff, ToolCall, ToolHistoryEntry, WaitingCall } from "./tool-outcome.ts";
 
 /**
  * The result of a run, however the run ended. `JSON.stringify` never throws for it. `Output` is the type of the value that

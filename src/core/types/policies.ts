@@ -3,7 +3,6 @@
 import type { JsonSchema, Masking, PlainError, StandardSchema, Usage } from "./common.ts";
 import type { Json } from "./json.ts";
 import type { DenyingGuardrail, Guardrails } from "./guardrails.ts";
-import type { Handoffs } from "./handoffs.ts";
 import type { PromptCacheWatch } from "./prompt-cache.ts";
 import type { StreamResult } from "./provider.ts";
 import type { ToolCall, ToolChange, ToolOutcome } from "./tool-outcome.ts";
@@ -247,6 +246,18 @@ export type CompactionAnswer = {
   /** `cancelled` is true if the run was stopped during the summary. */
   | { readonly kind: "failed"; readonly error: PlainError; readonly cancelled?: true | undefined }
 );
+
+/** The agents that a run may continue as. Created by `createHandoffs` from `turnwright/handoffs`. */
+export interface Handoffs {
+  readonly kind: "handoffs";
+  /** All tools of the agents, and the tools for handoffs. Pass them in the option `tools` of the run. */
+  readonly tools: readonly { readonly name: string }[];
+  /**
+   * Returns the same agents with a different first agent. To continue a conversation, pass the `agent` from the result of its last
+   * run. Returns the agents unchanged for `undefined`, and for an agent that no longer exists.
+   */
+  startWith(agent: string | undefined): Handoffs;
+}
 
 /** Detects a model that repeats its calls. Created by `detectLoops`. */
 export interface LoopDetection {

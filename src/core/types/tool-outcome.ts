@@ -2,7 +2,6 @@
 
 import type { ContentPart, Issue, JsonSchema, PlainError, Usage, UserPart } from "./common.ts";
 import type { DenyingGuardrail } from "./guardrails.ts";
-import type { Handoff } from "./handoffs.ts";
 import type { Json } from "./json.ts";
 
 /** One difference between a recorded tool and the current tool with the same name. */
@@ -165,6 +164,18 @@ export type ToolOutcome = {
 
 /** The ids of the calls whose results the model no longer needs, or "all" for all calls of earlier iterations. */
 export type ContextRelease = "all" | readonly string[];
+
+/** One handoff: the run continued as another agent. */
+export interface Handoff {
+  /** The names of the agents. */
+  readonly from: string;
+  readonly to: string;
+  /** The reason that the model gave. */
+  readonly reason?: string | undefined;
+  /** The number of the iteration that made the call, counted from 0, and the id of the call. */
+  readonly iteration: number;
+  readonly callId: string;
+}
 
 /** The usage and the cost of the nested runs in one call. */
 export interface NestedSpending {

@@ -31,7 +31,7 @@ function squash(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
-const redacted = "[redacted]";
+export const redacted = "[redacted]";
 
 /**
  * Matches a name, a separator, and optionally the opening bracket of a list and the opening quote of the value. A match can only

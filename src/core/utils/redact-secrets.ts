@@ -1,10 +1,8 @@
 // Removes credentials from texts, URLs and data. The time is proportional to the length of the text, because a pattern that can
 // begin anywhere either consumes the text that it reads, or reads only a limited number of characters.
 
-import { looksRandom, namesSecret, namesSecretInText, redactFields } from "./redact-fields.ts";
+import { looksRandom, namesSecret, namesSecretInText, redacted, redactFields } from "./redact-fields.ts";
 import type { Json } from "../types/json.ts";
-
-const redacted = "[redacted]";
 
 type Replace = string | ((match: string, ...groups: string[]) => string);
 

@@ -1,6 +1,6 @@
 // Reads the text and files of a user message that a page sent, and checks the limits.
 
-import { type Checks, is, isText, numberWithin, timeLimit } from "../errors/check-fields.ts";
+import { type Checks, is, numberWithin, timeLimit } from "../errors/check-fields.ts";
 import type { UserPart } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
@@ -28,7 +28,7 @@ export const requestChecks: Checks<RequestLimits> = {
   bodyMs: /* @__PURE__ */ numberWithin(timeLimit),
   clock: sseChecks.clock,
   maxTextChars: /* @__PURE__ */ numberWithin({ min: 1 }),
-  allowedMediaTypes: ["an array of strings", (value) => Array.isArray(value) && value.every(isText)],
+  allowedMediaTypes: is.texts,
   maxFiles: /* @__PURE__ */ numberWithin({ min: 0 }),
   allowWebUrls: is.flag,
 };

@@ -6,7 +6,7 @@ import type { Deferred } from "../../types/tool.ts";
 import type { ToolQuestion, WaitingCall } from "../../types/tool-outcome.ts";
 import type { Issue, StandardSchema, Validation } from "../../types/common.ts";
 import { renderIssues } from "../../tools/outcome-texts.ts";
-import { convertSchema, isStandard, issue, validateArgs } from "../../tools/argument-schema.ts";
+import { convertSchema, isStandardSchema, issue, validateArgs } from "../../tools/argument-schema.ts";
 import { checkFields, checkNeeded, type Checks, is, isFilled, isText } from "../../errors/check-fields.ts";
 import { deferred, deferredToPage, toRecordedResult } from "../../tools/to-outcome.ts";
 import { toDecision } from "../../policies/approval.ts";
@@ -68,7 +68,7 @@ export interface Asked {
 
 const questionChecks: Checks<QuestionFields & { readonly schema: StandardSchema }> = {
   question: ["a string that is not blank", isFilled],
-  schema: ["a Standard Schema, such as a zod schema", isStandard],
+  schema: ["a Standard Schema, such as a zod schema", isStandardSchema],
   fromPage: is.flag,
   wait: is.flag,
 };

@@ -10,8 +10,8 @@ import type { CallEvent, EmittedPart, EventBase, LoopEvent } from "../../types/l
 import type { Journal } from "../../types/journal.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { GuardrailRecord, Guardrails } from "../../types/guardrails.ts";
-import type { Handoffs } from "../../types/handoffs.ts";
 import type {
+  Handoffs,
   Approve,
   CompactedMessages,
   Compaction,

@@ -3,11 +3,10 @@
 import type { Json } from "../../types/json.ts";
 import type { Message, ProviderMetadataPart, UserMessage } from "../../types/message.ts";
 import type { Usage } from "../../types/common.ts";
-import type { Handoff } from "../../types/handoffs.ts";
 import type { CompactedMessages, CompactionAnswer } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { Ending } from "../../types/termination.ts";
-import type { ContextRelease, WaitingCall, ToolCall, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
+import type { ContextRelease, Handoff, WaitingCall, ToolCall, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { IdenticalCalls, Repetition } from "./repeated-calls.ts";
 import type { HookAnswer, InboxAnswer, InboxMessage, OutputAnswer, Phase, SettledCall } from "./step-result.ts";
 import { noUsage } from "../../utils/count-usage.ts";

@@ -2,7 +2,7 @@
 // about an invalid answer. `structuredOutput` creates the value for `policies.output`.
 
 import type { StructuredOutput, StructuredOutputOptions } from "../../types/policies.ts";
-import type { Issue, JsonSchema, StandardSchema, ToolSchema, Validation } from "../../types/common.ts";
+import type { Issue, JsonSchema, StandardSchema, Validation } from "../../types/common.ts";
 import type { Json } from "../../types/json.ts";
 import { checkFields, type Checks, invalidOption, is, numberWithin } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
@@ -44,7 +44,7 @@ export function structuredOutput<Output>(
   schema: StandardSchema<unknown, Output>,
   options: StructuredOutputOptions = {},
 ): StructuredOutput<Output> {
-  if (!isSchema(schema)) throw invalidOption("policies.output.schema", "a Standard Schema, such as zod makes", schema);
+  if (!isStandardSchema(schema)) throw invalidOption("policies.output.schema", "a Standard Schema, such as zod makes", schema);
   checkFields("policies.output", options, checks);
   const { jsonSchema = schemaOf(schema), native = true, maxRetries = 2 } = options;
   const ask = "Give your final answer as JSON that fits this JSON Schema, with nothing before or after it:";
@@ -55,10 +55,6 @@ export function structuredOutput<Output>(
 }
 
 /** A function is accepted too, because in some libraries schemas are functions. */
-function isSchema(value: unknown): boolean {
-  return (isRecord(value) || typeof value === "function") && isStandardSchema(value as ToolSchema);
-}
-
 function schemaOf(schema: StandardSchema): JsonSchema {
   const made = convertSchema(schema);
   if (!("problem" in made)) return made.json;
