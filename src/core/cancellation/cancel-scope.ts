@@ -1,5 +1,5 @@
-// Cancels a run. The scope of a run calls `cancel` on each object that waits in the run. Listeners on the caller's signal would
-// cost more, and could leak.
+// Objects that wait in a run join its scope, and `cancel` tells each of them to stop. Abort listeners on the caller's signal
+// would be slower, and a listener that is never removed is a memory leak.
 
 import type { Clock, PlainError } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
@@ -22,18 +22,21 @@ export type CancelReason =
 /** An object that waits for code outside the package, and stops waiting when `cancel` is called. */
 export interface Cancellable {
   cancel(cause: CancelReason): void;
-  /** Set for a nested run, which must not use the time that is reserved for the final answer of the outer run. */
+  /** True for an object that must stop when the time reserved for the final answer begins, such as a nested run. */
   readonly leavesReserve?: true | undefined;
 }
 
-/** If a run is cancelled twice, the reason with the higher rank counts. Of two equal ranks, the first reason is kept. */
+/** If a run is cancelled twice, the reason with the higher rank counts. Of two equal ranks, the first reason counts. */
 const rank: { readonly [Kind in CancelReason["kind"]]: number } = { "wall-clock": 1, interrupt: 2, stop: 3, kill: 4, abort: 4 };
 
 /** Cancels one run: `cancel` stops everything that waits in the run. Each run has one scope. */
 export class CancelScope {
   readonly #slots = new Set<Cancellable>();
   #cause: CancelReason | undefined;
-  /** A time limit that expired before or during an interrupt. It cancels the run if the interrupt is withdrawn. */
+  /**
+   * The expired time limit, while a reason of higher rank counts. It counts again if that reason was an interrupt and is
+   * withdrawn.
+   */
   #outranked: CancelReason | undefined;
   #wallClockMs = Number.POSITIVE_INFINITY;
   #deadlineAt = Number.POSITIVE_INFINITY;
@@ -119,7 +122,10 @@ export class CancelScope {
     return this.#deadlineAt - this.#reserveMs;
   }
 
-  /** Cancels the run if `now` is past its time limit. Streams also call this method, because a busy stream can block timers. */
+  /**
+   * Cancels the run if `now` is past its time limit. Streams call this for each chunk, because a timer cannot fire while chunks
+   * arrive without a pause.
+   */
   checkDeadline(now: number): void {
     this.#outer?.checkDeadline(now);
     const cause = { kind: "wall-clock", limitMs: this.#wallClockMs } as const;
@@ -144,7 +150,7 @@ export class CancelScope {
   /** Stops the timer, and cancels everything that still waits. */
   release(): void {
     this.#stopTimer?.();
-    // Usually nothing waits. Returns early, because creating an error would take longer than the rest of this function.
+    // Usually nothing waits. Then the error below is not created, because that would take longer than the rest of this method.
     if (this.#slots.size === 0) return;
     const cause: CancelReason = { kind: "abort", reason: new DOMException("The run is over.", "AbortError") };
     for (const slot of [...this.#slots]) slot.cancel(cause);
@@ -168,10 +174,7 @@ export function abortReasonOf(cause: CancelReason): unknown {
   }
 }
 
-/**
- * True if the run was stopped, killed or aborted. An expired time limit does not count: it limits work, and a waiting run does no
- * work.
- */
+/** True if the run was stopped, killed or aborted. Unlike these, an expired time limit does not end a run that only waits. */
 export function isEnded({ cause }: CancelScope): boolean {
   return cause?.kind === "stop" || cause?.kind === "kill" || cause?.kind === "abort";
 }

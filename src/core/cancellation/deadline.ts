@@ -1,4 +1,4 @@
-// Waits for a promise from code outside the package, with a time limit and cancellation. Only this file imports p-timeout.
+// Waits for code outside the package, with time limits and cancellation.
 
 import pTimeout from "p-timeout";
 import { IdleTimer, LazySignal, onAbort } from "./signals.ts";
@@ -6,14 +6,12 @@ import { dropPromise, Lull } from "../utils/promises.ts";
 import { abortReasonOf, type Cancellable, type CancelReason, type CancelScope } from "./cancel-scope.ts";
 import type { Clock } from "../types/common.ts";
 
-/** How a race ended. */
 export type Raced<T> =
   | { readonly kind: "value"; readonly value: T }
   | { readonly kind: "thrown"; readonly error: unknown }
   | { readonly kind: "expired"; readonly limitMs: number }
   | { readonly kind: "cancelled"; readonly cause: CancelReason };
 
-/** The clock that a deadline uses, and the scope that can cancel the deadline. */
 export interface DeadlinePorts {
   readonly clock: Clock;
   readonly scope: CancelScope;
@@ -25,8 +23,8 @@ export interface DeadlineLimits {
   /** The maximum time between two calls of `heartbeat`. Default: no limit. */
   readonly idleMs?: number | undefined;
   /**
-   * How long the work may continue after the run was stopped or its time limit expired. After a kill or an abort, the work ends
-   * immediately. Default 0.
+   * How long the work may continue after the run was stopped or the run's own time limit expired. A kill or an abort ends the
+   * wait at once. Default 0.
    */
   readonly settleMs?: number | undefined;
 }
@@ -36,7 +34,7 @@ interface CustomTimers {
   clearTimeout: typeof globalThis.clearTimeout;
 }
 
-/** A generator that a tool returned. A synchronous generator returns its steps without a promise. */
+/** A generator that a tool returned. If the generator is synchronous, `next` returns a plain value. */
 export interface Steps {
   next(): Step | PromiseLike<Step>;
   return(): unknown;
@@ -76,12 +74,11 @@ export class Deadline implements Cancellable {
     return this.#lazySignal().signal;
   }
 
-  /** Reports that the work is alive. The time `idleMs` then starts again. */
   heartbeat(): void {
     this.#lastSign = this.#ports.clock.now();
   }
 
-  /** Pauses the idle limit until `work` has ended, because `work` has its own time limits. */
+  /** Pauses the idle limit while `work` runs, because `work` has time limits of its own. */
   holdWhile(work: PromiseLike<unknown>): void {
     this.#holds += 1;
     const letGo = (): void => {
@@ -91,7 +88,7 @@ export class Deadline implements Cancellable {
     work.then(letGo, letGo);
   }
 
-  /** Pauses both limits until the returned function is called. Used while a call waits for a person. */
+  /** Pauses the time limit and the idle limit until the returned function is called. Used while a call waits for a person. */
   pause(): () => void {
     const { clock } = this.#ports;
     if (this.#pauses === 0) this.#pausedAt = clock.now();
@@ -114,7 +111,6 @@ export class Deadline implements Cancellable {
     timer.handle = this.#ports.clock.setTimeout(timer.ring, Math.max(1, this.#limits.limitMs - this.#usedMs()));
   }
 
-  /** The elapsed time without the pauses. */
   #usedMs(): number {
     const now = this.#pauses > 0 ? this.#pausedAt : this.#ports.clock.now();
     return now - this.#startedAt - this.#pausedMs;
@@ -138,14 +134,14 @@ export class Deadline implements Cancellable {
     return this.#limits.limitMs;
   }
 
-  /** True if the time limit has expired, even if the work blocked the thread and no timer could fire. */
+  /** Also true if the work blocked the thread past its limit, so that no timer could fire. */
   get expired(): boolean {
     return this.#expired || this.#usedMs() >= this.#limits.limitMs;
   }
 
   /**
    * Waits for `work`, and never rejects. Calls `onLate` if `work` ends after `race` has stopped waiting. `follow` may return a
-   * promise for the rest of the work, and must not throw.
+   * promise for further work, which then decides the outcome. `follow` must not throw.
    */
   async race<T>(
     work: PromiseLike<T>,
@@ -181,7 +177,7 @@ export class Deadline implements Cancellable {
     scope.join(this);
     if (scope.cause !== undefined) this.cancel(scope.cause);
     try {
-      // A promise that is already resolved or rejected ends the race here, without a timer.
+      // Lets a promise that is already resolved or rejected end the race, so that no timer is set.
       await Promise.resolve();
       return ended ?? (await this.#raceTime(outcome));
     } finally {
@@ -192,8 +188,9 @@ export class Deadline implements Cancellable {
   }
 
   /**
-   * Reads a generator to its end, and resolves to its return value, or to the last yielded value if it returns undefined. Each
-   * yield is a heartbeat. When the work is cancelled or its time has expired, closes the generator without waiting for it.
+   * Reads a generator to its end. Resolves to the return value, or to the last yielded value if the return value is undefined.
+   * Each yield is a heartbeat. If the work is cancelled or its time has expired, rejects, and closes the generator without
+   * waiting for it.
    */
   async read(generator: Steps, onYield: (value: unknown) => void): Promise<unknown> {
     const lull = new Lull();
@@ -205,10 +202,10 @@ export class Deadline implements Cancellable {
       try {
         dropPromise(generator.return());
       } catch {
-        // A generator that cannot be closed is abandoned.
+        // Nothing else can be done about a generator that cannot be closed.
       }
     };
-    // Closed in a microtask, because the generator itself may cancel the work, and a running generator cannot be closed.
+    // A running generator cannot be closed, and it may be the generator that cancels the work. So it is closed in a microtask.
     const forget = onAbort(this.signal, () => queueMicrotask(close));
     try {
       while (!this.#isDead()) {
@@ -233,19 +230,19 @@ export class Deadline implements Cancellable {
 
   #isDead(): boolean {
     const { clock, scope } = this.#ports;
-    // Timers cannot fire while a generator yields without waiting.
+    // Checks the time here, because timers cannot fire while a generator yields without waiting.
     scope.checkDeadline(clock.now());
     return this.#over || this.expired || scope.cause !== undefined;
   }
 
   #raceTime<T>(outcome: Promise<Raced<T>>): Promise<Raced<T>> {
     const { limitMs } = this.#limits;
-    // The work may have blocked the thread before it returned a promise, so subtract the elapsed time.
+    // Subtracts the elapsed time, because the work may have blocked the thread before it returned a promise.
     const milliseconds = Math.max(1, limitMs - this.#usedMs());
     return pTimeout(outcome, { milliseconds, fallback: () => this.#expire(limitMs), customTimers: this.#timers() });
   }
 
-  /** Stops waiting for the work: immediately after a kill or an abort, otherwise after `settleMs`. */
+  /** Aborts the signal of the work. Stops waiting at once after a kill or an abort, otherwise after `settleMs`. */
   cancel(cause: CancelReason): void {
     const { settleMs = 0 } = this.#limits;
     const atOnce = cause.kind === "kill" || cause.kind === "abort" || settleMs === 0;

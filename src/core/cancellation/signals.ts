@@ -1,10 +1,9 @@
-// Abort signals that are created only when they are read, with at most one listener on each signal of the caller. Also a timer that
-// is cheap to push back.
+// Abort signals that are cheap for a run with many waits, and a timer that is cheap to postpone.
 
 import type { Clock } from "../types/common.ts";
 import { dropPromise } from "../utils/promises.ts";
 
-/** The functions to call when a signal is aborted. `tell` is the only listener on the signal, and calls these functions. */
+/** The functions to call when a signal is aborted. `tell` is the only listener on the signal, and calls them. */
 interface Waiting {
   readonly calls: Set<() => void>;
   readonly tell: () => void;
@@ -13,11 +12,11 @@ interface Waiting {
 const waiting = new WeakMap<AbortSignal, Waiting>();
 
 /**
- * Calls `call` when the signal is aborted. Returns a function that removes `call` again. Each signal gets at most one listener,
- * which is removed together with the last function.
+ * Calls `call` when the signal is aborted. Returns a function that cancels this. However often it is called, each signal has at
+ * most one listener, which is removed when no function waits any more.
  */
 export function onAbort(signal: AbortSignal, call: () => void): () => void {
-  // A set keeps only one copy of a function, so each caller gets a new function.
+  // A new function for each caller, because a set keeps only one copy of a function that two callers pass.
   const own = (): void => call();
   const known = waiting.get(signal) ?? listen(signal);
   known.calls.add(own);
@@ -36,22 +35,21 @@ function listen(signal: AbortSignal): Waiting {
     for (const call of [...calls]) if (calls.has(call)) callAlone(call);
   };
   const made: Waiting = { calls, tell };
-  // Must come first: if the caller's signal throws here, nothing has been stored yet.
+  // Stored only afterwards, because a signal from the caller may throw here.
   dropPromise(signal.addEventListener("abort", tell));
   waiting.set(signal, made);
   return made;
 }
 
-/** Removes the listener. Errors are ignored, because a listener that remains has no effect. */
+/** Ignores errors, because a listener that stays has no effect. */
 function letGo(signal: AbortSignal, tell: () => void): void {
   try {
     dropPromise(signal.removeEventListener("abort", tell));
   } catch {
-    // A signal from the caller may throw.
   }
 }
 
-/** Calls one function. If the function throws, reports the error as uncaught, so that the next functions are still called. */
+/** Reports an error as uncaught, so that the other functions are still called. */
 function callAlone(call: () => void): void {
   try {
     call();
@@ -62,11 +60,12 @@ function callAlone(call: () => void): void {
   }
 }
 
+/** An abort signal that is created only when it is read. */
 export class LazySignal {
   #controller: AbortController | undefined;
   #reason: (() => unknown) | undefined;
 
-  /** The signal, which is created on the first access. If `abort` was called before, the new signal is already aborted. */
+  /** If `abort` was called before the first access, the signal is already aborted. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -75,10 +74,7 @@ export class LazySignal {
     return this.#controller.signal;
   }
 
-  /**
-   * Aborts the signal. Later calls have no effect. `reason` is not called until the signal is read, because the signal is only
-   * created then.
-   */
+  /** Later calls have no effect. `reason` is called when the signal is read for the first time, or at once if it already was. */
   abort(reason: () => unknown): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
@@ -92,7 +88,7 @@ export interface FollowingSignal {
   release(): void;
 }
 
-/** Returns a signal for an SDK. Some SDKs never remove their listeners, so SDKs must not get the caller's own signal. */
+/** Returns a signal to pass to an SDK instead of the caller's signal, because some SDKs never remove their listeners. */
 export function followSignal(signal: AbortSignal): FollowingSignal {
   const own = new AbortController();
   const abort = (): void => own.abort(signal.reason);
@@ -105,10 +101,9 @@ export function followSignal(signal: AbortSignal): FollowingSignal {
   };
 }
 
-/** The name of the method that the loop calls on an emitter when a run is over. All copies of the package use this name. */
+/** The method that the loop calls on an emitter when a run is over. Every copy of the package uses this name. */
 const method = "turnwright.run-closed";
 
-/** An emitter with a method that is called when a run is over. */
 export interface RunWatcher {
   readonly [method]: (run: ClosedRun) => void;
 }
@@ -119,17 +114,17 @@ export interface ClosedRun {
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
-/** When a run is over, calls the method `turnwright.run-closed` of an emitter, if it has one. Ignores errors of the method. */
+/** Tells an emitter that a run is over, if it has the method for that. Ignores errors of the method. */
 export function tellClosed(emitter: object | undefined, run: ClosedRun): void {
   try {
     const tell: unknown = emitter === undefined ? undefined : Reflect.get(emitter, method);
     if (typeof tell === "function") dropPromise(Reflect.apply(tell, emitter, [run]));
   } catch {
-    // An emitter from the caller may throw on any access.
+    // Even reading a property of the caller's emitter may throw.
   }
 }
 
-/** The longest possible delay of a timer, in milliseconds. A timer with a longer delay would fire immediately. */
+/** The longest delay of a timer, in milliseconds. A timer with a longer delay would fire at once. */
 export const longestTimerMs: number = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -138,7 +133,7 @@ export const systemClock: Clock = {
   clearTimeout: (handle) => clearTimeout(handle as ReturnType<typeof setTimeout>),
 };
 
-/** A timer whose due time can be changed often at low cost. All streams of a run share one such timer. */
+/** A timer that can be postponed often at low cost: it fires at most once for many changes. The streams of a run share one. */
 export class IdleTimer {
   readonly #clock: Clock;
   #dueAt = Number.POSITIVE_INFINITY;
@@ -150,19 +145,18 @@ export class IdleTimer {
     this.#clock = clock;
   }
 
-  /** Sets the due time, and replaces an earlier one. The timer calls `ring` once at `dueAt`. With `Infinity`, it never fires. */
+  /** Calls `ring` once at `dueAt`, instead of at an earlier due time. `Infinity` means never. */
   set(dueAt: number, ring: () => void): void {
     this.#dueAt = dueAt;
     this.#ring = ring;
     if (dueAt < this.#armedFor) this.#arm();
   }
 
-  /** Cancels the due time. The underlying timer may keep running until `stop` is called. */
+  /** Cancels the due time, but keeps the underlying timer, so that `set` is cheap. Call `stop` at the end. */
   silence(): void {
     this.#dueAt = Number.POSITIVE_INFINITY;
   }
 
-  /** Cancels the due time and releases the timer. */
   stop(): void {
     this.silence();
     if (this.#armedFor === Number.POSITIVE_INFINITY) return;

@@ -1,5 +1,3 @@
-// Checks for options. Each error message says what is wrong and what is expected.
-
 import { longestTimerMs } from "../cancellation/signals.ts";
 import { describeValue } from "../utils/texts.ts";
 import { isRecord } from "../utils/guards.ts";
@@ -10,9 +8,9 @@ import { type Replacement, replacementOf } from "./other-words.ts";
 export interface NumberRule {
   readonly min: number;
   readonly max?: number | undefined;
-  /** True if the number may be a fraction. Default false. */
+  /** Default: only whole numbers. */
   readonly fraction?: boolean | undefined;
-  /** Set to false to reject Infinity, which means no limit. Default: Infinity is allowed. */
+  /** Default: `Infinity` is allowed, and means no limit. */
   readonly infinite?: false | undefined;
 }
 
@@ -32,7 +30,7 @@ export function describeRule({ min, max, fraction, infinite }: NumberRule): stri
   return `${number} ${range}${infinite === false ? "" : ", or Infinity"}`;
 }
 
-/** Returns the rule for time limits in words if the value breaks the rule, otherwise undefined. */
+/** Returns the rule for time limits in words, or undefined if the value fits. */
 export function findTimeoutProblem(value: unknown): string | undefined {
   return isWithin(value, timeLimit) ? undefined : describeRule(timeLimit);
 }
@@ -66,7 +64,7 @@ export function oneOf(...values: readonly unknown[]): Check {
   return [[names.slice(0, -1).join(", "), ...names.slice(-1)].join(" or "), (value) => values.includes(value)];
 }
 
-/** The group name of the top-level options. Paths in error messages omit this name. */
+/** The group of the top-level options. Error messages omit this name from the path of an option. */
 const top = "options";
 
 /** Throws LoopError "unknown-option" or "invalid-option" if a field of `value` is unknown or fails its check. Absent fields pass. */
@@ -89,8 +87,8 @@ export function checkRequired<Options extends object>(
 }
 
 /**
- * Throws LoopError "invalid-option" if a required field is missing. Does not throw if another field looks like a misspelling of
- * the required name, because the error about that unknown field says more.
+ * Throws LoopError "invalid-option" if the field is missing. Does not throw if another field looks like a misspelling of it,
+ * because the error "unknown-option" about that field says more.
  */
 export function checkNeeded(
   group: string,

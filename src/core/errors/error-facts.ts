@@ -1,5 +1,4 @@
-// Reads errors from any SDK: the status, the codes, the message from the service, and the time to wait. Any field of an error may
-// be missing, have an unexpected type, or be a getter that throws.
+// Reads the errors of any SDK. Any field may be missing, have an unexpected type, or be a getter that throws.
 
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { parseJson } from "../utils/json.ts";
@@ -7,22 +6,21 @@ import { listOf, recordOf } from "../utils/plain-error.ts";
 import { cutText } from "../utils/texts.ts";
 
 export interface ErrorFacts {
-  /** The message from the service, or else the message of the error object. The text may still contain credentials. */
+  /** The message from the service, or else of the error object. It may contain credentials. */
   readonly message: string;
-  /** HTTP status. */
   readonly status: number | undefined;
-  /** All codes, types and names in the error, in its causes and in its response body, in lower case. */
+  /** All codes, types and names of the error, its causes and its response body, in lower case. */
   readonly words: ReadonlySet<string>;
-  /** All messages in the error, in its causes and in its response body. The outermost message comes first. */
+  /** All messages of the error, its causes and its response body, the outermost first. */
   readonly messages: readonly string[];
   readonly retryAfterMs: number | undefined;
-  /** The value of the header `x-should-retry`, which OpenAI and Anthropic send. Undefined if there is no such header. */
+  /** The header `x-should-retry`, which OpenAI and Anthropic send. */
   readonly shouldRetry: boolean | undefined;
 }
 
 const deepest = 4;
 
-/** To classify an error, only this many characters of its message are read. A JSON body inside the message is read completely. */
+/** The characters of a message that are searched for known phrases. A JSON body in a message is parsed completely. */
 const longestRead = 10_000;
 
 interface Draft {
@@ -56,7 +54,7 @@ export function readErrorFacts(thrown: unknown): ErrorFacts {
   };
 }
 
-/** Reads an error, then its response body, then its causes. The first value that is found for a field is kept. */
+/** Reads the error, then its response body, then its causes. A field keeps the first value found. */
 function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   readWords(error, draft);
   readResponse(error, draft);
@@ -68,14 +66,14 @@ function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   if (isRecord(cause) && depth < deepest) readError(cause, draft, depth + 1);
 }
 
-/** Reads the status and the headers. SDKs put them on the error object, under different names, or on its `response`. */
+/** SDKs put the status and the headers on the error under different names, or on its `response`. */
 function readResponse(error: UnknownRecord, draft: Draft): void {
   const response: UnknownRecord = isRecord(error.response) ? error.response : {};
   draft.headers ??= error.headers ?? error.responseHeaders ?? response.headers;
   draft.status ??= toStatus(error.status) ?? toStatus(error.statusCode) ?? toStatus(response.status);
 }
 
-/** Reads a response body: `{ error: { message, type, code } }`, only the inner object, or an array with one such object. */
+/** Reads `{ error: { message, type, code } }`, only the inner object, or an array with one such object. */
 function readBody(body: unknown, draft: Draft, depth: number): void {
   const fields: unknown = Array.isArray(body) ? body[0] : body;
   if (typeof fields === "string") return say(fields, draft);
@@ -100,8 +98,8 @@ function readWords({ name, code, type, status, constructor }: UnknownRecord, { w
 }
 
 /**
- * Finds a response body inside an error message. Several SDKs write the body into the message, sometimes after the status: `429
- * {…}` or `got status: UNAVAILABLE. {…}`.
+ * Several SDKs write the response body into the message of an error, sometimes after the status: `429 {…}` or `got status:
+ * UNAVAILABLE. {…}`.
  */
 function parseBody(message: string): unknown {
   const start = /^(?:\d{3}\s{1,4}|got status: \w{1,64}\. )?(?=[{[])/.exec(message)?.[0].length;
@@ -110,7 +108,7 @@ function parseBody(message: string): unknown {
   return parseJson(text) ?? readCutBody(text);
 }
 
-/** Reads the known fields of a body that was cut off. If a field occurs more than once, the last one is used. */
+/** Reads the known fields of a body that was cut off and is no JSON. The last value of a field counts. */
 function readCutBody(text: string): unknown {
   const fields: { [field: string]: unknown } = {};
   for (const [, field = "", value = ""] of text.slice(0, longestBody).matchAll(saidField)) fields[field] = parseJson(value);
@@ -125,7 +123,7 @@ function toStatus(value: unknown): number | undefined {
   return typeof status === "number" && Number.isInteger(status) && status >= 100 && status <= 599 ? status : undefined;
 }
 
-/** Reduces an HTML error page, for example from a proxy, to its title. Other text is returned unchanged. */
+/** Replaces an HTML error page, such as that of a proxy, with its title. */
 function pageTitle(message: string): string {
   if (!/<(?:!doctype|html|head|body)\b/i.test(message)) return message;
   const title = /<title[^>]{0,100}>\s{0,100}([^<]{1,200})/i.exec(message)?.[1]?.trim();
@@ -133,8 +131,8 @@ function pageTitle(message: string): string {
 }
 
 /**
- * Reads `retry-after-ms`, or else `retry-after`, which is a number of seconds or a date. A date is compared with the server's
- * `date` header. Returns milliseconds.
+ * Reads `retry-after-ms`, or else `retry-after`: a number of seconds, or a date to compare with the header `date`. Returns
+ * milliseconds.
  */
 function readRetryAfter(headers: unknown): number | undefined {
   const ms = toNumber(headerOf(headers, "retry-after-ms"));
@@ -146,22 +144,19 @@ function readRetryAfter(headers: unknown): number | undefined {
   return until === undefined ? undefined : Math.max(0, until - (toDate(headerOf(headers, "date")) ?? Date.now()));
 }
 
-/**
- * Reads the number at the start of a header. If a header was sent several times, its value is a list separated by
- * commas.
- */
+/** Reads the first number, because a header that was sent several times has a list separated by commas. */
 function toNumber(header: string | undefined): number | undefined {
   const digits = /^\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*(?:,|$)/.exec(header ?? "")?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Parses an HTTP date to milliseconds. `Date.parse` alone would accept numbers: it reads "-5" as a day in May. */
+/** `Date.parse` alone would accept numbers: it reads "-5" as a day in May. */
 function toDate(header: string | undefined): number | undefined {
   const date = Date.parse(/^\s*([A-Z][a-z]{2,8},? [^,]{10,30})/.exec(header ?? "")?.[1] ?? "");
   return Number.isNaN(date) ? undefined : date;
 }
 
-/** Reads Google's RetryInfo, for example `{ retryDelay: "34s" }`, from the details in an error body. Returns milliseconds. */
+/** Reads `{ retryDelay: "34s" }`, which Google puts into the details of an error. Returns milliseconds. */
 function readRetryDelay(details: unknown): number | undefined {
   if (!Array.isArray(details)) return undefined;
   const info: unknown = details.find((detail: unknown) => isRecord(detail) && typeof detail.retryDelay === "string");
@@ -175,8 +170,8 @@ function readShouldRetry(headers: unknown): boolean | undefined {
 }
 
 /**
- * Reads a header from a `Headers` object, a Map, or a plain object. The case of the keys does not matter. If the
- * header has several values, returns the first.
+ * `headers` may be a `Headers` object, a Map, or a plain object with keys in any case. If there are several values, returns the
+ * first.
  */
 function headerOf(headers: unknown, name: string): string | undefined {
   if (!isRecord(headers)) return undefined;

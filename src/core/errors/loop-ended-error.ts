@@ -1,5 +1,3 @@
-// LoopEndedError, and the text that describes how a run ended.
-
 import type { GuardrailRefusal } from "../types/guardrails.ts";
 import type { CostUnknownWhy, EndReason, LoopStatus } from "../types/termination.ts";
 import { quote } from "../utils/texts.ts";
@@ -30,7 +28,6 @@ export function describeCost(reason: CostReason): string {
 
 type Refusal = Extract<EndReason, GuardrailRefusal>;
 
-/** Describes the refusal of a guardrail, for the middle of a sentence. */
 export function describeRefusal(reason: Refusal): string {
   const refused = { "input-guardrail": "the input", "output-guardrail": "the answer", "tool-guardrail": "a call of" };
   const of = reason.kind === "tool-guardrail" ? ` ${quote(reason.toolName)}` : "";
@@ -50,17 +47,14 @@ export type EndedKind = Exclude<
 /** The end reasons whose `kind` is one of `Kind`. */
 export type ReasonOf<Kind extends EndedKind> = EndReason & { readonly kind: Kind };
 
-/** The kinds of end reasons with a field `limit`. They share the text "the limit of … is reached". */
+/** The end reasons with a field `limit`, for which `words` needs no text: `wordsOf` has one for all of them. */
 type LimitKind = Extract<EndReason, { readonly limit: number }>["kind"];
 
 type ReasonWords = { readonly [Kind in Exclude<EndedKind, LimitKind>]: (reason: ReasonOf<Kind>) => string } & {
   readonly [Kind in LimitKind]?: (reason: ReasonOf<Kind>) => string;
 };
 
-/**
- * The explanation of each end reason, written after a colon. Only kinds with a `limit` may omit it, because they have a default
- * text.
- */
+/** Explains each end reason in words that follow "The run ended as …: ". */
 const words: ReasonWords = {
   "provider-error": ({ error }) => `the model failed with ${error.code}: ${error.message}`,
   "malformed-call": () => "the model called a tool without a name",
@@ -100,11 +94,7 @@ function countWaiting({ length }: { readonly length: number }): string {
   return length === 1 ? "1 call is waiting" : `${length} calls are waiting`;
 }
 
-/**
- * Describes how a run ended: the status, the reason, and an explanation of the reason.
- *
- * @example describeEnding(result); // "The run ended as timeout (max-iterations): the limit of 10 iterations is reached."
- */
+/** @example describeEnding(result); // "The run ended as timeout (max-iterations): the limit of 10 iterations is reached." */
 function describeEnding({ status, reason }: Pick<LoopResult, "status" | "reason">): string {
   const ending = `The run ended as ${status} (${reason.kind})`;
   const why = wordsOf(reason);
@@ -114,7 +104,8 @@ function describeEnding({ status, reason }: Pick<LoopResult, "status" | "reason"
 }
 
 function wordsOf(reason: EndReason): string | undefined {
-  // Each function accepts only one kind of reason, so the call below needs the cast to `never`.
+  // Each function accepts only its own kind of reason. The compiler cannot see that the kinds match, so the call casts to
+  // `never`.
   const table: { readonly [kind: string]: ((reason: never) => string) | undefined } = words;
   const say = Object.hasOwn(table, reason.kind) ? table[reason.kind] : undefined;
   if (say !== undefined) return say(reason as never);
@@ -125,7 +116,7 @@ function behind(text: unknown): string {
   return typeof text === "string" && text !== "" ? `: ${tidy(text)}` : "";
 }
 
-/** Shortens text from the caller and removes credentials. Error messages were already cleaned when they were recorded. */
+/** Shortens a text from the caller and removes credentials, as was done with error messages when they were recorded. */
 function tidy(text: string): string {
   return toPlainError(text).message;
 }
@@ -133,7 +124,7 @@ function tidy(text: string): string {
 /** The result of a run that ended for a reason of the given kinds. */
 export type EndedResult<Kind extends EndedKind = EndedKind> = LoopResult & { readonly reason: ReasonOf<Kind> };
 
-/** A global symbol, so that `isLoopEndedError` recognizes errors from every loaded copy of the package (ESM or CommonJS). */
+/** Global, so that `isLoopEndedError` recognizes errors from every loaded copy of the package, such as ESM and CommonJS. */
 const brand = Symbol.for("turnwright.LoopEndedError");
 
 /**

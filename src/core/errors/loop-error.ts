@@ -1,6 +1,3 @@
-// LoopError: the error codes, with the details and the message for each code. A LoopError is thrown only for misuse, before any
-// request. A run that ends for another reason returns a result.
-
 import type { PartialResult } from "../types/loop-result.ts";
 import type { Issue } from "../types/common.ts";
 import type { ToolChange, WaitingCall } from "../types/tool-outcome.ts";
@@ -46,10 +43,13 @@ export interface LoopErrorDetails {
     readonly waiting?: readonly string[] | undefined;
   };
   /**
-   * A decision does not fit its call, and the call is still waiting. There are four causes: an approval for a call
-   * that waits for its result, a result for a call that waits for its approval, a result that does not fit the tool's
-   * `outputSchema`, or a result from a page that is not allowed to send this result. In the message, `problem` comes
-   * directly after the call.
+   * A decision does not fit its call, which still waits. In the message, `problem` comes directly after the call. The causes
+   * are:
+   *
+   * - an approval for a call that waits for its result
+   * - a result for a call that waits for its approval
+   * - a result that does not fit the tool's `outputSchema`
+   * - a result from a page that is not allowed to send this result
    */
   readonly "invalid-decision": {
     readonly call: string;
@@ -59,8 +59,8 @@ export interface LoopErrorDetails {
     readonly issues?: readonly Issue[] | undefined;
   };
   /**
-   * Another process is writing the journal, on the machine `host`. `isVisible` is false if that process runs in another container
-   * or on another machine, where its state cannot be checked.
+   * Another process is writing the journal. `host` is its machine. `isVisible` is false if the process runs in another
+   * container or on another machine, so that this process cannot check if it still runs.
    */
   readonly "journal-locked": {
     readonly path: string;
@@ -179,7 +179,7 @@ const messages: Messages = {
     `Recorded calls no longer fit their tools: ${changes.map(describeChange).join("; ")}. Restore the tools, or allow the change with "policies.allowToolChange".`,
 };
 
-/** A global symbol, so that `isLoopError` recognizes errors from every loaded copy of the package (ESM or CommonJS). */
+/** Global, so that `isLoopError` recognizes errors from every loaded copy of the package, such as ESM and CommonJS. */
 const brand = Symbol.for("turnwright.LoopError");
 
 /**

@@ -1,4 +1,4 @@
-// Advice for option names that come from other libraries. Also describes changes of tools in words.
+// Advice for names and formats from other libraries, and the texts for changes of tools.
 
 import type { ToolChange, ToolChangeKind } from "../types/tool-outcome.ts";
 import { quote } from "../utils/texts.ts";
@@ -6,7 +6,7 @@ import type { UnknownRecord } from "../utils/guards.ts";
 
 type ChangeWords = { readonly [Kind in ToolChangeKind]: (change: { readonly place: string; readonly values: string }) => string };
 
-/** The text for each kind of change, written after the name of the tool. A kind without a text does not compile. */
+/** Each text follows the name of the tool. */
 const words: ChangeWords = {
   removed: () => "was removed",
   "source-changed": ({ values }) => `has another origin${values}`,
@@ -19,7 +19,7 @@ const words: ChangeWords = {
   "trait-changed": ({ place }) => `has another value of the trait${place}`,
 };
 
-/** Describes the change of a tool, for example `"pay" has another type in "amount": now string, before number`. */
+/** For example `"pay" has another type in "amount": now string, before number`. */
 export function describeChange({ toolName, kind, field, was = "none", now = "none" }: ToolChange): string {
   const isField = kind === "field-removed" || kind === "required-field-added" || kind === "trait-changed";
   const place = field === undefined ? "" : `${isField ? " " : " in "}${quote(field)}`;
@@ -52,7 +52,7 @@ const trace: Replacement = { nearest: "events", instead: 'withTracing(options) f
 const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts: 3, which includes the first attempt" };
 const sdkClient: Replacement = { nearest: "client", instead: "client, an SDK client created with your key" };
 
-/** The replacements for each name from another library. The first replacement that exists in the same option group is used. */
+/** Option names of other libraries. The first replacement whose option exists in the checked group is suggested. */
 const replacements: { readonly [word: string]: readonly Replacement[] } = {
   prompt: [messages],
   input: [messages],
@@ -134,8 +134,8 @@ const bytes = 'data: Buffer.from(bytes).toString("base64")';
 const partFields = ["image", "image_url", "input_image", "inline_data", "inlineData", "source", "mimeType", "file"];
 
 /**
- * Returns advice about a content part in the format of another library, or contains binary data. Other parts give undefined. The
- * text is a sentence without its full stop.
+ * Returns advice about a content part that has the format of another library or contains binary data, otherwise undefined. The
+ * advice is a sentence without its full stop.
  */
 export function partAdviceOf(part: UnknownRecord): string | undefined {
   const hasBytes = Object.values(part).some((value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value));

@@ -1,5 +1,3 @@
-// ProviderError: errors from a model service.
-
 import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import { isRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
@@ -11,7 +9,7 @@ const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
   "stream-ended-early": true,
   "finish-error": true,
   "finish-unknown": false,
-  // The stream ended normally and was billed. A retry would be billed again, so only the caller may decide to retry.
+  // Only the caller may decide to retry: the stream ended normally and was billed, and a retry would be billed again.
   "no-output": false,
   auth: false,
   "rate-limit": true,
@@ -133,9 +131,12 @@ function isAbout({ words, messages }: ErrorFacts, word: RegExp, text: RegExp): b
 }
 
 /**
- * Returns the code for an HTTP status. Some statuses need an explanation: 408 means that the server saw a network failure. 409
- * means that a lock timed out, and the openai SDK retries it too. 413 means that the request is too large, which fewer messages
- * mend. Groq sends 498 and Anthropic sends 529 when they are overloaded.
+ * Some statuses are not obvious:
+ *
+ * - 408: the server saw a network failure.
+ * - 409: a lock timed out. The openai SDK retries it too.
+ * - 413: the request is too large, which fewer messages mend.
+ * - 498 from Groq and 529 from Anthropic: the service is overloaded.
  */
 function codeOfStatus(status: number | undefined): ProviderErrorCode | undefined {
   if (status === undefined || status < 400) return undefined;
@@ -192,7 +193,7 @@ const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["internal", "server"],
 ]);
 
-/** The message "You exceeded your current quota" is not included, because Gemini also sends it for limits per minute. */
+/** "You exceeded your current quota" must not match, because Gemini also sends it for limits per minute. */
 const usedUpWords = /^(?:insufficient_quota|insufficient_balance|billing_hard_limit_reached|billing_not_active|billing_error)$/;
 const usedUpText = /insufficient balance|credit balance is too low/i;
 

@@ -1,6 +1,3 @@
-// The default journal, which keeps the keys and results of all steps in memory. It takes little memory, because the run keeps
-// most results anyway. The journal can be saved as JSON and read back.
-
 import type { Journal, Step } from "../types/journal.ts";
 import type { Json } from "../types/json.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -35,7 +32,7 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
   const keys = Object.keys(steps);
   const answers: unknown[] = Object.values(steps);
   let recalled: ReadonlyMap<string, unknown> | undefined = keys.length === 0 ? undefined : toIndex(keys, answers);
-  // Created on the first call of `has`. Most runs never call it.
+  // Created when `has` is called, because most runs never call it.
   let known: Set<string> | undefined;
   const has = (key: string): boolean => {
     known ??= new Set(keys);
@@ -48,8 +45,8 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
     return answer;
   };
   const step = <T>({ key, run }: Step<T>): PromiseLike<T> | T => {
-    // Keys are unique within a run, so a run never looks up its own steps. If the first key appears again, another run has
-    // started to use this journal.
+    // A run uses each key only once, so it never looks up its own steps. If the first key comes again, a second run has started
+    // with this journal, and the records of the first must be found.
     if (key === keys[0] && recalled?.size !== keys.length) recalled = toIndex(keys, answers);
     if (recalled?.has(key) === true) return recalled.get(key) as T;
     const answer = run({});
@@ -83,8 +80,8 @@ function stepsOf(saved: unknown): { readonly [key: string]: unknown } {
 const optionalMethods = ["open", "has", "replays", "read", "wait", "toJSON"] as const;
 
 /**
- * Returns a journal with the members of `journal`, for a journal that wraps it. The methods are bound, because `journal` may be an
- * instance of a class. A method that `journal` lacks stays absent.
+ * Copies a journal, so that a wrapper can replace some of its members. The methods are bound, because `journal` may be an
+ * instance of a class.
  */
 export function bindJournal(journal: Journal): Journal {
   const { durable, ordered } = journal;

@@ -1,5 +1,3 @@
-// Wraps a provider, so that an observer gets its streams.
-
 import type { RunObserver, StreamObserver } from "./run-observer.ts";
 import type { ModelChunk, Provider } from "../types/provider.ts";
 import { isProvider } from "../errors/provider-error.ts";
@@ -8,7 +6,7 @@ import { isRecord } from "../utils/guards.ts";
 export function observeProvider(provider: Provider, current: () => RunObserver | undefined): Provider {
   if (!isProvider(provider)) return provider;
   return {
-    // Getters are used, because the caller may change the fields of the wrapped provider later.
+    // Getters, because the caller may change the fields of the original provider later.
     get id() {
       return provider.id;
     },
@@ -28,10 +26,10 @@ export function observeProvider(provider: Provider, current: () => RunObserver |
       return provider.structuresOutput;
     },
     stream(request, call) {
-      // The request for a summary does not belong to an iteration.
+      // A request for a summary is not part of an iteration, and observers get only the streams of iterations.
       if (request.purpose !== undefined) return provider.stream(request, call);
       const observer = current()?.startStream?.(request, provider);
-      // The observer gets only chunks that the guardrails of the run have passed.
+      // Guarded here, so that the observer gets no chunks that the guardrails of the run refuse.
       const { guard = unguarded } = call;
       const open = (): AsyncIterable<ModelChunk> => guard(provider.stream(request, call));
       return observer === undefined ? open() : observeStream(open, observer);
@@ -43,7 +41,7 @@ function unguarded(stream: AsyncIterable<ModelChunk>): AsyncIterable<ModelChunk>
   return stream;
 }
 
-/** Opens an observed stream. Any value that is not a stream is returned unchanged, because the loop reports it. */
+/** If `open` returns something other than a stream, returns it unchanged: the loop reports the mistake. */
 function observeStream(open: () => AsyncIterable<ModelChunk>, observer: StreamObserver): AsyncIterable<ModelChunk> {
   const stream = observer.run(open);
   if (typeof (stream as Partial<typeof stream> | null)?.[Symbol.asyncIterator] !== "function") return stream;
@@ -58,7 +56,7 @@ function observeStream(open: () => AsyncIterable<ModelChunk>, observer: StreamOb
 }
 
 function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamObserver): AsyncIterator<ModelChunk> {
-  // Created once, so that chunks do not allocate functions.
+  // Created once for all chunks, to save an allocation for each.
   const pull = (): Promise<IteratorResult<ModelChunk>> => iterator.next();
   let looks = observer.onChunk !== undefined;
   const look = (result: IteratorResult<ModelChunk>): void => {
@@ -66,15 +64,15 @@ function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamOb
     try {
       looks = observer.onChunk?.(result.value) === true;
     } catch {
-      // The loop itself reports a chunk that cannot be read.
+      // Thrown for a chunk that cannot be read, which the loop itself reports.
       looks = false;
     }
   };
   return {
     next() {
       const result = observer.run(pull);
-      // The loop gets the original promise of the provider, without delay. Other thenables are not observed: a second call of
-      // `then` might request a second chunk.
+      // Returns the original promise, so that the loop is not delayed. Other thenables are not observed: a second call of `then`
+      // might request a second chunk.
       if (looks && result instanceof Promise) result.then(look, () => {});
       return result;
     },

@@ -1,5 +1,3 @@
-// Wraps the options of a run, so that an observer gets its events, streams and tool calls.
-
 import type {
   Agent,
   IterationPlan,
@@ -28,15 +26,14 @@ interface ToolPorts {
 }
 
 /**
- * Creates the same registry that the run would create from its tools. Returns undefined without tools or for invalid tools, which
- * the run itself reports.
+ * Makes the registry that the run would make from its tools. Returns undefined if there are no tools, or if they are invalid,
+ * which the run itself reports.
  */
 function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">): ToolRegistry | undefined {
   if (isToolRegistry(tools)) return tools;
   if (!Array.isArray(tools)) return undefined;
-  // If the tool that `policies.results` names is missing, the array stays an array, because the run reports a missing tool only
-  // for an array.
   const needed = policies?.results?.toolName;
+  // The tool that `policies.results` needs is missing. The run reports this only if `tools` is still an array.
   if (needed !== undefined && !tools.some((tool: unknown) => isRecord(tool) && tool["name"] === needed)) return undefined;
   try {
     return createToolRegistry(tools);
@@ -69,7 +66,7 @@ function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolRegistry
   };
 }
 
-/** Runs each step of a generator in the async context of its call. Any other output is returned unchanged. */
+/** Runs each step of a generator in the async context of its call. Returns any other output unchanged. */
 function observeSteps(output: unknown, step: <Value>(call: () => Value) => Value): unknown {
   if (output instanceof Promise) return output.then((value: unknown) => observeSteps(value, step));
   if (!isGenerator(output)) return output;
@@ -84,13 +81,12 @@ function observeSteps(output: unknown, step: <Value>(call: () => Value) => Value
 
 function observeAgent(agent: Agent, ports: ToolPorts): Agent {
   return {
-    // Copies all fields, including the code that runs the agent.
     ...agent,
     prepare(args, context) {
       const observer = ports.observerOf(context);
       if (observer === undefined) return agent.prepare(args, context);
       return observer.runTool(context, () => {
-        // Called before the first `await`, so that it runs in the async context of the tool call.
+        // Called before the first `await`, because it must run in the async context of the tool call.
         const start = observer.nest(context);
         const prepared = agent.prepare(args, withNesting(context, observer, ports));
         return whenReady(prepared, (options) => ports.observeNested(options, start));
@@ -100,7 +96,9 @@ function observeAgent(agent: Agent, ports: ToolPorts): Agent {
   };
 }
 
-/** Replaces `runToolLoop` in a tool context. A proxy, because the getters of the context work only on the original object. */
+/**
+ * Replaces `runToolLoop` in a tool context. Uses a proxy, because the getters of the context work only on the original object.
+ */
 function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPorts): ToolContext {
   const runToolLoop: ToolContext["runToolLoop"] = (options) =>
     context.runToolLoop(ports.observeNested(options, observer.nest(context)));
@@ -109,12 +107,11 @@ function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPor
   });
 }
 
-/** The method of the value that `createHandoffs` makes. */
+/** `createHandoffs` makes a value with this method. */
 interface ProviderMap {
   mapProviders(map: (provider: Provider) => Provider): LoopPolicies["handoffs"];
 }
 
-/** Observes the providers of the agents too. */
 function observePolicies(policies: LoopPolicies, current: () => RunObserver | undefined): LoopPolicies {
   const { handoffs } = policies;
   if (!isRecord(handoffs) || typeof handoffs["mapProviders"] !== "function") return policies;
@@ -127,7 +124,7 @@ function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined):
   return {
     ...hooks,
     prepareIteration(view) {
-      // Read the observer before the hook runs. During the hook, another run with the same options may start an iteration.
+      // Read before the hook runs: during the hook, another run with the same options may start an iteration.
       const observer = current();
       return whenReady(hooks.prepareIteration?.(view), (plan): IterationPlan | undefined | void => {
         if (!isRecord(plan) || !isProvider(plan.provider)) return plan;
@@ -138,22 +135,22 @@ function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined):
 }
 
 /**
- * Returns options with which a run and its nested runs are observed. `start` is called once at the start of each run, and returns
- * an observer. The observer is closed when the run is over, however the run ended. Tools and results do not change, and the
- * caller's listeners are called after the observer. Invalid options are reported by the run, not by this function.
+ * Returns options with which a run and its nested runs are observed. `start` is called at the start of each run, and returns
+ * its observer, which is closed when the run is over, however it ended. Tools and results do not change. The caller's listeners
+ * are called after the observer. Invalid options are left to the run, which reports them.
  *
  * @example
  * const watched = observeRun(options, { hears: ["tool-end"], start: ({ runId }) => createObserver(runId) });
  * await runToolLoop(watched);
  */
 export function observeRun<Output>(options: LoopOptions<Output>, observing: Observing): LoopOptions<Output> {
-  // The policies keep their types, because only the providers of agents change.
+  // The cast is safe, because only the providers of agents change in the policies.
   return isRecord(options) ? { ...options, ...(observe(options, observing) as Partial<LoopOptions<Output>>) } : options;
 }
 
 type Watched = Partial<Pick<LoopOptions, "events" | "hooks" | "policies" | "provider" | "tools">>;
 
-/** Returns the changed options of a run. A nested run without a provider inherits the provider of the outer run. */
+/** Returns the changed options. `inherited` is the provider of the outer run, which a nested run without a provider uses. */
 function observe(options: NestedLoopOptions, observing: Observing, inherited?: Provider): Watched {
   const { events, hooks, policies, provider = inherited } = options;
   const registry = toRegistry(options);
@@ -176,7 +173,7 @@ interface Source {
   readonly registry: ToolRegistry | undefined;
 }
 
-/** The runs in progress with the same options object. Several runs may use one object at the same time. */
+/** Several runs may use one options object at the same time. */
 class ObservedRuns implements Watch {
   readonly #observing: Observing;
   readonly #source: Source;
@@ -190,7 +187,7 @@ class ObservedRuns implements Watch {
     this.#heard = new Set([...observing.hears, "iteration-start"] as const);
   }
 
-  /** The observer of the run whose iteration started last. The next stream belongs to this run. */
+  /** The observer of the run whose iteration started last, to which the next stream belongs. */
   get current(): RunObserver | undefined {
     return this.#current;
   }
@@ -200,7 +197,7 @@ class ObservedRuns implements Watch {
   }
 
   take(event: LoopEvent): void {
-    // An event with `path` is from a nested run, which has its own observer.
+    // Events with a `path` are from nested runs, which have their own observers.
     if (event.path !== undefined) return;
     if (event.type === "run-start") return this.#start(event);
     const observer = this.#live.get(event.runId);
@@ -216,7 +213,7 @@ class ObservedRuns implements Watch {
   }
 
   /**
-   * Returns the observer of the run that made a call. Among several runs, the run is found by the idempotency key of the call,
+   * Returns the observer of the run that made a call. With several runs, finds the run by the idempotency key of the call,
    * which begins with the run id.
    */
   of(call: ToolContext): RunObserver | undefined {

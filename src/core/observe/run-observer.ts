@@ -1,4 +1,4 @@
-// Types and helpers to observe a run, for example for tracing.
+// The interface of observers, for example for tracing, and the emitter that sends them the events of a run.
 
 import type { EndReason, LoopStatus, StreamStatus } from "../types/termination.ts";
 import type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
@@ -8,22 +8,19 @@ import type { NestedLoopOptions, ToolContext } from "../types/loop-options.ts";
 import type { ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 
-/** The maximum length of ids and names in trace attributes, because a model may invent long ones. */
+/** The maximum length of ids and names in traces, because a model may invent long ones. */
 const longestName = 128;
 
 export function cutName(name: string): string {
   return name.slice(0, longestName);
 }
 
-/** True if a run or an iteration has failed. A stopped or suspended run is not an error. */
+/** A stopped or suspended run or iteration has not failed. */
 export function isFailed(status: LoopStatus | StreamStatus): boolean {
   return status === "error" || status === "timeout";
 }
 
-/**
- * Returns the name of the error with which a run ended: the code of a provider error, otherwise the kind of the reason. Undefined
- * if the run did not fail.
- */
+/** Returns the code of a provider error, the kind of any other error, or undefined if the run did not fail. */
 export function errorTypeOf(status: LoopStatus, reason: EndReason): string | undefined {
   if (!isFailed(status)) return undefined;
   return reason.kind === "provider-error" ? reason.error.code : reason.kind;
@@ -38,7 +35,7 @@ export function heardBy<Observer>(handlers: EventHandlers<Observer>): readonly L
 }
 
 export function handleEvent<Observer>(handlers: EventHandlers<Observer>, observer: Observer, event: LoopEvent): void {
-  // The cast is needed because the compiler cannot see that handler and event have the same type.
+  // The compiler cannot see that the handler is for the type of this event.
   (handlers[event.type] as ((observer: Observer, event: LoopEvent) => void) | undefined)?.(observer, event);
 }
 
@@ -52,12 +49,12 @@ export interface Watch {
   close(run: ClosedRun): void;
 }
 
-/** Wraps the caller's emitter, so that the observer gets each event before the caller's listeners. */
+/** Wraps the caller's emitter. The observer gets each event before the caller's listeners. */
 export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher {
   readonly #inner: LoopEmitter;
   readonly #watch: Watch;
   readonly #own: AnyListener;
-  /** Maps each listener of the caller to a function that calls it with the caller's emitter as `this`. `#originals` maps back. */
+  /** For each listener of the caller, a function that calls it with the caller's emitter as `this`. `#originals` maps back. */
   readonly #bound = new WeakMap<object, AnyListener>();
   readonly #originals = new WeakMap<object, AnyListener>();
 
@@ -82,7 +79,7 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
       const listeners = this.#inner.listeners(type) as AnyListener[];
       return listeners.length === 0 ? listeners : listeners.map((listener) => this.#bind(listener));
     } catch (error) {
-      // Returns a listener that throws the error. The loop then reports the error like that of any other listener.
+      // The loop calls this listener, and reports the error like that of any other listener.
       return [
         () => {
           throw error;
@@ -156,7 +153,7 @@ export interface ObservedRun {
   readonly runId: string;
   readonly options: NestedLoopOptions;
   readonly provider: { readonly id: string; readonly model: string };
-  /** Returns the current tools of the run. The array is the same object if the tools have not changed. */
+  /** Returns the current tools. The array is the same object until the tools change. */
   definitions(): readonly ToolDefinition[];
 }
 
@@ -168,7 +165,7 @@ export interface Observing {
   readonly start: StartObserving;
 }
 
-/** Observes one run. `runTool` must not throw errors of its own, because they would become errors of the tool. */
+/** Observes one run. If `runTool` throws an error of its own, the tool call fails with this error. */
 export interface RunObserver {
   onEvent(event: LoopEvent): void;
   startStream?(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined;
@@ -176,7 +173,9 @@ export interface RunObserver {
   runTool<Value>(call: ToolContext, execute: () => Value): Value;
   /** Called when a tool call starts a nested run. Returns the function that creates the observer of that run. */
   nest(call: ToolContext): StartObserving;
-  /** Called when the run is over. `failure` is set if the run rejected with an error; there is no `run-end` event then. */
+  /**
+   * Called when the run is over. `failure` is set if the run rejected with an error, in which case no `run-end` event was sent.
+   */
   close(failure: { readonly error: unknown } | undefined): void;
 }
 

@@ -1,4 +1,4 @@
-// Decides if a tool call may run. A call runs only after an explicit approval within the time limit.
+// A tool call runs only after an explicit approval within the time limit.
 
 import type { Json } from "../types/json.ts";
 import type { PlainError } from "../types/common.ts";
@@ -12,12 +12,11 @@ import { textOrNone, toPlainError } from "../utils/plain-error.ts";
 import { promiseOrValue, whenReady } from "../utils/promises.ts";
 import { isPlainData, toJson } from "../utils/json.ts";
 
-/** The outcome if the run ended before there was a decision. */
 export interface Cancelled {
   readonly kind: "cancelled";
 }
 
-/** The outcome if `approve` or `needsApproval` threw an error or took too long. */
+/** `approve` or `needsApproval` threw an error or took too long. */
 export interface FailedApproval {
   readonly kind: "failed";
   readonly error: PlainError;
@@ -29,14 +28,17 @@ export interface ApprovalPorts extends DeadlinePorts {
   readonly approve: Approve;
   readonly approvalMs: number;
   readonly context: Omit<ApprovalContext, "signal" | "needsApproval">;
-  /** Returns a copy of the arguments as the tool would get them. Undefined if they do not match the tool's schema. */
+  /** Returns a copy of the arguments as the tool would get them, or undefined if they do not match the tool's schema. */
   validated(): Validated | PromiseLike<Validated>;
 }
 
-/** The default for `policies.approve`: a call waits for a decision if its tool needs approval. */
+/** Without `policies.approve`, a call waits for a decision if its tool needs approval. */
 export const waitWhereNeeded: Approve = (_, { needsApproval }) => ({ kind: needsApproval ? "ask" : "approve" });
 
-/** The default for `policies.approve` if the call was already found to need a decision: the call waits. */
+/**
+ * Used without `policies.approve` for a recorded call that needed a decision: it needs one again, even if its tool no longer
+ * does.
+ */
 export const waitAlways: Approve = () => ({ kind: "ask" });
 
 export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise<ApprovalDecision | Cancelled | FailedApproval> {
@@ -70,7 +72,10 @@ export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise
   }
 }
 
-/** True if a decision is needed. Only a `needsApproval` function that returns exactly `false` avoids the decision. */
+/**
+ * If `needsApproval` is a function, only the return value `false` avoids the decision: any other value, such as undefined,
+ * needs one.
+ */
 function needsDecision(
   call: ToolCall,
   { context, validated }: ApprovalPorts,
@@ -91,7 +96,7 @@ function copyOf(call: ToolCall): ToolCall {
   return { ...call, args: toJson(call.args) };
 }
 
-/** Adds `signal` as a getter, so that the signal is created only if it is read. */
+/** Adds `signal` as a getter, so that the signal is created only when it is read. */
 export function withSignal<Fields extends object>(fields: Fields, deadline: Deadline): Fields & Pick<ApprovalView, "signal"> {
   const signal = { enumerable: true, get: () => deadline.signal };
   return Object.defineProperty(fields, "signal", signal) as Fields & Pick<ApprovalView, "signal">;
@@ -101,7 +106,7 @@ function failed(thrown: unknown): FailedApproval {
   return { kind: "failed", error: toPlainError(thrown) };
 }
 
-/** True for a decision that lets a waiting call run or refuses the call. */
+/** True for a valid decision that lets a waiting call run or refuses it. */
 export function isApproval(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { kind, args } = value;
@@ -115,7 +120,7 @@ function readGuardrail(value: unknown): { readonly guardrail?: DenyingGuardrail 
   return { guardrail: endsRun === true ? { name, endsRun } : { name } };
 }
 
-/** Copies the known fields of a decision, so that the journal contains plain data. An invalid decision denies the call. */
+/** Copies the known fields, so that the journal gets plain data. An invalid decision denies the call. */
 export function toDecision(answer: unknown): ApprovalDecision {
   const { kind, reason, args, guardrail }: { readonly [field: string]: unknown } = isRecord(answer) ? answer : {};
   if (kind === "approve" || kind === "ask") return { kind };

@@ -1,5 +1,3 @@
-// The built-in stop conditions for `policies.stopWhen`.
-
 import type { StopCondition } from "../types/policies.ts";
 import { describeRule, invalidOption, isWithin } from "../errors/check-fields.ts";
 
@@ -59,7 +57,7 @@ export function tokenBudget(tokens: number): StopCondition {
  */
 export function textMatches(pattern: string | RegExp): StopCondition {
   if (pattern instanceof RegExp) {
-    // A copy, because the flags "g" and "y" would change `lastIndex` of the caller's expression.
+    // A copy, so that `lastIndex` of the caller's expression does not change.
     const search = new RegExp(pattern);
     return ({ response }) => {
       search.lastIndex = 0;

@@ -1,5 +1,5 @@
-// Handles responses with status 200 that are not a stream, such as an error in JSON or an HTML page from a proxy. SDKs find no
-// events in such a response, and report no error.
+// Finds responses with status 200 that are no stream, such as an error in JSON or an HTML page from a proxy. SDKs find no events
+// in such a response, and report no error.
 
 import type { Clock } from "../types/common.ts";
 import { dropPromise } from "../utils/promises.ts";
@@ -8,19 +8,19 @@ import { Lull } from "../utils/promises.ts";
 import { providerError, toProviderError } from "../errors/provider-error.ts";
 
 /**
- * Waits for the stream of an SDK. The SDKs of OpenAI and Anthropic also give access to the response. In that case the first bytes
- * of the response are checked. Throws a provider error if they are not the beginning of an event stream.
+ * Waits for the stream of an SDK. If the SDK also gives access to the response, as those of OpenAI and Anthropic do, checks the
+ * first bytes of the response. Throws a provider error if they are not the beginning of an event stream.
  */
 export async function openAnswer(pending: unknown, clock: Clock): Promise<unknown> {
   if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
-  // `withResponse()` may return a separate promise, for example if a wrapper makes it. Then nothing awaits `pending`, and its
+  // `withResponse()` may return another promise than `pending`, for example in a wrapper. Then nothing awaits `pending`, and its
   // unhandled rejection would end the process.
   dropPromise(pending);
   const answer: unknown = await Reflect.apply(pending.withResponse, pending, []);
   if (!isRecord(answer) || !("data" in answer)) return pending;
   const { data, response } = answer;
   const maker = isRecord(data) ? Reflect.get(data, "constructor") : undefined;
-  // Reading the body consumes it. Only a stream class of the SDK can make a new stream from the bytes.
+  // Reading the body consumes it. A new stream can be made from the bytes only with the stream class of the SDK.
   if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
   const checked = await checkBody(response, clock);
   return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
@@ -68,7 +68,7 @@ export async function checkBody(response: Response, clock: Clock): Promise<Respo
 /** The maximum number of blank bytes before the first text. Some proxies send blanks to keep a connection open. */
 const mostBlanks = 65_536;
 
-/** Counts one byte more for each chunk, so that an endless series of empty chunks also reaches the limit. */
+/** One byte is added for each chunk, so that an endless series of empty chunks also reaches the limit. */
 function sizeOf(piece: Uint8Array): number {
   return piece.length + 1;
 }
@@ -77,7 +77,7 @@ function isEventText(text: string): boolean {
   return /^(?:data|event|id|retry)?:|^(?:data|event|id|retry|d|da|dat|e|ev|eve|even|i|r|re|ret|retr)$/.test(text);
 }
 
-/** True if a text is JSON or markup, which some services send with the content type of an event stream. */
+/** True for JSON and markup, which some services send with the content type of an event stream. */
 function isOtherText(text: string): boolean {
   return /^[[{<]/.test(text);
 }
@@ -96,10 +96,9 @@ function joinBody(read: readonly Uint8Array[], reader: ReadableStreamDefaultRead
   });
 }
 
-/** The maximum length of an error text, in characters. */
 const longestText = 100_000;
 
-/** The longest wait for the rest of an error text, in milliseconds. The service may keep the connection open. */
+/** The longest wait for the rest of an error text, because the service may keep the connection open. */
 const longestRestMs = 1_000;
 
 async function readRest(
@@ -127,7 +126,7 @@ async function readRest(
   return text;
 }
 
-/** Makes a provider error that is also an Error instance, because SDKs only pass on Error instances unchanged. */
+/** Also an instance of Error, because SDKs pass on only such errors unchanged. */
 function errorInBody(text: string): Error {
   const said = toProviderError({ message: text });
   const isUnread = said.message === text || /^\s*[[{]/.test(said.message);

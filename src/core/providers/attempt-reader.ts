@@ -1,5 +1,3 @@
-// Reads the attempts of a provider that retries or falls back, and counts the usage of each attempt.
-
 import type { ProviderError, Timeouts, Usage } from "../types/common.ts";
 import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
 import { isRecord, assertNever } from "../utils/guards.ts";
@@ -21,7 +19,7 @@ export function answererOf({ id, model, family }: Provider): Answerer {
   return { provider: id, model, family };
 }
 
-/** Emits `attempt-start` and `attempt-discarded`. Attempts are numbered from 1 without gaps, and discarded at most once each. */
+/** Emits `attempt-start` and `attempt-discarded`. Numbers the attempts from 1 without gaps, and discards each at most once. */
 export class AttemptLog {
   readonly #tell: (chunk: ModelChunk) => void;
   #number = 0;
@@ -36,8 +34,8 @@ export class AttemptLog {
   }
 
   /**
-   * Starts an attempt and emits `attempt-start`. A provider that is itself a wrapper may start the same attempt again, to name
-   * a more exact provider. The attempt then keeps its number. Returns false if nothing has changed.
+   * Starts an attempt and emits `attempt-start`. If an attempt is open, it keeps its number and gets the new names: this
+   * happens if its provider is itself a wrapper, such as `withFallback`. Returns false if the names are the same.
    */
   start({ provider, model, family, isFinal = false }: Answerer): boolean {
     const before = this.#current;
@@ -95,18 +93,17 @@ export type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 export interface PlannedAttempt {
   readonly provider: Provider;
   readonly request: ModelRequest;
-  /** True if no other attempt can follow after this attempt has sent output. Default false. */
+  /** True if no other attempt can follow once this attempt has sent output. Default false. */
   readonly isFinal?: boolean | undefined;
   /**
-   * The limits on silence for this attempt, in milliseconds. Set if another provider can follow. Default: the limits
-   * of the iteration, which end the iteration when they expire.
+   * The limits on silence for this attempt, in milliseconds. Set if another provider can follow. Default: the limits of the
+   * iteration, which end the iteration.
    */
   readonly patience?: Pick<Timeouts, "firstChunkMs" | "streamIdleMs"> | undefined;
-  /** How long to wait before this attempt, in milliseconds. Default 0. */
   readonly delayMs?: number | undefined;
 }
 
-/** The error of a failed attempt, and the form in which the error is passed on if no other attempt follows. */
+/** The error of a failed attempt. `as` is the form in which the error ends the stream if no other attempt follows. */
 export interface Fault {
   readonly error: ProviderError;
   readonly as:
@@ -128,7 +125,7 @@ export class AttemptReader implements GuardedStream {
   readonly #attempt: PlannedAttempt;
   readonly #ports: ReaderPorts;
   fault: Fault | undefined;
-  /** True if a user may have seen output from the attempt. */
+  /** True if a user may have seen output of the attempt. */
   wasHeard = false;
   #hasText: boolean;
   #hasCalls = false;
@@ -167,8 +164,8 @@ export class AttemptReader implements GuardedStream {
   }
 
   /**
-   * Handles `attempt-start` from a wrapper, which starts the current attempt again with another request. Emits `attempt-start`
-   * again, so that the new request gets the time limit for a first chunk.
+   * Handles `attempt-start` from a provider that is itself a wrapper and sends another request. Repeats the chunk even if the
+   * names are the same, so that the new request gets the time limit for a first chunk.
    */
   #start(answerer: Answerer): void {
     const { log } = this.#ports;
@@ -211,7 +208,7 @@ export class AttemptReader implements GuardedStream {
     return error === undefined ? undefined : { error, as: { kind: "quiet" } };
   }
 
-  /** Called when the attempt is no longer read. Later heartbeats are ignored. */
+  /** Called when the attempt is no longer read. Ignores its later heartbeats. */
   leave(): void {
     this.#isLeft = true;
   }
@@ -240,7 +237,7 @@ export class AttemptReader implements GuardedStream {
     const { patience } = this.#attempt;
     const before = this.#ports.spent();
     return {
-      // A getter, because the guard creates its signal when the signal is first read.
+      // A getter, because the guard creates the signal when it is first read.
       get signal() {
         return guard.signal;
       },
@@ -257,7 +254,7 @@ export class AttemptReader implements GuardedStream {
   }
 }
 
-/** True if a request continues a message of which a part was already received. */
+/** True if the request continues a message that was received in part. */
 export function continuesMessage({ continuationToken, messages }: ModelRequest): boolean {
   return continuationToken !== undefined || messages.at(-1)?.role === "assistant";
 }

@@ -1,4 +1,4 @@
-// Compares a message with the result of converting it to another format and back. Each difference is lost content.
+// Finds the content that a conversion to another format loses: converts to the format and back, and compares both.
 
 import type { ContentPart } from "../types/common.ts";
 import type { Json } from "../types/json.ts";
@@ -21,14 +21,13 @@ export interface LostContent {
   readonly reason: "omitted" | "changed" | "added";
 }
 
-/** A part of a history, with its position. */
 export interface Piece {
   readonly index: number;
   readonly field: string;
   readonly value: Json;
 }
 
-/** Compares pieces with their converted form. Added content is reported at the piece before it. */
+/** Compares pieces with their form after the conversion and back. Reports added content at the piece before it. */
 export function comparePieces(given: readonly Piece[], back: readonly Json[]): readonly LostContent[] {
   const lost: LostContent[] = [];
   let last = given[0];
@@ -78,10 +77,10 @@ function compareFields(given: Fields, back: Fields, { index, field, lost }: Plac
 
 type Pair = readonly [piece: Piece | undefined, value: Json | undefined];
 
-/** The number of later items to search. A limit is needed, because histories are untrusted and may be long. */
+/** The number of later items to search. Limited, because histories are untrusted and may be long. */
 const searched = 32;
 
-/** Pairs each piece with its converted form: an equal one if there is one nearby, otherwise the next one of its kind. */
+/** Pairs each piece with an equal value, if there is one nearby, otherwise with the next value of the same kind. */
 function alignItems(given: readonly Piece[], back: readonly Json[]): readonly Pair[] {
   const pairs: Pair[] = [];
   let at = 0;
@@ -122,17 +121,16 @@ function kindOf(value: Json | undefined): string {
   return `${typeof type === "string" ? type : ""}/${typeof role === "string" ? role : ""}`;
 }
 
-/** Writes and reads messages in another format. */
+/** A format that messages can be converted to and from. */
 export interface MessageWire<Wire> {
   write(messages: readonly Message[]): readonly Wire[];
   read(wire: readonly Wire[]): readonly Message[];
-  /** The roles whose consecutive messages the format joins. */
+  /** The roles whose consecutive messages become one message. */
   readonly joins: readonly Message["role"][];
-  /** True if the format holds the provider metadata of the message. */
+  /** True if the format keeps the provider metadata of this message. */
   keepsMetadata(message: AssistantMessage): boolean;
 }
 
-/** Writes each message, reads it again, and compares both. */
 export function findLostMessages<Wire>(messages: readonly Message[], wire: MessageWire<Wire>): readonly LostContent[] {
   const found = messages.flatMap((message, index) => {
     if (message.role === "tool") return [];
@@ -153,7 +151,7 @@ function losesMetadata(message: Message, { keepsMetadata }: Pick<MessageWire<unk
   return message.providerMetadata.length > 0 && !keepsMetadata(message);
 }
 
-/** Removes differences in form that have no meaning, such as a string and an array with one text. */
+/** Removes differences without meaning, such as that of a string and an array with one text. */
 function normalize(message: Message): Json {
   switch (message.role) {
     case "user":
@@ -189,7 +187,7 @@ function normalizePart(part: ContentPart): object {
   return { type: "media", mediaType, source: kind === "url" ? media.url : toBase64(media) };
 }
 
-/** Removes the images and files of user messages that a format cannot hold. `fits` may throw for such a part. */
+/** Removes the images and files of user messages for which `fits` throws. */
 export function keepFitting(messages: readonly Message[], fits: (part: MediaPart) => unknown): readonly Message[] {
   return messages.map((message) => {
     if (message.role !== "user" || typeof message.content === "string") return message;

@@ -1,6 +1,6 @@
-// Reads a provider's stream chunk by chunk. Ends the stream if it is silent for too long or the run is cancelled. Pauses the
-// stream while too many events are unread. Uses callbacks instead of `for await`: each chunk then costs one promise, and the
-// guard can leave the stream without waiting.
+// Reads a provider's stream. Ends it if the stream is silent for too long or the run is cancelled. Pauses it while too many
+// events are unread. Uses callbacks instead of `for await`: each chunk then costs only one promise, and the guard can leave the
+// stream without waiting.
 
 import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";
@@ -38,23 +38,17 @@ export interface GuardedStream {
   readonly mayAsk?: ModelCall["mayAsk"];
   readonly sending?: ModelCall["sending"];
   open(call: ModelCall): AsyncIterable<ModelChunk>;
-  /**
-   * Called with each chunk. After a time limit has expired, only usage chunks are passed, so that all usage is
-   * counted.
-   */
+  /** Called with each chunk. After a time limit has expired, called only with usage chunks, so that all usage is counted. */
   take(chunk: ModelChunk): void;
   readonly isOver?: boolean | undefined;
-  /** True if the answer is complete. Later errors and silence do not change the answer. */
+  /** True if the answer is complete. A later error or silence then does not fail the stream. */
   readonly hasFinished?: boolean | undefined;
 }
 
-/**
- * Heartbeats can extend a limit on silence to at most this multiple of its length. Without a maximum, heartbeats could extend the
- * limit forever.
- */
+/** Heartbeats extend a limit on silence to at most this multiple of its length. */
 const mostDelays = 12;
 
-/** How long a provider may keep its stream open after the `finish` chunk, in milliseconds. */
+/** How long a provider may keep its stream open after `finish`, in milliseconds. */
 const hangUpAfterMs = 1_000;
 
 const ended: StreamEnd = { kind: "ended" };
@@ -74,7 +68,7 @@ export function iterateChunks(stream: AsyncIterable<ModelChunk>): AsyncIterator<
   return iterator;
 }
 
-/** Guards one stream. Does not wait for a stream that does not react to its abort signal. */
+/** Guards one stream. Leaves a stream that does not react to its abort signal. */
 export class StreamGuard implements ModelCall, Cancellable {
   readonly iteration: number;
   readonly clock: Clock;
@@ -93,7 +87,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   readonly #lull = new Lull();
   #settleBy = 0;
   #resolve: (end: StreamEnd) => void = () => {};
-  /** How the stream ends, decided before its last chunks have arrived. */
+  /** The end to report when the last chunks have arrived or their time is over. */
   #verdict: StreamEnd = ended;
 
   constructor(stream: GuardedStream, ports: GuardPorts) {
@@ -111,22 +105,19 @@ export class StreamGuard implements ModelCall, Cancellable {
     return this.#lazySignal().signal;
   }
 
-  // A field instead of a method, so that a provider may destructure the call.
+  // A field, so that a provider may destructure the call.
   readonly heartbeat: ModelCall["heartbeat"] = (state) => {
     if (state === "waiting") this.#refresh();
     else this.#lastSign = this.clock.now();
   };
 
-  /**
-   * Restarts all limits on silence. A caller that already knows the time passes `now`, because reading the clock for every chunk
-   * is slow.
-   */
+  /** Restarts all limits on silence. Takes `now`, because reading the clock again for every chunk would be slow. */
   #refresh(now = this.clock.now()): void {
     this.#lastSign = now;
     this.#lastContent = now;
   }
 
-  /** Reads the stream to its end, or until a limit expires. Never rejects. */
+  /** Never rejects. */
   run(): Promise<StreamEnd> {
     const end = new Promise<StreamEnd>((resolve) => {
       this.#resolve = resolve;
@@ -141,7 +132,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#alarm.set(this.#dueAt, this.#ring);
     try {
       this.#iterator = iterateChunks(this.#stream.open(this));
-      // The run may have ended while the provider opened its stream.
+      // The run may have been cancelled while the provider opened its stream.
       if (this.#isClosed()) this.#leave();
       else this.#pull();
     } catch (error) {
@@ -151,8 +142,8 @@ export class StreamGuard implements ModelCall, Cancellable {
   }
 
   /**
-   * After a wall-clock limit, the stream may send its last chunks, so that its usage is counted. Other reasons close the stream
-   * immediately.
+   * After the time limit of the run, waits for the last chunks, so that the usage is counted. Otherwise closes the stream at
+   * once.
    */
   cancel(cause: CancelReason): void {
     const end: StreamEnd = { kind: "cancelled", cause };
@@ -162,7 +153,7 @@ export class StreamGuard implements ModelCall, Cancellable {
 
   #pull(): void {
     try {
-      // The `next` method of a provider's iterator may return a plain value, or throw synchronously.
+      // `next` of a provider may return a plain value, or throw synchronously.
       Promise.resolve(this.#iterator?.next()).then(this.#onNext, this.#fail);
     } catch (error) {
       this.#fail(error);
@@ -187,9 +178,9 @@ export class StreamGuard implements ModelCall, Cancellable {
     const now = this.clock.now();
     if (this.#phase === "settling" || this.#phase === "finished") return this.#settleUntil(now);
     if (hasContent) this.#refresh(now);
-    // A new attempt gets the time limit for a first chunk.
+    // A new attempt gets the full time for its first chunk.
     else if (type === "attempt-start" || type === "attempt-discarded") this.#lastSign = now;
-    // Also checked for each chunk, because the timer cannot fire while the stream never waits.
+    // Checked for each chunk, because the timer cannot fire while chunks arrive without a pause.
     else if (now >= this.#dueAt) return this.#ring();
     const phase = hasContent ? "stream-idle" : type === "attempt-start" ? "first-chunk" : this.#phase;
     if (this.#phase !== phase) {
@@ -209,14 +200,14 @@ export class StreamGuard implements ModelCall, Cancellable {
   }
 
   /**
-   * Closes the stream when the time allowed for its last chunks has passed. Also called for each chunk, because the timer cannot
-   * fire if chunks arrive without a pause.
+   * Closes the stream if the time for its last chunks is over. Called for each chunk, because the timer cannot fire while
+   * chunks arrive without a pause.
    */
   #settleUntil(now: number): void {
     if (now >= this.#settleBy) this.#close(this.#verdict, givenUp);
   }
 
-  /** Requests the next chunk when there is room for more events. Until then, the limits on silence are suspended. */
+  /** Requests the next chunk as soon as there is room for its event. Until then, the limits on silence do not count. */
   #goOn(hasContent: boolean): void {
     if (this.#isClosed()) return;
     if (this.#stream.isOver === true) return this.#close(this.#phase === "finished" ? ended : failed, givenUp);
@@ -237,16 +228,13 @@ export class StreamGuard implements ModelCall, Cancellable {
     });
   }
 
-  /** Restarts the limits on silence, so that the time without room for events is not counted. */
+  /** Restarts the limits on silence after a wait for room. */
   #resume(): void {
     this.#refresh();
     if (this.#phase === "finished") this.#settleIn(hangUpAfterMs);
   }
 
-  /**
-   * Sets the phase of the stream from `hasFinished`, which may become false again if a wrapper discards a finished answer and
-   * tries again.
-   */
+  /** Follows `hasFinished`, which becomes false again if a wrapper discards a finished answer and tries again. */
   #followFinish(): void {
     const hasFinished = this.#stream.hasFinished === true;
     if (this.#phase === "settling" || hasFinished === (this.#phase === "finished")) return;
@@ -265,7 +253,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#alarm.set(this.#settleBy, this.#ring);
   }
 
-  /** True if the stream is closed. A listener that gets a chunk may close the stream, for example if it stops the run. */
+  /** Checked again after each callback, because a listener may stop the run and so close the stream. */
   #isClosed(): boolean {
     return this.#phase === "closed";
   }
@@ -287,10 +275,10 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#giveUp({ kind: "silent", phase: this.#phase, limitMs }, silence);
   };
 
-  /** Aborts the stream, and waits at most `settleMs` for its last chunks. */
+  /** Aborts the stream, but waits for its last chunks up to `settleMs`. */
   #giveUp(verdict: StreamEnd, reason: () => unknown): void {
     if (this.#phase === "closed" || this.#phase === "settling") return;
-    // The answer is already complete, so the stream ends normally.
+    // The answer is complete, so the stream ends normally.
     if (this.#phase === "finished") return this.#close(ended, reason);
     const { settleMs } = this.timeouts;
     if (settleMs === 0 || this.#held) return this.#close(verdict, reason);

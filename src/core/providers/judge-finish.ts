@@ -1,5 +1,3 @@
-// Decides what the finish reason of a stream means for the run.
-
 import type { FinishReason, StreamResult } from "../types/provider.ts";
 import { isRecord } from "../utils/guards.ts";
 import type { Check } from "../errors/check-fields.ts";
@@ -64,7 +62,7 @@ const limited: Judge = ({ text, calls }) => {
   return text ? completed("length") : failed("no-output", "The model reached its length limit without any output.");
 };
 
-/** The text tells the provider's author what to fix, because the provider causes this error. */
+/** Written for the author of the provider, which causes this error. */
 const doneWithCalls = 'The stream has tool calls, but the finish reason "stop". The provider must use "tool-calls" instead.';
 
 const judges: { readonly [Reason in FinishReason]: Judge } = {
@@ -80,7 +78,7 @@ const judges: { readonly [Reason in FinishReason]: Judge } = {
   "context-full": limited,
   refusal: () => completed("refusal"),
   "content-filter": () => completed("content-filter"),
-  // The loop sends results for the calls that were received, and requests another message.
+  // The loop answers the calls that were received, and requests another message.
   "malformed-call": () => ({ status: "tool-calls" }),
   paused: () => ({ status: "completed" }),
   continue: () => ({ status: "completed" }),
@@ -88,10 +86,10 @@ const judges: { readonly [Reason in FinishReason]: Judge } = {
   unknown: (_, raw) => failed("finish-unknown", describeUnknown(raw)),
 };
 
-/** Judges a stream that ended by itself. `finish` is undefined if the stream ended without a finish reason. */
+/** Decides what the end of a stream means for the run. `finish` is undefined if the stream ended without a finish reason. */
 export function judgeFinish(finish: FinishReason | undefined, turn: MessageContent, raw?: string): Judgement {
   if (finish === undefined) return failed("stream-ended-early", "The stream ended without a finish reason.");
-  // An untyped provider may send any finish reason.
+  // A provider without types may send any finish reason.
   return Object.hasOwn(judges, finish) ? judges[finish](turn, raw) : judges.unknown(turn, raw ?? finish);
 }
 
@@ -106,8 +104,8 @@ function inBrackets(raw: string | undefined): string {
 }
 
 /**
- * Returns the problem that a finish reason causes for every call of the message, including calls from earlier continuations.
- * Calls with a problem do not run.
+ * Returns the problem that the finish reason causes for every call of the message, so that no call runs. This includes the
+ * calls of earlier continuations.
  */
 export function problemOf(finish: FinishReason | undefined): "malformed" | "truncated" | undefined {
   if (finish === "length" || finish === "context-full") return "truncated";

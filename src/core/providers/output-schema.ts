@@ -1,5 +1,3 @@
-// Decides how a request describes the schema of the answer: in a field of the service, or in the system text.
-
 import type { JsonSchema } from "../types/common.ts";
 import type { Json } from "../types/json.ts";
 import type { ModelRequest } from "../types/provider.ts";
@@ -73,9 +71,9 @@ interface Conversion {
 }
 
 interface SchemaPlace {
-  /** The number of schemas around the position. Limits schemas that refer to themselves. */
+  /** The number of schemas around this place. Its limit stops schemas that refer to themselves. */
   readonly level: number;
-  /** The number of objects and lists around the position. */
+  /** The number of objects and lists around this place. */
   readonly depth: number;
 }
 
@@ -88,7 +86,7 @@ function toOutputSchema(root: JsonSchema, { maxOptional, maxUnions, maxDepth }: 
   return JSON.stringify(schema).length <= longestSchema ? schema : undefined;
 }
 
-/** Keywords without which the schema would have another meaning. */
+/** Without one of these keywords, the schema would have another meaning. */
 const refused = [
   ..."allOf not if then else contains prefixItems patternProperties".split(" "),
   ..."dependentSchemas dependentRequired unevaluatedItems unevaluatedProperties $dynamicRef $recursiveRef".split(" "),
@@ -118,7 +116,7 @@ function misfit(work: Conversion): JsonSchema {
   return {};
 }
 
-/** Replaces a reference with its schema, because services differ in the references that they accept. */
+/** Inserts the schema that `$ref` points to, because services differ in the references that they accept. */
 function convertReference(node: UnknownRecord, position: SchemaPlace, work: Conversion): JsonSchema {
   const found = findSchema(work.root, String(node["$ref"]));
   if (found === undefined || constraints.some((keyword) => Object.hasOwn(node, keyword))) return misfit(work);
@@ -137,14 +135,14 @@ function findSchema(root: JsonSchema, reference: string): unknown {
   return found;
 }
 
-/** Splits a schema with several types into one schema for each type. The description and the constraints stay outside. */
+/** Makes one schema for each type. The description and the constraints stay outside. */
 function toTypes(node: UnknownRecord): readonly UnknownRecord[] | undefined {
   const { type, properties, required, additionalProperties, items } = node;
   if (!Array.isArray(type) || node["enum"] !== undefined) return undefined;
   return type.map((one: unknown) => ({ type: one, properties, required, additionalProperties, items }));
 }
 
-/** Services support lists of strings and lists of numbers. A constant is a list with one value. */
+/** Services support lists of strings or of numbers. A constant becomes a list with one value. */
 function convertValues({ type }: UnknownRecord, values: readonly Json[], work: Conversion): JsonSchema {
   work.values += values.length;
   const [kind, ...others] = new Set(values.map((value) => (value === null ? "null" : typeof value)));
@@ -172,7 +170,7 @@ function convertType(node: UnknownRecord, position: SchemaPlace, work: Conversio
   }
 }
 
-/** An object without a rule for unknown properties becomes an object without unknown properties. */
+/** If a schema has no rule for unknown properties, they become forbidden. */
 function convertObject(node: UnknownRecord, position: SchemaPlace, work: Conversion): JsonSchema {
   const { properties = {}, required = [], additionalProperties: rest } = node;
   if (!isRecord(properties) || !Array.isArray(required)) return misfit(work);
@@ -185,7 +183,7 @@ function convertObject(node: UnknownRecord, position: SchemaPlace, work: Convers
   return { type: "object", properties: Object.fromEntries(converted), required: needed, additionalProperties: false };
 }
 
-/** Keywords that the schema does not need, because the run validates the answer. The model reads them in the description. */
+/** Keywords that are moved to the description, where the model reads them. The run validates the answer anyway. */
 const constraints = [
   ..."minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength format pattern".split(" "),
   ..."minItems maxItems uniqueItems minProperties maxProperties propertyNames contentEncoding const default examples".split(" "),
@@ -199,7 +197,7 @@ function withHints(node: UnknownRecord, made: JsonSchema): JsonSchema {
   return told.length === 0 ? made : { ...made, description: told.join("\n\n") };
 }
 
-/** False for constraints that `made` contains, that follow from another one, or that are the bounds of all safe integers. */
+/** False for a constraint that `made` contains, that follows from another one, or that only limits a number to safe integers. */
 function isTelling(node: UnknownRecord, keyword: string, made: JsonSchema): boolean {
   if (keyword === "const") return made["type"] === "boolean";
   if (keyword === "pattern") return node["format"] === undefined;
