@@ -1,5 +1,5 @@
-// Builds a transcript from the history of another library or service. Each call gets exactly one result, directly after its
-// message, so that a run accepts the transcript.
+// Builds a transcript from a history of another library or service. A run accepts it, because each call gets exactly one result,
+// directly after its message.
 
 import { type Check, isFilled } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -21,16 +21,19 @@ import { toPlainError } from "../utils/plain-error.ts";
 import { describeValue } from "../utils/texts.ts";
 import { comparePieces, type LostContent, type Piece } from "./find-lost.ts";
 
-/** A history as a transcript. Pass `messages` and `system` to a run. */
+/** A history, converted to a transcript. Pass `messages` and `system` to a run. */
 export interface ReadHistory {
   readonly messages: readonly Message[];
   /** The system text, if the history begins with one. */
   readonly system?: string | undefined;
-  /** The content that the transcript does not have in the same form. Empty if the history can be restored. */
+  /** The content that is missing or different in the transcript. Empty if the history can be restored from the transcript. */
   readonly lost: readonly LostContent[];
 }
 
-/** The provider that gets the history, and gets its provider metadata back. */
+/**
+ * The provider that will get the history. It also gets the items in its own format back, as provider metadata with this `id`
+ * and `model`.
+ */
 export interface HistoryProvider {
   readonly id: string;
   readonly model: string;
@@ -41,7 +44,7 @@ export const historyProviderCheck: Check = [
   (value) => isRecord(value) && isFilled(value.id) && isFilled(value.model),
 ];
 
-/** The result of a call in a history. Its name is the name of the call. */
+/** The result of a call. Its name is that of the call. */
 export type ReadResult = Omit<ToolResultPart, "name">;
 
 interface OpenCall {
@@ -56,18 +59,18 @@ interface Unit {
   readonly calls: readonly OpenCall[];
 }
 
-/** Writes messages in the format of the history: one value for each piece. */
+/** Writes messages in the format of the history, with one value for each piece. */
 export type PieceWriter = (messages: readonly Message[]) => readonly Json[];
 
 export class HistoryDraft {
   readonly #units: Unit[] = [];
   readonly #stray: Piece[] = [];
-  /** The last number that was added to an id, by id. */
+  /** For each id, the last number that was appended to make it unique. */
   readonly #callIds = new Map<string, number>();
   readonly #open = new Map<string, { readonly unit: Unit; readonly call: OpenCall }>();
   readonly #late: LostContent[] = [];
 
-  /** Adds a message. A message without content is omitted. If an earlier call has the id of a call, the call gets a new id. */
+  /** Adds a message. Omits a message without content. Gives a call a new id if an earlier call has the same. */
   add(message: UserMessage | AssistantMessage, pieces: readonly Piece[]): void {
     if (message.content.length === 0) {
       for (const piece of pieces) this.omit(piece);
@@ -94,7 +97,7 @@ export class HistoryDraft {
 
   #toNewId(id: string): string {
     let fresh = id;
-    // Goes on from the last number of the id, because a history may have the same id very often.
+    // Goes on from the last number, because a history may contain the same id very often.
     let count = this.#callIds.get(id) ?? 1;
     while (this.#callIds.has(fresh)) {
       count += 1;
@@ -105,7 +108,7 @@ export class HistoryDraft {
     return fresh;
   }
 
-  /** Adds a result to its call. A result without a call is omitted. Pass no piece if the result is part of the piece of the call. */
+  /** Adds a result to its call. Omits a result without a call. Pass no piece if the piece of the call contains the result. */
   addResult(result: ReadResult, piece?: Piece): void {
     const open = this.#open.get(result.callId);
     this.#open.delete(result.callId);
@@ -120,17 +123,16 @@ export class HistoryDraft {
     if (unit !== this.#units.at(-1)) this.note({ index: piece.index, field: piece.field, reason: "changed" });
   }
 
-  /** Lists content as lost. */
+  /** Reports content as lost. */
   note(lost: LostContent): void {
     this.#late.push(lost);
   }
 
-  /** Omits a part of the history. */
   omit(piece: Piece): void {
     this.#stray.push(piece);
   }
 
-  /** Returns the transcript. The written form of each message is compared with the history, to find the lost content. */
+  /** Returns the transcript. Finds the lost content by writing each message and comparing it with the history. */
   finish(write: PieceWriter | undefined): Omit<ReadHistory, "system"> {
     const units = this.#units.map((unit) => ({ pieces: unit.pieces, messages: toMessages(unit) }));
     const found = write === undefined ? [] : units.flatMap(({ pieces, messages }) => comparePieces(pieces, write(messages)));
@@ -150,7 +152,7 @@ function toResult(call: Pick<OpenCall, "callId" | "name">, result: ReadResult | 
   return { ...call, outcome: "not-run", result: renderOutcome({ call: { ...call, args: {} }, durationMs: 0, kind: "not-run" }) };
 }
 
-/** Copies a history to plain data. Throws LoopError "invalid-messages" if an item is not an object. */
+/** Copies a history to plain data. Throws LoopError "invalid-messages" if the history is not an array of objects. */
 export function copyHistory(history: unknown): readonly UnknownRecord[] {
   if (!Array.isArray(history)) throw new LoopError("invalid-messages", { index: 0, problem: notList(history) });
   return history.map((item: unknown, index) => {
@@ -193,7 +195,6 @@ export class FieldReader {
     return this.#path === "" ? name : `${this.#path}.${name}`;
   }
 
-  /** Makes the error for a field with a wrong value. */
   wrong(name: string, expected: string): LoopError<"invalid-messages"> {
     const received = describeValue(this.fields[name]);
     return new LoopError("invalid-messages", {
@@ -208,7 +209,7 @@ export class FieldReader {
     return value;
   }
 
-  /** Reads base64 text or a data URL. Other URLs are refused, because a service would fetch them. */
+  /** Other URLs are refused, because a service would fetch them. */
   base64(name: string): string {
     const value = this.filled(name);
     if (value.includes(":") && !/^data:/i.test(value)) throw this.wrong(name, "base64 text or a data URL");
@@ -221,7 +222,7 @@ export class FieldReader {
     return value;
   }
 
-  /** Reads a string, or "" if the field is absent or null. */
+  /** Returns "" if the field is absent or null. */
   optionalText(name: string): string {
     return this.fields[name] === undefined || this.fields[name] === null ? "" : this.text(name);
   }
@@ -232,7 +233,7 @@ export class FieldReader {
     return new FieldReader(value, this.#index, this.#field(name));
   }
 
-  /** Reads an array of objects. An absent array is empty. */
+  /** Reads an array of objects. An absent array counts as empty. */
   records(name: string): readonly FieldReader[] {
     const value = this.fields[name];
     if (value === undefined || value === null) return [];
@@ -245,20 +246,20 @@ export class FieldReader {
   }
 }
 
-/** Makes a content part from a URL, a data URL or base64 text. `mediaType` is used if the URL has none. */
+/** `data` is a URL, a data URL or base64 text. `mediaType` is used unless a data URL has its own. */
 export function toMediaPart(data: string, mediaType: string): ContentPart {
   const { mediaType: type } = locateMedia({ type: "file", mediaType, data });
   return { type: type.startsWith("image/") ? "image" : "file", mediaType: type, data };
 }
 
-/** Makes a result from content: the first text is the result, and the rest is its content. */
+/** The first text becomes the result, and the rest becomes its content. */
 export function toReadResult(parts: readonly ContentPart[]): Pick<ReadResult, "result" | "content"> {
   const [first, ...rest] = parts;
   if (first?.type !== "text") return parts.length === 0 ? { result: "" } : { result: "", content: parts };
   return rest.length === 0 ? { result: first.text } : { result: first.text, content: rest };
 }
 
-/** Adds provider metadata to a message that would otherwise be written differently. */
+/** Adds provider metadata only if the message would otherwise be written differently from the history. */
 export function addMetadata(
   message: AssistantMessage,
   metadata: ProviderMetadata,

@@ -42,7 +42,7 @@ const quietAfterMs = 5_000;
  * stream ends, or after a short silence.
  *
  * Each event without content is a heartbeat. If the consumer stops reading, even while it waits for a chunk, the signal for the
- * SDK is aborted. Not every SDK closes the connection by itself.
+ * SDK is aborted, because not every SDK closes the connection by itself.
  */
 export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterableIterator<ModelChunk, void, undefined> {
   let followed: FollowingSignal | undefined;
@@ -53,7 +53,7 @@ export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterable
     },
     next: () => chunks.next(),
     return() {
-      // Without this, a generator that waits for an event would only react to `return` after that event.
+      // Aborts first: a generator that waits for an event reacts to `return` only after that event.
       followed?.abort();
       return chunks.return();
     },
@@ -81,8 +81,8 @@ async function* readChunks(
   try {
     events = iterate(await unlessAborted(open, followed.signal));
     while (take(await patience.next(events))) {
-      // Usually there is one chunk per event. The array is emptied with `pop`, because after `length = 0` the next push would
-      // allocate memory. A loop is used, because `yield*` would wait once more for each chunk.
+      // Usually there is one chunk per event. `pop` empties the array, because after `length = 0` the next push would allocate
+      // memory. The loop replaces `yield*`, which would wait once more for each chunk.
       const only = out.length === 1 ? out.pop() : undefined;
       if (only !== undefined) yield only;
       else for (const chunk of out.splice(0)) yield chunk;
@@ -102,7 +102,7 @@ async function* readChunks(
   yield* out;
 }
 
-/** Waits for events. There is no time limit until the answer has finished, and a short limit after that. */
+/** Waits for events: without a time limit until the answer has finished, and then for a short time. */
 class Patience {
   readonly #reader: EventReader;
   readonly #clock: Clock;
@@ -123,8 +123,8 @@ class Patience {
   }
 
   /**
-   * Returns the next event, or undefined if the time limit after a finished answer has expired. The limit starts with this call,
-   * because the time that the consumer needs for a chunk must not count.
+   * Returns the next event, or undefined if the time after a finished answer has expired. The time starts with this call, so
+   * that the time which the consumer needs for a chunk does not count.
    */
   next(events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
     this.#setLimit();
@@ -132,7 +132,7 @@ class Patience {
     return pause === undefined ? this.#ask(events) : unlessAborted(() => pause, this.#signal).then(() => this.#ask(events));
   }
 
-  /** Sets the time limit. Only content restarts the limit, because a service may send pings and token counts forever. */
+  /** Only content restarts the limit, because a service may send pings and token counts forever. */
   #setLimit(): void {
     const { finished, isOver } = this.#reader;
     const limitMs = isOver === true ? hangUpAfterMs : finished ? quietAfterMs : Number.POSITIVE_INFINITY;
@@ -149,7 +149,7 @@ class Patience {
 
   #within(waitMs: number, events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
     return new Promise((resolve, reject) => {
-      // Called before the timer is set: if `next` throws synchronously, no timer must remain. `next` may also return a plain value.
+      // Called before the timer is set, so that no timer remains if `next` throws synchronously. `next` may return a plain value.
       const next = Promise.resolve(events.next());
       const timer = this.#clock.setTimeout(() => resolve(undefined), waitMs);
       const end = next.then(resolve, reject);
@@ -158,13 +158,13 @@ class Patience {
   }
 }
 
-/** Stops waiting when the signal is aborted, because the SDK may ignore the signal. A later result is dropped. */
+/** Rejects when the signal is aborted, because the SDK may ignore the signal. Drops a later result. */
 function unlessAborted<Stream>(open: (signal: AbortSignal) => PromiseLike<Stream>, signal: AbortSignal): Promise<Stream> {
   return new Promise((resolve, reject) => {
     const giveUp = (): void => reject(new DOMException("This operation was aborted", "AbortError"));
     if (signal.aborted) return giveUp();
     signal.addEventListener("abort", giveUp, { once: true });
-    // Each call adds a listener, which must be removed again: a long stream calls this function very often.
+    // Removes the listener, because a long stream calls this function very often.
     const letGo = (): void => signal.removeEventListener("abort", giveUp);
     open(signal).then(resolve, reject).then(letGo);
   });

@@ -1,5 +1,3 @@
-// Code that the adapters for all model services share.
-
 import type { Usage } from "../types/common.ts";
 import type { AssistantMessage, ProviderMetadata, ToolCallPart } from "../types/message.ts";
 import type { ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider } from "../types/provider.ts";

@@ -1,5 +1,3 @@
-// Streams one attempt after another until an attempt succeeds.
-
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import { textOf } from "../utils/plain-error.ts";
 import { providerError, toProviderError } from "../errors/provider-error.ts";
@@ -57,20 +55,22 @@ export class AnswerIds {
 export interface AttemptPlan {
   readonly first: PlannedAttempt;
   /**
-   * Returns the attempt to make after a failed attempt, or undefined if there is none. The stream ends with the failure if there
-   * is no further attempt, or if the limits of the run allow no further request.
+   * Returns the attempt that follows a failed one, or undefined. Without another attempt, the stream ends with the failure. The
+   * same happens if the limits of the run allow no further request.
    */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
+  /** Returns the `finish` chunk to pass on. */
   toFinish(chunk: FinishChunk): FinishChunk;
+  /** Returns the failure to pass on if no attempt follows. */
   toLast(fault: Fault): Fault;
 }
 
-/** The number of unread chunks at which the model is paused. Reading a little ahead saves a promise per chunk. */
+/** The model is paused at this number of unread chunks. Reading a little ahead saves a promise for each chunk. */
 const capacity = 16;
 
 const unlimited = { firstChunkMs: Number.POSITIVE_INFINITY, streamIdleMs: Number.POSITIVE_INFINITY };
 
-/** Streams the attempts of a plan, one at a time. No attempt starts after the signal of the call was aborted. */
+/** Streams one attempt after another until one succeeds. No attempt starts after the signal of the call was aborted. */
 export function streamAttempts(plan: AttemptPlan, call: ModelCall): AsyncIterable<ModelChunk> {
   return new AttemptStream(plan, call);
 }
@@ -106,7 +106,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     return this;
   }
 
-  /** The first call starts the first attempt. No request is sent before that. */
+  /** The first call sends the first request. */
   next(): Promise<IteratorResult<ModelChunk, undefined>> {
     if (!this.#isStarted) this.#start();
     return this.#queue.next();
@@ -133,7 +133,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 
   /**
-   * Cancels the attempt, which may still report its usage. The consumer of this stream decides how long to wait for the usage.
+   * Cancels the attempt like a time limit, so that it may still report its usage. The consumer of this stream limits that time.
    */
   readonly #onAbort = (): void => {
     const reason: unknown = this.#call.signal.reason;
@@ -145,7 +145,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     const { provider, patience, isFinal } = attempt;
     this.#log.start({ ...answererOf(provider), isFinal });
     const reader = new AttemptReader(attempt, this.#ports);
-    // If the attempt has its own time limits, heartbeats are sent to the outer guard, so that its limits do not expire first.
+    // While the attempt has time limits of its own, heartbeats keep the limits of the outer stream from expiring first.
     const stopBeating = patience === undefined ? undefined : keepAlive(this.#call);
     const ports = { clock, timeouts: { ...timeouts, ...(patience ?? unlimited) }, scope: this.#scope, events: this.#queue };
     const onEnd = (end: StreamEnd): void => {
@@ -160,7 +160,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 
   #conclude(end: StreamEnd, reader: AttemptReader): void {
-    // Checked first: the stream may have been cancelled just after the attempt failed by itself.
+    // Checked first, because the stream may have been cancelled just after the attempt failed.
     const { cause } = this.#scope;
     if (cause !== undefined || end.kind === "cancelled") return this.#fail(this.#call.signal.reason);
     const fault = findFault(end, reader);
@@ -232,13 +232,13 @@ function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: Attem
   }
 }
 
-/** Reports a wait to the guard of the stream until the returned function is called. */
+/** Keeps the limits on silence of a call from expiring until the returned function is called. */
 export function keepAlive(call: ModelCall): () => void {
   const { clock, timeouts } = call;
   call.heartbeat("waiting");
   const limitMs = Math.min(timeouts.firstChunkMs, timeouts.streamIdleMs);
   if (limitMs === Number.POSITIVE_INFINITY) return () => {};
-  // Sends heartbeats twice as often as needed, so that it does not matter if this timer or the guard's timer fires first.
+  // Twice as often as needed, so that it does not matter if this timer fires before or after the timer of the limit.
   const everyMs = Math.max(1, Math.floor(limitMs / 2));
   const beat = (): void => {
     call.heartbeat("waiting");

@@ -1,5 +1,3 @@
-// `withFallback`: a provider that switches to the next provider when one fails.
-
 import type { Message } from "../types/message.ts";
 import type { ModelCall, ModelRequest, Provider } from "../types/provider.ts";
 import { checkFields, type Checks, invalidOption, numberWithin, timeLimit } from "../errors/check-fields.ts";
@@ -59,9 +57,9 @@ export function withFallback(providers: readonly Provider[], options: FallbackOp
     model,
     ...(family === undefined ? {} : { family }),
     ...(providers.every(({ compacts }) => compacts === true) ? { compacts: true } : {}),
-    // A provider that cannot search tools needs the tool that finds them.
+    // Unless all providers search tools, requests must contain the tool that finds them.
     ...(providers.every(({ searchesTools }) => searchesTools === true) ? { searchesTools: true } : {}),
-    // A provider that cannot send the schema needs the instructions in the system text.
+    // Unless all providers send the schema of the answer, the system text must contain the instructions for it.
     ...(providers.every(({ structuresOutput }) => structuresOutput === true) ? { structuresOutput: true } : {}),
     stream: (request, call) => {
       const { timeouts } = call;
@@ -89,7 +87,7 @@ function isList(value: unknown): value is Providers {
 class Roster {
   readonly providers: Providers;
   readonly #restMs: number;
-  /** For each provider, the time until which the provider is tried only after the others, measured by the clock of the call. */
+  /** By position: the time until which a provider is tried only after the others, on the clock of the call. */
   readonly #restUntil: number[];
 
   constructor(providers: Providers, restMs: number) {
@@ -99,8 +97,8 @@ class Roster {
   }
 
   /**
-   * Returns the positions of the providers in the order in which to try them. The provider whose message must be continued comes
-   * first, and the providers that failed recently come last.
+   * Returns the positions of the providers in the order of trying. First comes the provider that must continue its own message.
+   * Last come the providers that failed recently.
    */
   toOrder(messages: readonly Message[], now: number): readonly number[] {
     const ranks = this.providers.map((provider, position) => {
@@ -153,10 +151,7 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
   };
 }
 
-/**
- * Adds the number of failed providers to the error message. Some were not tried if the limits of the run allowed no more
- * requests.
- */
+/** Adds the number of failed providers to the message. Not all were tried if the limits of the run allowed no more requests. */
 function countFailed({ error }: Fault, failed: number, all: number): Fault {
   const count = failed === all ? `All ${all}` : `${failed} of ${all}`;
   const told = { ...error, message: `${count} providers failed; the last error: ${error.message}` };
@@ -174,7 +169,7 @@ function writeToken(position: number, token: string | undefined): string {
   return token === undefined ? `turnwright-fallback:${position}` : `turnwright-fallback:${position}:${token}`;
 }
 
-/** Reads a token made by `writeToken`. For any other token, returns the token unchanged and no position. */
+/** Returns any token that `writeToken` did not make unchanged, without a position. */
 function readToken(written: string | undefined): Continuation {
   const match = written === undefined ? null : tokenPattern.exec(written);
   return match === null ? { position: undefined, token: written } : { position: Number(match[1]), token: match[2] };

@@ -1,5 +1,3 @@
-// `withRetry`: a provider that repeats a request when the service is busy or unreachable.
-
 import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import type { Provider } from "../types/provider.ts";
 import { type Check, checkFields, type Checks, is, numberWithin } from "../errors/check-fields.ts";
@@ -35,7 +33,7 @@ const checks: Checks<RetryOptions> = {
   random: is.fn,
 };
 
-/** Errors that a repeated request would cause again, even if the service marks them as retryable. */
+/** A repeated request causes these errors again, even if the service marks them as retryable. */
 const final: ReadonlySet<ProviderErrorCode> = new Set(["auth", "bad-request", "context-too-long"]);
 
 /**
@@ -96,7 +94,7 @@ function toRules(options: RetryOptions): { readonly [Name in keyof RetryOptions]
   return { maxAttempts, baseDelayMs, maxDelayMs, maxRetryAfterMs, random };
 }
 
-/** Returns the wait in milliseconds after `failed` failed attempts, or undefined if there is no retry. */
+/** Returns the wait in milliseconds, or undefined if there is no retry. `failed` counts the failed attempts. */
 function findDelay({ code, retryable, retryAfterMs = 0 }: ProviderError, failed: number, rules: Rules): number | undefined {
   if (!retryable || final.has(code) || failed >= rules.maxAttempts || retryAfterMs > rules.maxRetryAfterMs) return undefined;
   const longestMs = Math.min(rules.maxDelayMs, rules.baseDelayMs * 2 ** (failed - 1));

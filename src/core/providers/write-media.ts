@@ -1,5 +1,5 @@
-// Converts images and files to the format of a provider API. If the format does not support an image or a file from a user, the
-// caller gets an error. An image or a file from a tool is replaced with text for the model.
+// If a format does not support an image or a file, the author of a user message gets an error. For one from a tool, the model
+// gets a text.
 
 import { quote } from "../utils/texts.ts";
 import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } from "../utils/media-source.ts";
@@ -50,7 +50,7 @@ const mediaTypePattern = /^[\w.+-]{1,64}\/[\w.+*-]{1,128}$/;
 
 function describe({ type }: MediaPart, media: MediaSource): string {
   const { mediaType } = media;
-  // An unusual media type is quoted, because it may come from a tool server, and the model reads this text.
+  // A media type from a tool server may contain anything, and the model reads this text.
   const shown = mediaTypePattern.test(mediaType) ? mediaType : quote(mediaType);
   const place = media.kind === "url" ? ` at a URL with the scheme "${media.scheme}:"` : "";
   return `${type === "image" ? "an image" : "a file"} of type ${shown}${place}`;

@@ -1,5 +1,3 @@
-// Schemas for the arguments of tools: conversion to JSON Schema, and validation.
-
 import type { Issue, JsonSchema, StandardResult, StandardSchema, ToolSchema, Validation } from "../types/common.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { cutText, describeValue, quote } from "../utils/texts.ts";
@@ -12,7 +10,7 @@ import { nearestName } from "../utils/tool-arguments.ts";
 
 const remedy = 'Give the tool a "jsonSchema" to show to the model';
 
-/** Cached, because a conversion takes tens of microseconds, and each run uses the same schemas again. */
+/** A conversion takes tens of microseconds, and each run uses the same schemas again. */
 const converted = new WeakMap<object, JsonSchema>();
 
 /**
@@ -33,10 +31,10 @@ export function toJsonSchema(schema: ToolSchema, toolName: string): JsonSchema {
   return json;
 }
 
-/** The result of a conversion: the JSON Schema, or why there is none. In a message, `problem` comes after the schema's name. */
+/** `problem` says why there is no JSON Schema, in words that follow the name of the schema. */
 type ConvertedSchema = { readonly json: JsonSchema } | { readonly problem: string; readonly cause?: unknown };
 
-/** Converts a Standard Schema with any `type` to JSON Schema, and removes the `$schema` keyword. The conversion is cached. */
+/** Converts a Standard Schema of any `type`, and removes the keyword `$schema`. Cached. */
 export function convertSchema(schema: StandardSchema): ConvertedSchema {
   const known = converted.get(schema);
   if (known !== undefined) return { json: known };
@@ -56,7 +54,7 @@ export function convertSchema(schema: StandardSchema): ConvertedSchema {
   }
 }
 
-/** Returns advice for a zod schema that cannot be converted, and undefined for schemas from other libraries. */
+/** Undefined for schemas of other libraries. */
 function zodAdviceOf(schema: object): string | undefined {
   if ("_zod" in schema) return 'zod/mini and zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" })';
   return "_def" in schema && "safeParse" in schema
@@ -94,10 +92,7 @@ function invalidSchema(toolName: string, problem: string, cause?: unknown): Loop
   return new LoopError("invalid-schema", { toolName, problem }, cause === undefined ? undefined : { cause });
 }
 
-/**
- * Returns why an object is not a JSON Schema, or "" if it is one. In a message, the text comes after the schema's name. The
- * result is cached for each object.
- */
+/** Returns why an object is not a JSON Schema, in words that follow the name of the schema, or "". Cached for each object. */
 export const findSchemaProblem: (schema: object) => string = memoize((schema: object) => {
   if (!isRecord(schema)) return "";
   const field = Object.keys(schema).find((key) => vendorOf(schema[key]) !== undefined);
@@ -137,7 +132,7 @@ function foreignKindOf(value: unknown): string | undefined {
   return prototype === null || isPlain(prototype) ? undefined : "an instance of a class";
 }
 
-/** True for a value that follows the Standard Schema specification. In some libraries such a schema is a function. */
+/** In some libraries, a Standard Schema is a function. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
   const standard: unknown = Reflect.get(value, "~standard");
@@ -148,7 +143,7 @@ function vendorOf(value: unknown): string | undefined {
   return isStandardSchema(value) ? value["~standard"].vendor : undefined;
 }
 
-/** True for the prototype of a plain object. Objects from another realm have a different `Object.prototype`, and pass too. */
+/** Also true for `Object.prototype` of another realm. */
 function isPlain(prototype: unknown): boolean {
   return typeof prototype === "object" && prototype !== null && Object.getPrototypeOf(prototype) === null;
 }
@@ -158,8 +153,8 @@ function hasToJson(value: object): boolean {
 }
 
 /**
- * Makes a Standard Schema from the properties of a tool's arguments and a function that validates their values. Fields that are
- * not in `properties` are rejected, because a misspelt optional field would otherwise be ignored.
+ * Makes a Standard Schema from the properties of a tool's arguments and a function that validates their values. Refuses unknown
+ * fields, because a misspelt optional field would otherwise be ignored.
  */
 export function argumentSchema<Output>(
   { properties, ...more }: JsonSchema & { readonly properties: { readonly [name: string]: Json } },
@@ -188,8 +183,8 @@ export function issue(message: string, field?: string): { readonly issues: reado
 const misfit = "does not fit the schema";
 
 /**
- * Checks the answer to a question with the most common keywords of its JSON Schema. The tool has the complete schema, and checks
- * the answer again when it runs.
+ * Checks an answer with the most common keywords of JSON Schema only. The tool checks it again with the complete schema when it
+ * runs.
  */
 export function findAnswerIssue(schema: unknown, value: unknown, path: readonly (string | number)[] = []): Issue | undefined {
   if (!isRecord(schema)) return undefined;
@@ -218,7 +213,7 @@ function firstOf<T>(items: Iterable<T>, find: (item: T) => Issue | undefined): I
   return undefined;
 }
 
-/** Also true for types that JSON Schema does not define, so that they refuse no value. */
+/** An unknown type accepts any value. */
 function isOfType(value: unknown, type: string): boolean {
   if (type === "null") return value === null;
   if (type === "array") return Array.isArray(value);
@@ -227,7 +222,7 @@ function isOfType(value: unknown, type: string): boolean {
   return !["string", "number", "boolean"].includes(type) || typeof value === type;
 }
 
-// Limits for the issues that a model reads. Arguments may be hostile or huge, and the model does not need to read every issue.
+// Limits for the issues that a model reads, because arguments may be huge or hostile.
 const mostIssues = 20;
 const longestMessage = 300;
 const longestPath = 16;
@@ -236,9 +231,9 @@ const longestKey = 64;
 type StandardIssue = Extract<StandardResult<unknown>, { readonly issues: readonly unknown[] }>["issues"][number];
 
 /**
- * Validates arguments with a Standard Schema. Returns a promise only if the schema returns one. The result is the output of the
- * schema, or at most 20 issues. A schema that throws or rejects gives an issue, never a rejection. A plain JSON Schema is not
- * checked: the arguments are returned unchanged, with `unchecked: true`.
+ * Validates arguments with a Standard Schema. Returns its output or at most 20 issues, as a promise only if the schema returns
+ * one. A schema that throws or rejects also gives an issue. A plain JSON Schema checks nothing: the arguments are returned with
+ * `unchecked: true`.
  */
 export function validateArgs(schema: ToolSchema, args: unknown): Validation | Promise<Validation> {
   if (!isStandardSchema(schema)) return { value: args, unchecked: true };
@@ -260,7 +255,7 @@ function toValidation(result: StandardResult<unknown>): Validation {
 function toIssue({ message, path = [] }: StandardIssue): Issue {
   const said: unknown = message;
   const text = typeof said === "string" ? cutText(said, longestMessage) : misfit;
-  // Makes a plain array. If `path` is a subclass of Array, its methods would return the subclass.
+  // Makes a plain array: `path` may be a subclass of Array, whose methods return the subclass.
   return path.length === 0 ? { message: text } : { message: text, path: Array.from(path.slice(0, longestPath), toKey) };
 }
 

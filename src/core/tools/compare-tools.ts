@@ -1,4 +1,4 @@
-// Compares a tool with an earlier version of it, which a model or a person has seen.
+// Compares a tool with an earlier version that a model or a person has seen.
 
 import type { JsonSchema } from "../types/common.ts";
 import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
@@ -9,11 +9,10 @@ import { recordOf } from "../utils/plain-error.ts";
 import { cutText } from "../utils/texts.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 
-/** Returns the recorded parts of a tool. Cached for each definition, because several runs use the same definitions. */
+/** Returns the parts of a tool that journals record. Cached, because several runs use the same definitions. */
 export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ */ memoize(
   ({ description, inputSchema, origin, needsApproval = false, idempotent }) => ({
     description,
-    // A copy, because the caller may change the schema later.
     inputSchema: toJson(inputSchema) as JsonSchema,
     ...(origin === undefined ? {} : { origin }),
     ...(needsApproval === false ? {} : { needsApproval: needsApproval === true ? true : "some" }),
@@ -23,7 +22,7 @@ export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ *
 
 const textOf = /* @__PURE__ */ memoize((definition: ToolDefinition) => stableJson(toShown(definition)));
 
-/** True if two definitions describe the same tool. Compares the content, because a registry may make new objects each time. */
+/** Compares the content, because a registry may make new objects each time. */
 export function isSameTool(one: ToolDefinition, other: ToolDefinition): boolean {
   return one === other || textOf(one) === textOf(other);
 }
@@ -32,7 +31,7 @@ type SchemaChange = Omit<ToolChange, "toolName">;
 
 type Find = (was: UnknownRecord, now: UnknownRecord, field: string) => Iterable<SchemaChange>;
 
-/** Keywords that `findWords` skips, because another function compares them or because they do not limit a value. */
+/** `findWords` skips these keywords. Another function compares them, or they do not limit a value. */
 const known = new Set([
   ...[
     "type",
@@ -50,7 +49,7 @@ const known = new Set([
   ...["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "$schema", "$id"],
 ]);
 
-/** A schema accepts more values if one of its lower bounds becomes lower, or one of its upper bounds becomes higher. */
+/** A lower lower bound and a higher upper bound accept more values, so they are no change to report. */
 const lowerBounds = new Set(["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"]);
 const upperBounds = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"]);
 
@@ -65,7 +64,7 @@ function* findSchemaChanges(was: unknown, now: unknown, field = ""): Generator<S
   for (const find of finders) yield* find(was, now, field);
 }
 
-/** True for a change after which old values can be invalid, or can have another meaning. */
+/** True if values for the old schema can now be invalid, or can mean something else. */
 export function isBreaking({ kind }: Pick<ToolChange, "kind">): boolean {
   return kind !== "description-changed" && kind !== "default-changed" && kind !== "trait-changed";
 }
@@ -126,8 +125,8 @@ function* findItems(was: UnknownRecord, now: UnknownRecord, field: string): Gene
 }
 
 /**
- * Compares the branches of `anyOf` and `oneOf`. Each old branch must still exist, or the new branch at the same position must
- * accept at least the same values. Comparing every old branch with every new branch would take too long.
+ * An old branch of `anyOf` or `oneOf` must still exist, or the new branch at its position must accept at least the same values.
+ * Comparing each old branch with each new one would take too long.
  */
 function* findBranches(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
   for (const word of ["anyOf", "oneOf"]) {
@@ -205,7 +204,7 @@ function within(field: string, name: string): string {
   return field === "" ? name : `${field}.${name}`;
 }
 
-/** Returns all changes that matter to a model or a person. If the tool was removed, `now` is undefined. */
+/** Returns all changes that matter to a model or a person. `now` is undefined if the tool was removed. */
 export function findToolChanges(toolName: string, was: ShownTool, now: ShownTool | undefined): readonly ToolChange[] {
   if (now === undefined) return [{ toolName, kind: "removed" }];
   if (was === now || stableJson(was) === stableJson(now)) return [];
@@ -216,7 +215,7 @@ function* findChanges(was: ShownTool, now: ShownTool): Generator<SchemaChange> {
   if (was.origin !== now.origin) yield { kind: "source-changed", was: was.origin, now: now.origin };
   yield* findSchemaChanges(was.inputSchema, now.inputSchema);
   if (was.description !== now.description) yield { kind: "description-changed" };
-  // Only a change that needs more caution is reported. An earlier approval also covers a tool that became more harmless.
+  // Reported only if the tool now needs more approval. An earlier approval also covers a tool that needs less.
   if (caution(now) > caution(was)) yield { kind: "trait-changed", field: "needsApproval" };
   if (was.idempotent === true && now.idempotent !== true) yield { kind: "trait-changed", field: "idempotent" };
 }

@@ -1,5 +1,3 @@
-// `contextRestart`: a tool result that requests a context restart, after which the run goes on with more context.
-
 import type { ToolResult } from "../types/tool.ts";
 import { markSignal, toolResult } from "./to-outcome.ts";
 import { checkFields, checkNeeded, type Checks, is } from "../errors/check-fields.ts";

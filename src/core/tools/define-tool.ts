@@ -1,5 +1,3 @@
-// `defineTool`, and the checks for tools.
-
 import type { ExecutableTool, Tool, Unvalidated } from "../types/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { replacementOf } from "../errors/other-words.ts";
@@ -48,7 +46,7 @@ const checks: { readonly [Field in keyof Tool]-?: Check } = {
 
 const fieldNames = /* @__PURE__ */ Object.keys(checks) as readonly (keyof Tool)[];
 
-/** Throws LoopError "invalid-tool" if `value` does not have the shape of a tool, and "invalid-schema" if a schema is not JSON. */
+/** Throws LoopError "invalid-tool" for a wrong shape, and "invalid-schema" for a schema that is not JSON. */
 export function assertTool(value: unknown): asserts value is Tool {
   if (!isRecord(value)) throw refuseTool("", `must be an object, but is ${describeValue(value)}`);
   const problem = problemOf(value);
@@ -76,7 +74,7 @@ function problemOf(fields: UnknownRecord): string | undefined {
 
 function describeField(fields: UnknownRecord, field: string, check: Check): string | undefined {
   const value = fields[field];
-  // A function with another name is probably meant as `execute`. Without `execute`, the tool would wait for results from
+  // A missing `execute` is reported only if a function with another name looks like it. Otherwise the tool waits for results from
   // outside the run.
   const expected = check(value) ?? (field === "execute" && value === undefined ? "a function" : undefined);
   if (expected === undefined) return undefined;
@@ -101,10 +99,7 @@ function findWordFor(field: string, fields: UnknownRecord): string | undefined {
   return Object.keys(fields).find((word) => !Object.hasOwn(checks, word) && replacementOf(word, [field])?.nearest === field);
 }
 
-/**
- * Returns advice for an unknown field: the equivalent of a field from another library, or a similar field name. Returns "" if
- * there is no advice.
- */
+/** Suggests the equivalent of a field from another library, or a similar name. Returns "" if there is none. */
 function didYouMean(field: string): string {
   const replacement = replacementOf(field, fieldNames);
   if (replacement?.instead !== undefined) return ` (write: ${replacement.instead})`;
@@ -141,7 +136,6 @@ function isAgent(value: unknown): boolean {
   return isRecord(value) && value["kind"] === "agent" && typeof value["run"] === "function";
 }
 
-/** The default type argument of `defineTool`. With this default, the type of the arguments comes from the schema. */
 declare const fromSchema: unique symbol;
 
 /** The default type argument of `defineTool`. With this default, the type of the arguments comes from the schema. */

@@ -1,5 +1,3 @@
-// Makes registries from other registries: merged, with a prefix, or filtered.
-
 import type { Agent, ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { Validation } from "../types/common.ts";
 import type { ToolDefinition } from "../types/tool.ts";
@@ -21,22 +19,21 @@ interface Route {
 }
 
 interface Table {
-  /** The definitions of each member, from which the table was made. The table is valid while the members return the same arrays. */
+  /** The arrays of definitions from which the table was made. It is valid while the members return the same arrays. */
   readonly sources: readonly (readonly ToolDefinition[])[];
   readonly definitions: readonly ToolDefinition[];
   readonly routes: ReadonlyMap<string, Route>;
 }
 
 /**
- * Combines registries into one. Each method reads the current definitions of all members, so a removed tool cannot be called.
- * Throws LoopError "duplicate-tool" if two tools have the same name. If a member gets such a tool later, the methods throw this
- * error.
+ * Each method reads the current definitions of all members, so that a removed tool cannot be called. Throws LoopError
+ * "duplicate-tool" if two tools have one name, now or in a later call of a method.
  */
 function routeRegistries(members: readonly Member[]): ToolRegistry {
   let table: Table = { sources: [], definitions: [], routes: new Map() };
   const current = (): Table => {
-    // `definitions()` is called once per member. In a chain of combined registries, a second call would double the number of
-    // calls at each level.
+    // Calls `definitions()` once for each member: in a chain of combined registries, a second call would double the calls at each
+    // level.
     const sources = members.map(({ registry }) => registry.definitions());
     if (sources.some((source, index) => source !== table.sources[index])) table = makeTable(members, sources);
     return table;
@@ -143,7 +140,7 @@ export function withFilter(source: ToolSource, filter: ToolFilter): ToolRegistry
 function toPredicate(filter: ToolFilter): (definition: ToolDefinition) => boolean {
   if (typeof filter === "function") return (definition) => assertAnswer(filter(definition));
   const given: unknown = filter;
-  // `isIterable` is false for a string, whose characters are not tool names.
+  // A string is refused too: `isIterable` is false for it.
   const names = isIterable(given) ? [...given] : undefined;
   if (names === undefined || !names.every(isText))
     throw invalidOption("filter", "tool names in an array or a set, or a function", given);
@@ -151,7 +148,7 @@ function toPredicate(filter: ToolFilter): (definition: ToolDefinition) => boolea
   return ({ name }) => kept.has(name);
 }
 
-/** Throws if the filter did not return a boolean. A promise, for example, is truthy and would keep every tool. */
+/** A promise, for example, is truthy and would keep every tool. */
 function assertAnswer(answer: unknown): boolean {
   if (typeof answer === "boolean") return answer;
   throw invalidOption("filter", "a function that returns true or false", answer);

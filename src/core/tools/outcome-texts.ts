@@ -1,5 +1,3 @@
-// The text that a model reads for each outcome of a call, and which outcomes are errors.
-
 import type { Json } from "../types/json.ts";
 import type { Issue } from "../types/common.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
@@ -7,7 +5,7 @@ import { cutText, quote } from "../utils/texts.ts";
 
 const longestName = 64;
 
-/** The texts that the model reads when the loop itself denies a call. */
+/** The model reads these reasons when the loop itself denies a call. */
 export const denials = {
   changedSchema: "The arguments no longer fit the schema of the tool.",
   insideTool: "Calls inside this tool cannot request a decision.",
@@ -17,8 +15,7 @@ type Kind = ToolOutcome["kind"];
 type OutcomeOf<Wanted extends Kind> = ToolOutcome & { readonly kind: Wanted };
 
 /**
- * Makes the text for each kind of outcome. A kind without a text does not compile. Do not rename the statuses of failed and
- * blocked calls, because existing prompts rely on them.
+ * What the model reads for each outcome. Keep the statuses of failed and blocked calls, because existing prompts rely on them.
  */
 const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json } = {
   completed: ({ data }) => data,
@@ -44,22 +41,18 @@ const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json }
     report(outcome, "limit", "the limit of tool calls is reached, so the call was not run; answer with the results you have"),
 };
 
-/**
- * Returns the result of a call as the model reads it: the tool's data unchanged, or a status with a reason. The text never
- * contains a stack trace. A tool name is cut to 64 characters.
- */
+/** Returns what the model reads: the tool's data unchanged, or a status with a reason. Never contains a stack trace. */
 export function renderOutcome(outcome: ToolOutcome): Json {
   return render(outcome.kind, outcome);
 }
 
-/** The type parameter tells the compiler that the renderer and the outcome have the same kind. */
+/** The type parameter tells the compiler that the renderer fits the outcome. */
 function render<Each extends Kind>(kind: Each, outcome: OutcomeOf<Each>): Json {
   return renderers[kind](outcome);
 }
 
 /**
- * The properties of each kind of outcome. An error adds 1 to the count of consecutive tool errors, and `completed` resets the
- * count to 0. The other kinds do not change the count.
+ * `isError` adds 1 to the count of consecutive tool errors, and `completed` resets the count. Other outcomes do not change it.
  */
 const facts: { readonly [Each in Kind]: { readonly isError: boolean; readonly wasDispatched: boolean } } = {
   completed: { isError: false, wasDispatched: true },
@@ -78,14 +71,12 @@ const facts: { readonly [Each in Kind]: { readonly isError: boolean; readonly wa
   limit: { isError: false, wasDispatched: false },
 };
 
-/**
- * True for outcomes that increase the count for `limits.maxConsecutiveToolErrors`. Only "completed" resets this count.
- */
+/** True for outcomes that count towards `limits.maxConsecutiveToolErrors`. Only "completed" resets the count. */
 export function countsAsError(kind: Kind): boolean {
   return facts[kind].isError;
 }
 
-/** Also takes the kind of an outcome in a log, which may be unknown. */
+/** Takes any string, because a log may contain an unknown kind. */
 export function wasDispatched(kind: string): boolean {
   return Object.hasOwn(facts, kind) && facts[kind as Kind].wasDispatched;
 }
@@ -125,7 +116,7 @@ function renderIssue({ message, path = [] }: Issue): string {
   return path.length === 0 ? message : `${path.join(".")}: ${message}`;
 }
 
-/** Returns the tool name, cut to 64 characters. A model may write a very long name, which each later request would repeat. */
+/** A model may write a very long name, and each later request would repeat it. */
 function nameOf({ call: { name } }: ToolOutcome): string {
   return cutText(name, longestName);
 }

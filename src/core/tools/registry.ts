@@ -18,20 +18,17 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
   }
 }
 
-/** A global symbol, so that the list is found in contexts from every loaded copy of the package. */
+/** Global, so that every loaded copy of the package finds the list in a context. */
 export const findableKey: unique symbol = Symbol.for("turnwright.FindableTools");
 
-/**
- * Returns the deferred tools that the model may call in this iteration, loaded or not. Undefined if the call does not belong to a
- * run.
- */
+/** Returns the deferred tools that the model may call in this iteration, loaded or not. Undefined outside a run. */
 export function findableTools(context: ToolContext): readonly ToolDefinition[] | undefined {
   return (context as { readonly [findableKey]?: readonly ToolDefinition[] })[findableKey];
 }
 
 /**
- * Returns the agent of an agent tool, whose calls are nested runs. Returns undefined for other tools. Also returns
- * undefined if the registry throws, and the tool then runs as an ordinary tool.
+ * Returns the agent that makes each call of this tool a nested run. Undefined for other tools, and if the registry throws: the
+ * tool then runs as an ordinary tool.
  */
 export function findAgent(registry: ToolRegistry, name: string): Agent | undefined {
   try {
@@ -39,14 +36,14 @@ export function findAgent(registry: ToolRegistry, name: string): Agent | undefin
     if (isRecord(agent) && agent["kind"] === "agent" && typeof agent["run"] === "function") return agent as unknown as Agent;
     dropPromise(agent);
   } catch {
-    // A registry that throws is treated like a registry without agents.
+    // Then the tool has no agent.
   }
   return undefined;
 }
 
 /**
- * Checks the definitions of a registry, because the caller may have written the registry. Throws LoopError "duplicate-tool",
- * "invalid-tool" for an invalid time limit or `masking`, or "invalid-schema".
+ * Checks the definitions, which a registry of the caller made. Throws LoopError "duplicate-tool", "invalid-schema", or
+ * "invalid-tool" for a wrong time limit or `masking`.
  */
 export function checkDefinitions(definitions: readonly ToolDefinition[]): void {
   const seen = new Set<string>();
@@ -87,10 +84,11 @@ interface Entry {
 }
 
 /**
- * Makes a registry of tools, in the order of the array. `executeTool` returns what the tool returns: a value or a promise.
- * `validate` checks arguments if the tool has a Standard Schema. A plain JSON Schema is shown to the model, but not checked.
- * `executeTool` returns a failed result for an unknown tool.
- * For a tool without `execute`, `executeTool` returns the same value as `context.defer({ fromPage: true })`.
+ * Makes a registry of tools, in the order of the array. `validate` checks arguments only if the tool has a Standard Schema: a
+ * plain JSON Schema is shown to the model, but not checked.
+ *
+ * `executeTool` returns what the tool returns, a value or a promise. For an unknown tool, it returns a failed result. For a
+ * tool without `execute`, it returns the same value as `context.defer({ fromPage: true })`.
  *
  * Throws LoopError "invalid-option" if `tools` is not an array. Also throws the errors of `register`.
  *
@@ -103,7 +101,7 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
   const given: unknown = tools;
   if (!Array.isArray(given)) throw invalidOption("tools", "an array of tools", given);
   const entries = new Map<string, Entry>();
-  // Cached until a tool is added or removed: the loop compares the arrays by identity to see if the tools have changed.
+  // Kept until a tool is added or removed, because the loop compares the arrays by identity to see a change.
   let definitions: readonly ToolDefinition[] | undefined;
 
   const register = (tool: Tool): void => {
@@ -129,8 +127,7 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
       const entry = entries.get(name);
       if (entry === undefined) return toolResult({ success: false, error: `The tool ${quote(name)} is not available.` });
       const { tool } = entry;
-      // The schema of this tool has validated the arguments, and the options of the run have the context that the tools need. Both
-      // have the types that `execute` expects.
+      // The casts are safe: the schema of the tool has validated the arguments, and the type of the options requires the context.
       return tool.execute === undefined ? deferredToPage : tool.execute(args as never, context as ToolContext<never>);
     },
     validate(name: string, args: unknown): Validation | Promise<Validation> {
@@ -172,14 +169,14 @@ export function toRegistry(source: ToolSource, option: string): ToolRegistry {
 
 function toDefinition(tool: Tool): ToolDefinition {
   const { name, description, inputSchema, jsonSchema = inputSchema } = tool;
-  // Read one by one: if the tool is an instance of a class, its fields may be getters, which spreading would not copy.
+  // Read one by one, because the fields of a class instance may be getters, which spreading would not copy.
   const traits: { [trait: string]: unknown } = {};
   for (const trait of Object.keys(traitChecks)) {
     const value: unknown = Reflect.get(tool, trait);
     if (value !== undefined) traits[trait] = value;
   }
-  // A call of a tool without `execute` has no effect, so it is safe to run the call again after a crash.
+  // Without `execute`, a call has no effect, so it can safely run again after a crash.
   const replay = tool.execute === undefined ? ({ replay: "safe" } as const) : {};
-  // Frozen, because hooks and providers get this object and could change it.
+  // Frozen, because hooks and providers get this object.
   return Object.freeze({ name, description, inputSchema: toJsonSchema(jsonSchema, name), ...traits, ...replay });
 }

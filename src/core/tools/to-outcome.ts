@@ -1,5 +1,3 @@
-// Makes the outcome of a call from the value that the tool returned, or from the error that it threw.
-
 import type { ContentPart, PlainError } from "../types/common.ts";
 import type { Steps } from "../cancellation/deadline.ts";
 import { invalidOption, unknownOption } from "../errors/check-fields.ts";
@@ -18,7 +16,7 @@ import type { Deferred, ToolResult } from "../types/tool.ts";
 /** The fields of `toolResult`. `success` defaults to true, or to false if there is an `error`. */
 export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?: boolean | undefined };
 
-/** A global symbol, so that `isToolResult` recognizes results from every loaded copy of the package. */
+/** Global, so that `isToolResult` recognizes results from every loaded copy of the package. */
 const brand: unique symbol = Symbol.for("turnwright.ToolResult");
 
 const fieldTypes: { readonly [Field in keyof ToolResult]-?: "boolean" | "string" | "array" | "anything" } = {
@@ -44,7 +42,7 @@ export function toolResult(fields: ToolResultFields): ToolResult {
   if (!isRecord(fields)) throw invalidField("", "an object", fields);
   for (const [field, value] of Object.entries(fields)) checkField(field, value);
   const { success = fields.error === undefined, content } = fields;
-  // The brand is enumerable, so that a copy made with `{ ...result }` is still a tool result.
+  // Enumerable, so that a copy made with `{ ...result }` is still a tool result.
   const result: ToolResult & { readonly [brand]: true } = Object.assign({ [brand]: true } as const, fields, { success });
   return content === undefined ? result : Object.assign(result, { content: content.map(toContentPart) });
 }
@@ -54,10 +52,10 @@ export function isToolResult(value: unknown): value is ToolResult {
   return hasBrand(value, brand);
 }
 
-/** A global symbol, so that the value of `context.defer()` is recognized from every loaded copy of the package. */
+/** Global, so that `toOutcome` recognizes the value of `context.defer()` from every loaded copy of the package. */
 const deferral: unique symbol = Symbol.for("turnwright.Deferred");
 
-/** JSON.stringify calls this method if the value of `context.defer()` is inside a result. */
+/** Called by JSON.stringify if the value of `context.defer()` is inside a result. */
 function toJSON(): never {
   throw new TypeError("it contains the value of context.defer(), which the tool must return by itself");
 }
@@ -125,9 +123,9 @@ export type Conclusion<Kind extends ToolOutcome["kind"] = ToolOutcome["kind"]> =
 >;
 
 /**
- * Makes the outcome from the awaited return value of a tool. A plain value is a success, and `undefined` becomes null. A value that
- * JSON cannot represent (cycles, BigInt, functions) is a failure. An Error that was returned instead of thrown is also a failure,
- * because JSON would represent it as an empty object. The value of `context.defer()` means that the result comes later.
+ * Makes the outcome of a call from the awaited return value of the tool. A plain value is a success, and `undefined` becomes
+ * null. A value that JSON cannot represent is a failure, and so is a returned Error, which JSON would represent as an empty
+ * object. The value of `context.defer()` means that the result comes later.
  */
 export function toOutcome(output: unknown): {
   readonly outcome: Conclusion<"completed" | "failed" | "deferred">;
@@ -149,10 +147,7 @@ export function isOutsideResult(value: unknown): value is OutsideResult {
   return kind === "result" && isPlainData(result) && isExact(result);
 }
 
-/**
- * True if JSON keeps the whole value. Fields that are undefined may be left out. Call this function only for values without
- * cycles.
- */
+/** True if JSON keeps the whole value, except for undefined fields. The value must have no cycles. */
 function isExact(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || value === null)
@@ -163,8 +158,8 @@ function isExact(value: unknown): boolean {
 }
 
 /**
- * Copies a result that comes from outside the run, for the journal. Omits `fromPage`, because the same result may be passed
- * again without that field.
+ * Copies a result from outside the run for the journal. Omits `fromPage`, because the same result may be passed again without
+ * it.
  */
 export function toRecordedResult(given: OutsideResult): OutsideResult {
   return given.kind === "result" ? { kind: "result", result: toJson(given.result) } : { kind: "failed", error: given.error };
@@ -181,7 +176,7 @@ export function toFailure(thrown: unknown): Conclusion<"failed"> {
   return wasThrownFatal(thrown) ? { kind: "failed", error, fatal: true } : { kind: "failed", error };
 }
 
-/** True for a FatalToolError. False if reading the thrown value throws, for example because of a getter. */
+/** False if the thrown value cannot be read, for example because of a getter that throws. */
 function wasThrownFatal(thrown: unknown): boolean {
   try {
     return isFatalToolError(thrown);
@@ -200,11 +195,11 @@ function complete(value: unknown): Conclusion<"completed" | "failed"> {
   }
 }
 
-/** If a success has a message but no data, the message becomes the data, so that the model reads the message. */
+/** A message without data becomes the data, because the model reads only the data. */
 function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
   const { data, message, content = [], endTurn } = result;
   if (!Array.isArray(content) || !content.every(isContentPart)) return unwritable('"content" must be an array of content parts');
-  // The loop awaits the return value of the tool, but not a promise inside a tool result.
+  // The loop awaits the return value of a tool, but no promise inside a tool result.
   if (isThenable(data)) return unwritable('"data" is a promise, which has to be awaited first');
   const completion = complete(data === undefined ? message : data);
   if (completion.kind === "failed") return completion;
@@ -228,10 +223,10 @@ function writeSignal({ release, load, restart, handoff }: LoopSignal): LoopSigna
   };
 }
 
-/** The maximum number of content parts in one result. Each part is sent again with every later request. */
+/** Limited, because each part is sent again with every later request. */
 const mostParts = 1_000;
 
-/** Removes empty text parts, and parts beyond the maximum. Adds a text part that tells the model how many parts are missing. */
+/** Removes empty text parts, and parts beyond the limit. A text part then tells the model how many are missing. */
 function limitParts(content: readonly ContentPart[]): readonly ContentPart[] {
   const filled = content.filter((part) => part.type !== "text" || part.text !== "");
   if (filled.length <= mostParts) return filled;
@@ -244,7 +239,7 @@ function failWith({ message, error }: ToolResult): Conclusion<"failed"> {
   return { kind: "failed", error: toolFailure(reason ?? "The tool reported a failure without a reason.") };
 }
 
-/** True for a generator. False for arrays, maps, streams and other objects that can only be iterated. */
+/** Arrays, maps and streams are no generators: they can only be iterated. */
 export function isGenerator(value: unknown): value is Steps {
   try {
     if (!isRecord(value) || typeof value["next"] !== "function" || typeof value["return"] !== "function") return false;
@@ -254,7 +249,7 @@ export function isGenerator(value: unknown): value is Steps {
   }
 }
 
-/** Makes the preliminary result that listeners get. Undefined if the tool could not return the yielded value as a success. */
+/** Makes the preliminary result for listeners. Undefined for a value that the tool could not return as a success. */
 export function toPreliminary(value: unknown): Json | undefined {
   try {
     const { outcome } = toOutcome(value);
@@ -264,7 +259,6 @@ export function toPreliminary(value: unknown): Json | undefined {
   }
 }
 
-/** Checks the part that a tool passed to `context.emit`, and copies its data. */
 export function toEmittedPart(part: unknown): EmittedPart {
   if (!isRecord(part)) throw invalidOption("emit(part)", "an object", part);
   const { type, text, name, data, id } = part;
@@ -280,7 +274,7 @@ export function toEmittedPart(part: unknown): EmittedPart {
   return { type, name, data: toJson(data), ...(id !== undefined && { id }) };
 }
 
-/** Describes a value that JSON would silently represent as an empty object. Returns undefined for other values. */
+/** Describes a value that JSON would represent as an empty object, otherwise undefined. */
 export function lossyKindOf(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (value instanceof Map) return "a Map";
@@ -298,7 +292,7 @@ export function toolFailure(message: string): PlainError {
   return { name: "ToolFailure", message: tidyMessage(message) };
 }
 
-/** A global symbol, so that `isFatalToolError` recognizes errors from every loaded copy of the package. */
+/** Global, so that `isFatalToolError` recognizes errors from every loaded copy of the package. */
 const fatalBrand = Symbol.for("turnwright.FatalToolError");
 
 /**
@@ -321,19 +315,16 @@ export function isFatalToolError(value: unknown): value is FatalToolError {
   return hasBrand(value, fatalBrand);
 }
 
-/** A request to the loop that a tool result carries. The model does not read the request. */
+/** A request to the loop that a tool result carries, and that the model does not read. */
 export interface LoopSignal {
-  /** Results to leave out of later requests. */
   readonly release?: ContextRelease | undefined;
-  /** The names of deferred tools to show to the model. */
   readonly load?: readonly string[] | undefined;
-  /** The agent that the run continues as. */
   readonly handoff?: Pick<Handoff, "to" | "reason"> | undefined;
-  /** Set if `data` of the result describes a context restart. */
+  /** True if `data` of the result describes a context restart. */
   readonly restart?: true | undefined;
 }
 
-/** A global symbol, so that a LoopSignal is found in results from every loaded copy of the package. */
+/** Global, so that a LoopSignal is found in results from every loaded copy of the package. */
 const mark: unique symbol = Symbol.for("turnwright.LoopSignal");
 
 type Marked = ToolResult & { readonly [mark]: LoopSignal };

@@ -35,10 +35,9 @@ function addKnown(a: number | undefined, b: number | undefined): number | undefi
 }
 
 /**
- * Corrects counts in which a part is larger than the whole. Some services do not include a part in the whole. For example, they
- * report 7 input tokens and 161 cached tokens, or 9 output tokens and 61 reasoning tokens (for the second example, a gateway
- * billed 70 tokens). Such a part is added to the whole. The total is raised to the sum of input and output if it is lower. Valid
- * counts are returned unchanged.
+ * Corrects counts in which a part is larger than the whole, because some services do not include the part. For example, they
+ * report 7 input tokens and 161 cached tokens, or 9 output tokens and 61 reasoning tokens, of which a gateway billed 70. Such a
+ * part is added to the whole. The total is at least the sum of input and output. Valid counts do not change.
  */
 export function reconcileUsage(usage: Usage): Usage {
   const inputTokens = wholeInput(usage);
@@ -49,7 +48,7 @@ export function reconcileUsage(usage: Usage): Usage {
 
 const names = ["inputTokens", "outputTokens", "totalTokens", "cachedInputTokens", "cacheWriteTokens", "reasoningTokens"] as const;
 
-/** Merges the usage reports of one stream. Keeps the largest value of each count, because the last report may contain zeros. */
+/** Merges two usage reports of one stream. Keeps the larger value of each count, because the last report may contain zeros. */
 export function growUsage(before: Usage | undefined, now: Usage): Usage {
   if (before === undefined) return now;
   const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...now };
@@ -58,8 +57,8 @@ export function growUsage(before: Usage | undefined, now: Usage): Usage {
 }
 
 /**
- * Returns the number of all input tokens. If each part fits into the input, but their sum does not, only the tokens written to the
- * cache are added: every service already includes the tokens read from the cache.
+ * Returns all input tokens. If each part fits into the input but their sum does not, adds only the tokens written to the cache:
+ * every service already includes those read from the cache.
  */
 function wholeInput({ inputTokens: input, cachedInputTokens: read = 0, cacheWriteTokens: written = 0 }: Usage): number {
   if (read > input || written > input) return input + read + written;

@@ -1,4 +1,4 @@
-// A queue between a run and the reader of its events. Unread items are kept, and a slow reader can pause the model.
+// A queue between a run and the reader of its events. Keeps unread items, and lets a slow reader pause the model.
 
 type Reader<T> = (result: IteratorResult<T, undefined> | Promise<never>) => void;
 
@@ -59,8 +59,8 @@ export class EventQueue<T> {
   }
 
   /**
-   * Returns undefined if the queue has room. Otherwise returns a promise that resolves when the reader has read half of the items.
-   * Before the first read there is always room.
+   * Returns undefined if the queue has room, which is always true before the first read. Otherwise returns a promise that
+   * resolves when half of the items have been read.
    */
   room(): Promise<void> | undefined {
     if (!this.#reading || this.#ended || this.length < this.#capacity) return undefined;
@@ -80,14 +80,17 @@ export class EventQueue<T> {
     return reader;
   }
 
-  /** Returns the last result of the iterator. The failure, if there is one, is thrown only once. */
+  /** Returns the end of the iteration. A failure is thrown only once. */
   #last(): Promise<never> | { done: true; value: undefined } {
     const failure = this.#failure;
     this.#failure = undefined;
     return failure === undefined ? { done: true, value: undefined } : Promise.reject(failure.error);
   }
 
-  /** Removes the oldest item. The array is compacted when half of it was read, so an item is moved at most once on average. */
+  /**
+   * Removes the oldest item. The array is compacted only when half of it was read, so that each item moves at most once on
+   * average.
+   */
   #shift(): T {
     const item = this.#items[this.#first] as T;
     this.#items[this.#first] = undefined as T;

@@ -1,5 +1,5 @@
-// Rules for files with private content: which symbolic links may be followed, and which file modes let other users read the file.
-// Imports nothing from Node, so that browser code can bundle this file.
+// Decides which symbolic links may be followed to a private file, and which file modes let other users read it. Imports nothing
+// from Node, so that browsers can load this file.
 
 export interface FileFacts {
   readonly mode: number;
@@ -13,13 +13,12 @@ export interface LinkReader {
   resolve(link: string, target: string): string;
 }
 
-/** The maximum number of links to follow, as in Linux. */
+/** As in Linux. */
 const maxLinks = 40;
 
 /**
- * Follows the symbolic links that begin at `path`, and returns the path to which they lead. Links owned by the user of this
- * process or by root are followed. For a link owned by another user, returns `{ refused }`, because that user could redirect
- * private content to any file.
+ * Follows symbolic links, and returns the path at their end. A link must belong to the user of this process or to root. For any
+ * other link, returns `{ refused }`, because its owner could redirect private content to any file.
  */
 export function followOwnLinks(path: string, reader: LinkReader): { readonly place: string } | { readonly refused: string } {
   let place = path;
@@ -32,7 +31,7 @@ export function followOwnLinks(path: string, reader: LinkReader): { readonly pla
   return { place };
 }
 
-/** Returns the user id of this process, or undefined on Windows, which has no user ids. */
+/** Undefined on Windows, which has no user ids. */
 const ownUser = (): number | undefined => globalThis.process?.geteuid?.();
 
 function isTrusted({ uid }: FileFacts): boolean {
@@ -45,7 +44,7 @@ export function isOwn({ uid }: FileFacts): boolean {
   return own === undefined || uid === own;
 }
 
-/** Returns the file mode without access for other users, or undefined if the mode need not change. */
+/** Returns the mode without access for other users, or undefined if the mode need not change. */
 export function tightMode({ mode }: FileFacts): number | undefined {
   const isLoose = ownUser() !== undefined && (mode & 0o077) !== 0;
   return isLoose ? mode & 0o700 : undefined;

@@ -17,8 +17,8 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 const methods = ["listeners", "listenerCount", "removeListener"] as const;
 
 /**
- * True for an eventemitter3, and false for Node's EventEmitter, which has the same methods. The loop also removes listeners
- * that were added with `once`, and only the `removeListener` of eventemitter3 then leaves other listeners in place.
+ * True for an eventemitter3. False for the EventEmitter of Node, which ignores the fourth argument of `removeListener`. With
+ * it, the loop removes only listeners that were added with `once`.
  */
 export function isEmitter(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
@@ -34,13 +34,13 @@ export function hasBrand(value: unknown, brand: symbol): value is object {
   }
 }
 
-/** Sets a field with an untrusted name. A plain assignment to "__proto__" would replace the prototype and lose the field. */
+/** Sets a field whose name is untrusted. Assigning to "__proto__" would replace the prototype instead. */
 export function setField<Value>(fields: { [field: string]: Value }, name: string, value: Value): void {
   if (name !== "__proto__") fields[name] = value;
   else Object.defineProperty(fields, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** Returns the weak map with this name, shared by all copies of the package. If the format of the values changes, rename the map. */
+/** Returns a weak map that all loaded copies of the package share. Choose another name if the format of the values changes. */
 export function sharedMap<Key extends object, Value>(name: string): WeakMap<Key, Value> {
   const key = Symbol.for(`turnwright.${name}`);
   const known: unknown = Reflect.get(globalThis, key);
@@ -50,15 +50,15 @@ export function sharedMap<Key extends object, Value>(name: string): WeakMap<Key,
   return made;
 }
 
-/** True for an object without a class. Only such objects are checked for unknown fields: class instances may have any fields. */
+/** True for an object without a class. Only these are checked for unknown fields, because class instances may have any. */
 export function isLiteral(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
 /**
- * Makes the compiler reject a `switch` that forgets a case. If untyped code passes a value anyway, throws a TypeError. Its message
- * contains the value's `type`, `kind` or `code`, and no other content.
+ * Makes the compiler reject a `switch` that forgets a case. Throws a TypeError if code without types passes a value anyway. The
+ * message contains only the value's `type`, `kind` or `code`.
  *
  * @example
  * switch (chunk.type) {

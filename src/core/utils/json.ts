@@ -10,7 +10,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Freezes plain data deeply, and returns it. Pass only copies: an object that is already frozen is skipped with its content. */
+/** Freezes plain data deeply, and returns it. Skips an object that is already frozen, with its content, so pass only copies. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
@@ -21,7 +21,7 @@ export function freezeDeep<T>(value: T): T {
 
 type Value = Json | undefined;
 
-/** True if two values are equal as JSON. The order of keys does not matter, and keys with the value undefined are ignored. */
+/** The order of keys does not matter, and keys with the value undefined are ignored. */
 export function isSameJson(one: Value, other: Value): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
@@ -45,12 +45,12 @@ function isSameRecord(one: Values, other: Values): boolean {
   return count === Object.keys(other).filter((key) => other[key] !== undefined).length;
 }
 
-/** `Array.isArray` does not narrow read-only arrays. */
+/** Unlike this function, `Array.isArray` does not narrow read-only arrays. */
 function isList(value: unknown): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** The maximum depth. Enough for any data, and far below the depth at which JSON.stringify overflows the stack. */
+/** Enough for any data, and far below the depth at which JSON.stringify overflows the stack. */
 const deepestLevel = 1_000;
 
 /**
@@ -82,24 +82,24 @@ type Copied = Json | undefined;
 type Fields = { readonly [key: string]: unknown };
 
 /**
- * The maximum length of a value as JSON text, in UTF-16 units. Half of the maximum length of a string, because other texts
+ * The maximum length of a value as JSON text, in UTF-16 units: half of the maximum length of a string, because other texts
  * contain this text.
  */
 const longestJson = 2 ** 28;
 
 /**
- * A value whose estimated size is at most this number is never too long as JSON: a character has at most 6 units in JSON, and any
- * other value at most 30.
+ * A value with at most this many estimated units is never too long: a character has at most 6 units in JSON, and any other
+ * value at most 30, which count as `leastUnits`.
  */
 const mostUnits = longestJson / 6;
 const leastUnits = 5;
 
-/** The estimated JSON size of the value that is being copied. Added up while copying: a second pass would double the time. */
+/** The estimated size of the value that is being copied. Counted during the copy, because a second pass would double the time. */
 let units = 0;
 
 /**
- * The maximum number of values within a value. Copying that many takes about two seconds. The limit is needed because a sparse
- * array with few items may have billions of holes.
+ * The maximum number of values within a value, whose copy takes about two seconds. A sparse array with few items may have
+ * billions of holes.
  */
 const mostParts = 10_000_000;
 
@@ -121,12 +121,9 @@ function assertShort(value: Copied): void {
 
 const tooDeep = "a value nested too deeply";
 
-/**
- * Copies a value. If copying fails, throws an error that names the problem. A cycle is only searched for after a failure, because
- * the search would double the time of each copy.
- */
+/** Searches for a cycle only after a failure, because the search would double the time of each copy. */
 function copyOrExplain(value: unknown, headroom: number): Copied {
-  // The counters are saved, because a `toJSON` method may itself call this function.
+  // Saved, because a `toJSON` method may call this function again.
   const outer = units;
   const outerParts = parts;
   units = 0;
@@ -155,12 +152,12 @@ function copyValue(value: unknown, key: string | number, depth: number): Copied 
   // Adding 0 turns -0 into 0, as JSON does.
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
   if (value === undefined || typeof value === "symbol") return undefined;
-  // The bytes of a buffer are counted before they are copied, because the copy takes a lot of memory.
+  // Counted before the bytes are copied, because the copy takes much memory.
   if (ArrayBuffer.isView(value)) countParts(value.byteLength);
   return copyAnswer(hasToJson(value) ? value.toJSON(String(key)) : value, depth);
 }
 
-/** Copies the result of a `toJSON` method, or a value without that method. Does not call `toJSON` on the result again. */
+/** Copies a value without calling its `toJSON` method: it is the result of one, or has none. */
 function copyAnswer(value: unknown, depth: number): Copied {
   if (typeof value === "object" && value !== null) return copyObject(value, depth + 1);
   if (typeof value === "bigint") throw new TypeError("a BigInt");
@@ -175,7 +172,7 @@ function copyObject(value: object, depth: number): Copied {
   return copyRecord(value as Fields, depth);
 }
 
-/** Adds to the number of parts. Called before memory is allocated for these parts. */
+/** Called before memory is allocated for the parts. */
 function countParts(count: number): void {
   parts += count;
   if (parts > mostParts) throw new TypeError(tooMany);
@@ -213,7 +210,7 @@ function isStackOverflow(error: unknown): boolean {
   return error instanceof RangeError && error.message.includes("call stack");
 }
 
-/** True if a value contains itself. Visits each object once. "open" marks the objects that contain the current object. */
+/** True if a value contains itself. Visits each object once. "open" means that the object contains the current one. */
 function isCyclic(value: unknown, depth: number, seen: Map<object, "open" | "closed">): boolean {
   if (typeof value !== "object" || value === null || depth > deepestLevel) return false;
   const mark = seen.get(value);
@@ -224,7 +221,7 @@ function isCyclic(value: unknown, depth: number, seen: Map<object, "open" | "clo
   return found;
 }
 
-/** The number of extra levels that `stableJson` allows, because copied values may be nested in messages and lists. */
+/** Extra levels for `stableJson`, because copied values may be nested in messages and lists. */
 const envelope = 32;
 
 /**
@@ -241,7 +238,7 @@ export function stableJson(value: unknown): string {
   return pieces.join("");
 }
 
-/** Adds the JSON text of a value to `pieces`. One list for all levels avoids copying the text of inner levels again and again. */
+/** All levels add to one list. Returning a text for each level would copy the inner text again and again. */
 function write(value: Json | undefined, pieces: string[]): void {
   if (typeof value !== "object" || value === null) {
     pieces.push(JSON.stringify(value));
@@ -269,7 +266,7 @@ function write(value: Json | undefined, pieces: string[]): void {
  * differences. It is not secure: a deliberate search can find two texts with the same digest.
  */
 export function digest(text: string): string {
-  // Two numbers of 32 bits. Each is multiplied by its own odd constant and mixed into the other.
+  // Two numbers of 32 bits. Each is multiplied with a constant of its own and mixed into the other.
   let low = 0x2545f491 ^ text.length;
   let high = 0x9e3779b9;
   for (let index = 0; index < text.length; index++) {
@@ -287,7 +284,7 @@ function rotate(bits: number, by: number): number {
   return (bits << by) | (bits >>> (32 - by));
 }
 
-/** Mixes the bits of a number, so that each input bit affects all 32 output bits. */
+/** Mixes the bits, so that each input bit affects all 32 output bits. */
 function scatter(bits: number): number {
   const once = Math.imul(bits ^ (bits >>> 16), 0x7feb352d);
   const twice = Math.imul(once ^ (once >>> 15), 0x846ca68b);

@@ -1,5 +1,5 @@
-// Runs regular expressions from users, models and servers. Uses RE2, so that the search time is proportional to the length of the
-// text for any pattern.
+// Runs regular expressions that users, models or servers wrote. With RE2, the time is proportional to the length of the text for
+// any pattern.
 
 import { RE2JS } from "re2js";
 import { toPlainError } from "./plain-error.ts";
@@ -7,14 +7,14 @@ import { toPlainError } from "./plain-error.ts";
 export interface LinearRegExp {
   test(text: string): boolean;
   find(text: string): { readonly start: number; readonly end: number } | undefined;
-  /** The number of instructions. Each instruction takes up to about 40 ns per character of the text. */
+  /** The number of instructions. One takes up to about 40 ns per character of the text. */
   readonly size: number;
 }
 
-/** The maximum number of instructions in one pattern. Compiling that many takes about 0.1 seconds. */
+/** Compiling this many instructions takes about 0.1 seconds. */
 const mostInstructions = 50_000;
 
-/** The contents of character classes such as `\s` that differ between JavaScript and RE2. */
+/** The contents of classes such as `\s`, which differ between JavaScript and RE2. */
 const blanks = String.raw`\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`;
 const others = String.raw`\x00-\x08\x0E-\x1F!-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}`;
 const lineEnds = String.raw`\n\r\x{2028}\x{2029}`;
@@ -25,9 +25,9 @@ const token =
   /\\u\{([\da-f]+)\}|\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})|\\u([\da-f]{4})|\\c([a-z])|\\([pP])\{(?:\w+=)?(\w+)\}|\\[\s\S]|\(\?<(?![=!])|\[\^\]|\[\]|[\s\S]/giu;
 
 /**
- * Compiles a JavaScript regular expression. The expression means the same as in JavaScript with the flag "u". The flags "i", "m"
- * and "s" are used, and others are ignored. Returns undefined if RE2 cannot run the expression because of look-around, back
- * references, more than 1,000 repetitions, or more than 50,000 instructions.
+ * Compiles a JavaScript regular expression. It means the same as in JavaScript with the flag "u". Of the other flags, only "i",
+ * "m" and "s" have an effect. Returns undefined if RE2 cannot run the expression because of look-around, back references, more
+ * than 1,000 repetitions, or more than 50,000 instructions.
  */
 export function compileLinearRegExp(expression: string, flags = ""): LinearRegExp | undefined {
   try {
@@ -48,14 +48,14 @@ export function compileLinearRegExp(expression: string, flags = ""): LinearRegEx
   }
 }
 
-/** A compiled expression, or the reason why it was rejected. In a message, `problem` comes after the expression. */
+/** `problem` says why the expression was refused, in words that follow the expression. */
 export type WrittenRegExp =
   | { readonly kind: "compiled"; readonly regExp: LinearRegExp }
   | { readonly kind: "refused"; readonly problem: string };
 
 const longestExpression = 500;
 
-/** Compiles an expression, or describes why it cannot be used. The allowed flags are i, m, s and u. */
+/** The allowed flags are i, m, s and u. */
 export function parseLinearRegExp(expression: string, flags: string): WrittenRegExp {
   const problem = findFlagProblem(flags) ?? findProblem(expression, flags);
   if (problem !== undefined) return { kind: "refused", problem };
@@ -73,7 +73,7 @@ function findFlagProblem(flags: string): string | undefined {
   return `has the flag ${JSON.stringify(odd)}${"imsu".includes(odd) ? " twice" : "; use only i, m, s and u"}`;
 }
 
-/** Returns why an expression is invalid, or undefined. JavaScript parses the expression here, but never runs it. */
+/** JavaScript parses the expression here, but never runs it. */
 function findProblem(expression: string, flags: string): string | undefined {
   if (expression === "") return "is empty";
   if (expression.length > longestExpression) return `is longer than ${longestExpression} characters`;
@@ -81,15 +81,15 @@ function findProblem(expression: string, flags: string): string | undefined {
   try {
     return void new RegExp(expression, flags);
   } catch (error) {
-    // The message of the engine contains the expression, then a colon and the reason. Only the reason is kept.
+    // Keeps only the reason, which follows the expression and a colon in the message of the engine.
     return `cannot be read: ${toPlainError(error).message.replace(/^.*: /s, "")}`;
   }
 }
 
-/** Matches the parts of a pattern that add instructions to the compiled pattern. */
+/** The parts of a pattern that add instructions. */
 const counted = /\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
 
-/** Estimates the number of instructions before a pattern is compiled, because compiling a large pattern takes a long time. */
+/** Estimates the instructions before compiling, because compiling a large pattern takes long. */
 function instructionsOf(expression: string): number {
   const open: number[] = [];
   let total = 0;

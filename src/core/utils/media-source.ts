@@ -1,5 +1,3 @@
-// Reads the images and files in messages: their media types and their bytes.
-
 import type { ContentPart } from "../types/common.ts";
 
 const pieceBytes = 8_192;
@@ -16,7 +14,7 @@ export function encodeBase64(bytes: Uint8Array): string {
 /** An image or a file. */
 export type MediaPart = Exclude<ContentPart, { readonly type: "text" }>;
 
-/** A readable image or file. The media type is normalized. The media type of a data URL is the media type in the URL. */
+/** A readable image or file, with a normalized media type. The media type in a data URL takes precedence over the given one. */
 export type ReadableMedia =
   | { readonly kind: "url"; readonly mediaType: string; readonly scheme: string; readonly url: string }
   /** `data` uses the standard base64 alphabet, with padding and without line breaks. */
@@ -25,10 +23,10 @@ export type ReadableMedia =
 
 export type MediaSource = ReadableMedia | { readonly kind: "unreadable"; readonly mediaType: string; readonly why: string };
 
-/** The beginning of a URL. Base64 contains no colon, so this distinguishes a URL from base64 text. */
+/** Base64 text contains no colon, so this only matches a URL. */
 const beginOfUrl = /^([a-z][a-z\d+.-]{0,31}):/i;
 
-/** Reads the content of an image or file part. Does not fetch URLs. Base64 text is validated completely, but not decoded. */
+/** Does not fetch URLs. Validates base64 text completely, but does not decode it. */
 export function locateMedia({ mediaType, data }: MediaPart): MediaSource {
   const text = typeof data === "string" ? data : data.href;
   const type = normalizeMediaType(mediaType);
@@ -70,10 +68,7 @@ function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
 }
 
-/**
- * Converts base64 as used in mail and URLs to the standard form. Such base64 may have line breaks, another alphabet, or no
- * padding, which not every service accepts.
- */
+/** Converts base64 with line breaks, with the alphabet for URLs or without padding, which not every service accepts. */
 function tidyBase64(data: string): string {
   const bare = data
     .replace(/[\r\n]+/g, "")
@@ -84,7 +79,7 @@ function tidyBase64(data: string): string {
 
 const anyImage = "image/*";
 
-/** The first bytes of image files in base64, with their media types. */
+/** The first bytes of image files, in base64. */
 const imageHeads: readonly (readonly [head: RegExp, mediaType: string])[] = [
   [/^iVBORw0KGgo/, "image/png"],
   [/^\/9j\//, "image/jpeg"],
@@ -92,10 +87,7 @@ const imageHeads: readonly (readonly [head: RegExp, mediaType: string])[] = [
   [/^UklGR.{7}RUJQ/, "image/webp"],
 ];
 
-/**
- * Returns the media type of an image whose exact type was not given. Tools of other libraries may return such images, and most
- * services do not accept them.
- */
+/** Tools of other libraries may return images without an exact type, which most services do not accept. */
 function recognizeImage(data: string): string {
   return imageHeads.find(([head]) => head.test(data))?.[1] ?? anyImage;
 }
@@ -130,7 +122,7 @@ export function isOnWeb({ scheme }: { readonly scheme: string }): boolean {
   return scheme === "https" || scheme === "http";
 }
 
-/** Returns a media type in lower case, with its registered name and without parameters such as a charset. */
+/** Returns the registered name in lower case, without parameters such as a charset. */
 function normalizeMediaType(mediaType: string): string {
   const bare = (mediaType.split(";")[0] ?? "").trim().toLowerCase();
   if (bare === "image") return anyImage;

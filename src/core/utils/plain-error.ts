@@ -29,7 +29,7 @@ export function recordOf(value: unknown): UnknownRecord {
   return isRecord(value) ? value : {};
 }
 
-/** Handles the rejection of a file operation: returns undefined if the file does not exist, and throws all other errors. */
+/** Returns undefined for the error of a file that does not exist, and throws any other error. */
 export function unlessMissing(error: unknown): undefined {
   if (recordOf(error).code === "ENOENT") return undefined;
   throw error;
@@ -41,8 +41,8 @@ export function countOf(value: unknown): number | undefined {
 }
 
 /**
- * Reads a `Usage` from an untrusted object. An invalid required count becomes 0, and an invalid optional count becomes undefined.
- * The total is at least the sum of input and output, because limits rely on it.
+ * Reads a `Usage` from an untrusted object. An invalid required count becomes 0, and an invalid optional count undefined. The
+ * total is at least the sum of input and output, because limits rely on it.
  */
 export function readUsage(fields: UnknownRecord): Usage {
   const inputTokens = countOf(fields.inputTokens) ?? 0;
@@ -63,7 +63,7 @@ export function copyFields(fields: UnknownRecord): { [field: string]: Json } {
   return copy;
 }
 
-/** Reads the usage in a provider's chunk. Throws a TypeError if `value` is not an object. */
+/** Reads the usage in a chunk of a provider. Throws a TypeError if `value` is not an object. */
 export function toUsage(value: unknown): Usage {
   if (!isRecord(value)) throw new TypeError('The field "usage" of a "usage" chunk must be an object.');
   return readUsage(value);
@@ -73,9 +73,9 @@ const longestMessage = 2_000;
 const deepestCause = 3;
 
 /**
- * Converts any thrown value to plain data. Never throws. The text of a value that is not an Error becomes the message. Keeps the
- * name, the message, a string `code`, and up to three nested causes. Stacks and all other fields are dropped. Messages are cut to
- * 2,000 characters, and credentials are removed. The first error of an AggregateError becomes its cause.
+ * Converts any thrown value to plain data. Never throws. Keeps the name, the message, a string `code`, and up to three nested
+ * causes. The first error of an AggregateError becomes its cause. Drops the stack and all other fields. Cuts messages to 2,000
+ * characters, and removes credentials. Anything that is not an Error becomes the message as text.
  *
  * @example toPlainError(new Error("no", { cause: "later" })); // { name: "Error", message: "no", cause: { name: "Error", message: "later" } }
  */

@@ -1,4 +1,4 @@
-/** Passes `value` to `next`: immediately if `value` is not a promise, otherwise when the promise is fulfilled. */
+/** Passes `value` to `next`: at once, or when it is a promise and fulfilled. */
 export function whenReady<T, R>(value: T | PromiseLike<T>, next: (value: T) => R | PromiseLike<R>): R | PromiseLike<R> {
   const ready = promiseOrValue(value);
   return ready instanceof Promise ? ready.then(next) : next(ready);
@@ -10,8 +10,8 @@ export function whenAllReady<T>(values: readonly (T | PromiseLike<T>)[]): readon
 }
 
 /**
- * Returns a promise for a value with a `then` method, and any other value unchanged. Reads `then` only once, because a getter may
- * return something else the second time, or throw. Throws the error if reading `then` fails.
+ * Returns a promise for a value with a `then` method, and any other value unchanged. Reads `then` only once, because a getter
+ * may throw or return something else the second time. Throws if reading `then` fails.
  */
 export function promiseOrValue<T>(value: PromiseLike<T> | T): Promise<T> | T {
   if ((typeof value !== "object" || value === null) && typeof value !== "function") return value;
@@ -27,22 +27,22 @@ function adopt<T>(thenable: object, then: PromiseLike<T>["then"]): Promise<T> {
   });
 }
 
-/** True for a native promise that is not of a subclass, and that does not override `then` or `constructor`. */
+/** Subclasses are not native promises here, nor are promises with their own `then` or `constructor`. */
 function isPlainPromise<T>(value: PromiseLike<T> | T): value is Promise<Awaited<T>> & Promise<T> {
   if (Object.getPrototypeOf(value) !== Promise.prototype) return false;
   return !Object.hasOwn(value as object, "then") && !Object.hasOwn(value as object, "constructor");
 }
 
 /**
- * Ignores a value. If the value is a promise, for example because a method is `async`, its rejection is handled. An unhandled
- * rejection would end the process.
+ * Ignores a value. If it is a promise, for example because a method is `async`, its rejection must be handled: an unhandled one
+ * would end the process.
  */
 export function dropPromise(value: unknown): void {
   try {
     const dropped = promiseOrValue(value);
     if (dropped instanceof Promise) dropped.catch(() => {});
   } catch {
-    // Reading `then` failed, so there is no promise whose rejection must be handled.
+    // Reading `then` failed, so no promise can reject.
   }
 }
 
@@ -53,8 +53,8 @@ export function listItems<T>(source: Iterable<T>): T[] {
 }
 
 /**
- * Wraps a function so that it runs once for each object. The result is kept as long as the object exists. Other arguments must
- * not change the result, because the first result is returned for all later arguments. Other arguments may only affect errors.
+ * Wraps a function so that it runs once for each object. The result is kept as long as the object exists, and returned whatever
+ * the other arguments are. So the other arguments may affect errors, but not the result.
  *
  * @example const toWire = memoize((message: Message) => ({ role: message.role }));
  */
@@ -72,7 +72,6 @@ export function memoize<Source extends object, Made extends object | string | nu
   };
 }
 
-/** After this many consecutive stream items without content, timers and other tasks get time to run. */
 const most = 256;
 
 /** Counts consecutive stream items without content. Without pauses, such items would block all timers of the process. */
@@ -80,8 +79,8 @@ export class Lull {
   #count = 0;
 
   /**
-   * Counts one stream item. After 256 consecutive items without content, returns a promise that resolves after other tasks have
-   * run.
+   * Counts one stream item. After 256 consecutive items without content, returns a promise that resolves after timers and other
+   * tasks have run.
    */
   note(hasContent: boolean): Promise<void> | undefined {
     this.#count = hasContent ? 0 : this.#count + 1;

@@ -1,26 +1,26 @@
-// Removes secrets from texts. Recognizes a secret by the name before it: in JSON (even inside a JSON string), YAML, query strings,
-// headers, environment variables and command-line options.
+// Removes secrets that follow their name: in JSON (even inside a JSON string), YAML, query strings, headers, environment
+// variables and command-line options.
 
 const anywhere = [
   "passw(?:or)?d|passphrase|passcode|pwd|credential|authorization|cookie|secret(?!ar)|connectionstring|sessionid|bearer|jwt",
   "(?:api|access|private|signing|encryption|subscription|account|auth|master|functions|shared|storage|service|consumer|app)key|token$",
 ].join("|");
 
-/** These words only match a whole name. They are too short to be searched for inside longer names. */
+/** Words that only match a whole name. They are too short to be searched for in longer names. */
 const whole = "auth|pass|pin|otp|mfa|cvv|cvc|ssn|sid";
 
 const ofFields = new RegExp(`${anywhere}|^(?:${whole}|tokens)$`);
 const ofTexts = new RegExp(anywhere);
 const ofAssignments = new RegExp(`signature$|^(?:${whole}|sig)$`);
 
-/** True if a key in plain data is the name of a secret. */
+/** `key` is a key of plain data. */
 export function namesSecret(key: string): boolean {
   return ofFields.test(squash(key));
 }
 
 /**
- * True if a word in a text is the name of a secret. More names match if "=" or a quoted value follows the name, because both are
- * rare after such a word in prose.
+ * `name` is a word of a text. More names match if "=" or a quoted value follows, because both are rare after such a word in
+ * prose.
  */
 export function namesSecretInText(name: string, isAssigned: boolean): boolean {
   const squashed = squash(name);
@@ -34,15 +34,15 @@ function squash(name: string): string {
 export const redacted = "[redacted]";
 
 /**
- * Matches a name, a separator, and optionally the opening bracket of a list and the opening quote of the value. A match can only
- * start at the beginning of a name, so that a long name is read once.
+ * Matches a name, a separator, and optionally the opening bracket of a list and the opening quote of the value. Matches only
+ * from the beginning of a name, so that a long name is read once.
  */
 const field =
   /(?<![\w.-])([\w.-]+)(?:\\*["'`]|%22|&quot;)?\]?[ \t]{0,4}(=>|:=|[:=]|%3[AaDd]|\r?\n(?=[ \t]{0,8}\S{16}))\s{0,8}(?:(\[)\s{0,40}(?=\\*["'`]))?(\\*["'`]|%22|&quot;)?/g;
 
 const bare = /(?:(?!%2[26]|&)[^\s"'`,;<>()[\]{}|\\])+/y;
 
-/** Authorization schemes of headers. A scheme is not secret. `longScheme` matches the schemes that have several values. */
+/** Authorization schemes of headers, which are not secret. The schemes in `longScheme` have several values. */
 const scheme = /(?:bearer|basic|token|api-?key|negotiate|ntlm|key|ssws|sso-key)\s{1,4}/iy;
 const anyScheme = /[A-Za-z][\w-]{1,31}[ \t]{1,4}/y;
 const longScheme = /(?:digest|aws4-hmac-sha256|oauth|hawk|signature|googlelogin)\s{1,4}(?:=\\*"[^"\r\n]*"?|[^\r\n"'`])+/iy;
@@ -51,7 +51,7 @@ const cookies = /(?=[\w.-]{1,64}=[^\r\n]{4})(?:=\\*"[^"\r\n]*"?|[^\r\n"'`])+/y;
 
 const nextItem = /\\*["'`]\s{0,8},\s{0,40}\\*["'`]/y;
 
-/** The beginning of a sentence or of a path, neither of which is a secret. */
+/** The beginning of a sentence or a path, neither of which is a secret. */
 const proseItem = /[A-Za-z]?[a-z'’-]*[ \t]{1,4}[a-z'’-]+(?![\w=])|[/~]|[A-Za-z]:/y;
 
 const pairedName = String.raw`(?:name|key|field|header)(?:\\*["'])?\s{0,4}[:=]\s{0,4}\\*["']([\w.: -]{2,64})\\*["']`;
@@ -59,24 +59,23 @@ const nameBefore = new RegExp(String.raw`(?<![\w.-])${pairedName}[\s,]{1,40}(?:\
 const nameAfter = new RegExp(String.raw`\\*["'][\s,]{1,40}(?:\\*["'])?${pairedName}`, "iy");
 const longestPair = 160;
 
-/** A single word up to the end of its line. */
 const line = /\S{4,64}[ \t]{0,8}(?=\r?\n|$)/y;
 
 /**
- * The number of characters before a name that are searched for words such as "Incorrect API key provided: …". Such words show
- * that a secret follows.
+ * This many characters before a name are searched for words such as "Incorrect API key provided: …", after which a secret
+ * follows.
  */
 const longestContext = 32;
 const longestName = 80;
 
-/** Words that stand for a secret value or describe a problem with it, and are not secret themselves. */
+/** Values that are not secret, because they stand for a secret or describe a problem with it. */
 const notSecret =
   /^(?:true|false|null|nil|none|undefined|string|number|boolean|object|array|any|unknown|required|missing|expired|invalid|incorrect|wrong|empty|optional|denied|failed|rejected|hidden|masked|redacted|valid|set|unset|yes|no|ok|not|is|was|are|must|has|the|a|an)$/i;
 
-/** A word of prose: letters, with at most one hyphen or apostrophe, and punctuation marks at the end. */
+/** Letters, with at most one hyphen or apostrophe, and punctuation marks at the end. */
 const plainWord = /^[A-Za-z]?[a-z]*(?:[-'’][a-z]+)?[.!?:]*$/;
 
-/** Replaces the values of secret fields with "[redacted]". The time is proportional to the length of the text. */
+/** Replaces the values of secret fields with "[redacted]". Takes time proportional to the length of the text. */
 export function redactFields(text: string): string {
   let clean = "";
   let from = 0;
@@ -109,7 +108,7 @@ interface Range {
 
 function readSecret(text: string, found: Found): Range | undefined {
   const { name, nameAt, separator, isList, quote, at } = found;
-  // "Unexpected token: …" is a message from a parser, and has no secret.
+  // No secret follows in "Unexpected token: …", a message of parsers.
   if (/unexpected $/i.test(text.slice(Math.max(0, nameAt - 11), nameAt))) return undefined;
   const isAssigned = quote !== undefined || separator.includes("=") || /3d/i.test(separator);
   if (!namesSecretInText(name.slice(-longestName), isAssigned)) {
@@ -121,15 +120,15 @@ function readSecret(text: string, found: Found): Range | undefined {
   return readHeader(text, name, at) ?? readBare(text, at, isLine(text, found) ? isValue : isNoProse);
 }
 
-/** True if a field has a line for itself in a text with several lines, as in YAML. Its value may then be a plain word. */
+/** True if a field has a line for itself in a text with several lines, as in YAML. A plain word can then be its value. */
 function isLine(text: string, { nameAt, at }: Found): boolean {
   line.lastIndex = at;
   return line.test(text) && /(?:^|\n)[ \t-]{0,40}$/.test(text.slice(Math.max(0, nameAt - 41), nameAt)) && text.includes("\n");
 }
 
 /**
- * Returns the text up to the closing quote, or the rest of the text if there is none. The closing quote must have as many
- * backslashes as the opening quote.
+ * Returns the text up to the closing quote, which has as many backslashes as the opening quote. Without a closing quote,
+ * returns the rest of the text.
  */
 function readQuoted(text: string, from: number, quote: string): Range | undefined {
   const mark = quote.replace(/^\\+/, "");
@@ -141,8 +140,8 @@ function readQuoted(text: string, from: number, quote: string): Range | undefine
 }
 
 /**
- * Returns the items of a list, up to an item that looks like a sentence. Validators put lists of messages under the name of a
- * field, and these messages are not secret.
+ * Returns the items of a list up to one that looks like a sentence. Validators put lists of messages under the name of a field,
+ * and these are not secret.
  */
 function readList(text: string, from: number, quote: string): Range | undefined {
   let to = from;
@@ -161,10 +160,7 @@ function readAfterContext(text: string, { name, nameAt, at }: Found): Range | un
   return namesSecretInText(context.replace(/^[\s\S]*[\n.:;,]/, ""), false) ? readBare(text, at, looksRandom) : undefined;
 }
 
-/**
- * Returns the value of a "value" field if a field next to it, such as "name", contains the name of a secret: `{ "name":
- * "api_key", "value": "…" }`.
- */
+/** Returns the value in `{ "name": "api_key", "value": "…" }`: the name of the secret is in a field next to "value". */
 function readPaired(text: string, { name: field, nameAt, quote, at }: Found): Range | undefined {
   if (quote === undefined || !/^value$/i.test(field)) return undefined;
   const before = nameBefore.exec(text.slice(Math.max(0, nameAt - longestPair), nameAt))?.[1];
@@ -176,8 +172,8 @@ function readPaired(text: string, { name: field, nameAt, quote, at }: Found): Ra
 }
 
 /**
- * True if the quote at `at` closes the value. Each level of JSON inside a JSON string adds backslashes before a quote: 0, 1, 3, 7.
- * A quote with more backslashes than the opening quote belongs to the value.
+ * True if the quote at `at` closes the value. A quote that belongs to the value has more backslashes than the opening quote.
+ * Each level of JSON inside a JSON string adds some: 0, 1, 3, 7.
  */
 function closes(text: string, at: number, escapes: number): boolean {
   let run = 0;
@@ -185,7 +181,7 @@ function closes(text: string, at: number, escapes: number): boolean {
   return run >= escapes && (run - escapes) % (2 * (escapes + 1)) === 0;
 }
 
-/** Returns the value of a header, without its scheme. Cookies and schemes with several values extend to the end of the line. */
+/** Returns the value of a header without its scheme. Cookies and schemes with several values extend to the end of the line. */
 function readHeader(text: string, name: string, at: number): Range | undefined {
   const long = matchAt(/cookie2?$/i.test(name.slice(-longestName)) ? cookies : longScheme, text, at);
   if (long !== undefined) return { from: at, to: at + long.length };

@@ -1,18 +1,18 @@
-// Removes credentials from texts, URLs and data. The time is proportional to the length of the text, because a pattern that can
-// begin anywhere either consumes the text that it reads, or reads only a limited number of characters.
+// Removes credentials from texts, URLs and data in time proportional to the length of the text. So a pattern that can match
+// anywhere either consumes the text that it reads, or reads a limited number of characters.
 
 import { looksRandom, namesSecret, namesSecretInText, redacted, redactFields } from "./redact-fields.ts";
 import type { Json } from "../types/json.ts";
 
 type Replace = string | ((match: string, ...groups: string[]) => string);
 
-/** Matches the beginning of a word. The character before the word may be encoded as in a URL or in JSON. */
+/** The beginning of a word, also after a character that is encoded as in a URL or in JSON. */
 const start = String.raw`(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}|\\[bfnrt]|\\u[0-9A-Fa-f]{4}))`;
 
-/** Replaces a match only if it has a digit. This distinguishes keys from words such as "sk-learn-pipeline". */
+/** Keeps words without a digit, such as "sk-learn-pipeline". */
 const withDigit = (match: string): string => (/\d/.test(match) ? redacted : match);
 
-/** Patterns for keys that begin with a prefix chosen by their issuer. */
+/** Keys that begin with a prefix of their issuer. */
 const prefixes: readonly (readonly [pattern: string, replace: Replace])[] = [
   [String.raw`(?:sk|pk|rk)[-_][\w-]{8,}`, withDigit],
   [
@@ -41,9 +41,9 @@ const prefixes: readonly (readonly [pattern: string, replace: Replace])[] = [
   [String.raw`(hooks\.slack\.com\/(?:services|workflows)\/|discord(?:app)?\.com\/api\/webhooks\/)[\w/-]{8,}`, `$1${redacted}`],
 ];
 
-/** Patterns for credentials. Each pattern is applied to the whole text, in this order. */
+/** Each pattern is applied to the whole text, in this order. */
 const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
-  // Error messages from `fetch` quote an invalid header value, for example a key that was read with a line break.
+  // `fetch` quotes an invalid header value in its error, for example a key that was read with a line break.
   [/(Headers\.\w{1,20}: )[\s\S]*?(?= is an? invalid header|$)/g, `$1${redacted}`],
   [
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
@@ -53,10 +53,9 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
   [/(?<![\w+/])MI[IG][\w+/]{40,}(?:(?:\s|\\n){1,4}[\w+/=]{16,})*/g, redacted],
   [/:\/\/[^\s"'<>`]+|%3A%2F%2F[^\s"'<>`&]+/gi, redactWholeUrl],
   ...prefixes.map(([pattern, replace]) => [new RegExp(`${start}(?:${pattern})`, "g"), replace] as const),
-  // Matches all words that are joined by dots, so that they are read only once. A web token may begin in the middle of the
-  // match.
+  // Matches all words that dots join, so that they are read only once. A web token may begin in the middle of the match.
   [/(?<![\w-])[\w-]{11,}\.[\w-]{8,}(?:\.[\w-]*)*/g, redactWebToken],
-  // Any value after "Bearer" or "Basic", except a plain word as in "Basic authentication failed".
+  // Keeps a plain word, as in "Basic authentication failed".
   [/\b(bearer|basic)(\s{1,4}|%20)(?![a-z]{1,24}(?![\w.~+/=-]))[\w.~+/=-]{8,}/gi, `$1$2${redacted}`],
   [/(<([\w:.-]{1,64})>)[^<]{4,}(?=<\/)/g, ifSecret],
   [/((?<!\S)--([\w-]{1,64})[ \t]{1,4})(?!-)[^\s"']{4,}/g, ifSecret],
@@ -68,7 +67,7 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
   [/([?&]code=)[\w.~%/-]{20,}/g, `$1${redacted}`],
 ];
 
-/** An AWS secret key: 40 base64 characters. Only replaced in texts that mention AWS, because some hashes look the same. */
+/** An AWS secret key. Some hashes look the same, so it is only replaced in texts that mention AWS. */
 const awsSecret = /(?<![\w/+=-])[A-Za-z0-9/+]{40}(?![\w/+=-])/g;
 
 /**
@@ -88,9 +87,9 @@ export function redactSecrets(text: string): string {
 }
 
 /**
- * Removes credentials like `redactSecrets`, and cuts the text to at most `longest` UTF-16 units without splitting a character.
- * `ending` is appended if the text was cut. The text is cut before redaction, so that a text of any length costs the same. The
- * redacted text is cut again, because a replacement may be longer than the secret.
+ * Removes credentials, and cuts the text to at most `longest` UTF-16 units without splitting a character. Appends `ending` to a
+ * text that was cut. Cuts before redaction, so that any text costs the same, and again afterwards, because a replacement may be
+ * longer than the secret.
  */
 export function redactText(text: string, longest: number, ending = "…"): string {
   const clean = redactSecrets(text.length > 2 * longest ? text.slice(0, endOfWord(text, 2 * longest)) : text);
@@ -99,8 +98,8 @@ export function redactText(text: string, longest: number, ending = "…"): strin
 }
 
 /**
- * Returns a position between two words at which to cut a text. A credential that is cut in two might not be recognized, so the
- * last word is omitted unless it is very long.
+ * Returns where to cut a text. Omits the last word unless it is very long, because a credential that is cut in two might not be
+ * recognized.
  */
 function endOfWord(text: string, most: number): number {
   const last = text.slice(most - most / 4, most);
@@ -108,7 +107,7 @@ function endOfWord(text: string, most: number): number {
   return blank === -1 ? most : most - last.length + blank;
 }
 
-/** Redacts a JSON web token: base64 parts separated by dots, where the first part is the base64 form of text that begins with {". */
+/** A JSON web token has base64 parts that dots join. The first part begins with {" in base64. */
 function redactWebToken(match: string): string {
   let from = 0;
   const parts = match.split(".");
@@ -124,13 +123,13 @@ function redactWebToken(match: string): string {
   return match;
 }
 
-/** Redacts a header that is a pair of quoted strings, which is how Node prints lists of headers. */
+/** Node prints lists of headers as pairs of quoted strings. */
 function redactPair(match: string, ...groups: string[]): string {
   const { 0: lead, 2: name } = groups;
   return ifSecret(match, lead, name);
 }
 
-/** Redacts a key in a sentence: "Your API key is …". */
+/** For sentences such as "Your API key is …". */
 function redactSaid(match: string, lead = "", value = ""): string {
   const name = lead.replace(/\s+(?:is|was)\s+["'`]?$/, "");
   return namesSecretInText(name, false) && looksRandom(value) ? lead + redacted : match;
@@ -152,8 +151,8 @@ const encoded: readonly (readonly [pattern: RegExp, character: string])[] = [
 ];
 
 /**
- * Redacts the password of a URL. `match` begins with "://" or "%3A%2F%2F". A percent-encoded URL with a password is returned
- * decoded.
+ * Redacts the password of a URL. `match` begins with "://" or "%3A%2F%2F". Returns a percent-encoded URL decoded if it has a
+ * password.
  */
 function redactWholeUrl(match: string): string {
   if (match.startsWith(":")) return redactUrl(match);
@@ -162,10 +161,9 @@ function redactWholeUrl(match: string): string {
   return clean === decoded ? match : clean;
 }
 
-/** The characters that end the user name or the host of a URL. */
 const delimiter = /[:/?#@]/g;
 
-/** A port number, which must not be mistaken for a password. */
+/** A port number, which looks like a password after a user name. */
 const port = /:\d{0,5}(?=[/?#]|$)/y;
 
 const ipv6 = /\[[^\]@/]{0,64}\]/y;
@@ -174,7 +172,7 @@ function redactUrl(url: string): string {
   const last = url.lastIndexOf("@");
   let clean = "";
   let kept = 0;
-  // A URL may contain another URL as a parameter.
+  // Goes on after a URL, because a parameter may contain another URL.
   for (let at = url.indexOf("://"); at !== -1 && at < last; at = url.indexOf("://", Math.max(kept, at + 3))) {
     const from = at + 3;
     const end = findEnd(url, from, last);
@@ -186,8 +184,8 @@ function redactUrl(url: string): string {
 }
 
 /**
- * Returns the end of the user name and the password, or undefined if the URL has none. If a colon follows the user name, the end
- * is the last "@", because a password may contain "@".
+ * Returns the end of the user name and password, or undefined if there is none. After a colon, the end is the last "@", because
+ * a password may contain "@".
  */
 function findEnd(url: string, from: number, last: number): number | undefined {
   ipv6.lastIndex = from;
@@ -206,11 +204,11 @@ const mostValues = 500;
 const deepestLevel = 8;
 
 /**
- * Copies plain data for display. The value of a key such as "password", "apiKey" or "Set-Cookie" becomes "[redacted]", and
- * credentials in texts are removed. The case and the separators of keys do not matter.
+ * Copies plain data for display. The value of a key such as "password", "apiKey" or "Set-Cookie" becomes "[redacted]", whatever
+ * its case and separators. Credentials in texts are removed too.
  *
- * The copy is small. Texts are cut to 500 UTF-16 units, keys to 100 units, and arrays and objects to 50 items. The copy has at
- * most 8 levels and 500 values. Omitted parts appear as "…". A key "__proto__" is copied like any other key.
+ * Limits the copy to 8 levels and 500 values, texts to 500 UTF-16 units, keys to 100 units, and arrays and objects to 50 items.
+ * Omitted parts appear as "…". A key "__proto__" is copied like any other key.
  *
  * @example redactJson({ city: "Oslo", "x-api-key": "abc" }) // { city: "Oslo", "x-api-key": "[redacted]" }
  */
@@ -249,11 +247,11 @@ function redactRecord(record: { readonly [key: string]: Json | undefined }, dept
     }
     fields.push([redactText(key, longestKey), redactValue(namesSecret(key) ? redacted : value, depth + 1, bounds)]);
   }
-  // `fromEntries` defines the keys instead of assigning them, so that "__proto__" is an ordinary key.
+  // `fromEntries` makes "__proto__" an ordinary key, because it defines keys instead of assigning them.
   return Object.fromEntries(fields);
 }
 
-/** `Array.isArray` does not narrow read-only arrays. */
+/** Unlike this function, `Array.isArray` does not narrow read-only arrays. */
 function isArray(value: object): value is readonly Json[] {
   return Array.isArray(value);
 }

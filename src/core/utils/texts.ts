@@ -2,7 +2,7 @@ import type { ModelChunk } from "../types/provider.ts";
 import { redactSecrets } from "./redact-secrets.ts";
 import type { AssistantMessage, ToolCallPart, ToolResultPart } from "../types/message.ts";
 
-/** Cuts a text to at most `longest` UTF-16 units, and adds "…" if the text was longer. Never splits a character. */
+/** Cuts a text to at most `longest` UTF-16 units without splitting a character, and adds "…" to a text that was cut. */
 export function cutText(text: string, longest: number): string {
   return text.length > longest ? `${text.slice(0, longest).replace(/[\ud800-\udbff]$/, "")}…` : text;
 }
@@ -16,13 +16,10 @@ export function textIn<Field extends string>(
   throw new TypeError(`The field "${field}" of a "${chunk.type}" chunk must be a string.`);
 }
 
-/**
- * An empty reasoning chunk which says that the model produces content that is not shown. Compare chunks with this object itself,
- * because an equal copy has no such meaning.
- */
+/** Says that the model produces content that is not shown. Only this object has that meaning: compare by identity. */
 export const hiddenContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
-/** True if a chunk adds to the answer. False for empty texts, token counts and attempt chunks. */
+/** True if a chunk adds to the answer. False for empty texts, token counts, and the start or end of an attempt. */
 export function isContent(chunk: ModelChunk): boolean {
   if ("text" in chunk) return chunk.text !== "" || chunk === hiddenContent;
   return chunk.type !== "usage" && chunk.type !== "attempt-start" && chunk.type !== "attempt-discarded";
@@ -31,12 +28,12 @@ export function isContent(chunk: ModelChunk): boolean {
 const longestShown = 24;
 const longestQuoted = 64;
 
-/** Matches text that may be shown: words and numbers. Any other text may be private content. */
+/** Words and numbers may be shown. Any other text may be private. */
 const harmless = /^[\w .:+-]*$/;
 
 /**
- * Describes a value in words, for example `"10"`, `-1`, `an array of 3 items` or `a promise`. Never shows the content of an
- * object. A string is shown only if it is short, harmless and not a credential.
+ * Describes a value, for example as `"10"`, `-1`, `an array of 3 items` or `a promise`. Never shows the content of an object.
+ * Shows a string only if it is short, harmless and no credential.
  */
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined || typeof value === "boolean") return String(value);
@@ -55,12 +52,15 @@ function describeObject(value: object): string {
   }
 }
 
-/** Quotes an untrusted name, cut to 64 characters. Control characters and invisible characters are escaped. */
+/** Quotes an untrusted name, cut to 64 characters. Escapes control characters and invisible characters. */
 export function quote(name: string): string {
   return JSON.stringify(cutText(name, longestQuoted)).replace(unprintable, escapeUnits);
 }
 
-/** Invisible characters that JSON does not escape: control characters beyond ASCII, line separators, direction marks and others. */
+/**
+ * Characters that JSON does not escape: control characters beyond ASCII, line separators, direction marks and other invisible
+ * ones.
+ */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 function escapeUnits(text: string): string {
@@ -98,13 +98,10 @@ export function hasSucceeded({ outcome }: Pick<ToolResultPart, "outcome">): bool
   return outcome === "completed" || outcome === "restarted";
 }
 
-/** The approximate number of UTF-8 bytes per token. */
+/** An approximation, in UTF-8 bytes. */
 export const bytesPerToken = 4;
 
-/**
- * Returns the size of a text in UTF-8 bytes. A single half of a surrogate pair counts as 3 bytes, because encoders replace it
- * with U+FFFD.
- */
+/** Returns the size in UTF-8 bytes. Half of a surrogate pair alone counts as 3 bytes, because encoders replace it with U+FFFD. */
 export function countBytes(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index += 1) {
@@ -115,7 +112,7 @@ export function countBytes(text: string): number {
       continue;
     }
     bytes += 2;
-    // The second half of a pair needs no count: the pair's four bytes were added at its first half.
+    // Skips the second half, because all four bytes of the pair were counted.
     if (isPairAt(text, index)) index += 1;
   }
   return bytes;

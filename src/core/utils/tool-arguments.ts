@@ -1,4 +1,4 @@
-// Reads tool names and arguments that models write, and detects repeated calls.
+// Reads tool names and arguments that models write. Also finds repeated calls and misspelt names.
 
 import type { Json } from "../types/json.ts";
 import type { ModelChunk } from "../types/provider.ts";
@@ -98,24 +98,21 @@ export function toWireName(name: string): string {
   return name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
 }
 
-/** Compares only the first characters of names, because an untrusted name may be a megabyte long. */
+/** Only this many characters are compared, because an untrusted name may be a megabyte long. */
 const comparedLength = 64;
 
-/** The maximum number of candidates to consider. A server may list any number of tools. */
+/** A server may list any number of tools. */
 const mostCandidates = 10_000;
 
-/**
- * The maximum number of candidates to compare letter by letter. The candidates that share the most letters with the
- * name are compared.
- */
+/** The candidates to compare letter by letter: those that share the most letters with the name. */
 const mostCompared = 64;
 
 /**
  * Returns the candidate nearest to `name`, or undefined if none is near. At most a third of the letters may be wrong, missing,
- * extra or swapped with their neighbour. Case, separators, and a namespace before the name, as in "functions.search", do not
- * count. Of equally near candidates the first is returned.
+ * extra or swapped with their neighbour. Case, separators, and a namespace as in "functions.search" do not count. Of equally
+ * near candidates, returns the first.
  *
- * The work is bounded: only the first 10,000 candidates are considered, and only the 64 likeliest are compared letter by letter.
+ * Limits the work: considers only the first 10,000 candidates, and compares only the 64 likeliest letter by letter.
  *
  * @example nearestName("getWeathr", ["get_time", "get_weather"]) // "get_weather"
  */
@@ -144,9 +141,7 @@ interface Letters {
   readonly counts: Uint8Array;
 }
 
-/**
- * A candidate, and the form of the name to compare with the candidate. `least` is a lower bound for the distance between the two.
- */
+/** A candidate `to`, and the form `from` of the name. `least` is a lower bound for the distance between them. */
 interface Pair {
   readonly candidate: string;
   readonly place: number;
@@ -185,7 +180,7 @@ function toLetters(text: string): Letters {
   return { text, counts };
 }
 
-/** Returns a lower bound for the distance: letters that only one text has must be replaced, added or removed. */
+/** Letters that only one text has must be replaced, added or removed, so their number is a lower bound for the distance. */
 function leastDistance(from: Letters, to: Letters): number {
   let missing = 0;
   let surplus = 0;
@@ -204,10 +199,7 @@ function fold(name: string): string {
     .slice(0, comparedLength);
 }
 
-/**
- * Returns the edit distance between two texts, or Infinity if it exceeds `allowed`. Stops as soon as the distance certainly
- * exceeds `allowed`.
- */
+/** Returns the edit distance, or Infinity if it exceeds `allowed`. Stops as soon as that is certain. */
 function distanceWithin(allowed: number, from: string, to: string): number {
   let beforeLast: Row = rows[0];
   let last: Row = rows[1];
@@ -224,8 +216,8 @@ function distanceWithin(allowed: number, from: string, to: string): number {
       current[column] = distance;
       if (distance < shortest) shortest = distance;
     }
-    // The search continues at a minimum of `allowed + 1`: swapping two letters starts from the row before the last one, whose
-    // minimum may be lower.
+    // Goes on if the minimum is `allowed + 1`: swapping two letters starts from the row before the last one, whose minimum may be
+    // lower.
     if (shortest > allowed + 1) return Number.POSITIVE_INFINITY;
     [beforeLast, last, current] = [last, current, beforeLast];
   }

@@ -1,3 +1,5 @@
+// Shared by the entries that convert the events of a run for web pages.
+
 import type { Json } from "../types/json.ts";
 import type { LoopEvent, LoopEvents } from "../types/loop-event.ts";
 import type { ToolResultPart } from "../types/message.ts";
@@ -31,8 +33,8 @@ export class ChunkBatches<Chunk> {
   }
 
   /**
-   * Returns the next batch of at least one chunk, or undefined after the last batch. If the source of the events throws, the last
-   * batch describes the error.
+   * Returns the next chunks, at least one, or undefined after the last. If the source of the events throws, the last chunks
+   * describe the error.
    */
   async next(): Promise<readonly Chunk[] | undefined> {
     while (!this.#isOver) {
@@ -48,7 +50,7 @@ export class ChunkBatches<Chunk> {
     try {
       dropPromise(this.#iterator.return?.());
     } catch {
-      // The reader has stopped reading, so this error cannot be reported.
+      // Nobody reads the chunks any more, so this error cannot be reported.
     }
   }
 
@@ -70,7 +72,7 @@ export class ChunkBatches<Chunk> {
   }
 }
 
-/** Converts batches to a stream of chunks. Events are read on demand. Cancelling the stream closes the source of the events. */
+/** Reads events on demand. Cancelling the stream closes the source of the events. */
 export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStream<Chunk> {
   return new ReadableStream<Chunk>(
     {
@@ -81,13 +83,13 @@ export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStre
       },
       cancel: () => batches.leave(),
     },
-    // With 0, no event is read before the stream is read.
+    // With 0, no event is read until somebody reads the stream.
     { highWaterMark: 0 },
   );
 }
 
 /**
- * True if a recorded retry may still discard the message of a finished iteration. A page must not show such a message yet. A
+ * True if a recorded retry may still discard the message of a replayed iteration. A page must not show such a message yet. A
  * message with a call that has run is never discarded.
  */
 export function mayBeDiscarded({ replayed, calls }: LoopEvents["iteration-end"]): boolean {
@@ -96,18 +98,18 @@ export function mayBeDiscarded({ replayed, calls }: LoopEvents["iteration-end"])
 
 const waiting: ReadonlySet<string> = new Set(["awaiting-approval", "awaiting-result", "deferred"]);
 
-/** True if the call is still waiting. Its result in the transcript is then only a placeholder. */
+/** If true, the result in the transcript is only a placeholder. */
 export function isWaiting({ outcome }: Pick<ToolResultPart, "outcome">): boolean {
   return waiting.has(outcome);
 }
 
-/** Returns the ids of the outer calls and of the call itself, joined by "/". Omits the number of the question, such as `#2`. */
+/** Returns the ids of the outer calls and of the call itself, joined by "/". Omits the number of a question, such as `#2`. */
 export function toCallPath({ id, callId }: Pick<WaitingCall, "id" | "callId">): string {
   const bare = id.replace(/#\d+$/, "");
   return bare === callId || bare.endsWith(`/${callId}`) ? bare : id;
 }
 
-/** Copies a value from a tool to plain data. Returns null for a value that JSON cannot represent. */
+/** Copies a value from a tool. Returns null for a value that JSON cannot represent. */
 export function toPlain(value: unknown): Json {
   try {
     return toJson(value ?? null);

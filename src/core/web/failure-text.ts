@@ -1,4 +1,4 @@
-// The texts that a page shows for failures. The texts contain no error messages, because error messages may contain secrets.
+// Pages show these texts for failures. They contain no error messages, which may contain secrets.
 
 import type { EndReason, LoopStatus } from "../types/termination.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
@@ -32,13 +32,13 @@ const toolTexts = new Map<string, string>([
   ["limit", "The call did not run, because the maximum number of calls is reached."],
 ]);
 
-/** Returns the text from `onError`, or the default text if `onError` throws an error or returns no string. */
+/** Returns the text of `onError`, or the default text if `onError` throws or returns no string. */
 export function toFailureText(failure: UIFailure, onError: OnError | undefined): string {
   try {
     const text: unknown = onError?.(failure);
     if (typeof text === "string") return text;
   } catch {
-    // Return the default text below.
+    // Falls back to the default text.
   }
   return neutralText(failure);
 }

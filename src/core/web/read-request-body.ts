@@ -1,12 +1,10 @@
-// Reads the JSON body of a request, with a maximum size and a time limit.
-
 import { systemClock } from "../cancellation/signals.ts";
 import type { Clock } from "../types/common.ts";
 import { hasBrand, isRecord } from "../utils/guards.ts";
 import { dropPromise } from "../utils/promises.ts";
 import { countBytes } from "../utils/texts.ts";
 
-/** All copies of the package share this symbol, so that `isRequestError` works across ESM and CommonJS. */
+/** Global, so that `isRequestError` recognizes errors from every loaded copy of the package, such as ESM and CommonJS. */
 const brand = Symbol.for("turnwright.RequestError");
 
 /**
@@ -43,7 +41,10 @@ export interface NodeRequest extends AsyncIterable<Uint8Array | string> {
   iterator?(options: { destroyOnReturn: boolean }): AsyncIterable<Uint8Array | string>;
 }
 
-/** The maximum nesting of arrays and objects. JSON.parse allows millions, but recursive code would overflow the stack. */
+/**
+ * The maximum nesting of arrays and objects. JSON.parse allows millions of levels, on which recursive code would overflow the
+ * stack.
+ */
 const mostLevels = 200;
 
 /** The limits for the body of a request. */
@@ -59,8 +60,8 @@ export interface BodyLimits {
 type Limits = { readonly [Name in keyof BodyLimits]-?: NonNullable<BodyLimits[Name]> };
 
 /**
- * Reads the body of a web `Request` or a node:http request. A string is parsed as JSON. Any other value counts as an already
- * parsed body, and is returned unchanged. Throws RequestError if the body is invalid, is incomplete or exceeds a limit.
+ * Reads the body of a web `Request` or a node:http request. Parses a string as JSON, and returns any other value unchanged, as
+ * a body that is already parsed. Throws RequestError if the body is invalid or incomplete, or exceeds a limit.
  */
 export async function readRequestBody(source: unknown, limits: BodyLimits = {}): Promise<unknown> {
   const { maxBytes = 1_000_000, bodyMs = 30_000, clock = systemClock } = limits;
@@ -69,7 +70,7 @@ export async function readRequestBody(source: unknown, limits: BodyLimits = {}):
   return body;
 }
 
-/** Throws RequestError if a value is nested too deeply. The error message begins with `what`. */
+/** Throws RequestError if a value is nested too deeply. The message begins with `what`. */
 export function refuseDeep(value: unknown, what: string): void {
   if (isTooDeep(value)) throw new RequestError(400, `${what} is nested more than ${mostLevels} levels deep.`);
 }
@@ -95,7 +96,7 @@ async function toValue(source: unknown, limits: Limits): Promise<unknown> {
 
 function checkHeaders(read: (name: string) => string | undefined, maxBytes: number): void {
   const type = read("content-type")?.split(";")[0]?.trim().toLowerCase();
-  // With other content types, a form on another site could send the request without a CORS check.
+  // With another content type, a form on a foreign site could send the request without a CORS check.
   if (type !== "application/json") throw new RequestError(415, "The request must have the content type application/json.");
   const encoding = read("content-encoding");
   if (encoding !== undefined && encoding !== "identity") throw new RequestError(415, "The request must not be compressed.");
@@ -113,7 +114,7 @@ async function collect(pieces: Pieces, { maxBytes, bodyMs, clock }: Limits): Pro
   try {
     return await Promise.race([readAll(pieces, maxBytes), expired]);
   } catch (error) {
-    // Not awaited, because the promise may never settle.
+    // The promise may never settle, so it is not awaited.
     dropPromise(pieces.return?.());
     if (error instanceof RequestError) throw error;
     throw new RequestError(400, "The connection ended before the body was complete.", { cause: error });
@@ -137,7 +138,7 @@ async function readAll(pieces: Pieces, maxBytes: number): Promise<string> {
   return text + decoder.decode();
 }
 
-/** Reads a web stream with a reader, because not all platforms support `for await` for web streams. */
+/** Uses a reader, because not all platforms support `for await` for web streams. */
 function toIterator(stream: ReadableStream<Uint8Array>): Pieces {
   const reader = stream.getReader();
   return {
@@ -168,7 +169,7 @@ function tooLarge(maxBytes: number): RequestError {
   return new RequestError(413, `The body has more than ${maxBytes} bytes.`);
 }
 
-/** True if a body is nested too deeply. The search goes level by level, because recursion could overflow the stack. */
+/** Searches level by level, because recursion could overflow the stack. */
 function isTooDeep(body: unknown): boolean {
   let level: readonly unknown[] = [body];
   for (let depth = 0; level.length > 0; depth += 1) {

@@ -1,5 +1,3 @@
-// Reads the text and files of a user message that a page sent, and checks the limits.
-
 import { type Checks, is, numberWithin, timeLimit } from "../errors/check-fields.ts";
 import type { UserPart } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
@@ -36,7 +34,7 @@ export const requestChecks: Checks<RequestLimits> = {
 const mediaTypes = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
 const longestId = 500;
 
-/** Reads an id from a request, or undefined if the id is absent. Throws RequestError if the id is invalid. */
+/** Returns undefined if the id is absent. Throws RequestError if it is invalid. */
 export function readId(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "string" && value !== "" && value.length <= longestId) return value;
@@ -44,8 +42,8 @@ export function readId(value: unknown, field: string): string | undefined {
 }
 
 /**
- * Creates a user message from parts `{ type: "text", text }` and `{ type: "file", mediaType, url }`. Other parts are ignored.
- * Throws RequestError if a part is invalid or a limit is exceeded.
+ * Creates a user message from the parts `{ type: "text", text }` and `{ type: "file", mediaType, url }` that a page sent.
+ * Ignores other parts. Throws RequestError if a part is invalid or a limit is exceeded.
  */
 export function readUserMessage(given: readonly unknown[], limits: RequestLimits): UserMessage {
   const { maxFiles = 10, maxTextChars = 100_000 } = limits;
@@ -80,7 +78,7 @@ function readFile({ mediaType, url }: UnknownRecord, limits: RequestLimits): Use
       415,
       `The URL of each file in the last message must be a data URL${allowWebUrls ? " or an http(s) URL" : ""}.`,
     );
-  // `media.mediaType` is the media type in the data URL, if there is one. It takes precedence over the `mediaType` of the part.
+  // Checks the media type in a data URL, if there is one, instead of the field `mediaType`.
   if (!allowedMediaTypes.some((allowed) => matches(media.mediaType, allowed)))
     throw new RequestError(415, "A file of the last message has a media type that is not allowed.");
   return { type: media.mediaType.startsWith("image/") ? "image" : "file", mediaType: media.mediaType, data: url };

@@ -1,5 +1,3 @@
-// Converts the chunks of a run to Server-Sent Events.
-
 import { longestTimerMs, systemClock } from "../cancellation/signals.ts";
 import { type Checks, numberWithin } from "../errors/check-fields.ts";
 import type { Clock } from "../types/common.ts";
@@ -45,8 +43,9 @@ export interface LineWriter<Chunk> {
 
 const keepAlive = ": keep-alive\n\n";
 
+/** Converts the chunks of a run to Server-Sent Events. */
 export class SSELines<Chunk> {
-  /** The headers of the response, with lower-case names. Headers from the options override those of the library. */
+  /** The response headers, in lower case. Headers from the options override those of the library. */
   readonly headers: { readonly [name: string]: string };
   readonly #batches: ChunkBatches<Chunk>;
   readonly #writer: LineWriter<Chunk>;
@@ -128,7 +127,7 @@ export interface NodeResponse {
   off(event: "drain" | "close" | "error", listener: () => void): unknown;
 }
 
-/** Converts lines to a stream of bytes. Lines are created on demand. Cancelling the stream closes the source of the chunks. */
+/** Creates lines on demand. Cancelling the stream closes the source of the chunks. */
 export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>(
@@ -140,7 +139,7 @@ export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint
       },
       cancel: () => lines.leave(),
     },
-    // With 0, no line is created before the stream is read.
+    // With 0, no line is created until somebody reads the stream.
     { highWaterMark: 0 },
   );
 }
