@@ -150,7 +150,6 @@ export class CancelScope {
   /** Stops the timer, and cancels everything that still waits. */
   release(): void {
     this.#stopTimer?.();
-    // Usually nothing waits. Then the error below is not created, because that would take longer than the rest of this method.
     if (this.#slots.size === 0) return;
     const cause: CancelReason = { kind: "abort", reason: new DOMException("The run is over.", "AbortError") };
     for (const slot of [...this.#slots]) slot.cancel(cause);
@@ -174,7 +173,7 @@ export function abortReasonOf(cause: CancelReason): unknown {
   }
 }
 
-/** True if the run was stopped, killed or aborted. Unlike these, an expired time limit does not end a run that only waits. */
+/** Unlike a stop, a kill or an abort, an expired time limit does not end a run that only waits. */
 export function isEnded({ cause }: CancelScope): boolean {
   return cause?.kind === "stop" || cause?.kind === "kill" || cause?.kind === "abort";
 }

@@ -17,7 +17,6 @@ export interface DeadlinePorts {
   readonly scope: CancelScope;
 }
 
-/** Time limits in milliseconds. `Infinity` means no limit. */
 export interface DeadlineLimits {
   readonly limitMs: number;
   /** The maximum time between two calls of `heartbeat`. Default: no limit. */
@@ -69,7 +68,6 @@ export class Deadline implements Cancellable {
     this.#lastSign = this.#startedAt;
   }
 
-  /** The signal for the work. It is aborted when the work is cancelled or its time has expired. */
   get signal(): AbortSignal {
     return this.#lazySignal().signal;
   }
@@ -242,7 +240,6 @@ export class Deadline implements Cancellable {
     return pTimeout(outcome, { milliseconds, fallback: () => this.#expire(limitMs), customTimers: this.#timers() });
   }
 
-  /** Aborts the signal of the work. Stops waiting at once after a kill or an abort, otherwise after `settleMs`. */
   cancel(cause: CancelReason): void {
     const { settleMs = 0 } = this.#limits;
     const atOnce = cause.kind === "kill" || cause.kind === "abort" || settleMs === 0;

@@ -3,7 +3,6 @@
 import type { Clock } from "../types/common.ts";
 import { dropPromise } from "../utils/promises.ts";
 
-/** The functions to call when a signal is aborted. `tell` is the only listener on the signal, and calls them. */
 interface Waiting {
   readonly calls: Set<() => void>;
   readonly tell: () => void;
@@ -41,11 +40,11 @@ function listen(signal: AbortSignal): Waiting {
   return made;
 }
 
-/** Ignores errors, because a listener that stays has no effect. */
 function letGo(signal: AbortSignal, tell: () => void): void {
   try {
     dropPromise(signal.removeEventListener("abort", tell));
   } catch {
+    // A listener that stays has no effect.
   }
 }
 
@@ -65,7 +64,6 @@ export class LazySignal {
   #controller: AbortController | undefined;
   #reason: (() => unknown) | undefined;
 
-  /** If `abort` was called before the first access, the signal is already aborted. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -114,7 +112,6 @@ export interface ClosedRun {
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
-/** Tells an emitter that a run is over, if it has the method for that. Ignores errors of the method. */
 export function tellClosed(emitter: object | undefined, run: ClosedRun): void {
   try {
     const tell: unknown = emitter === undefined ? undefined : Reflect.get(emitter, method);

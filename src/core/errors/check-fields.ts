@@ -8,7 +8,6 @@ import { type Replacement, replacementOf } from "./other-words.ts";
 export interface NumberRule {
   readonly min: number;
   readonly max?: number | undefined;
-  /** Default: only whole numbers. */
   readonly fraction?: boolean | undefined;
   /** Default: `Infinity` is allowed, and means no limit. */
   readonly infinite?: false | undefined;
@@ -100,7 +99,6 @@ export function checkNeeded(
   if (!isMisspelt) throw invalidOption(pathOf(group, name), check[0], undefined);
 }
 
-/** Throws LoopError "invalid-option" unless exactly one of two fields is given. */
 export function checkEither(group: string, value: object, names: readonly [string, string]): void {
   const given = names.filter((name) => Reflect.get(value, name) !== undefined).length;
   if (given === 1) return;

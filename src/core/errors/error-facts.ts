@@ -14,7 +14,6 @@ export interface ErrorFacts {
   /** All messages of the error, its causes and its response body, the outermost first. */
   readonly messages: readonly string[];
   readonly retryAfterMs: number | undefined;
-  /** The header `x-should-retry`, which OpenAI and Anthropic send. */
   readonly shouldRetry: boolean | undefined;
 }
 
@@ -108,7 +107,6 @@ function parseBody(message: string): unknown {
   return parseJson(text) ?? readCutBody(text);
 }
 
-/** Reads the known fields of a body that was cut off and is no JSON. The last value of a field counts. */
 function readCutBody(text: string): unknown {
   const fields: { [field: string]: unknown } = {};
   for (const [, field = "", value = ""] of text.slice(0, longestBody).matchAll(saidField)) fields[field] = parseJson(value);
@@ -123,7 +121,6 @@ function toStatus(value: unknown): number | undefined {
   return typeof status === "number" && Number.isInteger(status) && status >= 100 && status <= 599 ? status : undefined;
 }
 
-/** Replaces an HTML error page, such as that of a proxy, with its title. */
 function pageTitle(message: string): string {
   if (!/<(?:!doctype|html|head|body)\b/i.test(message)) return message;
   const title = /<title[^>]{0,100}>\s{0,100}([^<]{1,200})/i.exec(message)?.[1]?.trim();
@@ -169,10 +166,6 @@ function readShouldRetry(headers: unknown): boolean | undefined {
   return said === "true" ? true : said === "false" ? false : undefined;
 }
 
-/**
- * `headers` may be a `Headers` object, a Map, or a plain object with keys in any case. If there are several values, returns the
- * first.
- */
 function headerOf(headers: unknown, name: string): string | undefined {
   if (!isRecord(headers)) return undefined;
   const found: unknown =

@@ -54,7 +54,6 @@ type ReasonWords = { readonly [Kind in Exclude<EndedKind, LimitKind>]: (reason: 
   readonly [Kind in LimitKind]?: (reason: ReasonOf<Kind>) => string;
 };
 
-/** Explains each end reason in words that follow "The run ended as …: ". */
 const words: ReasonWords = {
   "provider-error": ({ error }) => `the model failed with ${error.code}: ${error.message}`,
   "malformed-call": () => "the model called a tool without a name",
@@ -116,7 +115,6 @@ function behind(text: unknown): string {
   return typeof text === "string" && text !== "" ? `: ${tidy(text)}` : "";
 }
 
-/** Shortens a text from the caller and removes credentials, as was done with error messages when they were recorded. */
 function tidy(text: string): string {
   return toPlainError(text).message;
 }
@@ -124,7 +122,6 @@ function tidy(text: string): string {
 /** The result of a run that ended for a reason of the given kinds. */
 export type EndedResult<Kind extends EndedKind = EndedKind> = LoopResult & { readonly reason: ReasonOf<Kind> };
 
-/** Global, so that `isLoopEndedError` recognizes errors from every loaded copy of the package, such as ESM and CommonJS. */
 const brand = Symbol.for("turnwright.LoopEndedError");
 
 /**

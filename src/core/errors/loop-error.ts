@@ -179,7 +179,6 @@ const messages: Messages = {
     `Recorded calls no longer fit their tools: ${changes.map(describeChange).join("; ")}. Restore the tools, or allow the change with "policies.allowToolChange".`,
 };
 
-/** Global, so that `isLoopError` recognizes errors from every loaded copy of the package, such as ESM and CommonJS. */
 const brand = Symbol.for("turnwright.LoopError");
 
 /**

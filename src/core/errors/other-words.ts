@@ -6,7 +6,6 @@ import type { UnknownRecord } from "../utils/guards.ts";
 
 type ChangeWords = { readonly [Kind in ToolChangeKind]: (change: { readonly place: string; readonly values: string }) => string };
 
-/** Each text follows the name of the tool. */
 const words: ChangeWords = {
   removed: () => "was removed",
   "source-changed": ({ values }) => `has another origin${values}`,

@@ -32,7 +32,6 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
   const keys = Object.keys(steps);
   const answers: unknown[] = Object.values(steps);
   let recalled: ReadonlyMap<string, unknown> | undefined = keys.length === 0 ? undefined : toIndex(keys, answers);
-  // Created when `has` is called, because most runs never call it.
   let known: Set<string> | undefined;
   const has = (key: string): boolean => {
     known ??= new Set(keys);

@@ -64,7 +64,6 @@ function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamOb
     try {
       looks = observer.onChunk?.(result.value) === true;
     } catch {
-      // Thrown for a chunk that cannot be read, which the loop itself reports.
       looks = false;
     }
   };

@@ -66,7 +66,6 @@ function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolRegistry
   };
 }
 
-/** Runs each step of a generator in the async context of its call. Returns any other output unchanged. */
 function observeSteps(output: unknown, step: <Value>(call: () => Value) => Value): unknown {
   if (output instanceof Promise) return output.then((value: unknown) => observeSteps(value, step));
   if (!isGenerator(output)) return output;
@@ -107,7 +106,6 @@ function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPor
   });
 }
 
-/** `createHandoffs` makes a value with this method. */
 interface ProviderMap {
   mapProviders(map: (provider: Provider) => Provider): LoopPolicies["handoffs"];
 }
@@ -150,7 +148,7 @@ export function observeRun<Output>(options: LoopOptions<Output>, observing: Obse
 
 type Watched = Partial<Pick<LoopOptions, "events" | "hooks" | "policies" | "provider" | "tools">>;
 
-/** Returns the changed options. `inherited` is the provider of the outer run, which a nested run without a provider uses. */
+/** `inherited` is the provider of the outer run, which a nested run without a provider uses. */
 function observe(options: NestedLoopOptions, observing: Observing, inherited?: Provider): Watched {
   const { events, hooks, policies, provider = inherited } = options;
   const registry = toRegistry(options);

@@ -15,12 +15,10 @@ export function cutName(name: string): string {
   return name.slice(0, longestName);
 }
 
-/** A stopped or suspended run or iteration has not failed. */
 export function isFailed(status: LoopStatus | StreamStatus): boolean {
   return status === "error" || status === "timeout";
 }
 
-/** Returns the code of a provider error, the kind of any other error, or undefined if the run did not fail. */
 export function errorTypeOf(status: LoopStatus, reason: EndReason): string | undefined {
   if (!isFailed(status)) return undefined;
   return reason.kind === "provider-error" ? reason.error.code : reason.kind;

@@ -16,7 +16,6 @@ export interface Cancelled {
   readonly kind: "cancelled";
 }
 
-/** `approve` or `needsApproval` threw an error or took too long. */
 export interface FailedApproval {
   readonly kind: "failed";
   readonly error: PlainError;
@@ -32,7 +31,6 @@ export interface ApprovalPorts extends DeadlinePorts {
   validated(): Validated | PromiseLike<Validated>;
 }
 
-/** Without `policies.approve`, a call waits for a decision if its tool needs approval. */
 export const waitWhereNeeded: Approve = (_, { needsApproval }) => ({ kind: needsApproval ? "ask" : "approve" });
 
 /**
@@ -72,10 +70,7 @@ export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise
   }
 }
 
-/**
- * If `needsApproval` is a function, only the return value `false` avoids the decision: any other value, such as undefined,
- * needs one.
- */
+/** A `needsApproval` function avoids the decision only with `false`. Any other value, such as undefined, needs one. */
 function needsDecision(
   call: ToolCall,
   { context, validated }: ApprovalPorts,
@@ -106,7 +101,6 @@ function failed(thrown: unknown): FailedApproval {
   return { kind: "failed", error: toPlainError(thrown) };
 }
 
-/** True for a valid decision that lets a waiting call run or refuses it. */
 export function isApproval(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { kind, args } = value;

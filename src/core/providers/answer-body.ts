@@ -65,7 +65,7 @@ export async function checkBody(response: Response, clock: Clock): Promise<Respo
   throw errorInBody((text + (await readRest({ reader, decoder }, longestText - text.length, clock))).trim());
 }
 
-/** The maximum number of blank bytes before the first text. Some proxies send blanks to keep a connection open. */
+/** Some proxies send blank bytes to keep a connection open. */
 const mostBlanks = 65_536;
 
 /** One byte is added for each chunk, so that an endless series of empty chunks also reaches the limit. */

@@ -125,7 +125,6 @@ export class AttemptReader implements GuardedStream {
   readonly #attempt: PlannedAttempt;
   readonly #ports: ReaderPorts;
   fault: Fault | undefined;
-  /** True if a user may have seen output of the attempt. */
   wasHeard = false;
   #hasText: boolean;
   #hasCalls = false;
@@ -208,7 +207,6 @@ export class AttemptReader implements GuardedStream {
     return error === undefined ? undefined : { error, as: { kind: "quiet" } };
   }
 
-  /** Called when the attempt is no longer read. Ignores its later heartbeats. */
   leave(): void {
     this.#isLeft = true;
   }
@@ -254,7 +252,6 @@ export class AttemptReader implements GuardedStream {
   }
 }
 
-/** True if the request continues a message that was received in part. */
 export function continuesMessage({ continuationToken, messages }: ModelRequest): boolean {
   return continuationToken !== undefined || messages.at(-1)?.role === "assistant";
 }

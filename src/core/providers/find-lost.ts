@@ -121,13 +121,11 @@ function kindOf(value: Json | undefined): string {
   return `${typeof type === "string" ? type : ""}/${typeof role === "string" ? role : ""}`;
 }
 
-/** A format that messages can be converted to and from. */
 export interface MessageWire<Wire> {
   write(messages: readonly Message[]): readonly Wire[];
   read(wire: readonly Wire[]): readonly Message[];
   /** The roles whose consecutive messages become one message. */
   readonly joins: readonly Message["role"][];
-  /** True if the format keeps the provider metadata of this message. */
   keepsMetadata(message: AssistantMessage): boolean;
 }
 

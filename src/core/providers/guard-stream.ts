@@ -68,7 +68,6 @@ export function iterateChunks(stream: AsyncIterable<ModelChunk>): AsyncIterator<
   return iterator;
 }
 
-/** Guards one stream. Leaves a stream that does not react to its abort signal. */
 export class StreamGuard implements ModelCall, Cancellable {
   readonly iteration: number;
   readonly clock: Clock;
@@ -178,7 +177,6 @@ export class StreamGuard implements ModelCall, Cancellable {
     const now = this.clock.now();
     if (this.#phase === "settling" || this.#phase === "finished") return this.#settleUntil(now);
     if (hasContent) this.#refresh(now);
-    // A new attempt gets the full time for its first chunk.
     else if (type === "attempt-start" || type === "attempt-discarded") this.#lastSign = now;
     // Checked for each chunk, because the timer cannot fire while chunks arrive without a pause.
     else if (now >= this.#dueAt) return this.#ring();
@@ -199,10 +197,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     return Math.min(this.#lastSign + limitMs, this.#lastContent + mostDelays * limitMs);
   }
 
-  /**
-   * Closes the stream if the time for its last chunks is over. Called for each chunk, because the timer cannot fire while
-   * chunks arrive without a pause.
-   */
+  /** Called for each chunk too, because the timer cannot fire while chunks arrive without a pause. */
   #settleUntil(now: number): void {
     if (now >= this.#settleBy) this.#close(this.#verdict, givenUp);
   }
@@ -228,7 +223,6 @@ export class StreamGuard implements ModelCall, Cancellable {
     });
   }
 
-  /** Restarts the limits on silence after a wait for room. */
   #resume(): void {
     this.#refresh();
     if (this.#phase === "finished") this.#settleIn(hangUpAfterMs);
@@ -275,10 +269,8 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#giveUp({ kind: "silent", phase: this.#phase, limitMs }, silence);
   };
 
-  /** Aborts the stream, but waits for its last chunks up to `settleMs`. */
   #giveUp(verdict: StreamEnd, reason: () => unknown): void {
     if (this.#phase === "closed" || this.#phase === "settling") return;
-    // The answer is complete, so the stream ends normally.
     if (this.#phase === "finished") return this.#close(ended, reason);
     const { settleMs } = this.timeouts;
     if (settleMs === 0 || this.#held) return this.#close(verdict, reason);

@@ -62,7 +62,6 @@ const limited: Judge = ({ text, calls }) => {
   return text ? completed("length") : failed("no-output", "The model reached its length limit without any output.");
 };
 
-/** Written for the author of the provider, which causes this error. */
 const doneWithCalls = 'The stream has tool calls, but the finish reason "stop". The provider must use "tool-calls" instead.';
 
 const judges: { readonly [Reason in FinishReason]: Judge } = {
@@ -86,7 +85,6 @@ const judges: { readonly [Reason in FinishReason]: Judge } = {
   unknown: (_, raw) => failed("finish-unknown", describeUnknown(raw)),
 };
 
-/** Decides what the end of a stream means for the run. `finish` is undefined if the stream ended without a finish reason. */
 export function judgeFinish(finish: FinishReason | undefined, turn: MessageContent, raw?: string): Judgement {
   if (finish === undefined) return failed("stream-ended-early", "The stream ended without a finish reason.");
   // A provider without types may send any finish reason.

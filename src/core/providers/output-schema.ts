@@ -73,7 +73,6 @@ interface Conversion {
 interface SchemaPlace {
   /** The number of schemas around this place. Its limit stops schemas that refer to themselves. */
   readonly level: number;
-  /** The number of objects and lists around this place. */
   readonly depth: number;
 }
 
@@ -170,7 +169,6 @@ function convertType(node: UnknownRecord, position: SchemaPlace, work: Conversio
   }
 }
 
-/** If a schema has no rule for unknown properties, they become forbidden. */
 function convertObject(node: UnknownRecord, position: SchemaPlace, work: Conversion): JsonSchema {
   const { properties = {}, required = [], additionalProperties: rest } = node;
   if (!isRecord(properties) || !Array.isArray(required)) return misfit(work);

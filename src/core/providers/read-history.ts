@@ -65,7 +65,6 @@ export type PieceWriter = (messages: readonly Message[]) => readonly Json[];
 export class HistoryDraft {
   readonly #units: Unit[] = [];
   readonly #stray: Piece[] = [];
-  /** For each id, the last number that was appended to make it unique. */
   readonly #callIds = new Map<string, number>();
   readonly #open = new Map<string, { readonly unit: Unit; readonly call: OpenCall }>();
   readonly #late: LostContent[] = [];
@@ -152,7 +151,6 @@ function toResult(call: Pick<OpenCall, "callId" | "name">, result: ReadResult | 
   return { ...call, outcome: "not-run", result: renderOutcome({ call: { ...call, args: {} }, durationMs: 0, kind: "not-run" }) };
 }
 
-/** Copies a history to plain data. Throws LoopError "invalid-messages" if the history is not an array of objects. */
 export function copyHistory(history: unknown): readonly UnknownRecord[] {
   if (!Array.isArray(history)) throw new LoopError("invalid-messages", { index: 0, problem: notList(history) });
   return history.map((item: unknown, index) => {
@@ -222,7 +220,6 @@ export class FieldReader {
     return value;
   }
 
-  /** Returns "" if the field is absent or null. */
   optionalText(name: string): string {
     return this.fields[name] === undefined || this.fields[name] === null ? "" : this.text(name);
   }
@@ -233,7 +230,6 @@ export class FieldReader {
     return new FieldReader(value, this.#index, this.#field(name));
   }
 
-  /** Reads an array of objects. An absent array counts as empty. */
   records(name: string): readonly FieldReader[] {
     const value = this.fields[name];
     if (value === undefined || value === null) return [];
@@ -252,7 +248,6 @@ export function toMediaPart(data: string, mediaType: string): ContentPart {
   return { type: type.startsWith("image/") ? "image" : "file", mediaType: type, data };
 }
 
-/** The first text becomes the result, and the rest becomes its content. */
 export function toReadResult(parts: readonly ContentPart[]): Pick<ReadResult, "result" | "content"> {
   const [first, ...rest] = parts;
   if (first?.type !== "text") return parts.length === 0 ? { result: "" } : { result: "", content: parts };

@@ -102,7 +102,6 @@ async function* readChunks(
   yield* out;
 }
 
-/** Waits for events: without a time limit until the answer has finished, and then for a short time. */
 class Patience {
   readonly #reader: EventReader;
   readonly #clock: Clock;
@@ -164,7 +163,6 @@ function unlessAborted<Stream>(open: (signal: AbortSignal) => PromiseLike<Stream
     const giveUp = (): void => reject(new DOMException("This operation was aborted", "AbortError"));
     if (signal.aborted) return giveUp();
     signal.addEventListener("abort", giveUp, { once: true });
-    // Removes the listener, because a long stream calls this function very often.
     const letGo = (): void => signal.removeEventListener("abort", giveUp);
     open(signal).then(resolve, reject).then(letGo);
   });

@@ -59,7 +59,6 @@ export interface AttemptPlan {
    * same happens if the limits of the run allow no further request.
    */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
-  /** Returns the `finish` chunk to pass on. */
   toFinish(chunk: FinishChunk): FinishChunk;
   /** Returns the failure to pass on if no attempt follows. */
   toLast(fault: Fault): Fault;
@@ -106,7 +105,6 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     return this;
   }
 
-  /** The first call sends the first request. */
   next(): Promise<IteratorResult<ModelChunk, undefined>> {
     if (!this.#isStarted) this.#start();
     return this.#queue.next();

@@ -169,7 +169,6 @@ function writeToken(position: number, token: string | undefined): string {
   return token === undefined ? `turnwright-fallback:${position}` : `turnwright-fallback:${position}:${token}`;
 }
 
-/** Returns any token that `writeToken` did not make unchanged, without a position. */
 function readToken(written: string | undefined): Continuation {
   const match = written === undefined ? null : tokenPattern.exec(written);
   return match === null ? { position: undefined, token: written } : { position: Number(match[1]), token: match[2] };

@@ -94,7 +94,6 @@ function toRules(options: RetryOptions): { readonly [Name in keyof RetryOptions]
   return { maxAttempts, baseDelayMs, maxDelayMs, maxRetryAfterMs, random };
 }
 
-/** Returns the wait in milliseconds, or undefined if there is no retry. `failed` counts the failed attempts. */
 function findDelay({ code, retryable, retryAfterMs = 0 }: ProviderError, failed: number, rules: Rules): number | undefined {
   if (!retryable || final.has(code) || failed >= rules.maxAttempts || retryAfterMs > rules.maxRetryAfterMs) return undefined;
   const longestMs = Math.min(rules.maxDelayMs, rules.baseDelayMs * 2 ** (failed - 1));

@@ -34,7 +34,6 @@ export function toJsonSchema(schema: ToolSchema, toolName: string): JsonSchema {
 /** `problem` says why there is no JSON Schema, in words that follow the name of the schema. */
 type ConvertedSchema = { readonly json: JsonSchema } | { readonly problem: string; readonly cause?: unknown };
 
-/** Converts a Standard Schema of any `type`, and removes the keyword `$schema`. Cached. */
 export function convertSchema(schema: StandardSchema): ConvertedSchema {
   const known = converted.get(schema);
   if (known !== undefined) return { json: known };
@@ -54,7 +53,6 @@ export function convertSchema(schema: StandardSchema): ConvertedSchema {
   }
 }
 
-/** Undefined for schemas of other libraries. */
 function zodAdviceOf(schema: object): string | undefined {
   if ("_zod" in schema) return 'zod/mini and zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" })';
   return "_def" in schema && "safeParse" in schema

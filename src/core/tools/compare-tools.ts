@@ -49,7 +49,7 @@ const known = new Set([
   ...["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "$schema", "$id"],
 ]);
 
-/** A lower lower bound and a higher upper bound accept more values, so they are no change to report. */
+/** A schema accepts more values if a lower bound falls or an upper bound rises, so these changes are not reported. */
 const lowerBounds = new Set(["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"]);
 const upperBounds = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"]);
 
@@ -204,7 +204,6 @@ function within(field: string, name: string): string {
   return field === "" ? name : `${field}.${name}`;
 }
 
-/** Returns all changes that matter to a model or a person. `now` is undefined if the tool was removed. */
 export function findToolChanges(toolName: string, was: ShownTool, now: ShownTool | undefined): readonly ToolChange[] {
   if (now === undefined) return [{ toolName, kind: "removed" }];
   if (was === now || stableJson(was) === stableJson(now)) return [];

@@ -99,7 +99,6 @@ function findWordFor(field: string, fields: UnknownRecord): string | undefined {
   return Object.keys(fields).find((word) => !Object.hasOwn(checks, word) && replacementOf(word, [field])?.nearest === field);
 }
 
-/** Suggests the equivalent of a field from another library, or a similar name. Returns "" if there is none. */
 function didYouMean(field: string): string {
   const replacement = replacementOf(field, fieldNames);
   if (replacement?.instead !== undefined) return ` (write: ${replacement.instead})`;

@@ -140,7 +140,6 @@ export function withFilter(source: ToolSource, filter: ToolFilter): ToolRegistry
 function toPredicate(filter: ToolFilter): (definition: ToolDefinition) => boolean {
   if (typeof filter === "function") return (definition) => assertAnswer(filter(definition));
   const given: unknown = filter;
-  // A string is refused too: `isIterable` is false for it.
   const names = isIterable(given) ? [...given] : undefined;
   if (names === undefined || !names.every(isText))
     throw invalidOption("filter", "tool names in an array or a set, or a function", given);

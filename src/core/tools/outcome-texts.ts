@@ -5,7 +5,6 @@ import { cutText, quote } from "../utils/texts.ts";
 
 const longestName = 64;
 
-/** The model reads these reasons when the loop itself denies a call. */
 export const denials = {
   changedSchema: "The arguments no longer fit the schema of the tool.",
   insideTool: "Calls inside this tool cannot request a decision.",
@@ -14,9 +13,7 @@ export const denials = {
 type Kind = ToolOutcome["kind"];
 type OutcomeOf<Wanted extends Kind> = ToolOutcome & { readonly kind: Wanted };
 
-/**
- * What the model reads for each outcome. Keep the statuses of failed and blocked calls, because existing prompts rely on them.
- */
+/** Existing prompts rely on the statuses of failed and blocked calls, so do not rename them. */
 const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json } = {
   completed: ({ data }) => data,
   failed: (outcome) => report(outcome, "tool_execution_failed", outcome.error.message || outcome.error.name),
@@ -46,7 +43,6 @@ export function renderOutcome(outcome: ToolOutcome): Json {
   return render(outcome.kind, outcome);
 }
 
-/** The type parameter tells the compiler that the renderer fits the outcome. */
 function render<Each extends Kind>(kind: Each, outcome: OutcomeOf<Each>): Json {
   return renderers[kind](outcome);
 }
@@ -71,7 +67,6 @@ const facts: { readonly [Each in Kind]: { readonly isError: boolean; readonly wa
   limit: { isError: false, wasDispatched: false },
 };
 
-/** True for outcomes that count towards `limits.maxConsecutiveToolErrors`. Only "completed" resets the count. */
 export function countsAsError(kind: Kind): boolean {
   return facts[kind].isError;
 }

@@ -16,7 +16,6 @@ import type { Deferred, ToolResult } from "../types/tool.ts";
 /** The fields of `toolResult`. `success` defaults to true, or to false if there is an `error`. */
 export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?: boolean | undefined };
 
-/** Global, so that `isToolResult` recognizes results from every loaded copy of the package. */
 const brand: unique symbol = Symbol.for("turnwright.ToolResult");
 
 const fieldTypes: { readonly [Field in keyof ToolResult]-?: "boolean" | "string" | "array" | "anything" } = {
@@ -55,7 +54,6 @@ export function isToolResult(value: unknown): value is ToolResult {
 /** Global, so that `toOutcome` recognizes the value of `context.defer()` from every loaded copy of the package. */
 const deferral: unique symbol = Symbol.for("turnwright.Deferred");
 
-/** Called by JSON.stringify if the value of `context.defer()` is inside a result. */
 function toJSON(): never {
   throw new TypeError("it contains the value of context.defer(), which the tool must return by itself");
 }
@@ -226,7 +224,6 @@ function writeSignal({ release, load, restart, handoff }: LoopSignal): LoopSigna
 /** Limited, because each part is sent again with every later request. */
 const mostParts = 1_000;
 
-/** Removes empty text parts, and parts beyond the limit. A text part then tells the model how many are missing. */
 function limitParts(content: readonly ContentPart[]): readonly ContentPart[] {
   const filled = content.filter((part) => part.type !== "text" || part.text !== "");
   if (filled.length <= mostParts) return filled;
@@ -274,7 +271,6 @@ export function toEmittedPart(part: unknown): EmittedPart {
   return { type, name, data: toJson(data), ...(id !== undefined && { id }) };
 }
 
-/** Describes a value that JSON would represent as an empty object, otherwise undefined. */
 export function lossyKindOf(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (value instanceof Map) return "a Map";
@@ -292,7 +288,6 @@ export function toolFailure(message: string): PlainError {
   return { name: "ToolFailure", message: tidyMessage(message) };
 }
 
-/** Global, so that `isFatalToolError` recognizes errors from every loaded copy of the package. */
 const fatalBrand = Symbol.for("turnwright.FatalToolError");
 
 /**
@@ -320,7 +315,6 @@ export interface LoopSignal {
   readonly release?: ContextRelease | undefined;
   readonly load?: readonly string[] | undefined;
   readonly handoff?: Pick<Handoff, "to" | "reason"> | undefined;
-  /** True if `data` of the result describes a context restart. */
   readonly restart?: true | undefined;
 }
 

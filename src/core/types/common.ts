@@ -1,5 +1,3 @@
-// Basic types that many other types use, such as usage, errors as plain data, schemas and content.
-
 import type { Json } from "./json.ts";
 
 /** The tokens used by one iteration, or the sum for several iterations. */
@@ -17,7 +15,7 @@ export interface Usage {
   readonly reasoningTokens?: number | undefined;
 }
 
-/** Returns the price of one iteration in USD. Return undefined if the price is unknown. */
+/** Computes the price of one iteration in USD. Return undefined if the price is unknown. */
 export type Pricing = (usage: Usage, model: { readonly provider: string; readonly model: string }) => number | undefined;
 
 /** An error as plain data, for JSON. It has no stack. */
@@ -83,7 +81,7 @@ export interface Timeouts {
   /** The maximum duration of one tool call. Each call has its own timer. Default 300,000. */
   readonly toolMs: number;
   /**
-   * How long the loop waits until a stopped tool or a timed-out stream finishes. With 0, the loop does not wait. Default 5,000.
+   * How long the loop waits for a stopped tool or a timed-out stream to finish. With 0, the loop does not wait. Default 5,000.
    */
   readonly settleMs: number;
   /** The maximum wait for an approval. Default: no limit, because a person may take days. */
@@ -91,8 +89,9 @@ export interface Timeouts {
   /** The maximum duration of one hook or one asynchronous validation. Default 30,000. */
   readonly hookMs: number;
   /**
-   * The maximum time for one call of the journal, without the time in which a step runs. The run then rejects with LoopError
-   * "journal-unresponsive". Optional, because functions that you call without `runToolLoop` do not use a journal. Default 60,000.
+   * The maximum time for one call of the journal, not counting the step that the call runs. If the time expires, the run
+   * rejects with LoopError "journal-unresponsive". Optional, because functions that you call without `runToolLoop` do not use a
+   * journal. Default 60,000.
    */
   readonly journalMs?: number | undefined;
 }
@@ -161,7 +160,7 @@ export type ContentPart =
   | ({ readonly type: "file" } & MediaContent);
 
 /**
- * An image or a file: its content or its URL. The two kinds differ only in `type`. The media type decides how the content is
+ * An image or a file: its content or its URL. Images and files differ only in `type`. The media type decides how the content is
  * sent.
  */
 export interface MediaContent {

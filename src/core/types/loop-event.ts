@@ -219,9 +219,9 @@ export interface LoopEvents {
    */
   "compaction-start": EventBase & { readonly cause: "due" | "forced" };
   /**
-   * Emitted when the summary is written, or when it failed and requests stay as they were. The tokens are estimates of the
-   * next request. `usage` and `costUSD` belong to the summary. `provider` and `model` have written it; they are undefined if no
-   * request was sent.
+   * Emitted when the summary is written, or when it failed and no messages are replaced. The tokens are estimates of the next
+   * request. `usage` and `costUSD` are those of the summary. `provider` and `model` name the model that wrote it, and are
+   * undefined if no request was sent.
    */
   "compaction-end": EventBase & {
     readonly outcome: "compacted" | "failed";

@@ -1,5 +1,3 @@
-// The options of a run.
-
 import type { Message, UserMessage } from "./message.ts";
 import type { ModelSettings, Provider, ToolChoice } from "./provider.ts";
 import type { Deferred, ToolBudget, ToolDefinition, ToolTraits } from "./tool.ts";
@@ -273,8 +271,9 @@ export interface Agent {
 }
 
 /**
- * The options of a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run. Tools,
- * policies, hooks and limits are not inherited. The nested run can also use no more than what remains of the outer run's limits.
+ * The options of a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run.
+ * Tools, policies, hooks and limits are not inherited. However, the nested run cannot use more than what remains of the outer
+ * run's limits.
  */
 export type NestedLoopOptions = Pick<LoopOptions, "messages"> & {
   readonly [Name in Exclude<keyof LoopOptions, "messages">]?: LoopOptions[Name] | undefined;

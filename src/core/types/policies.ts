@@ -1,5 +1,3 @@
-// Policies: the optional rules of a run.
-
 import type { JsonSchema, Masking, PlainError, StandardSchema, Usage } from "./common.ts";
 import type { Json } from "./json.ts";
 import type { DenyingGuardrail, Guardrails } from "./guardrails.ts";
@@ -150,8 +148,8 @@ export interface StopContext {
 }
 
 /**
- * The part of each limit that is kept for the final answer. The run may use only the rest for everything else. Each field needs its
- * limit, and must be smaller than that limit. Default of each field: 0.
+ * The part of each limit that is kept for the final answer. Everything else in the run may use only the rest. A field requires
+ * its limit, and must be smaller than that limit. Default of each field: 0.
  */
 export interface FinalAnswerReserve {
   /** Tokens of `limits.maxTokens`. */
@@ -379,8 +377,8 @@ export interface ContextSource {
 }
 
 /**
- * Ends the run as `pre-tool-text` after an iteration with text, if every called tool succeeded. In addition, either
- * `endAfterTextFamilies` must list the provider's family, or each called tool must be in `suppressFollowUpAfterText` or have
+ * Ends the run as `pre-tool-text` after an iteration with text, if every called tool succeeded and one of these conditions is
+ * met: `endAfterTextFamilies` lists the provider's family, or each called tool is in `suppressFollowUpAfterText` or has
  * `requiresFollowUp: false`.
  */
 export interface PreToolTextPolicy {

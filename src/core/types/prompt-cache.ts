@@ -5,8 +5,8 @@
 export interface PromptCacheWatch {
   readonly kind: "prompt-cache";
   /**
-   * Returns a policy that compares the first request with the last one of an earlier run of the same conversation, as the
-   * `cache.last` of its result. `undefined` returns the policy unchanged.
+   * Returns a policy that compares the first request of a run with `earlier`, the last request of an earlier run of the same
+   * conversation: `cache.last` of its result. `undefined` returns the policy unchanged.
    */
   startWith(earlier: LastRequest | undefined): PromptCacheWatch;
 }

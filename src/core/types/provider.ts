@@ -107,8 +107,9 @@ export interface ModelCall {
    */
   sending?: ((body: unknown, sender: Pick<Provider, "id" | "model">) => void) | undefined;
   /**
-   * Checks a stream for `policies.guardrails`. Only for wrappers that record chunks. A wrapper that applies this function to the stream
-   * of its inner provider never records refused text. Otherwise, the loop itself checks the stream of the provider.
+   * Checks a stream for `policies.guardrails`. Only for wrappers that record chunks: a wrapper that applies this function to
+   * the stream of its inner provider never records refused text. Without such a wrapper, the loop itself checks the stream of
+   * the provider.
    */
   guard?: ((stream: AsyncIterable<ModelChunk>) => AsyncIterable<ModelChunk>) | undefined;
 }

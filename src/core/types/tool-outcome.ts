@@ -1,5 +1,3 @@
-// Tool calls and their outcomes.
-
 import type { ContentPart, Issue, JsonSchema, PlainError, Usage, UserPart } from "./common.ts";
 import type { DenyingGuardrail } from "./guardrails.ts";
 import type { Json } from "./json.ts";

@@ -91,8 +91,8 @@ export interface ApprovalView<Context = unknown> {
 }
 
 /**
- * The fields of a tool that type its context, its calls and its results. Each `Tool` has them. It is a type of its own because
- * results and events, which depend on it, are also part of the type `Tool`.
+ * The fields of a tool that type its context, its calls and its results. Each `Tool` has them. `Tool` cannot be used for this,
+ * because it refers to results and events, and these depend on this type.
  */
 export interface AnyTool {
   readonly name: string;

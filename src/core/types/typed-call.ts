@@ -23,7 +23,7 @@ type NeededContext<T extends AnyTool> = T extends {
     : unknown
   : unknown;
 
-/** The general type `Tool` accepts tools with any context, so its context is `never`. */
+/** The general type `Tool`, which accepts tools with any context, has the context `never`. */
 type KnownContext<Context> = [Context] extends [never] ? unknown : Context;
 
 /** The default context of a tool type: the general type `Tool` includes tools with any context, and `Tool<Args>` needs none. */
@@ -72,7 +72,7 @@ type JsonOf<Value> = [Value] extends [never]
       : Json
     : Json;
 
-/** `undefined` becomes null only as the whole value. */
+/** A result that is `undefined` becomes null. JSON drops an `undefined` inside a result. */
 type Written<Value> = Value extends undefined | void ? null : Plain<Value>;
 
 /** The fields of `RunCall` that are the same for all tools. */
@@ -119,7 +119,6 @@ type UncompletedCall = RunCallFacts & {
   readonly result: Json;
 };
 
-/** The fields of a finished call, in `result.calls` and in the event `tool-end`. */
 interface FinishedCall {
   readonly iteration: number;
   readonly outcome: ToolOutcome["kind"] | "processed";

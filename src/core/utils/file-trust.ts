@@ -44,7 +44,6 @@ export function isOwn({ uid }: FileFacts): boolean {
   return own === undefined || uid === own;
 }
 
-/** Returns the mode without access for other users, or undefined if the mode need not change. */
 export function tightMode({ mode }: FileFacts): number | undefined {
   const isLoose = ownUser() !== undefined && (mode & 0o077) !== 0;
   return isLoose ? mode & 0o700 : undefined;

@@ -284,7 +284,6 @@ function rotate(bits: number, by: number): number {
   return (bits << by) | (bits >>> (32 - by));
 }
 
-/** Mixes the bits, so that each input bit affects all 32 output bits. */
 function scatter(bits: number): number {
   const once = Math.imul(bits ^ (bits >>> 16), 0x7feb352d);
   const twice = Math.imul(once ^ (once >>> 15), 0x846ca68b);

@@ -55,7 +55,6 @@ export type WrittenRegExp =
 
 const longestExpression = 500;
 
-/** The allowed flags are i, m, s and u. */
 export function parseLinearRegExp(expression: string, flags: string): WrittenRegExp {
   const problem = findFlagProblem(flags) ?? findProblem(expression, flags);
   if (problem !== undefined) return { kind: "refused", problem };
@@ -86,7 +85,6 @@ function findProblem(expression: string, flags: string): string | undefined {
   }
 }
 
-/** The parts of a pattern that add instructions. */
 const counted = /\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
 
 /** Estimates the instructions before compiling, because compiling a large pattern takes long. */

@@ -79,7 +79,6 @@ function tidyBase64(data: string): string {
 
 const anyImage = "image/*";
 
-/** The first bytes of image files, in base64. */
 const imageHeads: readonly (readonly [head: RegExp, mediaType: string])[] = [
   [/^iVBORw0KGgo/, "image/png"],
   [/^\/9j\//, "image/jpeg"],

@@ -63,7 +63,6 @@ export function copyFields(fields: UnknownRecord): { [field: string]: Json } {
   return copy;
 }
 
-/** Reads the usage in a chunk of a provider. Throws a TypeError if `value` is not an object. */
 export function toUsage(value: unknown): Usage {
   if (!isRecord(value)) throw new TypeError('The field "usage" of a "usage" chunk must be an object.');
   return readUsage(value);

@@ -1,4 +1,4 @@
-/** Passes `value` to `next`: at once, or when it is a promise and fulfilled. */
+/** Passes `value` to `next`, at once or when its promise is fulfilled. */
 export function whenReady<T, R>(value: T | PromiseLike<T>, next: (value: T) => R | PromiseLike<R>): R | PromiseLike<R> {
   const ready = promiseOrValue(value);
   return ready instanceof Promise ? ready.then(next) : next(ready);

@@ -13,15 +13,11 @@ const ofFields = new RegExp(`${anywhere}|^(?:${whole}|tokens)$`);
 const ofTexts = new RegExp(anywhere);
 const ofAssignments = new RegExp(`signature$|^(?:${whole}|sig)$`);
 
-/** `key` is a key of plain data. */
 export function namesSecret(key: string): boolean {
   return ofFields.test(squash(key));
 }
 
-/**
- * `name` is a word of a text. More names match if "=" or a quoted value follows, because both are rare after such a word in
- * prose.
- */
+/** If "=" or a quoted value follows, more names match, because both are rare after such a word in prose. */
 export function namesSecretInText(name: string, isAssigned: boolean): boolean {
   const squashed = squash(name);
   return ofTexts.test(squashed) || (isAssigned && ofAssignments.test(squashed));
@@ -72,10 +68,8 @@ const longestName = 80;
 const notSecret =
   /^(?:true|false|null|nil|none|undefined|string|number|boolean|object|array|any|unknown|required|missing|expired|invalid|incorrect|wrong|empty|optional|denied|failed|rejected|hidden|masked|redacted|valid|set|unset|yes|no|ok|not|is|was|are|must|has|the|a|an)$/i;
 
-/** Letters, with at most one hyphen or apostrophe, and punctuation marks at the end. */
 const plainWord = /^[A-Za-z]?[a-z]*(?:[-'’][a-z]+)?[.!?:]*$/;
 
-/** Replaces the values of secret fields with "[redacted]". Takes time proportional to the length of the text. */
 export function redactFields(text: string): string {
   let clean = "";
   let from = 0;

@@ -12,7 +12,6 @@ const start = String.raw`(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}|\\[bfnrt]|\\u[0
 /** Keeps words without a digit, such as "sk-learn-pipeline". */
 const withDigit = (match: string): string => (/\d/.test(match) ? redacted : match);
 
-/** Keys that begin with a prefix of their issuer. */
 const prefixes: readonly (readonly [pattern: string, replace: Replace])[] = [
   [String.raw`(?:sk|pk|rk)[-_][\w-]{8,}`, withDigit],
   [

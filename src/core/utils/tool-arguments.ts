@@ -101,7 +101,6 @@ export function toWireName(name: string): string {
 /** Only this many characters are compared, because an untrusted name may be a megabyte long. */
 const comparedLength = 64;
 
-/** A server may list any number of tools. */
 const mostCandidates = 10_000;
 
 /** The candidates to compare letter by letter: those that share the most letters with the name. */
@@ -199,7 +198,6 @@ function fold(name: string): string {
     .slice(0, comparedLength);
 }
 
-/** Returns the edit distance, or Infinity if it exceeds `allowed`. Stops as soon as that is certain. */
 function distanceWithin(allowed: number, from: string, to: string): number {
   let beforeLast: Row = rows[0];
   let last: Row = rows[1];

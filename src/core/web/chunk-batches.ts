@@ -50,7 +50,7 @@ export class ChunkBatches<Chunk> {
     try {
       dropPromise(this.#iterator.return?.());
     } catch {
-      // Nobody reads the chunks any more, so this error cannot be reported.
+      // The chunks are no longer read, so this error cannot be reported.
     }
   }
 
@@ -83,7 +83,7 @@ export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStre
       },
       cancel: () => batches.leave(),
     },
-    // With 0, no event is read until somebody reads the stream.
+    // With 0, no event is read before the stream is read.
     { highWaterMark: 0 },
   );
 }

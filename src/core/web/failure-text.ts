@@ -32,7 +32,6 @@ const toolTexts = new Map<string, string>([
   ["limit", "The call did not run, because the maximum number of calls is reached."],
 ]);
 
-/** Returns the text of `onError`, or the default text if `onError` throws or returns no string. */
 export function toFailureText(failure: UIFailure, onError: OnError | undefined): string {
   try {
     const text: unknown = onError?.(failure);

@@ -4,7 +4,6 @@ import { hasBrand, isRecord } from "../utils/guards.ts";
 import { dropPromise } from "../utils/promises.ts";
 import { countBytes } from "../utils/texts.ts";
 
-/** Global, so that `isRequestError` recognizes errors from every loaded copy of the package, such as ESM and CommonJS. */
 const brand = Symbol.for("turnwright.RequestError");
 
 /**
@@ -70,7 +69,6 @@ export async function readRequestBody(source: unknown, limits: BodyLimits = {}):
   return body;
 }
 
-/** Throws RequestError if a value is nested too deeply. The message begins with `what`. */
 export function refuseDeep(value: unknown, what: string): void {
   if (isTooDeep(value)) throw new RequestError(400, `${what} is nested more than ${mostLevels} levels deep.`);
 }

@@ -34,7 +34,6 @@ export const requestChecks: Checks<RequestLimits> = {
 const mediaTypes = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
 const longestId = 500;
 
-/** Returns undefined if the id is absent. Throws RequestError if it is invalid. */
 export function readId(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "string" && value !== "" && value.length <= longestId) return value;

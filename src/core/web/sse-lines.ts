@@ -37,7 +37,6 @@ export interface LineWriter<Chunk> {
   readonly first?: string | undefined;
   readonly write: (chunk: Chunk) => string;
   readonly last?: string | undefined;
-  /** The response headers that the protocol requires. */
   readonly headers?: { readonly [name: string]: string } | undefined;
 }
 
@@ -139,7 +138,7 @@ export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint
       },
       cancel: () => lines.leave(),
     },
-    // With 0, no line is created until somebody reads the stream.
+    // With 0, no line is created before the stream is read.
     { highWaterMark: 0 },
   );
 }
