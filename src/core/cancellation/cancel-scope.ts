@@ -34,8 +34,8 @@ export class CancelScope {
   readonly #slots = new Set<Cancellable>();
   #cause: CancelReason | undefined;
   /**
-   * The expired time limit, while a reason of higher rank counts. It counts again if that reason was an interrupt and is
-   * withdrawn.
+   * The expired time limit while a reason of higher rank counts. If that reason is an interrupt, `withdrawInterrupt` makes the
+   * time limit count again.
    */
   #outranked: CancelReason | undefined;
   #wallClockMs = Number.POSITIVE_INFINITY;

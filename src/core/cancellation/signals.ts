@@ -11,8 +11,8 @@ interface Waiting {
 const waiting = new WeakMap<AbortSignal, Waiting>();
 
 /**
- * Calls `call` when the signal is aborted. Returns a function that cancels this. However often it is called, each signal has at
- * most one listener, which is removed when no function waits any more.
+ * Calls `call` when the signal is aborted. Returns a function that removes `call` again. All functions that wait for one signal
+ * share one listener, which is removed with the last of them.
  */
 export function onAbort(signal: AbortSignal, call: () => void): () => void {
   // A new function for each caller, because a set keeps only one copy of a function that two callers pass.

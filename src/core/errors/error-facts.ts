@@ -19,7 +19,7 @@ export interface ErrorFacts {
 
 const deepest = 4;
 
-/** The characters of a message that are searched for known phrases. A JSON body in a message is parsed completely. */
+/** Only this many characters of a message are searched for known phrases. A JSON body in a message is parsed completely. */
 const longestRead = 10_000;
 
 interface Draft {

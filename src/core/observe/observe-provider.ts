@@ -56,7 +56,6 @@ function observeStream(open: () => AsyncIterable<ModelChunk>, observer: StreamOb
 }
 
 function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamObserver): AsyncIterator<ModelChunk> {
-  // Created once for all chunks, to save an allocation for each.
   const pull = (): Promise<IteratorResult<ModelChunk>> => iterator.next();
   let looks = observer.onChunk !== undefined;
   const look = (result: IteratorResult<ModelChunk>): void => {

@@ -97,7 +97,7 @@ export interface PlannedAttempt {
   readonly isFinal?: boolean | undefined;
   /**
    * The limits on silence for this attempt, in milliseconds. Set if another provider can follow. Default: the limits of the
-   * iteration, which end the iteration.
+   * iteration, whose expiry ends the iteration.
    */
   readonly patience?: Pick<Timeouts, "firstChunkMs" | "streamIdleMs"> | undefined;
   readonly delayMs?: number | undefined;

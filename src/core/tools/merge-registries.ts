@@ -19,7 +19,7 @@ interface Route {
 }
 
 interface Table {
-  /** The arrays of definitions from which the table was made. It is valid while the members return the same arrays. */
+  /** The arrays of definitions from which the table was made. The table is valid while the members return the same arrays. */
   readonly sources: readonly (readonly ToolDefinition[])[];
   readonly definitions: readonly ToolDefinition[];
   readonly routes: ReadonlyMap<string, Route>;

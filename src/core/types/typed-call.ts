@@ -72,7 +72,7 @@ type JsonOf<Value> = [Value] extends [never]
       : Json
     : Json;
 
-/** A result that is `undefined` becomes null. JSON drops an `undefined` inside a result. */
+/** Only a result that is itself `undefined` becomes null. */
 type Written<Value> = Value extends undefined | void ? null : Plain<Value>;
 
 /** The fields of `RunCall` that are the same for all tools. */
