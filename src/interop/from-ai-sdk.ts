@@ -138,8 +138,7 @@ function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
  */
 function readAiSdkSchema(given: unknown, name: unknown): ForeignSchema {
   const schema: unknown = isCallable(given) && !("~standard" in given) ? given() : given;
-  if (!isRecord(schema) || isStandardSchema(schema) || !("jsonSchema" in schema))
-    return { inputSchema: schema as ToolSchema };
+  if (!isRecord(schema) || isStandardSchema(schema) || !("jsonSchema" in schema)) return { inputSchema: schema as ToolSchema };
   const json: unknown = schema["jsonSchema"];
   if (isThenable(json))
     throw refuseTool(
