@@ -51,7 +51,10 @@ describe("withBlobs", () => {
 
   it("is named in the error if its records are read without withBlobs", async () => {
     const { saved } = await record();
-    const error = { code: "journal-mismatch", message: expect.stringContaining("or withBlobs") };
+    const error = {
+      code: "journal-mismatch",
+      message: expect.stringContaining('written with "withBlobs" must also be read with it'),
+    };
     await expect(play(optionsOf(1), memoryJournal(saved))).rejects.toMatchObject(error);
     await expect(inspectJournal(memoryJournal(saved))).rejects.toMatchObject(error);
   });

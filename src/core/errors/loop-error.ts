@@ -145,7 +145,7 @@ const messages: Messages = {
     if (field === "messagesDigest")
       return "The journal was written by a run that began with other messages. Pass the messages from inspectJournal(...).initialMessages, not the messages of the result. A new question needs a new journal and a new runId.";
     if (field === "version")
-      return `The records of the journal have version ${received}, but this version of turnwright reads version ${expected}. Use the version of turnwright that wrote the journal, or withBlobs.`;
+      return `The records of the journal have version ${received}, but this version of turnwright reads version ${expected}. Use the version of turnwright that wrote the journal. A journal that was written with "withBlobs" must also be read with it.`;
     return `The journal was written by another run: its ${field} is ${received}, but this run has ${expected}. Use the journal of this run.`;
   },
   "unknown-decision": ({ call, waiting }) => {

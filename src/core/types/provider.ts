@@ -182,7 +182,7 @@ export type ModelChunk =
   | { readonly type: "thought-log"; readonly payload: unknown }
   /**
    * Sent by a provider that wraps other providers. Names the provider and the model of the following chunks. These names
-   * determine the price, and who may get the provider metadata.
+   * determine the price, and which provider may get the provider metadata.
    */
   | {
       readonly type: "attempt-start";
