@@ -42,7 +42,7 @@ const quietAfterMs = 5_000;
  * stream ends, or after a short silence.
  *
  * Each event without content is a heartbeat. If the consumer stops reading, even while it waits for a chunk, the signal for the
- * SDK is aborted, because not every SDK closes the connection by itself.
+ * SDK is aborted. Not every SDK closes the connection otherwise.
  */
 export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterableIterator<ModelChunk, void, undefined> {
   let followed: FollowingSignal | undefined;

@@ -29,10 +29,14 @@ const checks: Checks<FallbackOptions> = {
 };
 
 /**
- * Makes a provider that tries the first of `providers`, and the next one each time an attempt fails. An attempt fails in three
- * cases: an error of any kind was thrown or is in the stream, the stream ends without a finish reason, or the stream is silent
- * for too long. If text was already emitted, the chunk `attempt-discarded` revokes it. An empty answer, a refusal and a stop are
- * not failures. No provider is tried after a stop or an abort.
+ * Makes a provider that tries the first of `providers`, and the next one each time an attempt fails. An attempt fails if:
+ *
+ * - an error of any kind was thrown or is in the stream
+ * - the stream ends without a finish reason
+ * - the stream is silent for too long
+ *
+ * If text was already emitted, the chunk `attempt-discarded` revokes it. An empty answer, a refusal and a stop are not failures.
+ * No provider is tried after a stop or an abort.
  *
  * Each attempt gets the same request, with all tool results, so no tool runs again. The chunk `attempt-start` names the current
  * provider, whose prices, usage, family and provider metadata apply from then on. Two clients with the same provider id and model

@@ -56,8 +56,8 @@ export interface Journal {
    */
   replays?(key: string): PromiseLike<boolean> | boolean;
   /**
-   * Returns true if a step is recorded, without running it. If the outcome of a tool call is recorded, the loop lets the nested
-   * run in that call start no new work, even if the records of the nested run are incomplete.
+   * Returns true if a step is recorded, without running it. If the outcome of a tool call is recorded, the nested run in that
+   * call starts no new work. This is also true if the records of the nested run are incomplete.
    */
   has?(key: string): PromiseLike<boolean> | boolean;
   /**
