@@ -33,7 +33,6 @@ interface CustomTimers {
   clearTimeout: typeof globalThis.clearTimeout;
 }
 
-/** A generator that a tool returned. If the generator is synchronous, `next` returns a plain value. */
 export interface Steps {
   next(): Step | PromiseLike<Step>;
   return(): unknown;

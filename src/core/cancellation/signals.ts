@@ -59,7 +59,6 @@ function callAlone(call: () => void): void {
   }
 }
 
-/** An abort signal that is created only when it is read. */
 export class LazySignal {
   #controller: AbortController | undefined;
   #reason: (() => unknown) | undefined;
@@ -108,7 +107,6 @@ export interface RunWatcher {
 
 export interface ClosedRun {
   readonly runId: string;
-  /** Set if the run was rejected with an error instead of returning a result. */
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
@@ -130,7 +128,10 @@ export const systemClock: Clock = {
   clearTimeout: (handle) => clearTimeout(handle as ReturnType<typeof setTimeout>),
 };
 
-/** A timer that can be postponed often at low cost: it fires at most once for many changes. The streams of a run share one. */
+/**
+ * A timer that can be postponed often at low cost: the underlying timer is set again only when it fires too early. The streams
+ * of a run share one.
+ */
 export class IdleTimer {
   readonly #clock: Clock;
   #dueAt = Number.POSITIVE_INFINITY;

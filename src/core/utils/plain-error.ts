@@ -74,7 +74,7 @@ const deepestCause = 3;
 /**
  * Converts any thrown value to plain data. Never throws. Keeps the name, the message, a string `code`, and up to three nested
  * causes. The first error of an AggregateError becomes its cause. Drops the stack and all other fields. Cuts messages to 2,000
- * characters, and removes credentials. Anything that is not an Error becomes the message as text.
+ * characters, and removes credentials. A value without a message becomes the message as text.
  *
  * @example toPlainError(new Error("no", { cause: "later" })); // { name: "Error", message: "no", cause: { name: "Error", message: "later" } }
  */
