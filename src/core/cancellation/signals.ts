@@ -129,7 +129,7 @@ export const systemClock: Clock = {
 };
 
 /**
- * A timer that can be postponed often at low cost: the underlying timer is set again only when it fires too early. The streams
+ * A timer that can be postponed often at low cost: the underlying timer is usually set again only after it has fired too early. The streams
  * of a run share one.
  */
 export class IdleTimer {
