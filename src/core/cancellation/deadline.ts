@@ -1,5 +1,3 @@
-// Waits for code outside the package, with time limits and cancellation.
-
 import pTimeout from "p-timeout";
 import { IdleTimer, LazySignal, onAbort } from "./signals.ts";
 import { dropPromise, Lull } from "../utils/promises.ts";
@@ -227,7 +225,7 @@ export class Deadline implements Cancellable {
 
   #isDead(): boolean {
     const { clock, scope } = this.#ports;
-    // Checks the time here, because timers cannot fire while a generator yields without waiting.
+    // Timers cannot fire while a generator yields without waiting.
     scope.checkDeadline(clock.now());
     return this.#over || this.expired || scope.cause !== undefined;
   }

@@ -1,5 +1,3 @@
-// Abort signals that are cheap for a run with many waits, and a timer that is cheap to postpone.
-
 import type { Clock } from "../types/common.ts";
 import { dropPromise } from "../utils/promises.ts";
 

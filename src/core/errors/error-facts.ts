@@ -11,7 +11,6 @@ export interface ErrorFacts {
   readonly status: number | undefined;
   /** All codes, types and names of the error, its causes and its response body, in lower case. */
   readonly words: ReadonlySet<string>;
-  /** All messages of the error, its causes and its response body, the outermost first. */
   readonly messages: readonly string[];
   readonly retryAfterMs: number | undefined;
   readonly shouldRetry: boolean | undefined;

@@ -134,7 +134,6 @@ function findSchema(root: JsonSchema, reference: string): unknown {
   return found;
 }
 
-/** Makes one schema for each type. The description and the constraints stay outside. */
 function toTypes(node: UnknownRecord): readonly UnknownRecord[] | undefined {
   const { type, properties, required, additionalProperties, items } = node;
   if (!Array.isArray(type) || node["enum"] !== undefined) return undefined;

@@ -44,7 +44,6 @@ export const historyProviderCheck: Check = [
   (value) => isRecord(value) && isFilled(value.id) && isFilled(value.model),
 ];
 
-/** The result of a call. Its name is that of the call. */
 export type ReadResult = Omit<ToolResultPart, "name">;
 
 interface OpenCall {

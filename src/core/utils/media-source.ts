@@ -121,7 +121,6 @@ export function isOnWeb({ scheme }: { readonly scheme: string }): boolean {
   return scheme === "https" || scheme === "http";
 }
 
-/** Returns the registered name in lower case, without parameters such as a charset. */
 function normalizeMediaType(mediaType: string): string {
   const bare = (mediaType.split(";")[0] ?? "").trim().toLowerCase();
   if (bare === "image") return anyImage;

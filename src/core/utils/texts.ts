@@ -28,7 +28,6 @@ export function isContent(chunk: ModelChunk): boolean {
 const longestShown = 24;
 const longestQuoted = 64;
 
-/** Words and numbers may be shown. Any other text may be private. */
 const harmless = /^[\w .:+-]*$/;
 
 /**
