@@ -1,5 +1,4 @@
-// Reads limits and timeouts from environment variables. Only uses zod features that zod 3 and zod 4 share, because either
-// version may be installed.
+// Only use zod features that zod 3 and zod 4 share, because either version may be installed.
 
 import { z } from "zod";
 import {
@@ -65,7 +64,6 @@ type Variables = {
   readonly [Group in "limits" | "timeouts"]: { readonly [Option in keyof EnvironmentSettings[Group]]: Variable };
 };
 
-/** The maximum for counts: more than any reasonable run needs, but finite. */
 const largestCount = 10_000;
 
 const variables: Variables = {
@@ -93,10 +91,7 @@ const nameChecks: Checks<NonNullable<EnvironmentOptions["names"]>> = {
 
 const longestShown = 64;
 
-/**
- * Accepts decimal digits with an optional sign, and whitespace around them. `Number` would also accept "", "0x10" and "1e9";
- * `parseInt` would accept "10abc".
- */
+/** `Number` alone would also accept "", "0x10" and "1e9", and `parseInt` would accept "10abc". */
 const wholeNumber = z.union([
   z
     .string()
@@ -153,7 +148,7 @@ export function readEnvironment(env: Environment = hostEnvironment(), options: E
   return { limits, timeouts, problems };
 }
 
-/** Returns `process.env`, or an empty object in workers and browsers, which have no `process`. */
+/** Workers and browsers have no `process`. */
 function hostEnvironment(): Environment {
   const host: unknown = Reflect.get(globalThis, "process");
   const env = isRecord(host) ? host["env"] : undefined;

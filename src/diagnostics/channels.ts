@@ -18,10 +18,7 @@ export class TraceSource<Facts extends Message> {
     this.#channel = tracingChannel<unknown, object>(name);
   }
 
-  /**
-   * True if any part of the tracing channel has a subscriber. Node 20 cannot report the subscribers of the tracing channel as a
-   * whole.
-   */
+  /** Checks each part of the tracing channel. Node before 20.13 has no `hasSubscribers` for the tracing channel as a whole. */
   get isHeard(): boolean {
     const { start, end, asyncStart, asyncEnd, error } = this.#channel;
     return [start, end, asyncStart, asyncEnd, error].some((channel) => channel.hasSubscribers);
@@ -30,8 +27,8 @@ export class TraceSource<Facts extends Message> {
   begin(facts: () => Facts, outer: Scope | undefined): ChannelTrace<Facts> | undefined {
     if (!this.isHeard) return undefined;
     const message = facts();
-    // Subscribers may bind AsyncLocalStorage stores to `start`. Captures these stores, so that later parts of the operation can
-    // run with them.
+    // Subscribers may bind AsyncLocalStorage stores to `start`. An AsyncResource that is created inside `runStores` captures these
+    // stores. `run` then makes them available to later parts of the operation.
     const hold = (): AsyncResource => new AsyncResource(this.#name, { requireManualDestroy: true });
     const open = (): AsyncResource => this.#channel.start.runStores(message, hold);
     const resource = outer === undefined ? open() : outer.run(open);
@@ -108,7 +105,7 @@ export interface RunMessage {
   error?: unknown;
 }
 
-/** The message about an iteration: one stream and its calls. The fields that are not readonly are set when the iteration ends. */
+/** The message about an iteration: one stream and the calls in it. The fields that are not readonly are set when the iteration ends. */
 export interface IterationMessage {
   readonly runId: string;
   /** The 0-based number of the iteration. `continuation` is the 0-based number of the stream in the iteration. */

@@ -1,5 +1,3 @@
-// Publishes runs, iterations and calls on tracing channels of `node:diagnostics_channel`.
-
 import {
   checkFields,
   type Checks,
@@ -87,7 +85,7 @@ class RunChannels implements RunObserver {
   }
 
   startIteration({ iteration, continuation, replayed = false }: LoopEvents["iteration-start"]): void {
-    // An iteration is still open here only if a journal ran the step of its stream a second time.
+    // The previous iteration is still open only if a journal ran a model step twice. Its first try is then ended here.
     this.#iteration?.end({});
     this.#iteration = iterationSource.begin(() => ({ runId: this.#runId, iteration, continuation, replayed }), this.#outer);
   }
@@ -112,7 +110,6 @@ class RunChannels implements RunObserver {
     this.#calls.delete(callId);
   }
 
-  /** Returns the operation in which a model stream runs: its iteration if it has one, otherwise the run. */
   startStream(): StreamObserver | undefined {
     return this.#iteration ?? this.#outer;
   }
@@ -140,7 +137,7 @@ class RunChannels implements RunObserver {
     this.#trace?.end({ ...this.#ending, ...broken });
   }
 
-  /** The operation that contains the iterations: the run itself or, for a nested run, its call. */
+  /** The operation that contains the iterations: the run. If a nested run is not traced, the call that contains the run. */
   get #outer(): Scope | undefined {
     return this.#trace ?? this.#place.inside?.scope;
   }

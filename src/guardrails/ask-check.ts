@@ -1,16 +1,19 @@
-// Calls one check within the time limits of the run.
-
 import {
   type CancelScope,
   Deadline,
+  describeValue,
   type GuardrailRecord,
+  isRecord,
+  type Json,
   promiseOrValue,
   type Run,
+  textOrNone,
+  toJson,
   toPlainError,
+  toUsage,
   withSignal,
 } from "../core/entry-kit.ts";
-import type { CheckContext } from "./checks.ts";
-import { type ReadVerdict, readVerdict } from "./verdicts.ts";
+import type { CheckContext, CheckSpending } from "./checks.ts";
 
 export interface Asked extends Pick<GuardrailRecord, "guardrail" | "reason" | "info" | "error" | "spent" | "durationMs"> {
   readonly verdict: GuardrailRecord["verdict"];
@@ -19,14 +22,13 @@ export interface Asked extends Pick<GuardrailRecord, "guardrail" | "reason" | "i
 }
 
 export interface Asking {
-  /** Cancels the check. */
   readonly scope: CancelScope;
   readonly name: string;
   readonly mayRewrite: boolean;
   readonly check: (context: CheckContext) => unknown;
 }
 
-/** Calls a check, and waits for at most `timeouts.hookMs`. Never rejects: a check that fails has the verdict "failed". */
+/** Calls a check, and waits for at most `timeouts.hookMs`. Never rejects: a check that fails gets the verdict "failed". */
 export async function askCheck(run: Run, { scope, name, mayRewrite, check }: Asking): Promise<Asked> {
   const { clock, timeouts } = run;
   const deadline = new Deadline({ limitMs: timeouts.hookMs }, { clock, scope });
@@ -51,4 +53,30 @@ export async function askCheck(run: Run, { scope, name, mayRewrite, check }: Ask
   } catch (error) {
     return fail(error);
   }
+}
+
+interface ReadVerdict {
+  readonly verdict: "pass" | "rewrite" | "refuse";
+  readonly text?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly info?: Json | undefined;
+  readonly spent?: CheckSpending | undefined;
+}
+
+/** Throws for an invalid verdict. Otherwise a check with a misspelt "refuse" would pass everything. */
+function readVerdict(value: unknown, mayRewrite: boolean): ReadVerdict {
+  const { kind, text, reason, info, spent } = isRecord(value) ? value : {};
+  const facts = { reason: textOrNone(reason), spent: readSpending(spent) };
+  if (kind === "pass") return { verdict: kind, ...facts };
+  if (kind === "refuse") return { verdict: kind, ...facts, info: info === undefined ? undefined : toJson(info) };
+  if (kind === "rewrite" && mayRewrite && typeof text === "string") return { verdict: kind, ...facts, text };
+  const expected = mayRewrite ? '"pass", "refuse" or "rewrite" (with a string "text")' : '"pass" or "refuse"';
+  throw new TypeError(`A check must return an object whose "kind" is ${expected}, but returned ${describeValue(value)}.`);
+}
+
+function readSpending(value: unknown): CheckSpending | undefined {
+  if (!isRecord(value)) return undefined;
+  const { usage, costUSD } = value;
+  const cost = typeof costUSD === "number" && Number.isFinite(costUSD) && costUSD >= 0 ? { costUSD } : {};
+  return { usage: toUsage(usage), ...cost };
 }

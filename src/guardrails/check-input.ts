@@ -1,5 +1,4 @@
-// Checks the user messages that are new in a request, in a journal step of its own. A run that is resumed after the checks does not
-// repeat them.
+// Checks the new user messages of a request. The checks have their own journal step, so that a resumed run does not repeat them.
 
 import {
   CancelScope,
@@ -20,8 +19,8 @@ import { askCheck } from "./ask-check.ts";
 import type { CheckedInput, InputCheck } from "./checks.ts";
 
 /**
- * Runs the checks, or replays their records. Returns undefined if the request has no new user messages. `modelKey` is the key of
- * the request. If an execution without guardrails recorded this request, its input is not checked.
+ * Runs the checks, or replays their records. Returns undefined if the request has no new user messages. `modelKey` is the journal
+ * key of the request. If an earlier execution without guardrails recorded the request, its input is not checked.
  */
 export function checkInput(
   run: Run,
@@ -56,7 +55,7 @@ async function recordChecks(run: Run, modelKey: string, { input, checks }: Check
   });
 }
 
-/** Runs the checks at the same time. The first one that does not pass cancels the others, so that the run ends at once. */
+/** Runs the checks at the same time. The first check that does not pass cancels the others, so that the run ends at once. */
 async function askAll(run: Run, { input, checks }: Checking): Promise<readonly GuardrailRecord[]> {
   const scope = new CancelScope();
   const slot = { cancel: (cause: CancelReason): void => scope.cancel(cause) };

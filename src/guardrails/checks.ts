@@ -1,9 +1,8 @@
-// The checks that `guardrails` takes, and their arguments.
+// The checks that `guardrails` takes, their arguments and their verdicts.
 
-import type { ApprovalContext, Message, Session, ToolCall, UserMessage } from "../core/entry-kit.ts";
-import type { InputVerdict, OutputVerdict, ToolVerdict } from "./verdicts.ts";
+import type { ApprovalContext, Json, Message, Session, ToolCall, Usage, UserMessage } from "../core/entry-kit.ts";
 
-/** Facts about the run, for a check. */
+/** The facts about the run that a check gets. */
 export interface CheckContext<Context = unknown> {
   readonly runId: string;
   readonly iteration: number;
@@ -24,7 +23,7 @@ export interface CheckedInput {
   readonly messages: readonly Message[];
 }
 
-/** A check of the user's input. It runs at the same time as the request, which is cut off if the check refuses. */
+/** A check of the user's input. It runs at the same time as the request. If the check refuses, the request is cut off. */
 export interface InputCheck<Context = unknown> {
   /** The name of the check, for events and results. */
   readonly name: string;
@@ -38,22 +37,22 @@ export interface CheckedOutput {
   readonly part: "text" | "reasoning";
   /**
    * False while the model is still writing this part. Always true for a check without `window`. Also true at the end of a response
-   * that another response continues: its text is shown then, and the check gets the whole message with the next response.
+   * that another response continues. The text is then shown, and with the next response the check gets the whole message.
    */
   readonly isComplete: boolean;
   /** True if the message contains tool calls, so that its text is not the final answer. */
   readonly hasCalls: boolean;
 }
 
-/** A check of the text that the model writes. Checks run in order, and each one gets the text with the changes of the earlier ones. */
+/** A check of the text that the model writes. Checks run in order. Each check gets the text with the changes of the earlier checks. */
 export interface OutputCheck<Context = unknown> {
   /** The name of the check, for events and results. */
   readonly name: string;
   readonly check: (output: CheckedOutput, context: CheckContext<Context>) => OutputVerdict | PromiseLike<OutputVerdict>;
   /**
-   * The number of characters that are held back while the model writes, at least 1. The check is called again after this number of
-   * new characters, and text before the window is shown. Everything that the check looks for must fit into the window. Default: the
-   * whole text is held back until it is complete.
+   * The number of characters to hold back while the model writes, at least 1. The last `window` characters stay hidden, and the text
+   * before them is shown. The check is called again after this number of new characters. Everything that the check looks for must fit
+   * into the window. Default: the whole text is held back until it is complete.
    */
   readonly window?: number | undefined;
   /** The parts that the check judges. Default: both. */
@@ -61,11 +60,49 @@ export interface OutputCheck<Context = unknown> {
 }
 
 /**
- * A check of a tool call. It runs before `policies.approve`, after the arguments were validated. It runs again for arguments that
- * `policies.approve` or a decision has edited, before they are validated.
+ * A check of a tool call. It runs after the arguments were validated, and before `policies.approve`. If `policies.approve` or a
+ * decision edits the arguments, the check runs again before the edited arguments are validated.
  */
 export interface ToolCheck<Context = unknown> {
   /** The name of the check, for events and results. */
   readonly name: string;
   readonly check: (call: ToolCall, context: ApprovalContext<Context>) => ToolVerdict | PromiseLike<ToolVerdict>;
 }
+
+/** The tokens that a check used. A `LoopResult` has these fields, so a check that runs the loop can return its result here. */
+export interface CheckSpending {
+  readonly usage: Usage;
+  /** The cost in USD. Undefined if it is unknown. */
+  readonly costUSD?: number | undefined;
+}
+
+interface Spending {
+  /** The tokens that the check used. They count towards the usage, the cost and the limits of the run. Default: none. */
+  readonly spent?: CheckSpending | undefined;
+}
+
+interface Refusal {
+  readonly kind: "refuse";
+  /** The reason in the result of the run. For a tool call, the model reads it. Default: none. */
+  readonly reason?: string | undefined;
+  /** Plain data about the refusal, for the result of the run. Default: none. */
+  readonly info?: Json | undefined;
+}
+
+/** The verdict about the input. "refuse" ends the run as `input-guardrail`. */
+export type InputVerdict = ({ readonly kind: "pass" } | Refusal) & Spending;
+
+/** The verdict about the output. "rewrite" replaces the whole text, and "refuse" ends the run as `output-guardrail`. */
+export type OutputVerdict = InputVerdict | ({ readonly kind: "rewrite"; readonly text: string } & Spending);
+
+/**
+ * The verdict about a tool call. "rewrite" replaces the arguments, which are validated again. A call with rewritten arguments cannot
+ * wait for a decision: it gets the outcome `approval-failed`.
+ *
+ * "refuse" denies the call, and the model reads the reason. With `endsRun: true`, the run ends as `tool-guardrail` instead, and no
+ * other call of the message runs.
+ */
+export type ToolVerdict =
+  | { readonly kind: "pass" }
+  | { readonly kind: "rewrite"; readonly args: Json }
+  | (Omit<Refusal, "info"> & { readonly endsRun?: boolean | undefined });

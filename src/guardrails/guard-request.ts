@@ -25,7 +25,7 @@ export interface RequestChecks {
 
 export function guardRequest(run: Run, key: string, { input, output }: RequestChecks): RequestGuard | undefined {
   const checked = checkInput(run, key, input);
-  // The step of the request reports the rejection.
+  // Without this handler, Node could report an unhandled rejection. The step of the request awaits `checked` and reports its error.
   checked?.catch(() => {});
   if (checked === undefined && output.length === 0) return undefined;
   const gate = output.length === 0 ? undefined : createGate(run, output);
@@ -52,7 +52,7 @@ function createGate(run: Run, checks: readonly OutputCheck[]): OutputGate {
   });
 }
 
-/** Returns the ending of a stream that a check stopped. If the run was cancelled during the check, the stream keeps its ending. */
+/** Returns how a stream ends that a check stopped. If the run was cancelled during the check, the ending stays as it is. */
 function judgeStop(
   stage: "input" | "output",
   record: GuardrailRecord,
@@ -81,12 +81,15 @@ interface Requested {
   readonly call: ModelCall;
 }
 
-/** Opens the stream of a provider. A wrapper that records chunks applies the checks itself, before it records. */
+/**
+ * Opens the stream of a provider. A wrapper that records chunks must not record unchecked text. It therefore applies the checks
+ * itself, with `call.guard`.
+ */
 async function* guardStream(provider: Provider, { request, call }: Requested, guarding: Guarding): AsyncGenerator<ModelChunk> {
   const own = followSignal(call.signal);
   let isGuarded = false;
   const guard = (stream: AsyncIterable<ModelChunk>): AsyncIterable<ModelChunk> => {
-    // Of several wrappers that record chunks, the innermost one applies the checks.
+    // If several wrappers record chunks, only the innermost one applies the checks: it calls `guard` first.
     if (isGuarded) return stream;
     isGuarded = true;
     return checkChunks(stream, call, guarding);
@@ -102,7 +105,7 @@ async function* guardStream(provider: Provider, { request, call }: Requested, gu
   }
 }
 
-/** Yields the checked chunks of a stream. Ends without a `finish` chunk if a check refused. */
+/** Yields the checked chunks of a stream. If a check refuses, the stream ends without a `finish` chunk. */
 async function* checkChunks(
   stream: AsyncIterable<ModelChunk>,
   call: ModelCall,
@@ -110,7 +113,7 @@ async function* checkChunks(
 ): AsyncGenerator<ModelChunk> {
   const source = iterateChunks(stream);
   try {
-    // The request is sent without waiting for the checks.
+    // Reads before the input checks are over, so that the request is sent at once.
     let next = readNext(source);
     const refused = await findRefusal(call, checked);
     if (refused !== undefined) return stop("input", refused);
@@ -122,7 +125,7 @@ async function* checkChunks(
       else yield* await waitFor(call, gate.take(read.value));
       next = readNext(source);
     }
-    // A stream that fails or has no `finish` chunk ended too early, but its text is kept.
+    // The stream may have failed or ended without a `finish` chunk. The text that it sent is still checked and shown.
     if (gate !== undefined) yield* await waitFor(call, gate.end());
     if (failure !== undefined) throw failure.error;
   } catch (error) {
@@ -133,7 +136,7 @@ async function* checkChunks(
   }
 }
 
-/** Returns the check that refused or failed. It has cancelled the others. */
+/** Returns the record of the check that refused or failed, if any. The records of the other checks may say "cancelled". */
 async function findRefusal(call: ModelCall, checked: Guarding["checked"]): Promise<GuardrailRecord | undefined> {
   if (checked === undefined) return undefined;
   const records = await waitFor(call, checked);
@@ -141,14 +144,14 @@ async function findRefusal(call: ModelCall, checked: Guarding["checked"]): Promi
   return decided ?? records.find(({ verdict }) => verdict !== "pass");
 }
 
-/** Reads the next chunk. Its rejection is handled later, after the checks. */
+/** Reads the next chunk. The caller handles a rejection only after the checks, so it is marked as handled here. */
 function readNext(source: AsyncIterator<ModelChunk>): Promise<IteratorResult<ModelChunk>> {
   const next = Promise.resolve(source.next());
   next.catch(() => {});
   return next;
 }
 
-/** Waits for a check. Timeouts of a silent stream are paused, because each check has its own time limit. */
+/** Waits for a check. Meanwhile, the timeouts for a silent stream are paused, because each check has its own time limit. */
 async function waitFor<T>(call: ModelCall, work: Promise<T>): Promise<T> {
   const letGo = keepAlive(call);
   try {

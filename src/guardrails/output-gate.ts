@@ -1,5 +1,3 @@
-// Holds back the text of one stream until its checks have passed. Chunks keep their order.
-
 import { addCost, addUsage, type GuardrailRecord, type ModelChunk } from "../core/entry-kit.ts";
 import type { Asked } from "./ask-check.ts";
 import type { CheckedOutput, OutputCheck } from "./checks.ts";
@@ -7,28 +5,24 @@ import type { CheckedOutput, OutputCheck } from "./checks.ts";
 type PartName = CheckedOutput["part"];
 type TextChunk = Extract<ModelChunk, { readonly type: "text-delta" | "refusal-delta" | "reasoning-delta" }>;
 
-/** The text of one part, from the start of the message. */
+/** The text or the reasoning of a message. */
 interface Part {
   readonly name: PartName;
   readonly checks: readonly OutputCheck[];
-  /** The number of characters to hold back. Infinity: everything until the text is complete. */
+  /** The number of characters to hold back. Infinity holds everything back until the text is complete. */
   readonly window: number;
   /** The text as the model wrote it. */
   raw: string;
-  /** The text that was shown. */
   shown: string;
   /** The length of `raw` at the last check. */
   checkedAt: number;
   isRewritten: boolean;
 }
 
-/** Calls a check with the text of a part. */
-export type AskOutput = (check: OutputCheck, output: CheckedOutput) => Promise<Asked>;
-
 export interface GateOptions {
   readonly checks: readonly OutputCheck[];
-  readonly ask: AskOutput;
-  /** The text of the message before this stream, if the stream continues a message. */
+  readonly ask: (check: OutputCheck, output: CheckedOutput) => Promise<Asked>;
+  /** The text that earlier streams of the message sent, if this stream continues the message. */
   readonly before: { readonly [Name in PartName]: string };
 }
 
@@ -42,13 +36,14 @@ export class StoppedStream extends Error {
   }
 }
 
-/** The chunks that are held until the end of the stream, because a rewritten message must not contain them. */
+/** Chunks to hold until the end of the stream. They may contain the original text, so a rewritten message must not contain them. */
 const extras: ReadonlySet<ModelChunk["type"]> = new Set(["provider-metadata", "details", "thought-log"]);
 
+/** Holds back the text of one stream until its checks have passed. Chunks keep their order. */
 export class OutputGate {
   readonly #options: GateOptions;
   #parts: { readonly [Name in PartName]: Part };
-  /** The chunks after text that is held back, in order. */
+  /** The text that is held back, and the chunks after it, in order. */
   #held: ModelChunk[] = [];
   #extras: ModelChunk[] = [];
   #hasCalls = false;
@@ -83,7 +78,6 @@ export class OutputGate {
     return [chunk];
   }
 
-  /** Holds a chunk back if it comes after text that is held back. */
   #keepOrder(chunk: ModelChunk): readonly ModelChunk[] {
     this.#hasCalls ||= chunk.type === "call-ready";
     if (this.#held.length === 0) return [chunk];
@@ -103,7 +97,7 @@ export class OutputGate {
   async #takeText(chunk: TextChunk): Promise<readonly ModelChunk[]> {
     const { text, reasoning } = this.#parts;
     const part = this.#parts[partOf(chunk)];
-    // Reasoning is over when the text begins, so that it is checked and shown before. Text may go on after more reasoning.
+    // Reasoning is complete when the first text arrives, so its checks finish here. Text may continue after more reasoning.
     const isFirst = part === text && !this.#held.some((held) => isTextOf(held, text));
     const before = isFirst ? await this.#finish([reasoning]) : [];
     part.raw += chunk.text;
@@ -113,11 +107,11 @@ export class OutputGate {
     return [...before, ...(await this.#advance(part))];
   }
 
-  /** Shows the text before the window, while the model is still writing. */
+  /** Shows the text before the last `window` characters, while the model is still writing. */
   async #advance(part: Part): Promise<readonly ModelChunk[]> {
     const text = await this.#check(part, false);
     const end = cutBefore(text, text.length - part.window);
-    // Text after a call stays held back, so that the chunks keep their order.
+    // Another chunk, such as a call, is held in between. The text stays held back too, because chunks must keep their order.
     if (end <= part.shown.length || this.#held.some((chunk) => !isTextOf(chunk, part))) return [];
     const shown = text.slice(part.shown.length, end);
     part.shown = text.slice(0, end);
@@ -125,7 +119,10 @@ export class OutputGate {
     return this.#takeHeld(shown.length);
   }
 
-  /** Checks the whole text of parts, and shows all that was held back. Rewritten text appears where its part was first held. */
+  /**
+   * Checks the whole text of the parts, and shows all held chunks. The text of a rewritten part replaces the first held chunk of
+   * that part.
+   */
   async #finish(parts: readonly Part[]): Promise<readonly ModelChunk[]> {
     const rests = new Map<Part, string>();
     for (const part of parts) {
@@ -143,7 +140,7 @@ export class OutputGate {
     return [...shown, ...[...rests.keys()].flatMap((part) => (part.isRewritten ? takeRest(rests, part) : []))];
   }
 
-  /** Removes the first characters of the held text, and returns them. Only text is held at this point. */
+  /** Removes the first `length` characters of the held text, and returns them as chunks. All held chunks are text when this runs. */
   #takeHeld(length: number): readonly ModelChunk[] {
     const taken: ModelChunk[] = [];
     let left = length;
@@ -158,7 +155,6 @@ export class OutputGate {
     return taken;
   }
 
-  /** Calls the checks of a part in order, and returns the resulting text. */
   async #check(part: Part, isComplete: boolean): Promise<string> {
     let text = part.raw;
     part.checkedAt = part.raw.length;
@@ -211,7 +207,7 @@ function changedTooLate({ checks }: Part): Asked {
   return { guardrail: name, verdict: "failed", error, durationMs: 0 };
 }
 
-/** A check that returns the text unchanged has passed it. */
+/** Turns "rewrite" into "pass" if the check returned the text unchanged. */
 function toPass(asked: Asked, text: string): Asked {
   return asked.verdict === "rewrite" && asked.text === text ? { ...asked, verdict: "pass" } : asked;
 }
@@ -237,7 +233,7 @@ function deltaOf({ name }: Part): "text-delta" | "reasoning-delta" {
   return name === "text" ? "text-delta" : "reasoning-delta";
 }
 
-/** Returns the position, or the one before it if the position is inside a character of two units. */
+/** Returns `position`, or `position - 1` if a cut at `position` would split a surrogate pair. */
 function cutBefore(text: string, position: number): number {
   const unit = text.charCodeAt(position - 1);
   return unit >= 0xd800 && unit <= 0xdbff ? position - 1 : position;

@@ -1,10 +1,21 @@
-// The span of one model stream. It is written when the iteration is over, but with the end time of the stream.
+// The spans of model requests: `ChatSpan` for the stream of an iteration, `SummarySpan` for the summary of a compaction.
 
 import { type Attributes, type Context, context, SpanKind } from "@opentelemetry/api";
 import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../core/entry-kit.ts";
 import { isFailed, type StreamObserver } from "../core/observe-kit.ts";
 import { SaidContent, toInputMessages, toInstructions } from "./content.ts";
-import { common, errorFacts, finishNameOf, genAi, operations, own, settingsFacts, unfinished, usageFacts } from "./facts.ts";
+import {
+  common,
+  errorFacts,
+  finishNameOf,
+  genAi,
+  operations,
+  own,
+  settingsFacts,
+  thrownType,
+  unfinished,
+  usageFacts,
+} from "./facts.ts";
 import type { LiveSpan } from "./live-span.ts";
 import type { TracePorts } from "./instruments.ts";
 
@@ -16,6 +27,7 @@ export interface StreamError {
   readonly message?: string | undefined;
 }
 
+/** The span of one model stream. Ended when the iteration is over, with the end time of the stream. */
 export class ChatSpan implements StreamObserver {
   readonly span: LiveSpan;
   readonly #ports: TracePorts;
@@ -63,10 +75,7 @@ export class ChatSpan implements StreamObserver {
     return context.with(this.span.context, step);
   }
 
-  /**
-   * Measures the time to the first chunk. Returns true if more chunks are needed, which is always the case if content is
-   * recorded.
-   */
+  /** Measures the time to the first chunk. Returns true to get more chunks: until that time is known, or always to record content. */
   onChunk(chunk: ModelChunk): boolean {
     if (this.#firstChunkMs === undefined && chunk.type !== "attempt-start" && chunk.type !== "attempt-discarded") {
       this.#firstChunkMs = this.#ports.clock.now() - this.#startedAt;
@@ -86,7 +95,7 @@ export class ChatSpan implements StreamObserver {
     this.span.set({
       ...(usage && usageFacts(usage)),
       ...failure,
-      // The name of the provider that answered. If the run's provider wraps others, this is one of the inner providers.
+      // If the provider of the run wraps others, as `withFallback` does, this is the inner provider that answered.
       [genAi.providerName]: provider,
       [genAi.responseModel]: model,
       [genAi.responseFinishReasons]: this.#whyFinished(finish),
@@ -136,6 +145,51 @@ export interface ChatPlace {
   readonly ports: TracePorts;
   readonly parent: Context;
   readonly continuation: number;
-  /** The agent of the iteration. Undefined without `policies.handoffs`. */
+  /** The name of the agent in this iteration. Undefined without `policies.handoffs`. */
   readonly agent: string | undefined;
+}
+
+/**
+ * The span of a summary that replaces old messages. The model is known only at the end. The span is therefore created at the end,
+ * with the time at which the summary began.
+ */
+export class SummarySpan {
+  readonly #ports: TracePorts;
+  readonly #startedAt: number;
+  readonly #startTime: number;
+
+  constructor(ports: TracePorts) {
+    this.#ports = ports;
+    this.#startedAt = ports.clock.now();
+    this.#startTime = ports.clock.wallTime() ?? Date.now();
+  }
+
+  /** Creates and ends the span. A compaction that sent no request gets no span. */
+  end({ iteration, provider, model, usage, costUSD, outcome, error }: LoopEvents["compaction-end"], parent: Context): void {
+    if (provider === undefined || model === undefined) return;
+    const { content, instruments, conversationId, clock, start } = this.#ports;
+    const durationMs = clock.now() - this.#startedAt;
+    const dimensions: Attributes = {
+      [genAi.operationName]: operations.stream,
+      [genAi.providerName]: provider,
+      [genAi.requestModel]: model,
+      [genAi.responseModel]: model,
+    };
+    const failure = outcome === "failed" ? errorFacts(thrownType(error)) : {};
+    const attributes = {
+      ...dimensions,
+      ...(usage && usageFacts(usage)),
+      ...failure,
+      [genAi.conversationId]: conversationId,
+      [own.iteration]: iteration,
+      [own.purpose]: "summary",
+      [own.costUSD]: costUSD,
+    };
+    const facts = { kind: SpanKind.CLIENT, attributes, startTime: this.#startTime };
+    const span = start(`${operations.stream} ${model}`, facts, parent);
+    if (outcome === "failed") span.fail(content.describe(content.keep("error", () => error?.message ?? null)));
+    span.end(this.#startTime + durationMs);
+    instruments.streamDuration(durationMs / 1_000, { ...dimensions, ...failure });
+    if (usage !== undefined) instruments.tokens(usage, dimensions, failure);
+  }
 }

@@ -1,5 +1,5 @@
-// Converts messages to span attributes: JSON arrays of messages with parts. Only used if `captureContent` is true. Conventions:
-// github.com/open-telemetry/semantic-conventions-genai.
+// Converts messages to span attributes, which are JSON arrays of messages with parts. Only used if `captureContent` is true.
+// Format: github.com/open-telemetry/semantic-conventions-genai.
 
 import {
   assertNever,
@@ -14,10 +14,7 @@ import {
 } from "../core/entry-kit.ts";
 import type { ContentKind, TracingOptions } from "./tracing-options.ts";
 
-/**
- * Prepares messages, arguments and results for spans. Omits content that cannot be redacted or written, so that the run is not
- * affected.
- */
+/** Redacts content and writes it as JSON. If that fails, the content is omitted, because tracing must not affect the run. */
 export class ContentWriter {
   readonly isOn: boolean;
   readonly #redact: TracingOptions["redact"];
@@ -52,7 +49,7 @@ export class ContentWriter {
   }
 }
 
-/** Redacts each string separately, because redacting the whole JSON text could make it invalid. */
+/** Redacts each string separately. A replacement in the JSON text as a whole could make the JSON invalid. */
 function cleanText(_key: string, value: unknown): unknown {
   return typeof value === "string" ? redactSecrets(value) : value;
 }
@@ -95,9 +92,6 @@ function toUserPart(part: UserPart): Json {
   return isAddress.test(uri) ? { type: "uri", ...facts, uri } : { type: part.type, ...facts };
 }
 
-/**
- * Returns the name of a modality in OpenTelemetry's conventions. Media types other than image, video and audio are "document".
- */
 function modalityOf(mediaType: string): string {
   return /^(?:image|video|audio)(?=\/)/.exec(mediaType)?.[0] ?? "document";
 }

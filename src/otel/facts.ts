@@ -1,4 +1,5 @@
-// The names and values of span attributes for settings, usage and endings. Values are numbers and fixed names, never free text.
+// Span attributes for settings, usage and endings. Their values are numbers and fixed names, never free text, so that they are
+// safe to record without `captureContent`.
 
 import {
   type EndReason,
@@ -58,13 +59,13 @@ export const common = { errorType: "error.type", httpStatus: "http.response.stat
 
 export const otherError = "_OTHER";
 
-/** The modality of all token counts, because providers do not report tokens by modality. */
+/** The value of `gen_ai.token.modality` for all counts, because providers do not report tokens by modality. */
 export const unknownModality = "unknown";
 
 /** The finish reason of a stream that was stopped or cut off after its first chunk. */
 export const unfinished = "error";
 
-/** The values of `gen_ai.operation.name`. Each span name begins with one of them. */
+/** The values of `gen_ai.operation.name`. Each span name begins with one of these words. */
 export const operations = { run: "invoke_agent", stream: "chat", call: "execute_tool" } as const;
 
 export const own = {
@@ -108,7 +109,7 @@ export const own = {
   toolOutcome: "turnwright.tool.outcome",
 } as const;
 
-/** The names that the conventions use for some finish reasons. Other finish reasons keep their names. */
+/** The finish reasons that have other names in OpenTelemetry's conventions. */
 const finishNames: { readonly [Reason in FinishReason]?: string } = {
   "tool-calls": "tool_call",
   "content-filter": "content_filter",
@@ -128,10 +129,7 @@ export function settingsFacts(settings: ModelSettings = {}): Attributes {
   });
 }
 
-/**
- * Returns attributes for token counts. As in `Usage`, cached tokens are part of the input tokens, and reasoning tokens are part
- * of the output tokens.
- */
+/** As in `Usage`, the input tokens include cached tokens, and the output tokens include reasoning tokens. */
 export function usageFacts(usage: Usage): Attributes {
   return definedIn({
     [genAi.usageInput]: usage.inputTokens,
@@ -155,8 +153,8 @@ function toSnakeCase(name: string): string {
 type KeysOf<Reason> = Reason extends Reason ? keyof Reason : never;
 
 /**
- * Attribute names for the fields of an end reason. Only numbers and names that the program defines are recorded, never texts such
- * as error messages.
+ * Attribute names for the fields of an end reason. Fields with text from outside the program, such as error messages, are not in
+ * this list, so they are not recorded.
  */
 const reasonNames: { readonly [Key in KeysOf<EndReason>]?: string } = {
   attempts: "turnwright.reason.attempts",

@@ -1,4 +1,4 @@
-// Creates the metrics from OpenTelemetry's conventions, and the objects that all spans of one run share. Source:
+// Creates the metrics of OpenTelemetry's conventions for generative AI, and the objects that all spans of one run share. Source:
 // github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/client-inference.md.
 
 import * as api from "@opentelemetry/api";
@@ -11,7 +11,7 @@ import type { TracingOptions } from "./tracing-options.ts";
 
 type Measure = (value: number, attributes: Attributes) => void;
 
-/** Functions that record a value of each metric. Durations are in seconds. */
+/** Each function records one value. Durations are in seconds. */
 interface Instruments {
   readonly streamDuration: Measure;
   readonly timeToFirstChunk: Measure;
@@ -27,7 +27,7 @@ const upTo82Seconds = doubling(0.01, 14);
 const upTo410Seconds = doubling(0.1, 13);
 const tokenCounts = Array.from({ length: 14 }, (_, index) => 4 ** index);
 
-/** The token counters: the end of each counter's name, and the field of `Usage` with its value. */
+/** The field of `Usage` that each token counter adds up, by the last words of the counter's name. */
 const counters = {
   input_tokens: "inputTokens",
   output_tokens: "outputTokens",
@@ -80,7 +80,8 @@ function createTokenCounts(meter: Meter): Instruments["tokens"] {
   };
 }
 
-// Check the version through the namespace import. A named import would fail earlier, with a less helpful message from Node.
+// This check needs the namespace import. With a named import of `createNoopMeter`, an old version would fail with an unclear error
+// from Node before this line runs.
 if (!("createNoopMeter" in api)) {
   throw new Error('"turnwright/otel" needs @opentelemetry/api 1.3 or later. Update it: npm install @opentelemetry/api@latest');
 }
@@ -96,8 +97,8 @@ export interface TracePorts {
 }
 
 /**
- * Makes the shared objects for a run. Called when the run begins, because a program may set its global OpenTelemetry providers
- * after it has called `withTracing`.
+ * Call this function when the run begins, not earlier: a program may set its global OpenTelemetry providers after it has called
+ * `withTracing`.
  */
 export function createTracePorts(options: TracingOptions, conversationId: string | undefined, clock: SpanClock): TracePorts {
   const tracer = options.tracer ?? quietly(() => (options.tracerProvider ?? api.trace).getTracer(scope));

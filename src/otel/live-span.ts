@@ -3,10 +3,7 @@ import { dropPromise, type LoopEvents, redactText, toPlainError } from "../core/
 import { common, definedIn, genAi, own, thrownType } from "./facts.ts";
 import { cutName } from "../core/observe-kit.ts";
 
-/**
- * Calls a function that uses a tracer or a meter. Logs the errors of the function with OpenTelemetry's `diag`, so that errors do
- * not affect the run.
- */
+/** Calls a function that uses a tracer or a meter. Errors are logged with OpenTelemetry's `diag` and do not affect the run. */
 export function quietly<Value>(work: () => Value): Value | undefined {
   try {
     const value = work();
@@ -18,20 +15,17 @@ export function quietly<Value>(work: () => Value): Value | undefined {
   }
 }
 
-/** The times of spans, in milliseconds. */
+/** All times are in milliseconds. */
 export interface SpanClock {
-  /** Returns a time to measure durations with. */
+  /** For durations. The starting point of this time is not defined. */
   now(): number;
-  /** Returns the time since 1970 for spans and their events. Undefined if the tracer takes the time, which is more exact. */
+  /** Returns the time since 1970. Undefined lets the tracer read the time itself, which is more exact. */
   wallTime(): number | undefined;
 }
 
 export const liveClock: SpanClock = { now: () => performance.now(), wallTime: () => undefined };
 
-/**
- * An OpenTelemetry span that never throws. If the tracer cannot start the span, nothing is recorded, and inner spans become
- * children of the parent span.
- */
+/** An OpenTelemetry span that never throws. If the tracer cannot start the span, its child spans become children of the parent. */
 export class LiveSpan {
   readonly context: Context;
   readonly #span: Span | undefined;
@@ -102,8 +96,7 @@ export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], captu
     [own.guardrailVerdict]: verdict,
     [common.errorType]: error && thrownType(error),
   }),
-  // `suffix` and `disableTools` come from a tool result and may contain any text, so they are only recorded if content is
-  // recorded.
+  // `suffix` and `disableTools` come from a tool result and may contain any text, so `captureContent` decides about them.
   restart: ({ suffix, disableTools, ...call }, capturesContent) => ({
     ...callFacts(call),
     ...(capturesContent

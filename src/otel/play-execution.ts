@@ -1,4 +1,4 @@
-// Replays the lines of a log as the events of a run, so that the code for live spans makes the spans of the log.
+// Replays the lines of a log as the events of a run. The code that traces live runs then makes the spans of the log.
 
 import {
   type FinishReason,
@@ -16,7 +16,7 @@ import { type Execution, type RecordedLine, type RecordedRun, toExecutions } fro
 
 export interface PlayPorts {
   readonly start: StartObserving;
-  /** Sets the time of what happens next, in milliseconds since 1970. */
+  /** Sets the time for the following spans and events, in milliseconds since 1970. */
   setTime(at: number): void;
 }
 
@@ -31,12 +31,12 @@ class ExecutionPlayer {
   readonly #ports: PlayPorts;
   readonly #observer: RunObserver;
   #stream: StreamObserver | undefined;
-  /** The calls that have started and not ended, with their names. */
+  /** The tool names of the calls that have started and not ended, by call id. */
   readonly #open = new Map<string, string>();
   readonly #played = new Set<string>();
-  /** The calls that an earlier execution started. */
+  /** The ids of the calls that an earlier execution started. */
   readonly #begun: ReadonlySet<string>;
-  /** The calls whose results come from outside. They start again when their result is there. */
+  /** The ids of calls that wait for a result from outside. The log has a second `tool-start` for each of them when the result arrives. */
   readonly #deferred: Set<string>;
   readonly #nested: ReadonlyMap<string, NestedRuns>;
   #failure: { readonly error: unknown } | undefined = {
@@ -61,13 +61,13 @@ class ExecutionPlayer {
       this.#take(line);
     }
     for (const [callId, name] of this.#open) this.#runTool(callId, name);
-    // In a resumed run, a call that is not run again may contain a nested run that continues.
+    // A resumed run does not start a recorded call again, but the nested run of that call may continue.
     for (const [callId, { name }] of this.#nested) this.#playNested(callId, name);
     this.#ports.setTime(lines.at(-1)?.at ?? first.at);
     this.#observer.close(this.#failure);
   }
 
-  /** Sends the streams that a resumed run replayed. Its log does not repeat their lines. */
+  /** Sends the start of each iteration that a resumed run replayed. The lines of this execution do not contain these iterations. */
   #playRecorded(): void {
     const { before, lines } = this.#execution;
     const again = new Set(lines.flatMap((line) => (line.type === "iteration-start" ? [keyOf(line)] : [])));
@@ -117,7 +117,7 @@ class ExecutionPlayer {
       iteration,
       settings,
       system,
-      // Only spans with content need the messages of a request, which take time to join.
+      // A getter, because joining the messages takes time and only spans with content need them.
       get messages() {
         return messages?.() ?? [];
       },
@@ -153,7 +153,7 @@ class ExecutionPlayer {
     this.#observer.runTool({ callId } as ToolContext, () => this.#playNested(callId, name));
   }
 
-  /** Replays the nested runs of a call, as far as they belong to this execution. */
+  /** Replays the executions of nested runs that began during this execution. */
   #playNested(callId: string, name: string): void {
     if (this.#played.has(callId)) return;
     this.#played.add(callId);
@@ -171,7 +171,7 @@ interface NestedRuns {
   readonly runs: readonly RecordedRun[];
 }
 
-/** Returns the nested runs by call. A call of a resumed run may be in the log twice. */
+/** Groups the nested runs by call id. A resumed run may have the same call in its log twice. */
 function findNested({ run }: Execution): ReadonlyMap<string, NestedRuns> {
   const nested = new Map<string, NestedRuns>();
   for (const { calls } of run.iterations) {

@@ -17,7 +17,7 @@ export type RecordSpansOptions = Pick<TracingOptions, "tracer" | "tracerProvider
  *
  * Some facts are not in a log:
  *
- * - The settings of a run are those of its first request. If `prepareIteration` changes them, withTracing reports others.
+ * - The settings of a run are those of its first request. `withTracing` reports the settings before `prepareIteration` changes them.
  * - The time to the first chunk is the time to the first text, reasoning or call. For a wrapper such as `withRetry`, it is the
  *   first one of all attempts.
  * - The ids and arguments of calls in `gen_ai.output.messages` are those that the run uses, not those that the model wrote.
@@ -25,7 +25,8 @@ export type RecordSpansOptions = Pick<TracingOptions, "tracer" | "tracerProvider
  * - The description of a tool that no request shows is missing, and so is its name in the name of the span.
  * - Spans that tools and HTTP clients create are missing. A nested run is always a child of its call.
  *
- * A run whose end is not in the log has `turnwright.run.broken`, and ends with its last line.
+ * If the log does not contain the end of a run, its span has the attribute `turnwright.run.broken`, and ends at the time of the
+ * run's last line.
  *
  * Throws LoopError "invalid-option" or "unknown-option" for `options`, and "log-damaged" for a line whose fields do not fit.
  *

@@ -1,4 +1,4 @@
-// The parts of a run log that spans are made from. `RunLog` of `turnwright/inspect` has these types.
+// The parts of a run log that spans are made from. A `RunLog` of `turnwright/inspect` has these parts, so it is accepted here.
 
 import { isRecord, type Json, type Message, textOf, type ToolDefinition } from "../core/entry-kit.ts";
 import type { ObservedRun } from "../core/observe-kit.ts";
@@ -31,7 +31,7 @@ export interface RecordedLog {
   readonly runs: readonly RecordedRun[];
 }
 
-/** The lines of a run from one start to the next. */
+/** The lines of a run from one `run-start` to the next. A resumed run has several executions. */
 export interface Execution {
   readonly run: RecordedRun;
   readonly observed: ObservedRun;
@@ -39,7 +39,7 @@ export interface Execution {
   readonly lines: readonly RecordedLine[];
   /** The lines of the earlier executions. */
   readonly before: readonly RecordedLine[];
-  /** The start of the next execution, or `Infinity`. */
+  /** The time at which the next execution starts, in milliseconds since 1970, or `Infinity`. */
   readonly until: number;
   readonly messagesOf: ReadonlyMap<RecordedLine, () => readonly Message[]>;
 }
@@ -59,7 +59,7 @@ export function toExecutions(run: RecordedRun): readonly Execution[] {
   });
 }
 
-/** A log has the requests of a run in the order of their lines. */
+/** Pairs `request` lines with requests. Both are in the same order. */
 function findMessages({ lines, iterations }: RecordedRun): Execution["messagesOf"] {
   const requests = iterations.flatMap(({ request }) => (request === undefined ? [] : [request]));
   const sent = lines.filter(({ type }) => type === "request");

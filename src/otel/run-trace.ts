@@ -1,5 +1,3 @@
-// Records one run: a span for the run, and child spans for its model streams and tool calls.
-
 import { type Attributes, type Context, context, SpanKind, trace } from "@opentelemetry/api";
 import {
   type LoopEvent,
@@ -22,10 +20,9 @@ import {
   type StartObserving,
   type StreamObserver,
 } from "../core/observe-kit.ts";
-import { ChatSpan, type StreamError } from "./chat-span.ts";
+import { ChatSpan, type StreamError, SummarySpan } from "./chat-span.ts";
 import { endingFacts, errorFacts, genAi, limitFacts, operations, otherError, own, settingsFacts, thrownType } from "./facts.ts";
 import { type LiveSpan, type Noted, notes, type SpanClock } from "./live-span.ts";
-import { SummarySpan } from "./summary-span.ts";
 import { ToolSpan } from "./tool-span.ts";
 import { createTracePorts, type TracePorts } from "./instruments.ts";
 import type { TracingOptions } from "./tracing-options.ts";
@@ -47,7 +44,7 @@ const handlers: EventHandlers<RunTrace> = {
   "approval-asked": (run, event) => run.note("approval-asked", event),
   "approval-decided": (run, event) => run.note("approval-decided", event),
   "late-result": (run, event) => run.note("late-result", event),
-  // Emitted text has many fragments, so only data is noted.
+  // Emitted text arrives in many fragments, so only emitted data becomes a span event.
   "tool-emit": (run, event) => (event.part.type === "data" ? run.note("tool-emit", event) : undefined),
 };
 
@@ -58,10 +55,11 @@ export interface RunPlace {
   parent(): Context;
   readonly agentName: string | undefined;
   readonly clock: SpanClock;
-  /** True if the run is nested in a replayed call. Its span then begins with the first event that is not replayed. */
+  /** True if the run is nested in a replayed call. The span of the run then begins with the first event that is not replayed. */
   readonly isRecalled: boolean;
 }
 
+/** Records one run: a span for the run, and child spans for its model streams and tool calls. */
 export class RunTrace implements RunObserver {
   readonly #run: ObservedRun;
   readonly #place: RunPlace;
@@ -72,7 +70,7 @@ export class RunTrace implements RunObserver {
   #agent: string | undefined;
   #continuation = 0;
   #chat: ChatSpan | undefined;
-  /** A failed stream. Its span is still open, because the error only follows in a later event. */
+  /** A stream that failed. Its span stays open until a later event brings the error. */
   #failed: { readonly chat: ChatSpan; readonly end: LoopEvents["iteration-end"] } | undefined;
   #summary: SummarySpan | undefined;
   #replayedIterations = 0;
@@ -118,7 +116,7 @@ export class RunTrace implements RunObserver {
 
   startIteration({ continuation, replayed, agent }: LoopEvents["iteration-start"]): void {
     this.#endFailed(undefined);
-    // If a stream is still open here, a journal has run the model step a second time.
+    // The span of the previous stream is still open only if a journal ran a model step twice.
     this.#chat?.abandon(otherError);
     this.#chat = undefined;
     this.#continuation = continuation;
@@ -127,10 +125,7 @@ export class RunTrace implements RunObserver {
     else if (this.#begun === undefined) this.#begin();
   }
 
-  /**
-   * Starts the span of a model stream. Returns undefined if the stream already has a span, which happens if a hook returns a
-   * provider that is already observed.
-   */
+  /** Returns undefined if the stream already has a span. This happens if a hook returns a provider that is already observed. */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
     if (this.#chat !== undefined) return undefined;
     this.#chat = new ChatSpan(request, provider, {
@@ -142,7 +137,7 @@ export class RunTrace implements RunObserver {
     return this.#chat;
   }
 
-  /** Ends the span of the iteration's stream. An iteration has no span if it was replayed, or ended before its stream began. */
+  /** Does nothing for an iteration without a span: it was replayed, or it ended before its stream began. */
   endIteration(end: LoopEvents["iteration-end"]): void {
     const chat = this.#chat;
     this.#chat = undefined;
@@ -151,10 +146,7 @@ export class RunTrace implements RunObserver {
     else chat.end(end, undefined);
   }
 
-  /**
-   * Ends the span of a failed stream, if any. `ending` describes how the run ended. If this stream ended the run, `ending` has
-   * the error.
-   */
+  /** Ends the span of a failed stream, if any. If the failure ended the run, the error is in `ending`. */
   #endFailed(ending: LoopEvents["run-end"] | undefined): void {
     const failed = this.#failed;
     this.#failed = undefined;
@@ -196,8 +188,8 @@ export class RunTrace implements RunObserver {
   }
 
   /**
-   * Observes a nested run. The parent of its span is the active span, which the tool may have created. If no span is active, the
-   * parent is the span of the call.
+   * Observes a nested run. The parent of the nested run's span is the active span, because the tool may have created a span of its
+   * own. If no span is active, the parent is the span of the call.
    */
   nest({ callId, name }: ToolContext): StartObserving {
     const { tracing, clock } = this.#place;
@@ -217,7 +209,7 @@ export class RunTrace implements RunObserver {
   }
 
   end(event: LoopEvents["run-end"]): void {
-    // A run without a span was replayed completely.
+    // A run that was replayed completely has no span.
     if (this.#begun === undefined) return;
     this.#endFailed(event);
     const { status, reason } = event;

@@ -17,7 +17,7 @@ export class ToolSpan {
   readonly #span: LiveSpan;
   readonly #place: ToolPlace;
   readonly #startedAt: number;
-  /** False if the tool was not executed, because the call was refused or got the outcome of a call from a discarded attempt. */
+  /** False if the call was refused, or if it reused the result of the same call in a discarded attempt. */
   #hasRun = false;
 
   constructor({ callId, name, index, args, iteration }: LoopEvents["tool-start"], place: ToolPlace) {
@@ -35,7 +35,7 @@ export class ToolSpan {
       [own.iteration]: iteration,
       [own.toolIndex]: index,
     };
-    // A tool name that the model invented must not become part of the span name.
+    // Span names must come from a small set, so a tool name that the model invented is left out.
     const spanName = definition === undefined ? operations.call : `${operations.call} ${name}`;
     this.#span = ports.start(spanName, { kind: SpanKind.INTERNAL, attributes }, parent);
     this.#span.set({ [genAi.toolCallArguments]: content.write(content.keep("tool-arguments", () => args)) });

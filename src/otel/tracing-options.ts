@@ -9,10 +9,10 @@ export type ContentKind = "system" | "input-messages" | "output-messages" | "too
 
 /** The options of `withTracing`. */
 export interface TracingOptions {
-  /** Creates the spans. Default: a tracer from `tracerProvider` or, without it, from the provider that is global when the run begins. */
+  /** Creates the spans. Default: a tracer from `tracerProvider`. Without that, from the provider that is global when the run begins. */
   readonly tracer?: Tracer | undefined;
   readonly tracerProvider?: TracerProvider | undefined;
-  /** Creates the metrics. Default: a meter from `meterProvider` or, without it, from the provider that is global when the run begins. */
+  /** Creates the metrics. Default: a meter from `meterProvider`. Without that, from the provider that is global when the run begins. */
   readonly meter?: Meter | undefined;
   readonly meterProvider?: MeterProvider | undefined;
   /** The name of the agent. Used in span names and as an attribute of metrics, so use only a few different names. Default: no name. */

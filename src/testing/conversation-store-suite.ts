@@ -13,8 +13,8 @@ import { check, checkSame, checkSetup, type Patience, type SuiteCheck, within } 
 /** Connects `conversationStoreSuite` to the store to test. */
 export interface ConversationStoreSuiteSetup extends Patience {
   /**
-   * Returns the store. Called more than once in a check: the stores must share their conversations, like those of two processes.
-   * A store in memory may return the same object again.
+   * Returns the store. Each check calls this function more than once, as if two processes opened the store: all returned stores must
+   * have the same conversations. For a store in memory, return the same object again.
    */
   open(): ConversationStore | PromiseLike<ConversationStore>;
 }
@@ -37,7 +37,7 @@ export function conversationStoreSuite(setup: ConversationStoreSuiteSetup): read
   }));
 }
 
-/** Two stores that share their conversations, and the id of a conversation that does not exist yet. */
+/** Two stores with the same conversations, and the id of a conversation that does not exist yet. */
 interface StoreBench {
   readonly first: ConversationStore;
   readonly second: ConversationStore;
@@ -84,7 +84,7 @@ async function checkLoaded(store: ConversationStore, id: string, expected: Store
 
 async function checkMissing({ first, second, id }: StoreBench): Promise<void> {
   await checkLoaded(first, id, undefined);
-  // The lock above has written nothing.
+  // The lock was released without a write, so the conversation still does not exist.
   await checkLoaded(second, id, undefined);
 }
 
@@ -219,7 +219,7 @@ async function checkReader({ first, second, id }: StoreBench): Promise<void> {
   const lock = await first.lock(id);
   const progress = { isWritten: false };
   const writeRounds = async (): Promise<void> => {
-    // Each change replaces all messages by as many as its number.
+    // Change number `round` replaces all messages with `round` messages.
     for (const round of rounds) {
       const messages = Array.from({ length: round }, () => user(`${round}`));
       await lock.append({ from: 0, messages, state: stateOf(round) });
@@ -231,7 +231,7 @@ async function checkReader({ first, second, id }: StoreBench): Promise<void> {
       const { messages, state } = (await second.load(id)) ?? { messages: [], state: stateOf(0) };
       const expected = Array.from({ length: state.runs }, () => user(`${state.runs}`));
       checkSame(messages, expected, "The messages that a reader gets during a write");
-      // A store in memory would otherwise answer so fast that the writer never gets its turn.
+      // Otherwise a store in memory answers so fast that the writer never gets a turn.
       await new Promise<void>((resolve) => void systemClock.setTimeout(resolve, 0));
     }
   };

@@ -1,16 +1,14 @@
 import { type CacheBreakCause, invalidOption, type LoopResult, type PromptCacheBreak } from "../core/entry-kit.ts";
 
-/** The maximum number of breaks in the error message. */
 const mostBreaks = 5;
 
 /**
- * Throws an Error if the requests of a run kept less than `share` of the prefix that they could keep: the part before the
- * first change that a policy made on purpose, such as masking. The message names the first requests that broke the prompt cache.
- * `share` is a number from 0 to 1, by default 0.95.
+ * Throws an Error if the requests of a run kept less than `share` of the prefix that they could keep. That prefix ends at the first
+ * change that a policy made on purpose, such as masking. The message names the first requests that broke the prompt cache. `share` is
+ * a number from 0 to 1, by default 0.95.
  *
- * Also throws an Error if the run was not watched, if no provider reported its requests, or if there was only one request, so that
- * nothing was compared. Throws LoopError "invalid-option" for an
- * invalid `share`.
+ * Also throws an Error if nothing was compared: the run was not watched, no provider reported its requests, or there was only one
+ * request. Throws LoopError "invalid-option" for an invalid `share`.
  *
  * @example
  * const result = await runToolLoop({ provider, tools, messages, policies: { promptCache: watchPromptCache() } });

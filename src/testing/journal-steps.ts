@@ -2,7 +2,7 @@
 
 import { type Journal, type Json, type Step, systemClock, toPlainError } from "../core/entry-kit.ts";
 import { check, type Patience, within } from "./suite-check.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { untilAborted } from "./scripted-stream.ts";
 
 /** Connects `journalSuite` to the journal to test. */
 export interface JournalSuiteSetup extends Patience {
@@ -20,7 +20,7 @@ export interface JournalSuiteSetup extends Patience {
   send?(runId: string, key: string, decision: Json): unknown;
 }
 
-/** One check with its setup. `signal` fires when the check is over. */
+/** The arguments of each check. `signal` fires when the check is over. */
 export interface JournalBench {
   readonly setup: JournalSuiteSetup;
   readonly runId: string;
@@ -38,13 +38,13 @@ function executeOpen<T>(bench: JournalBench, body: (journal: Journal) => Promise
       return await body(journal);
     } finally {
       await close?.();
-      // Calling `close` a second time must have no effect.
+      // A second call of `close` must have no effect.
       await close?.();
     }
   });
 }
 
-/** Gives a journal time to finish work in the background. */
+/** Waits while a journal may still be recording steps in the background. */
 export function pause({ setup: { clock = systemClock, pauseMs = 20 } }: JournalBench): Promise<void> {
   return new Promise((resolve) => void clock.setTimeout(resolve, pauseMs));
 }
@@ -80,7 +80,7 @@ export async function checkGroup(bench: JournalBench): Promise<void> {
   const release: (() => void)[] = [];
   const turns = keys.map((_, position) => new Promise<void>((resolve) => (release[position] = resolve)));
   let begun = 0;
-  // Each step waits until all steps have begun. Then the steps end in reverse order.
+  // Each step waits until all steps have begun, and then the steps end in reverse order. Steps that run one by one reach the time limit.
   const bodyOf = (position: number) => async (): Promise<number> => {
     begun += 1;
     if (begun === keys.length) release.at(-1)?.();
@@ -99,7 +99,7 @@ export async function checkGroup(bench: JournalBench): Promise<void> {
 export async function checkCutGroup(bench: JournalBench): Promise<void> {
   const [fast, slow] = ["i0/tool/0/fast", "i0/tool/1/slow"];
   await executeOpen(bench, async (journal) => {
-    const never = (): Promise<string> => untilAborted(bench.signal, () => () => {}).then(() => "too late");
+    const never = (): Promise<string> => untilAborted(bench.signal).then(() => "too late");
     const group = Promise.resolve(journal.all([stepOf(fast, () => "first"), stepOf(slow, never)]));
     group.catch(() => {});
     await pause(bench);
@@ -202,8 +202,8 @@ export async function checkOwner(bench: JournalBench): Promise<void> {
       () => {},
       () => {},
     );
-    // `ended` settles if the journal refuses the second execution. A workflow engine starts the second execution only after the
-    // first one, so the wait is limited to `pause`.
+    // A journal that refuses the second execution settles `ended`. A workflow engine starts the second execution only after the
+    // first one has ended, so this line waits no longer than `pause`.
     await Promise.race([ended, pause(bench)]);
     return opened > before;
   };

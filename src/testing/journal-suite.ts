@@ -1,7 +1,8 @@
-// The conformance suite for journals. It checks everything that the loop relies on, for any store and any workflow engine.
+// The conformance suite for journals, for any store and any workflow engine. The checks in this file run the loop. Those in
+// `journal-steps.ts` call the methods of the journal.
 
-import { is } from "../core/entry-kit.ts";
-import { checkEveryCut, checkKilledCall, checkTwoExecutions, checkWaitingCall } from "./journal-runs.ts";
+import { defineAgentTool, defineTool, type LoopResult, type Provider, type Tool } from "../core/index.ts";
+import { is, type Journal, type Json, type LoopOptions, runToolLoop, toPlainError } from "../core/entry-kit.ts";
 import {
   checkBytes,
   checkCutGroup,
@@ -13,10 +14,15 @@ import {
   checkOwner,
   checkRecords,
   checkReplay,
+  executeRun,
   type JournalBench,
   type JournalSuiteSetup,
+  pause,
 } from "./journal-steps.ts";
-import { checkSetup, duration, type SuiteCheck } from "./suite-check.ts";
+import { type MockMessage, text, toolCall } from "./mock-parts.ts";
+import { createMockProvider } from "./mock-provider.ts";
+import { untilAborted } from "./scripted-stream.ts";
+import { check, checkSame, checkSetup, duration, type SuiteCheck } from "./suite-check.ts";
 
 /**
  * Returns the checks for a journal: records, order, groups of steps, nested runs, cancellation, waiting, and two executions at the
@@ -55,4 +61,189 @@ async function runJournalCheck(setup: JournalSuiteSetup, run: (bench: JournalBen
   } finally {
     abort.abort(new DOMException("The check is over.", "AbortError"));
   }
+}
+
+/** Counts tool runs and requests by name. */
+class Tally {
+  readonly counts: { [name: string]: number } = {};
+
+  note(name: string): number {
+    return (this.counts[name] = (this.counts[name] ?? 0) + 1);
+  }
+}
+
+/** Plays the message of the requested iteration, so that a resumed run gets the same message again. */
+function playing(name: string, messages: readonly MockMessage[], tally: Tally): Provider {
+  return createMockProvider((request) => {
+    tally.note(`${name} ${request.iteration}`);
+    return messages[request.iteration];
+  });
+}
+
+function noting(name: string, tally: Tally): Tool {
+  const execute = ({ n }: { readonly n: number }): Json => ({ name, n, count: tally.note(`${name} ${n}`) });
+  // Without `replay: "safe"`, a resumed run would not run a call again that was cut off. Its result would then depend on the cut.
+  return defineTool<{ readonly n: number }>({
+    name,
+    description: name,
+    inputSchema: { type: "object" },
+    replay: "safe",
+    execute,
+  });
+}
+
+/** A run with parallel calls, an approval and a nested run. */
+function scenarioOf(runId: string, tally: Tally): Omit<LoopOptions, "journal"> {
+  const search = noting("search", tally);
+  const inner = playing("inner", [[toolCall("search", { n: 3 })], [text("Found.")]], tally);
+  const research = defineAgentTool({
+    name: "research",
+    description: "Looks something up",
+    inputSchema: { type: "object" },
+    prepare: () => ({ provider: inner, tools: [search], messages: [{ role: "user", content: "Look it up." }] }),
+  });
+  const calls = [
+    toolCall("search", { n: 1 }),
+    toolCall("search", { n: 2 }),
+    toolCall("research", {}),
+    toolCall("book", { n: 4 }),
+  ];
+  return {
+    runId,
+    provider: playing("model", [[text("I look."), ...calls], [toolCall("search", { n: 5 })], [text("Done.")]], tally),
+    tools: [search, research, noting("book", tally)],
+    messages: [{ role: "user", content: "Find it and book it." }],
+    policies: { approve: () => ({ kind: "approve" }) },
+  };
+}
+
+class Cut extends Error {}
+
+/** Simulates a crash after `left` new records: every later step fails. */
+function cutAfter(journal: Journal, left: number): Journal {
+  let rest = left;
+  const run = <T>(work: () => PromiseLike<T> | T, count: number): Promise<T> => {
+    if (rest <= 0) return Promise.reject(new Cut("The execution was cut off."));
+    rest -= count;
+    return Promise.resolve(work());
+  };
+  return {
+    ...journal,
+    step: (one) => run(() => journal.step(one), 1),
+    all: (steps) => run(() => journal.all(steps), steps.length),
+  };
+}
+
+function runCut(bench: JournalBench, options: Omit<LoopOptions, "journal">, left: number): Promise<LoopResult | undefined> {
+  return executeRun(bench, async (journal) => {
+    try {
+      return await runToolLoop({ ...options, journal: cutAfter(journal, left) });
+    } catch (error) {
+      if (error instanceof Cut) return undefined;
+      throw error;
+    }
+  });
+}
+
+/** Leaves out the fields of a result that depend on the time or on the run id. */
+function factsOf({ status, reason, text: answer, messages, usage, iterations, toolCallsExecuted }: LoopResult): unknown {
+  return { status, reason, answer, messages, usage, iterations, toolCallsExecuted };
+}
+
+async function checkEveryCut(bench: JournalBench): Promise<void> {
+  const whole = await runCut(bench, scenarioOf(bench.runId, new Tally()), Number.POSITIVE_INFINITY);
+  check(whole !== undefined, "The run without a cut must end.");
+  for (let left = 1; ; left += 1) {
+    const one = { ...bench, runId: `${bench.runId}-${left}` };
+    const tally = new Tally();
+    const first = await runCut(one, scenarioOf(one.runId, tally), left);
+    const result = await runCut(one, scenarioOf(one.runId, tally), Number.POSITIVE_INFINITY);
+    check(result !== undefined, "The later execution must end.");
+    checkSame(factsOf(result), factsOf(whole), `The result of a run that was cut off after ${left} steps`);
+    const repeated = Object.entries(tally.counts).filter(([, count]) => count > 1);
+    check(
+      repeated.length === 0,
+      `A run that was cut off after ${left} steps repeated ${repeated.map(([name]) => `"${name}"`).join(", ")}.`,
+    );
+    if (first !== undefined) return;
+  }
+}
+
+async function checkTwoExecutions(bench: JournalBench): Promise<void> {
+  const tally = new Tally();
+  const run = (): Promise<LoopResult> => {
+    const hold = defineTool({
+      name: "hold",
+      description: "Takes some time",
+      inputSchema: { type: "object" },
+      execute: async () => {
+        tally.note("hold");
+        await pause(bench);
+        return "held";
+      },
+    });
+    const provider = playing("model", [[toolCall("hold", {})], [text("Done.")]], new Tally());
+    const options: LoopOptions = { runId: bench.runId, provider, tools: [hold], messages: [{ role: "user", content: "Hold." }] };
+    return executeRun(bench, (journal) => runToolLoop({ ...options, journal }));
+  };
+  const ends = await Promise.allSettled([run(), run()]);
+  const statuses = ends.map((end) => (end.status === "fulfilled" ? end.value.status : toPlainError(end.reason).message));
+  check(statuses.includes("completed"), `One of two executions must complete, but they ended so: ${statuses.join(" / ")}`);
+  checkSame(tally.counts, { hold: 1 }, "How often the tool ran in two executions");
+  checkSame((await run()).status, "completed", "The status of the later execution");
+  checkSame(tally.counts, { hold: 1 }, "How often the tool ran in all executions");
+}
+
+async function checkKilledCall(bench: JournalBench): Promise<void> {
+  const tally = new Tally();
+  const abort = new AbortController();
+  const work = defineTool({
+    name: "work",
+    description: "Works until it is cancelled",
+    inputSchema: { type: "object" },
+    execute: async (_, { signal }) => {
+      tally.note("work");
+      void pause(bench).then(() => abort.abort(new DOMException("Enough.", "AbortError")));
+      await untilAborted(signal);
+    },
+  });
+  const provider = playing("model", [[toolCall("work", {})], [text("Done.")]], new Tally());
+  const options: LoopOptions = { runId: bench.runId, provider, tools: [work], messages: [{ role: "user", content: "Work." }] };
+  const killed = await executeRun(bench, (journal) => runToolLoop({ ...options, journal, signal: abort.signal }));
+  checkSame(killed.reason.kind, "aborted", "The reason of the killed run");
+  const later = await executeRun(bench, (journal) => runToolLoop({ ...options, journal }));
+  checkSame(tally.counts, { work: 1 }, "How often the killed call ran");
+  checkSame(later.reason, killed.reason, "The reason of the later execution");
+}
+
+/**
+ * Runs a call that waits for its approval. A journal with `wait` gets the decision while the call waits. Any other journal gets
+ * the decision in a later execution.
+ */
+async function checkWaitingCall(bench: JournalBench): Promise<void> {
+  const tally = new Tally();
+  const provider = playing("model", [[toolCall("book", { n: 1 })], [text("Done.")]], new Tally());
+  const options: LoopOptions = {
+    runId: bench.runId,
+    provider,
+    tools: [noting("book", tally)],
+    messages: [{ role: "user", content: "Book it." }],
+    policies: { approve: () => ({ kind: "ask" }) },
+  };
+  const decision = { kind: "approve" as const };
+  let mustSend = false;
+  const running = executeRun(bench, (journal) => {
+    mustSend = journal.wait !== undefined;
+    return runToolLoop({ ...options, journal });
+  });
+  await Promise.race([running, pause(bench)]);
+  checkSame(tally.counts, {}, "How often the call ran before its approval");
+  if (mustSend) await bench.setup.send?.(bench.runId, "i0/approval/0/book/decision1", decision);
+  const first = await running;
+  const id = first.reason.kind === "approval-required" ? first.reason.calls[0]?.id : undefined;
+  if (!mustSend) check(id !== undefined, `The run must wait for a decision, but it ended as ${first.status}.`);
+  const decisions = id === undefined ? {} : { [id]: decision };
+  const last = await executeRun(bench, (journal) => runToolLoop({ ...options, journal, decisions }));
+  checkSame(last.status, "completed", "The status of the run after the decision");
+  checkSame(tally.counts, { "book 1": 1 }, "How often the approved call ran");
 }

@@ -1,5 +1,3 @@
-// The parts of a scripted message. Each function makes one action of the model, the service or the network.
-
 import {
   checkFields,
   describeValue,

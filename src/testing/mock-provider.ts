@@ -1,5 +1,3 @@
-// A provider without a model. It plays scripted messages and records its requests.
-
 import {
   assertNever,
   memoize,
@@ -11,10 +9,9 @@ import {
   type Usage,
 } from "../core/entry-kit.ts";
 import { checkScript, checkMockMessage, type MockCall, type MockPart, type MockMessage } from "./mock-parts.ts";
-import { reportRequest } from "./report-request.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { reportRequest, sleep, untilAborted } from "./scripted-stream.ts";
 
-/** Estimates the usage of one iteration from the lengths of the request and the scripted message, at four characters per token. */
+/** Estimates the usage of one iteration at four characters per token. */
 function estimateUsage(request: ModelRequest, parts: readonly MockPart[]): Usage {
   const inputTokens = Math.ceil(
     (sum(request.messages, lengthOf) + sum(request.tools, lengthOf) + (request.system ?? "").length) / 4,
@@ -23,9 +20,7 @@ function estimateUsage(request: ModelRequest, parts: readonly MockPart[]): Usage
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
 }
 
-/**
- * Returns the length of a message or tool definition as JSON. The length is cached, so that a long run measures each object once.
- */
+/** Memoized, because a long run sends the same messages and tool definitions in every request. */
 const lengthOf = memoize((item: object) => JSON.stringify(item).length);
 
 function spokenLengthOf(part: MockPart): number {
@@ -138,7 +133,7 @@ export function createMockProvider(messages: MockScript, options: MockOptions = 
   };
 }
 
-/** Copies a request, because the loop later changes the lists in the request. */
+/** Copies the lists of a request, because the loop changes them after the request. */
 function copyOf(request: ModelRequest): ModelRequest {
   const { messages, tools, transcript } = request;
   const copy = { ...request, messages: [...messages], tools: [...tools] };
@@ -184,13 +179,10 @@ function chunksOfCall(call: MockCall, key: string): readonly ModelChunk[] {
 function undergo(part: Exclude<MockPart, { kind: "chunks" | "call" | "end-early" }>, call: ModelCall): Promise<void> | void {
   switch (part.kind) {
     case "wait":
-      return untilAborted(call.signal, (done) => {
-        const timer = call.clock.setTimeout(done, part.ms);
-        return () => call.clock.clearTimeout(timer);
-      });
+      return sleep(call, part.ms);
     case "stall":
       if (part.ignoreSignal) return new Promise<void>(() => {});
-      return untilAborted(call.signal, () => () => {});
+      return untilAborted(call.signal);
     case "heartbeat":
       return call.heartbeat();
     case "fail":

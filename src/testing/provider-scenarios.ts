@@ -16,7 +16,7 @@ export interface ProviderScenario {
     | "unauthorized"
     | "rate-limited"
     | "server-failure";
-  /** The user message of every request in this scenario. Each scenario has a different prompt, so that one server can serve them all. */
+  /** The user message of every request in this scenario. Scenarios have different prompts, so that one server can play all of them. */
   readonly prompt: string;
   /** The replies of the service, in the order of the requests. */
   readonly replies: readonly ScenarioReply[];

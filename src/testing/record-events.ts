@@ -60,7 +60,7 @@ function isOfType<Type extends LoopEventType>(event: LoopEvent, type: Type): eve
 }
 
 function listen(emitter: LoopEmitter, type: LoopEventType, take: (event: LoopEvent) => void): () => void {
-  // The cast is needed, because the compiler cannot see that the payload belongs to an event of this `type`.
+  // Without the cast, the compiler does not know that the payload fits the `type`.
   const listener = (event: LoopEvents[LoopEventType]): void => take({ type, ...event } as LoopEvent);
   emitter.on(type, listener);
   return () => void emitter.off(type, listener);

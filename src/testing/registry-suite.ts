@@ -16,7 +16,7 @@ import {
 } from "../core/entry-kit.ts";
 import { check, checkSetup, type Patience, type SuiteCheck, within } from "./suite-check.ts";
 import { createToolContext } from "./run-tool.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { untilAborted } from "./scripted-stream.ts";
 
 /** A registry that contains the tools of the suite. */
 export interface RegistryFixture {
@@ -41,7 +41,7 @@ interface RegistryBench {
   readonly patience: Patience;
 }
 
-/** The schema of "echo", written by hand, so that `turnwright/testing` needs no schema library. */
+/** Written by hand, so that `turnwright/testing` needs no schema library. */
 const echoSchema: StandardSchema<{ text: string }> = {
   "~standard": {
     version: 1,
@@ -75,7 +75,7 @@ const tools: readonly Tool[] = [
     name: "hold",
     description: "Runs until it is cancelled.",
     inputSchema: noArguments,
-    execute: (_args: unknown, { signal }) => untilAborted(signal, () => () => {}),
+    execute: (_args: unknown, { signal }) => untilAborted(signal),
   },
 ];
 
@@ -182,7 +182,7 @@ async function checkToolFailure(bench: RegistryBench): Promise<void> {
   );
 }
 
-/** Checks unknown names, including names that every object inherits, because a model may use them. */
+/** A model may call any name, also names of properties that every object inherits. */
 async function checkUnknown(bench: RegistryBench): Promise<void> {
   for (const name of ["no_such_tool", "__proto__", "constructor", "toString", "hasOwnProperty"]) {
     const { kind } = await execute(bench, name, {});
@@ -224,7 +224,7 @@ async function checkSignal(bench: RegistryBench): Promise<void> {
   const running = execute(bench, "hold", {}).finally(() => {
     isOver = true;
   });
-  // The tool may run in another process, and must be running before the signal fires.
+  // The signal must fire while the tool is running. A tool in another process needs some time to start.
   await new Promise<void>((resolve) => void clock.setTimeout(resolve, 20));
   check(!isOver, 'The tool "hold" ended before its signal fired.');
   bench.abort.abort(new DOMException("Enough.", "AbortError"));

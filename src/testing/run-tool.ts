@@ -34,7 +34,7 @@ import {
   withSignal,
 } from "../core/entry-kit.ts";
 
-/** The context fields that belong to the call itself. A test cannot override them. */
+/** The context fields that `runTool` sets for each call. A test cannot override them. */
 export type CallFields = "name" | "signal" | "heartbeat" | "progress" | "emit";
 
 /** The fields of the tool context that a test may set. `Context` is the type of `context`. */
@@ -76,7 +76,7 @@ function runNested(
   return runToolLoop({ clock, context, ...options, provider: given ?? options.provider ?? noProvider });
 }
 
-/** Makes a tool context from `own`, `overrides` and defaults. The fields of `own` are read only when the tool reads them. */
+/** Reads the fields of `own` only when the tool reads them, because `own` creates its `signal` on the first read. */
 export function createToolContext(own: OwnFields, overrides: ToolContextOverrides = {}): ToolContext {
   const { iteration = 0, session = {}, provider = mock } = overrides;
   const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined)) as Partial<ToolContext>;
@@ -207,7 +207,7 @@ export async function runTool<T extends Tool>(
       contextFor: ({ name }, deadline) => {
         const heartbeat = (): void => deadline.heartbeat();
         const progress = (data: unknown): void => {
-          // As in the loop, progress is dropped after the deadline, when nothing waits for the call.
+          // As in the loop, progress after the deadline is dropped.
           if (deadline.isOver) return;
           heartbeat();
           onProgress?.(data);

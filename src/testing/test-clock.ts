@@ -1,10 +1,8 @@
-// A clock for tests. Its time changes only when the test advances it.
-
 import type { Clock } from "../core/entry-kit.ts";
 
 /**
- * A clock that a test advances by calling methods. Timers fire in the order of their due times. Timers with the same due time fire in
- * the order in which they were set.
+ * A clock whose time changes only when a test calls `advance` or `runAll`. Timers fire in the order of their due times. Timers with
+ * the same due time fire in the order in which they were set.
  */
 export interface TestClock extends Clock {
   /** The number of timers that are set and have not fired. It is 0 after a run that released all its timers. */
@@ -22,16 +20,13 @@ interface Timer {
   fire(): void;
 }
 
-/** The maximum number of timers that one call may fire. No test needs more, so a higher number means an endless timer. */
+/** `advance` and `runAll` throw after this number of timers. No test needs so many, so some code sets its timer again and again. */
 const mostTimers = 100_000;
 
-/** Waits for one turn of the event loop. Read when the module loads, so that fake timers of a test runner do not replace it. */
+/** Calls `fn` in the next turn of the event loop. Taken when the module loads, before a test runner can install fake timers. */
 const hostTurn: (fn: () => void) => unknown = globalThis.setImmediate ?? ((fn) => globalThis.setTimeout(fn, 0));
 
-/**
- * Waits for two turns of the event loop. The first turn runs all queued tasks, and the second turn runs the tasks that were
- * queued meanwhile.
- */
+/** Waits for two turns of the event loop. The first turn runs all queued tasks, and the second turn the tasks that they queued. */
 async function drain(): Promise<void> {
   await new Promise<void>((resolve) => hostTurn(resolve));
   await new Promise<void>((resolve) => hostTurn(resolve));
@@ -93,7 +88,7 @@ export function createTestClock(startMs = 0): TestClock {
   };
 }
 
-/** Returns the timer that is due first. Timers are in the order in which they were set, so the oldest of equal timers wins. */
+/** Of several timers with the same due time, returns the one that was set first. */
 function earliestOf(timers: Iterable<Timer>): Timer | undefined {
   let earliest: Timer | undefined;
   for (const timer of timers) if (earliest === undefined || timer.dueAt < earliest.dueAt) earliest = timer;

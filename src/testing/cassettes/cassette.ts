@@ -24,7 +24,7 @@ type Recorded = Omit<Provider, "stream">;
 export type Happening =
   | { readonly type: "chunk"; readonly chunk: ModelChunk }
   | { readonly type: "heartbeat" }
-  /** The signal of the call fired. Chunks after this event were sent although the signal had fired. */
+  /** The signal of the call fired. The provider sent the chunks after this event although the signal had fired. */
   | { readonly type: "aborted" }
   | { readonly type: "ended" }
   | { readonly type: "threw"; readonly error: ProviderError }
@@ -75,11 +75,11 @@ export function toLine(line: Line): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-/** Reads a cassette. An incomplete last line is ignored and returned as `torn`. Throws an Error with the number of an invalid line. */
+/** Does not read an incomplete last line, but returns its place as `torn`. For an invalid line, throws an Error with its number. */
 export function readCassette(text: string, name: string): ReadCassette {
   const lines = text.split("\n");
   const last = lines.pop() ?? "";
-  // A last line without a line end may still be complete, for example after a change in an editor.
+  // A last line without a line break may still be complete, for example if an editor has removed the line break.
   const isWhole = last !== "" && parseJson(last) !== undefined;
   if (isWhole) lines.push(last);
   const [head = "", ...rest] = lines;
@@ -89,7 +89,7 @@ export function readCassette(text: string, name: string): ReadCassette {
   rest.forEach((written, index) => {
     const line = readLine(parseJson(written));
     const moments = line === undefined ? undefined : recordings[line.stream]?.moments;
-    // Request numbers must be consecutive. They repeat if two processes have written to the cassette.
+    // Request numbers must be consecutive. If two processes have written to the same cassette, numbers repeat.
     const isKnown = line?.type === "request" ? line.stream === recordings.length : moments !== undefined && !isClosed(moments);
     if (line === undefined || !isKnown)
       throw new Error(`${name} is damaged: line ${index + 2} is invalid. Record it again with recordTo().`);
@@ -199,7 +199,7 @@ function isCassette(value: unknown): value is Cassette {
   return [value["read"], value["append"], value["clear"]].every((method) => typeof method === "function");
 }
 
-/** Makes a cassette for a file. Writes are synchronous, so that each line is in the file before the run gets its chunk. */
+/** Writes synchronously, so that each chunk is in the file before the run gets it. */
 function fileCassette(path: string): Cassette {
   const { dirname } = nodeModule("node:path");
   const { closeSync, constants, ftruncateSync, mkdirSync, readFileSync, writeFileSync } = nodeModule("node:fs");
@@ -221,10 +221,7 @@ function fileCassette(path: string): Cassette {
   };
 }
 
-/**
- * Opens a file for recordings. Recordings may be private, so only the owner may read the file, and symbolic links of other
- * users are rejected.
- */
+/** Recordings may be private. The file is therefore readable only for its owner, and symbolic links of other users are rejected. */
 function openOwnFile(path: string, flags: number): number {
   const { dirname, resolve } = nodeModule("node:path");
   const { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync, readlinkSync } = nodeModule("node:fs");
@@ -235,7 +232,7 @@ function openOwnFile(path: string, flags: number): number {
   });
   if ("refused" in end)
     throw new Error(`${end.refused} is a link that belongs to another user. Remove it, or pass the path of the file itself.`);
-  // Windows has neither O_NOFOLLOW nor O_NONBLOCK.
+  // Windows has neither O_NOFOLLOW nor O_NONBLOCK, so both may be undefined.
   const file = openSync(end.place, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o600);
   try {
     const facts = fstatSync(file);
@@ -256,7 +253,7 @@ function tighten(facts: FileFacts, change: (mode: number) => void): void {
   try {
     change(mode);
   } catch (error) {
-    // On a file system without modes, changing the mode fails even for the user's own files. That error is ignored.
+    // On a file system without modes, `chmod` fails even for the user's own files.
     if (!isOwn(facts)) throw error;
   }
 }
@@ -266,7 +263,7 @@ interface NodeModules {
   readonly "node:path": typeof path;
 }
 
-/** Returns a Node module at runtime. An import would make `turnwright/testing` unusable in browsers. */
+/** Loads a Node module when it is needed. With an import, `turnwright/testing` could not be loaded in browsers. */
 function nodeModule<Name extends keyof NodeModules>(name: Name): NodeModules[Name] {
   const host: Partial<typeof process> | undefined = globalThis.process;
   if (typeof host?.getBuiltinModule === "function") return host.getBuiltinModule(name);

@@ -1,5 +1,3 @@
-// A provider that passes on the streams of another provider, and records each chunk.
-
 import {
   assertProvider,
   checkFields,
@@ -32,7 +30,7 @@ interface StreamTape {
   write(line: Line): void;
 }
 
-/** The stream that the reader gets. Records each event while the reader reads the stream. */
+/** The stream that the loop reads. Records each event before the loop gets it. */
 class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   readonly #call: ModelCall;
   readonly #tape: StreamTape;
@@ -81,7 +79,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     try {
       return { done: false, value: this.#keep(result.value) };
     } catch (error) {
-      // A chunk that cannot be recorded ends the stream. The recording then has no end event.
+      // A chunk that cannot be recorded ends the stream. A replay of this recording fails as incomplete, because it has no end event.
       this.#close();
       this.#iterator?.return?.().then(undefined, () => {});
       throw error;
@@ -126,7 +124,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 
   #fail(error: unknown): unknown {
-    // Closes the recording first. If the error cannot be recorded, nothing more is then written.
+    // Closes the recording first, so that nothing more is written if recording the error throws.
     this.#close();
     const written = this.#toWritten({ type: "error", error });
     if (written.type !== "error")
@@ -152,7 +150,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     else signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  /** Records that the signal fired. Errors are not thrown, because an error in a listener would end the process. */
+  /** Never throws, because an error in an event listener would end the process. */
   readonly #onAbort = (): void => {
     try {
       this.#tell({ type: "aborted" });
@@ -206,7 +204,7 @@ export function recordTo(file: string | Cassette, provider: Provider, options: R
   const { id, model, family, compacts, searchesTools, structuresOutput } = provider;
   const { redact } = options;
   let streams = 0;
-  // The cassette is created now, so that it also exists if no request is made, for example for a fallback provider.
+  // Creates the cassette now. A fallback provider may never get a request, and its cassette must exist for the replay.
   cassette.clear();
   cassette.append(toHead({ id, model, family, compacts, searchesTools, structuresOutput }));
   const write = (line: Line): void => cassette.append(toLine(line));

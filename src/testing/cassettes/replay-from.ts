@@ -1,5 +1,3 @@
-// A provider without a model. It replays a recording that `recordTo` made.
-
 import {
   assertNever,
   checkFields,
@@ -12,10 +10,9 @@ import {
   type Provider,
   type ProviderError,
 } from "../../core/entry-kit.ts";
-import { untilAborted } from "../until-aborted.ts";
+import { reportRequest, sleep, untilAborted } from "../scripted-stream.ts";
 import { type Cassette, type CutLine, type Moment, nameOf, readCassette, type Recording, toCassette } from "./cassette.ts";
 import { compare, keyOf, printRequest, type RequestPrint } from "./request-print.ts";
-import { reportRequest } from "../report-request.ts";
 
 export function toThrown(error: ProviderError): Error {
   return Object.assign(new Error(error.message), error);
@@ -33,14 +30,14 @@ async function* playRecording(
   let wasCut = false;
   for (const moment of moments) {
     if (moment.type === "aborted") {
-      await untilFired(signal);
+      await untilAborted(signal).catch(() => {});
       wasCut = true;
       startedAt = clock.now() - moment.atMs;
       continue;
     }
-    // In the recorded run, chunks after the "aborted" event were sent although the signal had fired. The replay sends them too.
+    // In the recorded run, the provider went on sending after the signal had fired. The replay sends these chunks too.
     if (!wasCut) signal.throwIfAborted();
-    if (timing) await sleep(call, startedAt + moment.atMs - clock.now(), wasCut);
+    if (timing) await waitAsRecorded(call, startedAt + moment.atMs - clock.now(), wasCut);
     if (moment.type === "ended") return;
     if (moment.type === "chunk") yield moment.chunk;
     else await undergo(moment, call, wasCut);
@@ -59,23 +56,16 @@ function undergo(moment: Silent, call: ModelCall, wasCut: boolean): Promise<void
     case "left":
       if (!moment.waiting)
         throw new Error("The recording of this stream ends here, because its reader left it. Record it again to the end.");
-      return wasCut ? new Promise<void>(() => {}) : untilAborted(call.signal, () => () => {});
+      return wasCut ? new Promise<void>(() => {}) : untilAborted(call.signal);
     default:
       return assertNever(moment);
   }
 }
 
-function sleep({ clock, signal }: ModelCall, ms: number, wasCut: boolean): Promise<void> | void {
+function waitAsRecorded(call: ModelCall, ms: number, wasCut: boolean): Promise<void> | void {
   if (ms <= 0) return;
-  if (wasCut) return new Promise((resolve) => void clock.setTimeout(resolve, ms));
-  return untilAborted(signal, (done) => {
-    const timer = clock.setTimeout(done, ms);
-    return () => clock.clearTimeout(timer);
-  });
-}
-
-function untilFired(signal: AbortSignal): Promise<void> {
-  return untilAborted(signal, () => () => {}).catch(() => {});
+  if (wasCut) return new Promise((resolve) => void call.clock.setTimeout(resolve, ms));
+  return sleep(call, ms);
 }
 
 /** The options of `replayFrom`. */

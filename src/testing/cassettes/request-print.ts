@@ -1,4 +1,4 @@
-// Identifies a request by a digest of each part. The digests show which parts differ, without revealing content.
+// Identifies a request by a digest of each part. Digests show which parts of two requests differ, without recording their content.
 
 import {
   digest,
@@ -19,7 +19,7 @@ export interface RequestPrint {
   readonly fields: readonly Part[];
 }
 
-/** Computes the digests of a request. Leaves out provider metadata, which is already determined by the recorded streams. */
+/** Leaves out provider metadata: it only repeats chunks of earlier recorded streams. */
 export function printRequest(request: ModelRequest): RequestPrint {
   const { messages, tools, system, output, toolChoice, settings, continuationToken } = request;
   const named = Object.entries(settings ?? {}).map(([name, value]) => [`settings.${name}`, value] as const);
@@ -71,7 +71,7 @@ function compareNamed(asked: readonly Part[], recorded: readonly Part[]): readon
   return [...gone, ...others];
 }
 
-/** Reports only the first message that differs. Later messages usually differ as a consequence. */
+/** Names only the first message that differs, because a different message usually changes the later messages too. */
 function compareMessages(asked: readonly Part[], recorded: readonly Part[]): Difference {
   const shorter = Math.min(asked.length, recorded.length);
   const differing = asked.slice(0, shorter).flatMap(([role, print], index) => {
