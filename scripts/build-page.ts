@@ -25,7 +25,7 @@ const { outputFiles } = await build({
 
 function outputOf(extension: string): string {
   const text = outputFiles.find(({ path }) => path.endsWith(extension))?.text.trim() ?? "";
-  // In an element, "</script" ends the script, and "<!--" begins a state in which it does not.
+  // In a script element, "</script" would end the script, and "<!--" would change how the browser finds the end.
   return text.replaceAll("</script", "<\\/script").replaceAll("<!--", "\\x3c!--");
 }
 

@@ -9,9 +9,9 @@ for (const ending of ["js", "cjs"]) {
   const bundle = await rolldown({
     input: Object.fromEntries(entries.map(({ name, source }) => [name, `./${source}`])),
     plugins: [dts({ emitDtsOnly: true, oxc: {} })],
-    // An import only for side effects would demand the types of Node in programs for browsers.
+    // Keeping imports that have only side effects would make programs for browsers need the types of Node.
     treeshake: { moduleSideEffects: false },
-    // Types of packages stay imports.
+    // Types of other packages stay imports.
     external: (id) => !/^[./]/.test(id),
   });
   // The plugin writes the types of "index.js" to "index.d.ts", and of "index.cjs" to "index.d.cts".

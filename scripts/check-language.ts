@@ -12,7 +12,6 @@ interface Phrase {
   readonly why: string;
 }
 
-/** Each pattern is matched against one sentence at a time. */
 const phrases: readonly Phrase[] = [
   {
     pattern: /^[*_"(]*(What|Who|Whoever|Whether|Where)\b.*\.[*_")]*$/,
@@ -30,7 +29,7 @@ const phrases: readonly Phrase[] = [
   { pattern: /, for (it|they|there|he|she) [a-z]+/, why: 'write "because"' },
 ];
 
-/** The limit for the average number of words per sentence in a guide or in the README. */
+/** The limit for the average number of words in a sentence of a guide or the README. */
 const mostWords = 18;
 
 const sources = ["src", "test", "examples", "scripts"]
@@ -45,7 +44,7 @@ function refusePhrases(path: string, sentences: readonly Sentence[]): readonly s
   );
 }
 
-/** Returns the average number of words per sentence, without tables. */
+/** Does not count tables. */
 function averageWords(path: string): number {
   const counts = readPageProse(readFileSync(path, "utf8"))
     .filter(({ kind }) => kind === "text")

@@ -9,7 +9,7 @@ const link =
   /!?\[(?:[^[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)|^\s*\[[^\]]+\]:\s*(\S+)|\b(?:href|src)="([^"]+)"/g;
 const elsewhere = /^([a-z][a-z+.-]*:|\/\/)/i;
 
-/** Returns the lines of a page. Lines of code are replaced with empty lines, so that line numbers stay the same. */
+/** Replaces lines of code with empty lines, so that line numbers stay the same. */
 function proseOf(path: string): readonly string[] {
   let inCode = false;
   return readFileSync(path, "utf8")

@@ -50,10 +50,7 @@ function pinProblems(): readonly string[] {
     .map(([name, version]) => `package.json: pin ${name} to one version, not "${version}".`);
 }
 
-/**
- * Finds optional dependencies that are missing in package-lock.json. npm omits a platform's binary that is not published, and
- * then `npm ci` rejects the lock file.
- */
+/** npm leaves out the binary of a platform that is not published yet. `npm ci` then rejects the lock file. */
 function lockProblems(): readonly string[] {
   return Object.entries(lock.packages).flatMap(([path, { resolved, optionalDependencies = {} }]) => {
     const absent = Object.keys(optionalDependencies).filter(

@@ -1,6 +1,6 @@
-// Measures how much each entry adds to a bundle, minified and compressed with gzip. Includes everything that the entry imports,
-// except peer dependencies and parts that it loads later with `import()`. Also counts the source files in a bundle with only `runToolLoop`. `--write` sets the budget of a
-// new entry to its size plus 10 %.
+// Measures how much each entry adds to a bundle, minified and compressed with gzip. A size includes everything that the entry
+// imports, except peer dependencies and parts that are loaded later with `import()`. Also counts the source files in a bundle with
+// only `runToolLoop`. `--write` sets the budget of a new entry to its size plus 10 %.
 
 import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
@@ -39,7 +39,7 @@ async function measure({ name }: Entry): Promise<number> {
     .reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
 }
 
-/** Returns the files that are loaded when a file is imported. */
+/** Follows static imports only. */
 function findLoaded(file: string, { outputs }: Metafile): ReadonlySet<string> {
   const loaded = new Set([file]);
   for (const path of loaded) {

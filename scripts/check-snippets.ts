@@ -19,7 +19,7 @@ const marker = /^\s*\/\/ #(end)?region\b/;
 const importsMark = "<!-- imports -->";
 const needsImports = /^docs\/(?:guides|concepts)\//;
 
-/** The expected code of a block in the docs, with the example that contains the code. Or a problem, if there is no such example. */
+/** The code that a block of the docs must have, and the example that contains it. Or the problem, if there is no such example. */
 type Wanted = { readonly lines: readonly string[]; readonly example: string } | { readonly problem: string };
 
 function readRegion(path: string, region: string | undefined): Wanted {
@@ -101,7 +101,7 @@ function check(path: string): readonly string[] {
   const text = readFileSync(path, "utf8");
   const { lines: filled, problems } = checkPage(path, text.split("\n"));
   if (!process.argv.includes("--write")) return problems;
-  // The first call of `checkPage` adds missing code blocks, and this call fills them with code.
+  // The first call of `checkPage` has added missing code blocks, and this call fills them with code.
   const { lines } = checkPage(path, filled);
   writeFileSync(path, lines.join("\n"));
   return checkPage(path, lines).problems;

@@ -41,7 +41,7 @@ function problemsIn(path: string): readonly string[] {
     );
 }
 
-/** Finds files named `index.ts` that are not published entries. Such a file hides which files import each other. */
+/** An `index.ts` that is not a published entry hides which files import each other. */
 function innerIndexes(): readonly string[] {
   const published = new Set(entries.map(({ source }) => source));
   return findFiles("src", "/index.ts")
@@ -49,7 +49,7 @@ function innerIndexes(): readonly string[] {
     .map((path) => `${path}: only a published entry has an index.ts`);
 }
 
-/** Finds functions and types in one folder that have the same name, because readers would confuse them. */
+/** Readers would confuse two functions or types with the same name in one folder. */
 function namesakes(): readonly string[] {
   const seen = new Map<string, string>();
   return findFiles("src", ".ts")

@@ -13,7 +13,7 @@ interface Gate {
   readonly command: string;
   /** The gates that must pass before this gate can start. */
   readonly after?: readonly string[];
-  /** The report of its tests. A failed test in it fails the gate, whatever the exit code is. */
+  /** A file with the results of the tests. If a test in it failed, the gate fails, whatever the exit code is. */
   readonly report?: string;
 }
 
@@ -29,7 +29,7 @@ const reports = ".cache/tests";
 const vitest = (report: string): string =>
   `vitest run --reporter=default --reporter=./scripts/rerun-reporter.ts --reporter=json --outputFile.json=${reports}/${report}.json`;
 
-// TypeScript 7 checks in a fifth of the time. The tools that build types and docs still need the API of TypeScript 6.
+// TypeScript 7 takes a fifth of the time for a type check. The tools that build types and docs still need the API of TypeScript 6.
 const tsc = "node node_modules/typescript-7/bin/tsc -p";
 
 const gates: readonly Gate[] = [
@@ -69,10 +69,10 @@ function runGate(gate: Gate): Promise<Ended> {
     env: {
       ...process.env,
       PATH: `${resolve("node_modules/.bin")}${delimiter}${process.env["PATH"] ?? ""}`,
-      // Without this setting, a gate that packs the package would build again while other gates read the build.
+      // Otherwise a gate that packs the package would run the build again, while other gates read its output.
       npm_config_ignore_scripts: "true",
     },
-    // On Windows, programs that npm installs are scripts, which need a shell.
+    // On Windows, npm installs programs as scripts, which only a shell can start.
     shell: process.platform === "win32",
   });
   const chunks: Buffer[] = [];

@@ -14,7 +14,6 @@ interface Picture {
   readonly file: string;
   readonly makeLog: () => Promise<string>;
   readonly size: { readonly width: number; readonly height: number };
-  /** Brings the page into the state of the picture. */
   readonly prepare: (page: Page) => Promise<void>;
 }
 

@@ -19,7 +19,7 @@ interface TsConfig {
 
 const { compilerOptions } = readJson<TsConfig>("tsconfig.json");
 
-/** All published entries. The core entry is first. */
+/** The core entry is first. */
 export const entries: readonly Entry[] = Object.entries(compilerOptions.paths).map(([specifier, [source]]) => {
   const subpath = specifier.replace(/^turnwright/, ".");
   return { specifier, subpath, name: subpath === "." ? "index" : subpath.slice(2), source: source.replace(/^\.\//, "") };

@@ -1,10 +1,11 @@
-// Examples load this file first. Connections to other machines throw, so that no example depends on a network or an API key.
+// Each example loads this file first. It makes connections to other machines throw, so that no example depends on a network or an
+// API key.
 
 import { Socket } from "node:net";
 
 const loopback = new Set(["localhost", "127.0.0.1", "::1"]);
 
-/** Returns the host from the arguments of `connect`: options, an array of normalized arguments, or a port and a host. */
+/** `connect` takes options, or an array of normalized arguments, or a port and a host. */
 function hostOf([target, host]: readonly unknown[]): string {
   const options: unknown = Array.isArray(target) ? target[0] : target;
   const named: unknown = typeof options === "object" && options !== null && "host" in options ? options.host : host;

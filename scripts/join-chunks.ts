@@ -9,11 +9,11 @@ import { entries } from "./entries.ts";
 /** The entries that import the whole loop. */
 const whole: ReadonlySet<string> = new Set(["index", "testing", "plan", "conversation", "host", "dbos", "restate", "cli"]);
 
-/** Code that an entry loads later has a file with a name of its own, followed by a hash. */
+/** The files of entries. Other files of the build, which entries load later, have a hash in their names. */
 const known: ReadonlySet<string> = new Set(["cli", ...entries.map(({ name }) => name)]);
 const isChunk = (file: string): boolean => !known.has(file.replace(/\.c?js$/, ""));
 
-/** Returns the given files, and all files that they import directly or indirectly. */
+/** Follows imports to any depth. The result includes the given files. */
 function reach(files: readonly string[], getModuleInfo: GetModuleInfo): ReadonlySet<string> {
   const found = new Set<string>();
   const waiting = [...files];

@@ -7,7 +7,7 @@ export interface Snippet {
 
 const fromPackage = /import\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"(turnwright[\w/-]*)"/g;
 
-/** Returns the text for the line below `<!-- imports -->`. Returns undefined if the snippets use nothing from the package. */
+/** Returns the text for the line below `<!-- imports -->`, or undefined if the snippets use nothing from the package. */
 export function describeImports(snippets: readonly Snippet[]): string | undefined {
   const entries = new Map<string, Set<string>>();
   for (const { code, example } of snippets) {
@@ -24,10 +24,7 @@ export function describeImports(snippets: readonly Snippet[]): string | undefine
   return `Imported here: ${byEntry.map(([entry, names]) => `${listOf(names)} from \`${entry}\``).join("; ")}.`;
 }
 
-/**
- * Returns true if code uses an imported name. A function counts only if it is called, because a field or variable may have the
- * same name.
- */
+/** A function counts as used only if the code calls it, because a field or variable may have the same name. */
 function isUsed(name: string, code: string): boolean {
   const isType = /^[A-Z]/.test(name);
   return new RegExp(`(?<!\\w|(?<!\\.\\.)\\.)${name}${isType ? "\\b" : "[(<]"}`).test(code);

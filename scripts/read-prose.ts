@@ -51,7 +51,7 @@ export function readCommentProse(source: string): readonly Sentence[] {
   return toBlocks(lines, (line) => /^\s*([-*]\s|@\w+)/.test(line)).flatMap(toSentences);
 }
 
-/** Groups lines into blocks. A block ends before an empty line, and before a line for which `startsBlock` returns true. */
+/** A block ends before an empty line, and before a line for which `startsBlock` returns true. */
 function toBlocks(lines: readonly string[], startsBlock: (line: string) => boolean): readonly Block[] {
   const blocks: { kind: "text"; line: number; text: string }[] = [];
   let isOpen = false;

@@ -1,5 +1,4 @@
-// Prints the problems that a check found, one per line, and exits with code 1. Without problems, prints nothing and exits with
-// code 0.
+// Prints the problems that a check found, one per line, and exits with code 1. If there are none, exits with code 0.
 
 export function reportProblems(problems: readonly string[]): void {
   for (const problem of problems) console.error(problem);

@@ -5,15 +5,12 @@ import type { Reporter, TestCase, TestModule, TestSuite } from "vitest/node";
 
 const mostPrinted = 20;
 
-/** Replaces characters that are special in shell quotes, or in the regular expression that vitest's `-t` takes. */
+/** Replaces characters that have a meaning in shell quotes, or in the regular expression that vitest's `-t` takes. */
 function toPattern(title: string): string {
   return title.replace(/[\\^$.*+?()[\]{}|"'`!]/g, ".");
 }
 
-/**
- * Returns the titles of the outer suites, outermost first, and then the title of the test. The option `-t` of vitest matches all
- * of them, joined.
- */
+/** Outermost suite first. Vitest's `-t` matches the titles of all suites and of the test, joined with spaces. */
 function titlesOf({ name, parent }: TestCase | TestSuite): readonly string[] {
   return parent.type === "module" ? [name] : [...titlesOf(parent), name];
 }

@@ -1,12 +1,11 @@
-// Runs every example in a separate process, without network. Each example asserts its result, so exit code 0 means that the
-// example works.
+// Runs every example in a separate process, without network. Each example asserts its result, so exit code 0 means that it works.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { bundleEntries } from "./bundle-entries.ts";
 import { reportProblems } from "./report-problems.ts";
 
-// The page of turnwright/inspect is not in the repository.
+// An example shows the page of turnwright/inspect, which is built and not in the repository.
 await import("./build-page.ts");
 const removeBundle = await bundleEntries();
 
