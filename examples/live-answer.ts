@@ -1,4 +1,4 @@
-// A typed answer that grows on the screen while the model writes it. A script plays the model.
+// A typed answer that grows on the screen while the model writes. A script plays the model.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -18,7 +18,8 @@ const forecast = {
 
 const answer = '{"title":"Oslo","days":[{"day":"Monday","celsius":7},{"day":"Tuesday","celsius":9}]}';
 const script = createMockProvider([toolCall("get_forecast"), answer.split(/(?<=[,\]])/).map((piece) => text(piece))]);
-// The adapters for real services set this field. The schema is then in a field of the request, not in the system text.
+// Adapters for real services set `structuresOutput`. The request then contains the schema as a field, and the system text does not
+// contain it.
 const provider: Provider = Object.assign(script, { structuresOutput: true });
 
 function render({ title = "", days = [] }: DeepPartial<Report>): string {

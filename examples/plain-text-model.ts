@@ -9,7 +9,7 @@ import { createPlainTextModel } from "./support/plain-text-stand-in.ts";
 import { defineTool, type Message, type Provider, runToolLoop } from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";
 
-/** Makes a provider for a text-only model. The provider ignores the tools in a request, and never returns tool calls. */
+/** Ignores the tools in a request, and never returns tool calls. */
 function textProvider(complete: (prompt: string) => AsyncIterable<string>): Provider {
   return {
     id: "plain-text",
@@ -90,8 +90,7 @@ assert.deepEqual(
 // The tools ran in the first two iterations. In the third iteration, the model planned to answer, and then wrote the answer.
 assert.equal(result.iterations, 3);
 assert.equal(model.texts.length, 4);
-// The third plan says "response", which is all that the planner needs. So the planner stopped reading before the rest of the
-// plan.
+// The third plan begins with "response", which is all that the planner needs. So the planner stopped reading there.
 assert.equal(model.texts[2]?.includes("response"), true);
 assert.equal(model.texts[2]?.includes("All that was asked for is known."), false);
 

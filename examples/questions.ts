@@ -26,7 +26,7 @@ const bookRoom = defineTool({
   },
 });
 
-/** One process of the run. Only the file remains after it. */
+/** Stands for one process. Only the journal file remains after it. */
 function runOnce(decisions?: LoopOptions["decisions"]): Promise<LoopResult> {
   const provider = createMockProvider(({ messages }) =>
     messages.length === 1 ? [toolCall("book_room", { hotel: "Grand Hotel" })] : text("The room is booked."),
@@ -49,7 +49,7 @@ try {
   const first = await questionIn(file);
   assert.equal(first.text, "Which city?");
 
-  // An answer that does not fit is refused, and the call still waits.
+  // An answer that does not match the schema is refused, and the call still waits.
   await assert.rejects(runOnce({ [first.id]: { kind: "result", result: "Oslo" } }), { code: "invalid-decision" });
 
   assert.equal((await runOnce({ [first.id]: { kind: "result", result: { city: "Oslo" } } })).reason.kind, "result-required");

@@ -32,7 +32,7 @@ const script = [
 ];
 const messages = [{ role: "user" as const, content: "Lend me Emma.", metadata: { receivedAt: "2026-11-27T09:00:00Z" } }];
 
-/** `LoopResult<unknown, T>` is the result of a run with the tools `T`. */
+/** `LoopResult<unknown, T>` is the type of the result of a run with the tools `T`. */
 function readLoans({ calls }: LoopResult<unknown, (typeof tools)[number]>): readonly string[] {
   return calls.flatMap((call) => {
     if (call.name === "lend_book" && call.outcome === "completed") return `${call.result.reader}: ${call.result.days} days`;
@@ -53,7 +53,7 @@ assert.deepEqual(shelves, ["B2"]);
 const [first] = result.messages;
 assert.deepEqual(first?.role === "user" ? first.metadata : undefined, messages[0]?.metadata);
 
-// `runTool` takes the context that the tool needs.
+// `runTool` needs the context of the tool too.
 const alone = await runTool(findBook, { title: "Persuasion" }, { context });
 assert.deepEqual(alone.kind === "completed" ? alone.data : undefined, { title: "Persuasion", shelf: null });
 

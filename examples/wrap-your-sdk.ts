@@ -1,4 +1,4 @@
-// Makes a provider from any SDK. Its method `stream` converts a request to the format of the SDK, and the SDK's events to chunks.
+// Makes a provider from any SDK. The method `stream` converts a request to the format of the SDK, and the SDK's events to chunks.
 // The SDK in this example is invented. Replace it with yours.
 
 import assert from "node:assert/strict";

@@ -1,5 +1,5 @@
-// An inbox for approvals that needs no database. It reads a folder of journal files, lists the calls that wait for a decision,
-// and continues runs. The processes that started the runs may have ended.
+// An inbox for approvals that needs no database. It reads a folder of journal files, lists the calls that wait for a decision, and
+// continues their runs. The processes that started the runs need not exist any more.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -9,15 +9,14 @@ import { fileJournal, inspectJournal, type PendingCall } from "turnwright/journa
 
 export interface Question {
   readonly runId: string;
-  /** The text that the model wrote before the call. */
   readonly said: string;
   readonly call: Extract<PendingCall, { readonly state: "awaiting-approval" }>;
 }
 
-/** Makes the options of a run. A run that continues needs the options with which it was started. */
+/** A run continues only with the options with which it was started. */
 export type OptionsOf = (runId: string, journal: Journal) => LoopOptions;
 
-/** Lists the calls that wait for a decision. Live runs can continue, because this function only reads the journal files. */
+/** This function only reads the journal files, so runs that are live in other processes can go on. */
 export async function listQuestions(folder: string): Promise<readonly Question[]> {
   const questions: Question[] = [];
   for (const name of readdirSync(folder).filter((one) => one.endsWith(".jsonl"))) {
@@ -28,7 +27,7 @@ export async function listQuestions(folder: string): Promise<readonly Question[]
   return questions;
 }
 
-/** Continues a run with a decision about one of its calls. Its other calls keep waiting. */
+/** Continues a run with a decision about one of its calls. Other waiting calls of the run keep waiting. */
 export function decide(
   folder: string,
   { runId, call }: Question,

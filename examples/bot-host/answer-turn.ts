@@ -34,14 +34,14 @@ export interface TurnPorts {
   log(line: string): void;
 }
 
-/** Answers posts from one user, together with the posts in `room.unanswered`. */
+/** Answers posts of one user, together with the posts in `room.unanswered`. */
 export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnPorts): Promise<void> {
   // #region turn
   const posts = [...room.unanswered, ...turn];
   room.unanswered = [];
   const userId = posts[0]?.userId ?? "";
   const gate = ports.mode.forTurn({
-    // Each user has a separate conversation. In a shared one, the words of one user could allow a tool for another user.
+    // Each user has a conversation of their own. If users shared one, the words of one user could allow a tool for another user.
     conversationId: JSON.stringify([room.id, userId]),
     text: textsOf(posts).join("\n"),
     recent: textsOf(room.said.filter((post) => post.userId === userId)),
@@ -61,11 +61,12 @@ export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnP
     },
   });
 
-  // The conversation keeps messages that came too late, and begins the next run with them.
+  // `undelivered` has messages that arrived too late for this run. The next run begins with them.
   const { reason, status, undelivered } = result;
   const late = undelivered.map((message) => toPost(message, posts));
   if (reason.kind === "interrupted") {
-    // The run was interrupted before it called a tool. The next run answers its posts together with the post that interrupted it.
+    // The run was interrupted before it called a tool. The next run answers these posts together with the post that interrupted
+    // this run.
     room.unanswered = [...posts, toPost(reason.message, posts), ...late];
     return;
   }
@@ -82,9 +83,7 @@ const embeds: { readonly [Kind in LoopEvents["notice"]["kind"]]: string } = {
   "stream-timeout": "No answer came in time. Try again later.",
 };
 
-/**
- * Shows notices in the room. The word that allowed a tool appears only in the log, because users should not learn these words.
- */
+/** Shows notices in the room. Users should not learn the words that allow a tool, so these words appear only in the log. */
 function listen(room: Room, ports: TurnPorts): LoopEmitter {
   const { log } = ports;
   const events = createLoopEvents();
@@ -109,8 +108,8 @@ async function tell(room: Room, result: LoopResult, ports: TurnPorts): Promise<v
   if (thoughtLog !== undefined) log(`${room.id}: ${thoughtLogOwner?.name} thought ${JSON.stringify(thoughtLog)}`);
   if (status !== "completed") log(`${room.id}: ${status} (${reason.kind}) ${error?.message ?? ""}`.trimEnd());
   if (responseText !== "") await service.say(room.id, responseText);
-  // If a run fails, users read only a short notice, and the operator's log has the details. Some failures have shown a notice
-  // already.
+  // If a run fails, users read only a short notice, and the details are in the operator's log. `tool-error-cap` is left out,
+  // because the room has already read a notice about it.
   const wentWrong = (status === "error" && reason.kind !== "tool-error-cap") || status === "empty-response";
   if (wentWrong && !quietRooms.has(room.id)) await showEmbed(room, "Something went wrong.", ports);
 }

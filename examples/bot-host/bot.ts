@@ -32,7 +32,6 @@ export interface Bot {
   settled(): Promise<void>;
 }
 
-/** The environment variables that configure the bot. */
 const variables = {
   maxIterations: "BOT_MAX_FUNCTION_CALL_ITERATIONS",
   maxConsecutiveToolErrors: "BOT_MAX_CONSECUTIVE_TOOL_ERRORS",
@@ -80,15 +79,15 @@ export function createBot({ triggers, env, provider, tools, store, clock, ...opt
 
 // #region follow-ups
 /**
- * Handles a post that arrives during a run. A run acts for one user, so only that user may interrupt or steer it. Posts of other
- * users wait for the next runs.
+ * Handles a post that arrives during a run. A run acts for one user, so only posts of that user interrupt or steer the run. Posts
+ * of other users wait for the next runs.
  */
 function followUp(room: Room, post: Post): void {
   const { control } = room;
   const message = toMessage(post);
   const isOwn = post.userId === room.servedUser;
   // Before the first tool call, the post interrupts the run, and the next run answers both posts. Later, the post steers the run,
-  // so that finished work is kept.
+  // because an interruption would discard finished work.
   const verb = control.isToolChainActive() ? "steer" : "interrupt";
   if (!isOwn || control[verb](message) === "finished") room.waiting = [...room.waiting, post];
 }
@@ -97,7 +96,7 @@ function stop({ control, servedUser }: Room, { userId }: Post): void {
   if (userId === servedUser) control.stop({ requester: userId });
 }
 
-/** Answers the waiting posts, with one run after the other, until no post waits. */
+/** Starts one run after the other, until no post waits. */
 async function serve(room: Room, ports: TurnPorts): Promise<void> {
   const next = (): Post | undefined => room.unanswered[0] ?? room.waiting[0];
   for (let first = next(); first !== undefined; first = next()) {

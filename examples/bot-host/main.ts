@@ -1,5 +1,5 @@
-// A bot in chat rooms. Shows deliberate mode, context restarts, follow-ups, notices, and limits from environment variables. Uses
-// a scripted model and a test clock.
+// Plays a bot in chat rooms, with a scripted model and a test clock. Shows deliberate mode, context restarts, follow-ups, notices,
+// and limits from environment variables.
 
 import assert from "node:assert/strict";
 import { createContextStash, type Json, type ModelRequest } from "turnwright";
@@ -50,7 +50,7 @@ interface Scene {
   readonly logged?: readonly string[];
 }
 
-/** Waits until the bot is idle. Then checks the posts and the log lines of this scene. */
+/** Waits until the bot is idle. Then checks what the bot posted and logged in this scene. */
 async function close(title: string, { said = [], logged: logs = [] }: Scene): Promise<void> {
   await clock.runAll();
   await bot.settled();
@@ -108,8 +108,7 @@ await close("a tool that was of use stays; its user steers the run, others wait 
 });
 const times = reminders.map(({ userId, at }) => `${userId} at ${at}`);
 assert.deepEqual(times, ["ada at five", "ada at five", "ada at six", "ada at noon"]);
-// Only one request contains the profile, because the profile is never added to the transcript. In that request, the tool
-// `read_profile` is disabled.
+// The profile is not part of the transcript, so only one request contains it. That request does not offer `read_profile` again.
 const shows = ({ messages }: ModelRequest): boolean => JSON.stringify(messages).includes("likes");
 const withProfile = provider.requests.filter(shows).map(({ tools }) => tools.map(({ name }) => name));
 assert.deepEqual(withProfile, [["set_reminder", "sound_depth"]]);

@@ -14,10 +14,8 @@ import {
   wait,
 } from "turnwright/testing";
 
-/** The time that the model takes to answer, in milliseconds. */
 const thinkMs = 1_000;
 
-/** Makes the model. It takes a second for each answer. */
 export function createScriptedModel(): MockProvider {
   return createMockProvider(({ messages }) => [wait(thinkMs), ...respond(readAssistantMessage(messages))]);
 }
@@ -28,7 +26,7 @@ interface Turn {
   readonly said: string;
   /** The user's profile, if the tool `read_profile` has loaded it. */
   readonly profile: string | undefined;
-  /** The latest call of the tool `set_reminder`, and its outcome. */
+  /** The latest call of the tool `set_reminder`, with its outcome. */
   readonly reminder: Attempt | undefined;
   /** The arguments of the last reminder that was set before the current posts. */
   readonly before: z.infer<typeof reminderSchema> | undefined;
@@ -52,7 +50,7 @@ function respond(turn: Turn): readonly MockPart[] {
   return remind(turn);
 }
 
-/** Calls the tool `set_reminder`, even if the user did not ask for it. Deliberate mode blocks such a call. */
+/** Calls `set_reminder` even if the user did not ask for it. Deliberate mode then blocks the call. */
 function remind({ user, said, reminder, before = { what: "rise", at: "dawn" } }: Turn): readonly MockPart[] {
   if (reminder?.outcome === "blocked") return [text(`Aye, ${user}. I set reminders for those who ask for them.`)];
   const what = /remind me to (\w+)/i.exec(said)?.[1] ?? before.what;

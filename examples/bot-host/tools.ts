@@ -13,7 +13,7 @@ export interface ToolPorts {
   readonly reminders: Reminder[];
   readonly profiles: ReadonlyMap<string, Json>;
   readonly stash: ContextStash;
-  /** Waits for as long as a real service takes to set a reminder. */
+  /** Takes as long as a real service needs to set a reminder. */
   pause(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export function createTools({ reminders, profiles, stash, pause }: ToolPorts): r
       await pause();
       // The run may have been stopped while the tool was waiting.
       signal.throwIfAborted();
-      // The user id comes from the session. An argument from the model would not be safe, because a user can tell the model any
+      // The user id comes from the session. The model could pass any user id as an argument, because a user can tell the model any
       // name.
       reminders.push({ userId: session.userId ?? "", what, at });
       return { set: true, what, at };
@@ -47,7 +47,7 @@ export function createTools({ reminders, profiles, stash, pause }: ToolPorts): r
     execute(_args, { session }) {
       const profile = profiles.get(session.userId ?? "");
       if (profile === undefined) return { known: false };
-      // The transcript stores only the key of this result. The model sees the profile itself until the run ends.
+      // The transcript stores only the key of this result. The model reads the profile itself in each request until the run ends.
       return contextRestart({
         type: "context_restart_profile",
         pending_context_key: stash.put(profile),

@@ -13,13 +13,11 @@ export interface ShownEvent {
   readonly text?: string | undefined;
 }
 
-/** The fields of an event that this client reads. */
 const shownEvent: z.ZodType<ShownEvent> = z.looseObject({ type: z.string(), text: z.string().optional() });
 
 export interface Chat {
   readonly url: string;
   readonly provider: MockProvider;
-  /** The result of the server's first run. */
   readonly ended: Promise<LoopResult>;
   ask(text: string, conversation?: string): Promise<OpenAnswer>;
   /** Sends a message while an answer is streamed, and returns the HTTP status. Without `verb`, the message is a follow-up. */
@@ -80,7 +78,7 @@ function readAnswer(response: Response): OpenAnswer {
       assert.equal(type, undefined, `there is no ${type} in ${JSON.stringify(seen)}`);
       return seen;
     },
-    // Ends the iteration over the events, which closes the connection.
+    // Ends the `for await` loop over the events, which closes the connection.
     leave: () => events.return(undefined),
   };
 }

@@ -23,7 +23,7 @@ interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly ports: ChatPorts;
-  /** The chats whose answers are being written, by the id of the conversation. All others are only in the store. */
+  /** The chats whose answers are being written, by conversation id. All other chats are only in the store. */
   readonly live: Map<string, LiveChat>;
 }
 
@@ -62,14 +62,13 @@ async function converse({ request, response, ports, live }: Exchange, id: string
 
 type Answering = (send: (event: object) => Promise<void>, signal: AbortSignal) => Promise<void>;
 
-/** Streams the events of an answer to the tab that asked the question. */
 async function streamAnswer(response: ServerResponse, answer: Answering): Promise<void> {
   const tab = new AbortController();
   response.on("close", () => tab.abort(new Error("The tab was closed.")));
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
   const send = async (event: object): Promise<void> => {
     if (tab.signal.aborted || response.write(`data: ${JSON.stringify(event)}\n\n`)) return;
-    // If the tab reads slowly, waits before reading more events. The run then stops reading from the model.
+    // If the tab reads slowly, this line waits, and the run stops reading from the model.
     await once(response, "drain", { signal: tab.signal }).catch(() => {});
   };
   await answer(send, tab.signal);
@@ -89,10 +88,7 @@ async function sendPage(response: ServerResponse): Promise<void> {
 const longestBody = 16_384;
 const bodySchema = z.object({ text: z.string().trim().max(2_000) });
 
-/**
- * Returns the text in a request body, or undefined if the body is invalid. Accepts only JSON, which forms on other sites cannot
- * send.
- */
+/** Returns undefined if the body is invalid. Accepts only JSON, because forms on other sites cannot send JSON. */
 async function readText(request: IncomingMessage): Promise<string | undefined> {
   const [mediaType = ""] = (request.headers["content-type"] ?? "").split(";");
   if (mediaType.trim().toLowerCase() !== "application/json") return undefined;

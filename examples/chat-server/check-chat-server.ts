@@ -51,13 +51,13 @@ async function checkConversations(tools: readonly Tool[]): Promise<void> {
   );
   const first = await (await chat.ask("What is it time for?")).until();
   assert.deepEqual(typesOf(first), ["tool-start", "tool-end", "text-delta", "text-delta", "text-delta", "run-end"]);
-  // "__proto__" is a valid conversation id, although every object already has a property with this name.
+  // "__proto__" is a valid conversation id. A plain object as a store would find its prototype under this id.
   await (await chat.ask("Which one?", "__proto__")).until();
   assert.deepEqual(rolesOf(chat.provider.requests.at(-1)?.messages), ["user"]);
   const [delta, end] = await (await chat.ask("Which one?")).until();
   assert.equal(delta?.text, "Green.");
   assert.deepEqual(end, { type: "run-end", status: "completed", reason: "answered" });
-  // The request for the second question contained the complete transcript of the first question.
+  // The request for the second question contained the whole transcript of the first question.
   assert.deepEqual(rolesOf(chat.provider.requests.at(-1)?.messages), ["user", "assistant", "tool", "assistant", "user"]);
   chat.close();
   console.log("✓ a conversation goes on where it was, beside others");
@@ -125,7 +125,8 @@ async function checkStop(): Promise<void> {
     { type: "tool-end", name: "dig", outcome: "interrupted" },
     { type: "run-end", status: "stopped-by-user", reason: "stopped" },
   ]);
-  // A stopped run keeps its transcript. The next run continues from it, and begins with the messages that came too late.
+  // A stopped run keeps its transcript. The next run continues from that transcript, and begins with the messages that came too
+  // late.
   await (await chat.ask("Never mind.")).until();
   assert.deepEqual(rolesOf(chat.provider.requests[1]?.messages), ["user", "assistant", "tool", "user", "user", "user"]);
   assert.equal(await chat.post("", "/stop"), 409);
@@ -161,7 +162,6 @@ async function checkSlowTab(tools: readonly Tool[]): Promise<void> {
   console.log("✓ a model is held back by a tab that does not read");
 }
 
-/** Makes a tool whose calls run until `finish` is called. */
 function createDigging(): { readonly tool: Tool; finish(): void } {
   let finish = (): void => {};
   const finished = new Promise<string>((resolve) => {

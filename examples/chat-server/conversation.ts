@@ -17,13 +17,13 @@ interface Reader {
   send(event: object): void | Promise<void>;
 }
 
-/** A chat whose answer is being written. The methods accept messages until the last answer has ended. */
+/** A chat whose answer is being written. It accepts messages until the last answer has ended. */
 export interface LiveChat {
   /** Answers a question and all its follow-ups. Resolves after the last answer. */
   answer(question: string, reader: Reader): Promise<void>;
   /**
-   * Asks another question while an answer is being written. Before the first tool call, this interrupts the run, and the next run
-   * answers both questions. Later, the question waits until the run ends.
+   * Asks another question while an answer is being written. Before the first tool call, the question interrupts the run, and the
+   * next run answers both questions. Later, the question waits until the run ends.
    */
   followUp(question: string): void;
   steer(message: string): void;
@@ -34,7 +34,7 @@ export function openChat(id: string, { provider, tools, store, onEnd }: ChatPort
   const control = createLoopControl();
   const options = { provider, tools, control, limits: { maxIterations: 20, wallClockMs: 300_000 } };
   const conversation = createConversation({ id, store, options });
-  /** Messages that arrived while a run was ending. */
+  /** Messages for a run that was already ending. */
   let late: readonly UserMessage[] = [];
   let isStopped = false;
 
@@ -49,7 +49,7 @@ export function openChat(id: string, { provider, tools, store, onEnd }: ChatPort
       const result = await stream.result;
       onEnd?.(result);
       await send({ type: "run-end", status: result.status, reason: result.reason.kind });
-      // The conversation keeps undelivered messages, and begins the next run with them.
+      // `undelivered` has messages that arrived too late for this run. The next run begins with them.
       const isAnswered = result.undelivered.length === 0 && result.reason.kind !== "interrupted" && late.length === 0;
       isDone = isStopped || result.status === "stopped-by-user" || isAnswered;
     }
@@ -71,7 +71,7 @@ export function openChat(id: string, { provider, tools, store, onEnd }: ChatPort
   };
 }
 
-/** Sends an event to the page. Tool arguments, tool results and errors are not sent. */
+/** Does not send tool arguments, tool results and errors, because users must not see them. */
 function show(event: LoopEvent, send: Reader["send"]): void | Promise<void> {
   const { type } = event;
   if (type === "text-delta") return send({ type, text: event.text });

@@ -1,4 +1,4 @@
-// A conversation in a file that two processes share. The first process is killed while a tool runs. The second one resumes the
+// A conversation in a file that two processes share. The first process is killed while a tool runs. The second process resumes the
 // run, asks a follow-up, and forks the conversation.
 
 import assert from "node:assert/strict";
@@ -13,16 +13,15 @@ import { type Conversation, createConversation, fileConversationStore } from "tu
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
-/** Looks up the weather in a city. */
 type Weather = (city: string) => Promise<string>;
 
-/** Opens the conversation. Every process uses the same directory and the same options. */
+/** Every process must use the same directory and the same options. */
 function openConversation(folder: string, weather: Weather): Conversation {
   const lookUp = defineTool({
     name: "look_up_weather",
     description: "Looks up the weather in a city",
     inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
-    // A call that was cut off may run again.
+    // The tool has no side effects, so a call that was cut off may run again.
     replay: "safe",
     execute: () => weather("Oslo"),
   });
@@ -36,7 +35,7 @@ function openConversation(folder: string, weather: Weather): Conversation {
   // #endregion open
 }
 
-/** A model that follows a script. It reads only the transcript, so any process can continue. */
+/** The script depends only on the transcript, so any process can continue. */
 function createModel() {
   return createMockProvider(({ messages }) => {
     const last = messages.at(-1);
@@ -63,7 +62,7 @@ async function checkTwoProcesses(folder: string): Promise<void> {
   const end = new Promise((resolve) => child.on("exit", (code, signal) => resolve(signal ?? code)));
   for await (const line of createInterface({ input: child.stdout })) {
     assert.equal(line, "The weather is asked.");
-    // While the run of the other process is live, the conversation can be read, but not continued.
+    // While another process runs the conversation, this process can read it, but not continue it.
     assert.deepEqual(rolesOf(await conversation.messages()), ["user"]);
     await assert.rejects(conversation.send("Hello?"), (error) => isLoopError(error, "conversation-busy"));
     child.kill("SIGKILL");

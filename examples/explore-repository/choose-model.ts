@@ -11,8 +11,8 @@ export interface Model {
 }
 
 /**
- * Returns a real model if an API key is set, otherwise the scripted model. `isPaced` makes the scripted model write at reading
- * speed. `isOffline` ignores API keys.
+ * Returns a real model if an API key is set, and otherwise the scripted model. With `isPaced`, the scripted model writes at reading
+ * speed. With `isOffline`, API keys are ignored.
  */
 export function chooseModel({ isPaced, isOffline }: { readonly isPaced: boolean; readonly isOffline: boolean }): Model {
   const provider = isOffline ? undefined : providerFromEnvironment();

@@ -1,4 +1,4 @@
-// Collects clues from the tool results. A clue tells the scripted model where to search next, or is a fact for its answer.
+// Collects clues from the tool results. A clue tells the scripted model what to search next, or is a fact for its answer.
 
 import {
   findFunctionBelow,
@@ -13,7 +13,6 @@ import {
 import type { Seen } from "./seen.ts";
 import type { Match } from "./tools.ts";
 
-/** The only question that the scripted model can answer. */
 export const scriptedQuestion = "What is this project, how is it laid out, and where is the loop that decides what happens next?";
 export const soughtWords = "what happens next";
 const soughtName = "loop";
@@ -24,7 +23,7 @@ interface Place {
   readonly line: number;
 }
 
-/** The clues that the tool results contain. A clue is undefined until a result contains it. */
+/** A clue is undefined until a tool result contains it. */
 export interface Clues {
   readonly manifestPath: string | undefined;
   readonly readmePath: string | undefined;
@@ -41,13 +40,12 @@ export interface Clues {
   readonly sought: Match | undefined;
   readonly decider: Place | undefined;
   /**
-   * The start of a call to the function `decider`. `caller` is a line with such a call, preferably in the same file as `shown`.
+   * The start of a call to the function `decider`. `caller` is a line with such a call. A line in the file of `shown` is preferred.
    */
   readonly deciderCall: string | undefined;
   readonly caller: Match | undefined;
 }
 
-/** Derives the clues. */
 export function findClues({ listing, textOf, matchesOf }: Seen): Clues {
   const manifestPath = findManifest(listing.files);
   const readmePath = findReadme(listing.files);

@@ -1,7 +1,7 @@
 // Excludes paths that .gitignore lists, and files that no model should read, such as keys. Supports most of the syntax of
 // .gitignore.
 
-/** Returns true if a relative path or one of its parent folders is ignored. Folders in the path are separated by "/". */
+/** Folders in the path are separated by "/". A path is also ignored if one of its parent folders is ignored. */
 export type IgnoreRules = (path: string) => boolean;
 
 interface Rule {
@@ -11,7 +11,7 @@ interface Rule {
   readonly isFolderOnly: boolean;
 }
 
-/** The paths that are ignored in every repository: files that are not source code, and files that may contain secrets. */
+/** The paths that are ignored in every repository. They are no source code, or may contain secrets. */
 const always = parseRules(".git\nnode_modules\ndist\n.env\n.env.*\n.npmrc\n*.pem\n*.key\nid_rsa*\nid_ed25519*");
 
 /** Makes the rules of a repository from the text of its .gitignore. Reads character classes such as `[a-z]` as plain text. */
@@ -43,7 +43,7 @@ function parseRule(line: string): Rule {
   return { segments: isAnchored ? segments : ["**", ...segments], isNegated, isFolderOnly };
 }
 
-/** Returns true if the path is ignored. If several rules match the path, the last rule decides. */
+/** If several rules match the path, the last rule decides. */
 function isHitBy(rules: readonly Rule[], path: readonly string[], isFolder: boolean): boolean {
   const fitting = rules.filter(({ segments, isFolderOnly }) => {
     return (isFolder || !isFolderOnly) && fits(segments, path, { wildcard: "**", fitsOne: fitsSegment });
@@ -59,12 +59,12 @@ function fitsSegment(pattern: string, segment: string): boolean {
 }
 
 interface Matching {
-  /** The pattern item that matches any number of items. */
+  /** The item of a pattern that matches any number of items. */
   readonly wildcard: string;
   fitsOne(pattern: string, item: string): boolean;
 }
 
-/** Matches a path with a pattern. Backtracks only to the last wildcard, so even a long pattern is matched quickly. */
+/** Backtracks only to the last wildcard, so that a long pattern cannot take exponential time. */
 function fits(pattern: readonly string[], items: readonly string[], { wildcard, fitsOne }: Matching): boolean {
   let at = 0;
   let wildcardAt = -1;

@@ -4,7 +4,7 @@ import type { Terminal } from "./terminal.ts";
 export interface LiveLines {
   draw(): void;
   erase(): void;
-  /** Draws the final lines and leaves them on the screen. */
+  /** Stops redrawing, and leaves the lines on the screen. */
   keep(): void;
   close(): void;
 }

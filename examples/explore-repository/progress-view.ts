@@ -8,7 +8,7 @@ import { formatRow, type ToolRow } from "./tool-row.ts";
 
 export interface ProgressView {
   show(event: LoopEvent): void;
-  /** Stops drawing. The lines stay on the screen. */
+  /** Stops redrawing. The lines stay on the screen. */
   close(): void;
 }
 
@@ -76,7 +76,7 @@ export function createProgressView(terminal: Terminal): ProgressView {
   };
 }
 
-/** Returns the bracket before a call that runs in parallel with others. */
+/** Calls that run in parallel are joined by brackets. */
 function bracketAt(index: number, count: number): string {
   if (count < 2) return " ";
   if (index === 0) return "┌";

@@ -9,7 +9,7 @@ export interface Manifest {
   readonly description?: string | undefined;
 }
 
-/** Maps each supported manifest to the keyword that starts a function in its language. */
+/** The keyword that starts a function, by the manifest of the language. */
 const languages: Readonly<Record<string, string>> = {
   "package.json": "function",
   "Cargo.toml": "fn",
@@ -17,17 +17,15 @@ const languages: Readonly<Record<string, string>> = {
   "go.mod": "func",
 };
 
-/** Returns the manifest, such as package.json, in a list of files. Returns undefined if no supported manifest is in the list. */
+/** A manifest is a file such as package.json. */
 export function findManifest(files: readonly string[]): string | undefined {
   return files.find((file) => Object.hasOwn(languages, file));
 }
 
-/** Returns the README in a list of files, or undefined if the list has none. */
 export function findReadme(files: readonly string[]): string | undefined {
   return files.find((file) => /^readme(\.\w+)?$/i.test(file));
 }
 
-/** Returns the start of a function's definition. The manifest determines the language. */
 export function toDefinition(name: string, manifest: string | undefined): string {
   return `${languages[manifest ?? "package.json"] ?? "function"} ${name}`;
 }
@@ -38,7 +36,6 @@ const packageJson = z.object({
   description: z.string().optional(),
 });
 
-/** Reads the fields of a manifest. A field that the manifest lacks is undefined. */
 export function readManifest(file: string | undefined, text = ""): Manifest {
   if (file === "package.json") return readPackageJson(text);
   if (file === "go.mod") return { name: /^module\s+(\S+)/m.exec(text)?.[1] };
@@ -54,7 +51,7 @@ function readPackageJson(text: string): Manifest {
   }
 }
 
-/** Returns the first paragraph of a README. */
+/** Returns the first paragraph that is neither a heading nor a badge. */
 export function readOpening(readme: string): string | undefined {
   const paragraphs = readme.split(/\n\s*\n/).map((paragraph) => paragraph.trim());
   return paragraphs.find((paragraph) => /^[\p{L}\p{N}*_`]/u.test(paragraph))?.replace(/\s+/g, " ");
@@ -78,14 +75,14 @@ function findMostFrequent(names: readonly string[]): string | undefined {
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0];
 }
 
-/** Returns the first match in the source file that has the most matches. */
+/** Prefers the source file with the most matches. */
 export function findMainMatch(matches: readonly Match[]): Match | undefined {
   const inSource = matches.filter(({ path }) => !/(^|\/)(tests?|examples?|docs|bench)\/|\.test\.|\.(md|txt)$/.test(path));
   const path = findMostFrequent(inSource.map((match) => match.path));
   return inSource.find((match) => match.path === path);
 }
 
-/** Returns the first function that is defined at this line or below it. */
+/** Finds the first function that is defined at this line or below. */
 export function findFunctionBelow(text: string, line: number): { readonly name: string; readonly line: number } | undefined {
   const lines = text.split("\n");
   const at = lines.findIndex((content, index) => index + 1 >= line && definition.test(content));

@@ -9,7 +9,6 @@ import type { LoopResult } from "turnwright";
 import { parseRunLog, renderRunPage } from "turnwright/inspect";
 
 export interface RunPage {
-  /** The path for `withRunLog`. */
   readonly log: string;
   /** Writes the page, and returns its address. */
   write(): Promise<URL>;
@@ -18,7 +17,7 @@ export interface RunPage {
   remove(): Promise<void>;
 }
 
-/** Creates a folder for a log and a page, which only the user can read. */
+/** Only the user can read the folder, because the log contains the whole conversation. */
 export async function createRunPage(): Promise<RunPage> {
   const folder = await mkdtemp(join(tmpdir(), "turnwright-demo-"));
   const log = join(folder, "run.jsonl");

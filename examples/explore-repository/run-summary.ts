@@ -22,7 +22,7 @@ export function printSummary(result: LoopResult, priceNote: string, terminal: Te
   terminal.write(`\n${lines.join("\n")}\n`);
 }
 
-/** Returns the reason of a run with its fields, such as "max-iterations, limit 20". */
+/** For example "max-iterations, limit 20". */
 function describeReason({ kind, ...facts }: EndReason): string {
   const said = Object.entries<unknown>(facts).flatMap(([name, fact]) => {
     if (typeof fact === "string" || typeof fact === "number") return [`${name} ${fact}`];

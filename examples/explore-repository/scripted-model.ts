@@ -5,7 +5,7 @@ import { type Clues, findClues, soughtWords } from "./clues.ts";
 import { composeAnswer } from "./scripted-answer.ts";
 import { type Call, readSeen, type Seen } from "./seen.ts";
 
-/** Makes the scripted model. With `isPaced`, it writes at reading speed. */
+/** With `isPaced`, the model writes at reading speed. */
 export function createScriptedModel({ isPaced }: { readonly isPaced: boolean }): MockProvider {
   const pause = (ms: number): readonly MockPart[] => (isPaced ? [wait(ms)] : []);
   const say = (words: string): readonly MockPart[] =>
@@ -31,7 +31,7 @@ interface Plan {
   readonly calls: readonly Call[];
 }
 
-/** The calls that the model makes, in order. When all calls of a plan have been made, the next plan follows. */
+/** The model makes the calls of one plan after the other. The next plan begins when all calls of the previous plan were made. */
 const plans: readonly ((clues: Clues, seen: Seen) => Plan)[] = [
   () => ({ words: "First, what is there.", calls: [{ name: "list_files", args: { folder: "." } }] }),
   ({ manifestPath, readmePath }) => ({ words: "What it says of itself.", calls: [manifestPath, readmePath].flatMap(toReading) }),

@@ -1,4 +1,4 @@
-// Writes coloured text to a terminal, and removes control characters from it.
+// Writes coloured text to a terminal. Removes control characters from texts of models and tools.
 
 import { toPrintable } from "../support/to-printable.ts";
 
@@ -24,10 +24,7 @@ const codes: { readonly [Name in Style]: readonly [on: number, off: number] } = 
   cyan: [36, 39],
 };
 
-/**
- * Makes a terminal for an output stream. If the stream is a pipe, colours and redrawing are disabled. The variable NO_COLOR
- * disables colours (https://no-color.org).
- */
+/** If the stream is a pipe, colours and redrawing are disabled. The variable NO_COLOR disables colours (https://no-color.org). */
 export function createTerminal(out: NodeJS.WriteStream, env: NodeJS.ProcessEnv = process.env): Terminal {
   const isLive = out.isTTY && env["TERM"] !== "dumb" && !isOn(env["CI"]);
   const isColoured = isLive && (env["NO_COLOR"] ?? "") === "";
@@ -39,7 +36,7 @@ export function createTerminal(out: NodeJS.WriteStream, env: NodeJS.ProcessEnv =
   };
 }
 
-/** Returns true if an environment variable such as CI is set, and its value does not mean "no". */
+/** The values "0" and "false" count as off. */
 export function isOn(variable: string | undefined): boolean {
   return variable !== undefined && variable !== "" && variable !== "0" && variable !== "false";
 }

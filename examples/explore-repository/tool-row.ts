@@ -36,7 +36,6 @@ const endMarks: { readonly [Kind in ToolOutcome["kind"]]: readonly [mark: string
 
 const widestCall = 40;
 
-/** Returns the line that shows a call. Cuts the line to the width of the terminal. */
 export function formatRow(row: ToolRow, { bracket, spinner }: RowMarks, terminal: Terminal): string {
   const { name, args, end, startedAt } = row;
   const width = terminal.width() - 1;
@@ -53,14 +52,14 @@ export function formatRow(row: ToolRow, { bracket, spinner }: RowMarks, terminal
   return ` ${terminal.paint("dim", bracket)} ${terminal.paint(style, mark)} ${named}${gap}${terminal.paint("dim", right)}`;
 }
 
-/** Returns the tool's own summary of a completed call. For other calls, returns the outcome and the reason. */
+/** The tool itself writes the summary of a completed call. For other calls, this is the outcome and the reason. */
 function summarize({ outcome, metadata, result }: LoopEvents["tool-end"]): string {
   if (outcome === "completed") return typeof metadata === "string" ? metadata : "";
   const reason = typeof result === "object" && result !== null && "reason" in result ? result.reason : undefined;
   return typeof reason === "string" ? `${outcome}: ${reason}` : outcome;
 }
 
-/** Returns the values of a call's arguments in one line. A value with spaces is quoted. */
+/** Quotes values with spaces. */
 function formatArgs(args: Json): string {
   if (typeof args !== "object" || args === null) return JSON.stringify(args);
   return Object.values(args)

@@ -13,7 +13,7 @@ const maxLineLength = 200;
 
 const folderSchema = z.string().default(".").describe('Folder, relative to the root; "." is the root itself');
 
-/** Makes the tools for a folder. The metadata of each result has a short summary for the user. */
+/** The metadata of each result has a short summary for the user. */
 export function createTools(workspace: Workspace): readonly Tool[] {
   const listFiles = defineTool({
     name: "list_files",
@@ -44,7 +44,7 @@ export function createTools(workspace: Workspace): readonly Tool[] {
   const search = defineTool({
     name: "search",
     description: "Finds the lines that contain a text, letter for letter, in all text files of a folder",
-    // The search text is not a regular expression, because some regular expressions take almost forever.
+    // The search text is plain text. Some regular expressions would take almost forever.
     inputSchema: z.object({ text: z.string().min(1).max(200), folder: folderSchema }),
     timeoutMs: 20_000,
     async execute({ text, folder }, { signal, progress }) {
@@ -67,7 +67,7 @@ export function createTools(workspace: Workspace): readonly Tool[] {
   return [listFiles, readFile, search];
 }
 
-/** Counts the files in each folder and its subfolders. The folder with the most files comes first. */
+/** Counts the files of a folder with its subfolders. The folder with the most files comes first. */
 function countByFolder(paths: readonly string[]): readonly { readonly folder: string; readonly files: number }[] {
   const counts = new Map<string, number>();
   for (const path of paths) {
@@ -81,13 +81,13 @@ function countByFolder(paths: readonly string[]): readonly { readonly folder: st
 
 export interface Match {
   readonly path: string;
-  /** The line number, starting at 1. */
+  /** Counted from 1. */
   readonly line: number;
   readonly text: string;
 }
 
 function* findLines(path: string, content: string, text: string): Iterable<Match> {
-  // Splitting a file into lines is slow, so files without the text are skipped.
+  // Most files do not contain the text, and splitting a file into lines is slow.
   if (!content.includes(text)) return;
   for (const [index, line] of content.split("\n").entries()) {
     if (line.includes(text)) yield { path, line: index + 1, text: line.trim().slice(0, maxLineLength) };

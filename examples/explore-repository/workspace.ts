@@ -20,24 +20,23 @@ export interface Workspace {
 const maxFiles = 10_000;
 const maxFileBytes = 1_000_000;
 
-/** Opens a folder. Throws if it does not exist. */
+/** Throws if the folder does not exist. */
 export async function openWorkspace(at: string): Promise<Workspace> {
   const root = await realpath(at);
   const isIgnored = createIgnoreRules(await readFile(join(root, ".gitignore"), "utf8").catch(() => ""));
 
-  /** Returns the real path of a file or folder. Throws if it is ignored or outside of the workspace. */
+  /** Throws if the path is ignored or outside of the workspace. */
   async function locate(path: string): Promise<string> {
     const real = await realpath(resolve(root, path)).catch(() => undefined);
     const inside = real === undefined ? undefined : relative(root, real).replaceAll(sep, "/");
-    // Files that are outside, ignored or missing all cause the same message. Otherwise, the model could find out which files
-    // exist.
+    // One message for paths that are outside, ignored or missing. Different messages would tell the model which files exist.
     if (real === undefined || inside === undefined || isOutside(inside) || isIgnored(inside))
       throw new Error(`There is no ${path} here.`);
     return real;
   }
 
   async function walk(folderPath: string, found: string[], signal: AbortSignal): Promise<void> {
-    // Omits a folder that cannot be read, as if it were ignored.
+    // A folder that cannot be read is left out, as if it were ignored.
     for (const entry of await readdir(folderPath, { withFileTypes: true }).catch(() => [])) {
       signal.throwIfAborted();
       if (found.length >= maxFiles) return;

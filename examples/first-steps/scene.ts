@@ -19,7 +19,7 @@ const forecast = defineTool({
 
 export const tools: readonly Tool[] = [forecast];
 
-/** Makes a model that calls the forecast tool once, and then answers. */
+/** The model calls the forecast tool once, and then answers. */
 export function createProvider(): Provider {
   return createMockProvider([[text("Let me look. "), toolCall("get_forecast", { city: "Oslo" })], text("Yes, take a coat.")]);
 }

@@ -19,7 +19,7 @@ const judge = createMockProvider(({ messages }) => [
   usage({ inputTokens: 40, outputTokens: 4 }),
 ]);
 
-/** The model of the chat. It answers every question, and leaks a code if the user asks for it. */
+/** The model of the chat. It answers every question, and leaks an internal code if the user asks for one. */
 const model = createMockProvider(({ messages }) => {
   const question = lastText(messages);
   const isAnswered = messages.at(-1)?.role === "tool";
@@ -73,7 +73,6 @@ const policies = { guardrails: guardrails({ input: [topic], output: [cards, code
 // #endregion checks
 
 interface Answer {
-  /** The pieces of text that the page showed, in order. */
   readonly shown: readonly string[];
   readonly result: LoopResult;
 }
@@ -87,7 +86,7 @@ async function ask(question: string): Promise<Answer> {
   const shown: string[] = [];
   for await (const event of stream) if (event.type === "text-delta") shown.push(event.text);
   const result = await stream.result;
-  // The transcript does not keep refused questions. Otherwise the next run would check and refuse them again.
+  // A refused question stays out of the transcript. Otherwise the next run would check and refuse it again.
   if (result.reason.kind !== "input-guardrail") transcript = result.messages;
   return { shown, result };
 }
@@ -101,7 +100,7 @@ async function ask(question: string): Promise<Answer> {
     reason: "We only talk about your account.",
     info: undefined,
   });
-  // The model was already writing, and called a tool. Neither its text nor its call came through.
+  // The model was already writing and had called a tool when the check refused. The user saw neither the text nor the call.
   assert.equal(model.calls, 1);
   assert.deepEqual([shown, lookups, result.text], [[], 0, ""]);
   assert.ok((result.usage.totalTokens ?? 0) >= 44); // the tokens of the judge count

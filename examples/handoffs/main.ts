@@ -16,14 +16,13 @@ import { createMockProvider, type MockProvider, text, toolCall } from "turnwrigh
 import { z } from "zod";
 
 interface Desk {
-  /** Looks up an invoice. */
   readonly lookUp: (id: string) => Promise<string>;
   readonly refunds: string[];
   readonly triage: MockProvider;
   readonly billing: MockProvider;
 }
 
-/** The scripted models depend only on the request, so any process can continue. */
+/** The scripted models depend only on the request, so any process can continue the run. */
 function createDesk(lookUp: Desk["lookUp"]): Desk {
   const lastTool = (messages: readonly Message[]): string => {
     const last = messages.at(-1);
@@ -103,7 +102,7 @@ async function serve(folder: string, desk: Desk, lines: string[]): Promise<LoopR
   });
 }
 
-/** The first process. Its invoice service never answers. */
+/** The first process. Its invoice service never answers, so it is killed during this call. */
 async function serveSlowly(folder: string): Promise<void> {
   const desk = createDesk(() => {
     console.log("The invoice is looked up.");
@@ -112,7 +111,7 @@ async function serveSlowly(folder: string): Promise<void> {
   await serve(folder, desk, []);
 }
 
-/** Starts the first process, and kills it during the call. Resolves to the signal that ended it. */
+/** Returns the signal that ended the first process. */
 async function crash(folder: string): Promise<unknown> {
   const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), folder], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -140,7 +139,8 @@ async function checkDesk(folder: string): Promise<void> {
   assert.equal(result.agent, "triage");
   assert.deepEqual(desk.refunds, ["7"]);
 
-  // The first message of triage was not requested again. Triage wrote only after it got the run back.
+  // The second process did not request the first message of triage again. Triage has 2 requests because it writes again after the
+  // handback.
   assert.deepEqual([desk.billing.calls, desk.triage.calls], [2, 2]);
   const [first] = desk.billing.requests;
   assert.equal(first?.system, "Look up the invoice before you refund it.");
@@ -155,7 +155,7 @@ async function checkDesk(folder: string): Promise<void> {
   );
   assert.ok(!JSON.stringify(first?.messages).includes("transfer_to_billing"));
 
-  // The next question goes to the agent that answered last.
+  // `startWith` sends the next question to the agent that answered last.
   const next = createAgents(desk).startWith(result.agent);
   const followUp = await runToolLoop({
     provider: createMockProvider([text("Yes, on Friday.")]),

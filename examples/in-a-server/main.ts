@@ -1,5 +1,5 @@
-// Checks that each server streams a run, and stops the run when the client disconnects. Also checks that a worker can continue a
-// job of another worker.
+// Checks that each server streams a run, and stops the run when the client disconnects. Also checks that one worker can continue
+// the job of another.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -28,12 +28,12 @@ function post(url: string, body: object, signal?: AbortSignal): Request {
   return new Request(url, { method: "POST", headers, body: JSON.stringify(body), ...(signal && { signal }) });
 }
 
-/** Waits until the scripted model has no open streams. */
+/** A stopped run closes its stream a moment later. */
 async function untilIdle(): Promise<void> {
   while (provider.active > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** Reads the start of an answer that never ends, and disconnects. */
+/** Reads the start of an answer that never ends, and then disconnects. */
 async function leaveEarly(response: Response): Promise<void> {
   assert(response.body !== null);
   const reader = response.body.getReader();
@@ -58,7 +58,6 @@ async function readFrames(response: Response): Promise<readonly string[]> {
   return frames.map((frame) => frame.replace(/^data: /, ""));
 }
 
-/** Checks that the run stops when `request.signal` is aborted. */
 async function checkSignal(): Promise<void> {
   const client = new AbortController();
   const response = await handler(post("http://localhost/chat", { question: "Wait." }, client.signal));
@@ -80,7 +79,7 @@ async function checkExpress(): Promise<void> {
   server.closeAllConnections();
 }
 
-/** Checks that a second worker finishes the job after the first worker shuts down. The tool must run only once. */
+/** The second worker finishes the job after the first worker shuts down. The tool must run only once. */
 async function checkWorker(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "worker-"));
   const job = { id: "job-7", question: "Do I need a coat in Oslo?" };

@@ -11,7 +11,7 @@ export const provider: MockProvider = createMockProvider(({ messages }) => {
   return toolCall("get_forecast", { city: "Oslo" });
 });
 
-/** Counts the tool calls. A check can set `onCall` to a function that runs during each call. */
+/** Counts the tool calls. `onCall` runs during each call. */
 export const forecasts: { count: number; onCall?: () => void } = { count: 0 };
 
 const forecast = defineTool({

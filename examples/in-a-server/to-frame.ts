@@ -3,9 +3,7 @@ import type { LoopEvent } from "turnwright";
 
 export const headers = { "content-type": "text/event-stream", "cache-control": "no-store" } as const;
 
-/**
- * Converts an event for the client. Returns undefined for events that the client must not see, such as errors and tool results.
- */
+/** Returns undefined for events that the client must not see, such as errors and tool results. */
 export function toFrame(event: LoopEvent): string | undefined {
   const { type } = event;
   if (type === "text-delta") return frame({ type, text: event.text });

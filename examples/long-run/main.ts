@@ -23,7 +23,7 @@ const readLog = defineTool({
   },
 });
 
-/** Plays the model: it reads a log in each iteration, looks for errors in logs that were stored, and opens a ticket every 20 days. */
+/** In each iteration, the model reads a log. It searches stored logs for errors, and opens a ticket every 20 days. */
 function createModel() {
   let day = 0;
   const opened = new Set<number>();
@@ -43,7 +43,7 @@ function createModel() {
   });
 }
 
-/** Returns the id of the last result, if it was stored. */
+/** Returns the id of the last result if that result was stored, so that the model must read it in parts. */
 function findStored(messages: ModelRequest["messages"]): string | undefined {
   const last = messages.at(-1);
   const result = last?.role === "tool" ? last.results[0]?.result : undefined;
@@ -98,11 +98,11 @@ assert.ok(sizes[1] < sizes[0] / 5);
 assert.ok(compactions.length > 0 && compactions.every((freed) => freed > 0));
 expectPrefix(result, 0.95);
 
-// Each change of the prefix was intended, except for the tools that a search loaded.
+// All changes of the prefix were intended, except for the tools that a search loaded.
 const changes = new Set(result.cache?.breaks.map(({ cause }) => cause.kind));
 assert.deepEqual([...changes].sort(), ["messages-compacted", "messages-masked", "tool-added"]);
 
-// The transcript still has everything, although no request did.
+// Requests left out old results, but the transcript still has every call.
 const names = result.functionHistory.map(({ functionCall }) => functionCall.name);
 const count = (name: string): number => names.filter((other) => other === name).length;
 assert.deepEqual(["read_log", "read_part", "find_tools", "jira_create_ticket"].map(count), [days, 3, 1, 3]);

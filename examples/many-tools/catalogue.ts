@@ -1,4 +1,4 @@
-// 300 tools of five services, as MCP servers have them.
+// 300 tools of five services, named as MCP servers name them.
 
 import { defineTool, type Tool } from "turnwright";
 import { z } from "zod";

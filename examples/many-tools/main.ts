@@ -10,7 +10,7 @@ import { catalogue } from "./catalogue.ts";
 const provider = createMockProvider([
   toolCall("find_tools", { query: "refund a payment" }),
   toolCall("stripe_create_refund", { id: "pi_1" }),
-  // The model knows this name from the description of find_tools, and calls the tool without a search.
+  // The description of find_tools lists this name, so the model can call the tool without a search.
   toolCall("slack_create_message", { id: "billing" }),
   text("The payment is refunded, and the billing channel knows."),
 ]);
@@ -20,7 +20,7 @@ const result = await runToolLoop({
   provider,
   tools: withToolSearch(catalogue, { defer: true }),
   messages: [{ role: "user", content: "Refund the payment pi_1, and tell the billing channel." }],
-  // A found tool needs approval like any other.
+  // Found tools need approval like all other tools.
   policies: { approve: ({ name }) => (name.includes("_delete_") ? { kind: "deny" } : { kind: "approve" }) },
 });
 // #endregion run

@@ -90,7 +90,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
 }
 
 {
-  // The loop checks stop conditions after each response. If one is met, the loop does not run the calls in that response.
+  // The loop checks stop conditions after each response. If one is met, the calls in that response do not run.
   const provider = createMockProvider([look, toolCall("get_forecast", { city: "Oslo" })]);
   const ended = await runToolLoop({ provider, tools, messages, policies: { stopWhen: iterationCountIs(2) } });
   assert.deepEqual([ended.status, ended.toolCallsExecuted, ended.pendingCalls.length], ["completed", 1, 1]);

@@ -33,7 +33,7 @@ function toStreamParts(turn: readonly Part[]): LanguageModelV4StreamPart[] {
   return [{ type: "stream-start", warnings: [] }, ...parts, { type: "finish", finishReason: finishOf(turn), usage }];
 }
 
-/** Makes a model for the AI SDK. The model answers each request with the next of the `turns`. */
+/** The model answers each request with the next of the `turns`. */
 export function createModel(turns: readonly (readonly Part[])[]): MockLanguageModelV4 {
   return new MockLanguageModelV4({
     doGenerate: turns.map((turn) => ({ content: [...turn], finishReason: finishOf(turn), usage, warnings: [] })),

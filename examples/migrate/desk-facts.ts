@@ -1,6 +1,5 @@
-// The facts about a support desk that both libraries must agree on, and the check of its input.
+// The facts about a support desk that must be the same with both libraries, and the check of its input.
 
-/** The facts about a run of the desk. */
 export interface DeskFacts {
   /** The lines that the program showed. */
   readonly shown: readonly string[];

@@ -1,5 +1,5 @@
-// Runs that continue histories of the OpenAI SDK, the Anthropic SDK and the AI SDK. The clients are real. Their `fetch` records the
-// request and sends no request.
+// Runs that continue histories of the OpenAI SDK, the Anthropic SDK and the AI SDK. The SDK clients are real, but their `fetch`
+// only records the request.
 
 import assert from "node:assert/strict";
 import Anthropic from "@anthropic-ai/sdk";
@@ -12,7 +12,6 @@ import { fromOpenAIMessages, openaiChat, openaiResponses, toOpenAIMessages } fro
 import { fromUIMessages, toUIMessages } from "turnwright/ui-message-stream";
 import { createModel, say } from "./ai-sdk-model.ts";
 
-/** The bodies of all requests. */
 const bodies: { readonly [field: string]: unknown }[] = [];
 const apiKey = "not-a-key";
 const maxRetries = 0;
@@ -22,7 +21,7 @@ async function fetch(input: string | URL | Request, init?: RequestInit): Promise
   return Response.json({ error: { message: "No network." } }, { status: 400 });
 }
 
-/** Continues a history with one question. `fetch` records and refuses the request. */
+/** `fetch` records the request and refuses it. */
 async function ask(provider: Provider, { messages, system }: ReturnType<typeof fromOpenAIMessages>): Promise<void> {
   await runToolLoop({ provider, system, messages: [...messages, { role: "user", content: "And Lima?" }] });
 }
@@ -67,7 +66,7 @@ const items: OpenAI.Responses.ResponseInputItem[] = [
 const responses = openaiResponses({ client: new OpenAI({ apiKey, fetch, maxRetries }), model: "gpt-5" });
 const fromItems = fromOpenAIMessages(items, { provider: responses });
 await ask(responses, fromItems);
-// The service accepts items without ids and states. With ids, it would look for stored items.
+// The service also accepts items without ids and states. If items have ids, the service looks for stored items.
 const sent = items.map((item) => Object.fromEntries(Object.entries(item).filter(([name]) => name !== "id" && name !== "status")));
 assert.deepEqual([fromItems.lost, bodies.pop()?.input], [[], [...sent, question]]);
 const { messages: back } = toOpenAIMessages<OpenAI.Responses.ResponseInputItem>(fromItems.messages, {

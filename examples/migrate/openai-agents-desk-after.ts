@@ -79,7 +79,7 @@ if (reason.kind === "input-guardrail") show(`Refused by ${reason.guardrail}.`); 
 // #endregion refused
 
 {
-  // A check that takes longer than the first piece of the answer.
+  // The check takes longer than the first piece of the answer.
   const slow: InputCheck = { name: "slow", check: async () => (await sleep(50), { kind: "refuse" }) };
   const events = createLoopEvents();
   const leaked: string[] = [];

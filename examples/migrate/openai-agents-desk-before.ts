@@ -69,7 +69,7 @@ const requests = model.calls.map(({ request }) => ({
   system: request.systemInstructions ?? "",
   tools: [...request.tools.map((item) => item.name), ...request.handoffs.map(({ toolName }) => toolName)],
 }));
-// The first request of billing: the filter has removed the call that handed over.
+// The filter has removed the handoff call from the first request of billing.
 const first = JSON.stringify(model.calls[1]?.request.input);
 assert.ok(!first.includes("transfer_to_billing"));
 
@@ -91,7 +91,7 @@ try {
 // #endregion refused
 
 {
-  // A guardrail that takes longer than the first piece of the answer.
+  // The guardrail takes longer than the first piece of the answer.
   const slow: InputGuardrail = {
     name: "slow",
     execute: async () => (await sleep(50), { tripwireTriggered: true, outputInfo: undefined }),
@@ -109,7 +109,7 @@ try {
 }
 
 {
-  // An output guardrail runs after the answer was streamed.
+  // An output guardrail runs only after the whole answer was streamed.
   const outputGuardrails = [{ name: "all", execute: async () => ({ tripwireTriggered: true, outputInfo: undefined }) }];
   const model = new ScriptedModel([[assistantMessage("The secret")]]);
   const stream = await run(new Agent({ name: "a", model, outputGuardrails }), "Hi", { stream: true });

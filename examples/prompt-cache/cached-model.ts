@@ -1,10 +1,10 @@
-// A scripted model with a prompt cache. It counts four characters as a token, and reads the part of a request from its cache
-// that equals the beginning of the previous one.
+// A scripted model with a prompt cache. It counts four characters as a token. It reads the part of a request from its cache that is
+// the same as in the previous request.
 
 import type { Provider } from "turnwright";
 import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
 
-/** Returns a model that reads one file in each iteration, and answers in the last one. */
+/** The model reads one file in each iteration, and answers in the last one. */
 export function createCachedModel(iterations: number, model = "a-model"): Provider {
   let before = "";
   return createMockProvider(

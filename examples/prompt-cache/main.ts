@@ -21,7 +21,7 @@ const listFiles = defineTool({
   execute: () => ["src/index.ts", "src/main.ts"],
 });
 
-/** USD for a token: 3 per million, a tenth of that if it comes from the cache, and 15 per million for output. */
+/** USD per token: 3 per million input tokens, a tenth of that if the input is cached, and 15 per million output tokens. */
 const pricing: Pricing = ({ inputTokens, outputTokens, cachedInputTokens = 0 }) =>
   ((inputTokens - cachedInputTokens) * 3 + cachedInputTokens * 0.3 + outputTokens * 15) / 1_000_000;
 
@@ -48,7 +48,7 @@ const careful = await work({});
 expectPrefix(careful.result, 0.95);
 assert.deepEqual(careful.breaks, ["12: messages-masked", "22: messages-masked", "32: messages-masked"]);
 
-// Three mistakes: the time in the system text, a tool that is hidden for one request, and another model for one request.
+// Three mistakes: the system text contains the time, one request hides a tool, and one request uses another model.
 const tools = ["read_file", "list_files"];
 const careless = await work({
   hooks: {

@@ -1,4 +1,5 @@
-// A model reads parts of a long tool result, a log file and a resource of an MCP server, and releases what it no longer needs.
+// A model reads parts of a long tool result, of a log file, and of a resource of an MCP server. Later, it releases what it no
+// longer needs.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -35,7 +36,6 @@ await server.connect(serverSide);
 const client = new Client({ name: "example", version: "1.0.0" });
 await client.connect(clientSide);
 
-/** Returns the last tool result in a request, as the model read it. */
 function readIn(provider: MockProvider, request: number): string {
   const message = provider.requests[request]?.messages.at(-1);
   const result = message?.role === "tool" ? message.results.at(-1)?.result : undefined;
@@ -83,7 +83,7 @@ assert.match(readIn(provider, 7), /^Lines 1999 to 2000 of 2000\.\nRule 1999: be 
 const outcomes = result.functionHistory.map(({ outcome }) => outcome);
 assert.deepEqual(outcomes, ["completed", "completed", "completed", "completed", "completed", "failed", "completed"]);
 
-// The 3,000 names that the model read are not in the request after the release.
+// After the release, the request no longer contains the 3,000 names that the model had read.
 const sizes = provider.requests.map((request) => JSON.stringify(request.messages).length);
 assert.ok((sizes[4] ?? 0) < (sizes[3] ?? 0) - 4_000);
 

@@ -10,14 +10,14 @@ const mostHits = 20;
 const mostLines = 60;
 const mostBytes = 500_000;
 
-/** Makes the tools list_files, grep and read_lines for the Markdown files of a folder. */
+/** The tools read only the Markdown files of the folder. */
 export async function createFileTools(folder: string): Promise<readonly Tool[]> {
   const root = await realpath(folder);
 
   async function readLines(path: string): Promise<readonly string[]> {
     const real = await realpath(resolve(root, path)).catch(() => undefined);
     const isInside = real !== undefined && real.startsWith(root + sep) && real.endsWith(".md");
-    // The same message for a file that is missing and for one outside, because a model must not learn which files exist.
+    // One message for missing files and for files outside of the folder. Different messages would tell the model which files exist.
     if (!isInside) throw new Error("There is no such file. Call list_files.");
     if ((await stat(real)).size > mostBytes) throw new Error(`The file is larger than ${mostBytes} bytes.`);
     return (await readFile(real, "utf8")).split("\n");

@@ -1,5 +1,5 @@
-// A lead with three researchers that read the docs of this project at the same time. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or run it
-// without a key: a script then plays the models. To ask your own question, pass it as an argument.
+// A lead with three researchers that read the docs of this project at the same time. Set OPENAI_API_KEY or ANTHROPIC_API_KEY for a
+// real model. Without a key, a script plays the models. To ask your own question, pass it as an argument.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -75,7 +75,7 @@ async function checkReport({ status, text }: LoopResult): Promise<void> {
   }
 }
 
-/** Runs the team again with a budget that is too small: the researchers stop early, and the lead still sums up. */
+/** The budget is too small: the researchers stop early, and the lead still sums up. */
 async function checkBudget(): Promise<void> {
   const { reason, finalAnswer, text, usage } = await runToolLoop({
     provider: createScriptedLead(),

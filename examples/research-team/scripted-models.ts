@@ -1,4 +1,4 @@
-// The models of the team without a key. They react to the results of their tools, so they cite real lines of real files.
+// The scripted models of the team. They react to the results of their tools, so they cite real lines of real files.
 
 import type { Message, ModelRequest, Provider } from "turnwright";
 import { createMockProvider, type MockMessage, text, toolCall, usage } from "turnwright/testing";
@@ -9,12 +9,12 @@ function resultsIn(messages: readonly Message[]): readonly unknown[] {
   return messages.flatMap((message) => (message.role === "tool" ? message.results.map(({ result }) => result) : []));
 }
 
-/** The usage of a request: about one token for every four characters. */
+/** About one token for every four characters. */
 function spent({ messages, system = "" }: ModelRequest): ReturnType<typeof usage> {
   return usage({ inputTokens: Math.ceil((JSON.stringify(messages).length + system.length) / 4), outputTokens: 50 });
 }
 
-/** The lead asks one researcher for each topic, all at once, and joins their reports. */
+/** The lead asks one researcher about each topic, all at once, and joins their reports. */
 export function createScriptedLead(): Provider {
   return createMockProvider((request): MockMessage => {
     const results = resultsIn(request.messages);

@@ -12,7 +12,7 @@ import { type LoopOptions, runToolLoop } from "turnwright";
 import { fileJournal, replayJournal } from "turnwright/journal";
 import { type Bank, createModel, createTools, openLedger } from "./travel-agent.ts";
 
-/** Returns the options of the run. Every process uses the same options. */
+/** Every process must use the same options. */
 function optionsIn(folder: string, bank: Bank): LoopOptions {
   return {
     provider: createModel(),
@@ -23,7 +23,7 @@ function optionsIn(folder: string, bank: Bank): LoopOptions {
   };
 }
 
-/** The first process: the bank charges the card, but its answer never arrives. */
+/** The first process. The bank charges the card, but its answer never arrives. */
 async function workIn(folder: string): Promise<void> {
   const slowBank: Bank = () => {
     console.log("The bank is asked.");
@@ -38,7 +38,7 @@ interface Ended {
   readonly end: unknown;
 }
 
-/** Starts a process. Kills the process when it prints the line `killAt`. */
+/** Kills the process when it prints the line `killAt`. */
 async function startProcess(folder: string, killAt?: string): Promise<Ended> {
   const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), folder], {
     stdio: ["ignore", "pipe", "inherit"],

@@ -11,7 +11,7 @@ export interface Ledger {
   entries(): readonly string[];
 }
 
-/** Opens a ledger file. The file does not need to exist. */
+/** The file does not need to exist. */
 export function openLedger(path: string): Ledger {
   return {
     add: (entry) => appendFileSync(path, `${entry}\n`),
@@ -19,10 +19,10 @@ export function openLedger(path: string): Ledger {
   };
 }
 
-/** Charges a card, and resolves when the bank confirms the charge. */
+/** Resolves when the bank confirms the charge. */
 export type Bank = (usd: number) => Promise<string>;
 
-/** Makes the tools. A booking or charge must not be repeated after a crash, but reading the ledger may be repeated. */
+/** A booking or charge must not be repeated after a crash. Reading the ledger may be repeated. */
 export function createTools(ledger: Ledger, bank: Bank): readonly Tool[] {
   const book = (what: "flight" | "hotel"): Tool =>
     defineTool({
@@ -53,7 +53,7 @@ export function createTools(ledger: Ledger, bank: Bank): readonly Tool[] {
   return [book("flight"), book("hotel"), charge, find];
 }
 
-/** Makes a scripted model. If the model reads that a charge may have been made, it first checks the ledger. */
+/** If a tool result says that a charge may have been made, the model first checks the ledger. */
 export function createModel(): Provider {
   return createMockProvider((request) => (isUnsure(request) ? toolCall("find_charges") : turns[iterationOf(request)]));
 }

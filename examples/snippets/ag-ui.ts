@@ -30,13 +30,13 @@ const host = createRunHost();
 async function post(request: Request): Promise<Response> {
   const { threadId, runId, message, continues, decisions, results } = await readAGUIRequest(request); // check here that the user may use this thread
   const after = lastEventId(request);
-  // After a broken connection, the page sends its request again, with the id of the last event that it received.
+  // After a broken connection, the page repeats its request, with the id of the last event that it received.
   if (after !== undefined) return toAGUIResponse(host.join(threadId), { threadId, runId, after });
   if (message !== undefined) {
     const answer = await host.start(threadId, { provider, tools, message });
     return answer.kind === "started" ? toAGUIResponse(answer.join(), { threadId, runId }) : refuse();
   }
-  // A tab may still show an earlier run. Its decision is refused.
+  // A tab may still show an earlier run. A decision about that run is refused.
   if ((await host.status(threadId))?.runId !== continues) return refuse();
   const answer = await host.resume(threadId, { provider, tools, decisions: { ...decisions, ...results } });
   return answer.kind === "started" ? toAGUIResponse(answer.join(), { threadId, runId, from: "live" }) : refuse();
@@ -53,7 +53,7 @@ async function get(request: Request): Promise<Response> {
   return toAGUIResponse(host.join(threadId), { version: "0.0", threadId, runId, after: lastEventId(request) });
 }
 
-/** Makes the response if the request is invalid, or if its decision is about a call that does not wait for one. */
+/** The request is invalid, or its decision is about a call that does not wait for a decision. */
 function toErrorResponse(error: unknown): Response {
   if (isRequestError(error)) return new Response(error.message, { status: error.status }); // 400, 408, 413 or 415
   if (isLoopError(error, "unknown-decision")) return refuse();

@@ -11,7 +11,7 @@ const log = ({ type, feature }: AiSdkWarning): void => void told.push(`${type} $
 
 const bodies: unknown[] = [];
 
-/** Simulates the service of the model. The service is overloaded at the first request. */
+/** Simulates the service of the model, which is overloaded at the first request. */
 async function fetch(_: unknown, init?: { body?: unknown }): Promise<Response> {
   bodies.push(JSON.parse(String(init?.body)));
   if (bodies.length === 1)

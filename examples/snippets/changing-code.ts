@@ -21,7 +21,7 @@ const findOrder = defineTool({
   inputSchema: { type: "object" },
   execute: () => {
     lookups += 1;
-    // A deployment begins during the first call.
+    // A new version of the code is deployed during the first call.
     if (lookups === 1) control.drain();
     return { order: 7, state: "shipped" };
   },

@@ -13,7 +13,7 @@ import {
 import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 
 // #region chat
-/** Makes a conversation. Call the returned function with each message from the user, at any time. */
+/** Returns a function. Call it with each message from the user, at any time. */
 function createChat(
   options: Pick<LoopOptions, "provider" | "tools">,
   show: (result: LoopResult) => void,
@@ -77,7 +77,7 @@ const show = ({ reason, text }: LoopResult): void => void endings.push(`${reason
   const talk = (): void => void say("And in Bergen?");
   const say = createChat({ provider, tools: [measure] }, (result) => {
     show(result);
-    // At this time, one run has ended, and the next run has not started.
+    // At this moment, one run has ended and the next run has not started.
     if (result.text === "9 degrees.") void say("When was that?");
   });
   await say("How warm is it in Oslo?");

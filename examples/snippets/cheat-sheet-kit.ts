@@ -292,7 +292,7 @@ expectNone<Differing<ProviderPort, Provider>>();
 expectNone<Differing<RegistryPort, ToolRegistry>>();
 expectNone<Differing<JournalPort, Journal>>();
 
-/** If the summary differs from the real interfaces, the compiler reports an error here. */
+/** The compiler reports an error here if the summary differs from the real interfaces. */
 const holds: {
   readonly provider: (provider: ProviderPort) => Provider;
   readonly registry: (registry: RegistryPort) => ToolRegistry;

@@ -108,6 +108,6 @@ expectNone<Differing<MaskedResults, MaskingOptions>>();
 expectNone<Differing<Loops, LoopDetectionOptions>>();
 expectNone<Differing<Structured, StructuredOutputOptions>>();
 
-/** If the summary differs from the real types, the compiler reports an error here. */
+/** The compiler reports an error here if the summary differs from the real types. */
 const holds = (policies: Policies): LoopPolicies => policies;
 assert.deepEqual(holds({ finalAnswer: true }), { finalAnswer: true });

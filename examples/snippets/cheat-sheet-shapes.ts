@@ -115,7 +115,7 @@ expectNone<Differing<ModeOptions, DeliberateModeOptions>>();
 expectNone<Differing<Turn, DeliberateTurn>>();
 expectNone<Differing<TurnGate, DeliberateTurnGate>>();
 
-/** If the summary differs from the real types, the compiler reports an error here. */
+/** The compiler reports an error here if the summary differs from the real types. */
 const holds: {
   readonly message: (message: User | Assistant | Results) => Message;
   readonly entry: (entry: ToolHistoryEntry) => HistoryEntry;

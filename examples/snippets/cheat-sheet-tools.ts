@@ -110,7 +110,7 @@ expectNone<Differing<AgentFields, AgentToolFields<unknown, ToolSchema>>>();
 expectNone<Differing<ResultFields, ToolResult>>();
 expectNone<Differing<Context, ToolContext>>();
 
-/** If the summary differs from the real types, the compiler reports an error here. */
+/** The compiler reports an error here if the summary differs from the real types. */
 const holds: {
   readonly fields: (fields: ResultFields) => ToolResult;
   readonly context: (context: ToolContext) => Context;

@@ -252,7 +252,7 @@ expectNone<Differing<Limits, turnwright.LoopLimits>>();
 expectNone<Differing<WaitingTimes, Timeouts>>();
 expectNone<Differing<Result, LoopResult>>();
 
-/** If the summary differs from the real types, the compiler reports an error here. */
+/** The compiler reports an error here if the summary differs from the real types. */
 const holds: {
   readonly options: (options: Options) => LoopOptions;
   readonly limits: (limits: Limits) => turnwright.LoopLimits;

@@ -16,7 +16,7 @@ const readLog = defineTool({
 const tools = [readLog];
 const messages: readonly Message[] = [{ role: "user", content: "Find the cause of the outage." }];
 
-/** Creates a model that reads nine parts of the log, and writes a summary when it is asked for one. */
+/** The model reads nine parts of the log. It writes a summary when it gets a request for one. */
 const createModel = () =>
   createMockProvider(
     ({ purpose, iteration }) => {

@@ -10,7 +10,6 @@ import { createMockProvider, fail, text as says, usage } from "turnwright/testin
 
 const messages: readonly Message[] = [{ role: "user", content: "Is it too late to call Tokyo?" }];
 
-/** The responses of simulated services. */
 const overloaded = (): Response =>
   Response.json({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, { status: 529 });
 const limited = (): Response => Response.json({ error: { message: "Rate limit reached" } }, { status: 429 });

@@ -93,7 +93,7 @@ const render = defineTool({
   description: "Renders a film. This takes hours.",
   inputSchema: z.object({ film: z.string() }),
   async execute({ film }, { callId, context, defer, idempotencyKey }) {
-    // `chat` is the option `context` of the run. The render farm later returns `reply` together with the finished film.
+    // The render farm later sends `reply` back, together with the finished film. `chat` is the run's option `context`.
     await renderFarm.start({ film, key: idempotencyKey, reply: { chat: context, callId } });
     return defer();
   },

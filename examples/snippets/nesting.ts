@@ -100,8 +100,8 @@ const search = defineTool({
 }
 
 {
-  // The compiler does not find the mistakes in these tools. Their calls fail, the model reads an error message, and the run
-  // continues.
+  // The compiler does not find the mistakes in these tools. Their calls fail, the model reads an error message, and the run goes
+  // on.
   const inputSchema = z.object({});
   const misspelt = defineAgentTool({ name: "misspelt", description: "", inputSchema, prepare: () => ({ messages, limit: {} }) });
   const throwing = defineAgentTool({

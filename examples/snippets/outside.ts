@@ -50,7 +50,7 @@ assert.equal(first.status, "suspended");
 assert.deepEqual(jobs, ["holiday film-3/i0/tool/1/render"]);
 assert(question !== undefined && film !== undefined);
 
-// This result does not match the `outputSchema`, so it is refused, and the call keeps waiting.
+// This result does not match the `outputSchema`. It is refused, and the call keeps waiting.
 const misfit: LoopOptions["decisions"] = { [question.id]: { kind: "result", result: { answer: 7 } } };
 await assert.rejects(
   runToolLoop({ ...options, journal: fileJournal(file), decisions: misfit }),

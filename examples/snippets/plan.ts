@@ -1,4 +1,4 @@
-// Gives tools to a model that cannot call tools: plans, records of plans, and a custom planner, prompt and executor.
+// Gives tools to a model that cannot call tools. Shows plans, their records, and a custom planner, prompt and executor.
 
 import assert from "node:assert/strict";
 import {

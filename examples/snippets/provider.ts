@@ -1,4 +1,4 @@
-// The difficult parts of a provider. The API is invented, and streams tool arguments as text.
+// The difficult parts of a provider. The API is invented. It streams tool arguments as text.
 
 import assert from "node:assert/strict";
 import {
@@ -13,7 +13,6 @@ import {
 } from "turnwright";
 import { providerSuite, type ProviderScenario } from "turnwright/testing";
 
-/** The events that the invented API sends. */
 type WireEvent =
   | { readonly kind: "ping" }
   | { readonly kind: "text"; readonly text: string }
@@ -45,7 +44,7 @@ function toWireMessage(message: Message): WireMessage {
 // #endregion messages
 
 // #region calls
-/** A tool call whose arguments have not arrived completely. */
+/** A tool call whose arguments have not arrived completely yet. */
 interface OpenCall {
   readonly key: string;
   readonly id: string;

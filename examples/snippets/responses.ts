@@ -6,7 +6,6 @@ import { z } from "zod";
 import { defineTool, runToolLoop } from "turnwright";
 import { openaiResponses } from "turnwright/openai";
 
-/** The responses of a simulated service. */
 const answers = [
   [
     { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" },

@@ -1,4 +1,4 @@
-// Tools that add context: every later request contains the information that they return.
+// Tools that add information to every later request of the run.
 
 import assert from "node:assert/strict";
 import {

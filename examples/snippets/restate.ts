@@ -9,7 +9,7 @@ import { createMockProvider, runTool, text } from "turnwright/testing";
 const provider = createMockProvider(() => text("Refunded."));
 const charged = new Map<string, number>();
 const bank = {
-  /** Charges once for each key, as payment services do. */
+  /** Like payment services, charges only once for each key. */
   async charge(amount: number, { idempotencyKey }: { readonly idempotencyKey: string }): Promise<void> {
     charged.set(idempotencyKey, amount);
   },

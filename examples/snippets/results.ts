@@ -27,7 +27,6 @@ const listShips = defineTool({
   execute: () => rows,
 });
 
-/** Returns the last tool result in a request, as the model read it. */
 function readIn(provider: MockProvider, request: number): string {
   const message = provider.requests[request]?.messages.at(-1);
   const result = message?.role === "tool" ? message.results.at(-1)?.result : undefined;

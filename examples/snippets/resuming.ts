@@ -49,7 +49,7 @@ const tools = [
     "i1/inbox-end",
   ]);
 
-  // A journal cannot be used with other messages than before.
+  // A journal cannot be used with messages that differ from the recorded ones.
   const other: Message = { role: "user", content: "Where is it?" };
   const mixed = runToolLoop({ provider, tools, messages: [...messages, other], journal, runId: "order-7" });
   await assert.rejects(mixed, { code: "journal-mismatch" });
@@ -86,8 +86,7 @@ const tools = [
 }
 
 {
-  // During the events "tool-start" and "tool-end", the journal contains the response with the call, but not yet the result of the
-  // call.
+  // During "tool-start" and "tool-end", the journal already contains the response with the call, but not the result of the call.
   const journal = memoryJournal();
   const events = createLoopEvents();
   const atStart: string[] = [];
@@ -121,7 +120,8 @@ const tools = [
 }
 
 {
-  // `saved` is a copy of the journal from the end of the first iteration. The copy lacks the step "i1/inbox", which comes later.
+  // `saved` is a copy of the journal at the end of the first iteration. The copy lacks the step "i1/inbox", which is recorded
+  // later.
   const journal = memoryJournal();
   const events = createLoopEvents();
   let saved = "";
@@ -139,7 +139,7 @@ const tools = [
 /** Any store that maps keys to strings. */
 interface Store {
   get(key: string): Promise<string | undefined>;
-  /** Stores a value. If the key already has a value, keeps the old value. */
+  /** If the key already has a value, keeps that value. */
   add(key: string, value: string): Promise<void>;
 }
 
@@ -172,7 +172,7 @@ function storeJournal(store: Store): Journal {
 
 const crash = new Error("The machine went down.");
 
-/** Makes a store in memory. The store fails once, when the step `crashAt` is stored. */
+/** Fails once, when the step `crashAt` is stored. */
 function createStore(crashAt?: string): Store & { readonly kept: ReadonlyMap<string, string> } {
   const kept = new Map<string, string>();
   let crashed = false;

@@ -15,7 +15,7 @@ import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "How warm is it in Oslo?" }];
 
-/** Makes a tool that calls `act` while it runs. This simulates a message that the user sends at that time. */
+/** Simulates a user who sends a message while the tool runs. */
 function toolDuring(act: () => void): LoopOptions["tools"] {
   const inputSchema = { type: "object" };
   return [defineTool({ name: "measure", description: "Reads a thermometer", inputSchema, execute: () => (act(), 45) })];

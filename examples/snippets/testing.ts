@@ -1,4 +1,4 @@
-// Mock models that answer from a script and record the requests that they receive.
+// Tests with mock models, which answer from a script and record their requests.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -15,7 +15,7 @@ import { createMockProvider, fail, text as says, toolCall } from "turnwright/tes
 const said: string[] = [];
 const say = (line: string): void => void said.push(line);
 
-/** Shows the answer of a run. If the run has no answer, shows the reason. */
+/** If the run has no answer, shows the reason. */
 async function answer(provider: ReturnType<typeof createMockProvider>): Promise<void> {
   const messages = [{ role: "user", content: "Do I need a coat in Oslo?" }] as const;
   // #region unwrap

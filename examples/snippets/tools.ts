@@ -34,7 +34,7 @@ const clock = defineTool<{ zone: string }>({
 });
 // #endregion json-schema
 assert.equal((await runTool(clock, { zone: "Europe/Oslo" })).kind, "completed");
-// Arguments are not validated if the input schema is plain JSON Schema. This tool throws an error itself.
+// Plain JSON Schema does not validate arguments. The error comes from the tool itself.
 assert.equal((await runTool(clock, { zone: "Nowhere" })).kind, "failed");
 
 // #region traits

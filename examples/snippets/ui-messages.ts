@@ -59,7 +59,7 @@ async function answer(request: Request): Promise<Response> {
   chats.set(id, chat);
   if (message !== undefined)
     chat.run = { runId: `${id}/${chat.history.length}`, journal: memoryJournal(), messages: [...chat.history, message] };
-  // A tab may still show an earlier run. Its decisions are refused.
+  // A tab may still show an earlier run. Decisions about that run are refused.
   if (chat.run === undefined || (message === undefined && continues !== chat.run.runId))
     return new Response("Nothing waits here.", { status: 409 });
   const stream = streamToolLoop({ provider, tools, ...chat.run, decisions: { ...decisions, ...results } });
@@ -75,7 +75,7 @@ function usePayments() {
   const chat = useChat({ id: "chat", sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
   const approve = (id: string) => chat.addToolApprovalResponse({ id, approved: true });
   const deny = (id: string) => chat.addToolApprovalResponse({ id, approved: false, reason: "Too much." });
-  // `useChat` cannot send edited arguments with an approval, so this function sends them in a separate field.
+  // `useChat` cannot send edited arguments with an approval. This function sends them in a separate field of the body.
   const edit = (id: string, args: object) =>
     chat.sendMessage(undefined, { body: { decisions: { [id]: { kind: "modify", args } } } });
   return { ...chat, approve, deny, edit };
@@ -88,7 +88,7 @@ import { lastAssistantMessageIsCompleteWithToolCalls } from "ai";
 
 function useQuestions() {
   const chat = useChat({ id: "chat", sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls });
-  // Show a question for each part "tool-ask_user" whose state is "input-available". Call this function when the user answers.
+  // Show a question for each part "tool-ask_user" with the state "input-available". Call this function when the user answers.
   const answerQuestion = (toolCallId: string, answer: string) =>
     chat.addToolOutput({ tool: "ask_user", toolCallId, output: { answer } });
   return { ...chat, answerQuestion };

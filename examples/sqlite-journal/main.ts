@@ -20,7 +20,7 @@ function stepOf(key: string, answer: string): Step<string> {
   return { key, kind: "tool", input: null, run: () => answer };
 }
 
-/** Opens a journal. The type has `open` as an optional method, but this journal always has it. */
+/** `open` is optional in the type `Journal`, but this journal always has it. */
 async function openOf(journal: Journal): Promise<() => PromiseLike<void>> {
   assert.ok(journal.open);
   return journal.open();
@@ -49,7 +49,7 @@ async function checkLateOwner(file: string): Promise<void> {
   await close();
 }
 
-/** After a journal is closed and opened again, steps that began before the closing must not write into it. */
+/** A step may still run when its journal is closed and opened again. It must not write into the new journal. */
 async function checkLateStep(file: string): Promise<void> {
   const journal = sqliteJournal(file, "late-step");
   const close = await openOf(journal);
@@ -67,7 +67,7 @@ async function checkLateStep(file: string): Promise<void> {
   );
 }
 
-/** A record is in the file when its step returns, even if SQLite would change its key. */
+/** A record is in the file when its step returns. SQLite would change some keys, so these keys are tested too. */
 async function checkRecords(file: string): Promise<void> {
   const journal = sqliteJournal(file, "strange\0run");
   const close = await openOf(journal);
@@ -80,7 +80,7 @@ async function checkRecords(file: string): Promise<void> {
   assert.deepEqual(await recordsOf(sqliteJournal(file, "strange")), []);
 }
 
-/** If a process dies in a transaction, SQLite's own lock remains. */
+/** If a process dies in a transaction, its lock of SQLite remains. */
 async function checkLeftOverLock(file: string): Promise<void> {
   mkdirSync(`${file}.lock`);
   const runs = ["one", "two", "three"].map((runId) => sqliteJournal(file, runId));
@@ -92,7 +92,7 @@ async function checkLeftOverLock(file: string): Promise<void> {
   );
 }
 
-/** The options of the run. In the first process, the tool never ends. */
+/** In the first process, the tool never ends. */
 function optionsIn(folder: string): LoopOptions {
   const charge = defineTool({
     name: "charge",
@@ -145,7 +145,7 @@ async function checkKilledProcess(folder: string): Promise<void> {
 
 function checksIn(folder: string): readonly SuiteCheck[] {
   const file = join(folder, "suite.db");
-  // Creates a separate journal object for each execution, as separate processes would.
+  // Creates a journal object for each execution, because real executions are in separate processes.
   const suite = journalSuite({ execute: (runId, body) => body(sqliteJournal(file, runId)) });
   const left = join(folder, "left-over");
   mkdirSync(left);

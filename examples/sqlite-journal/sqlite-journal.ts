@@ -8,8 +8,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import sqlite from "node-sqlite3-wasm";
 import { type Journal, LoopError, type Step } from "turnwright";
 
-// Run ids and step keys may be any text. SQLite cuts a text at a NUL character, and changes lone surrogates. JSON contains
-// neither, so run ids and keys are stored as JSON.
+// Run ids and step keys may be any text. SQLite cuts a text at a NUL character, and changes lone surrogates. JSON text contains
+// neither, so ids and keys are stored as JSON.
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS steps (
     seq INTEGER PRIMARY KEY, run TEXT NOT NULL, key TEXT NOT NULL, result TEXT NOT NULL, UNIQUE (run, key));
@@ -20,11 +20,12 @@ const textOf = (value: unknown): string => (typeof value === "string" ? value : 
 type Work<T> = (database: sqlite.Database) => T;
 
 /**
- * Runs `work` in one transaction. Opens a connection for it, and closes the connection afterwards.
+ * Runs `work` in one transaction, with a connection of its own.
  *
- * This build of SQLite locks with the folder `<file>.lock`, and cannot tell if the process that made it still lives. So it does
- * not undo the transaction of a dead process. A write-ahead log (WAL) is always recovered, but needs exclusive locking here,
- * which lasts until the connection is closed. Therefore, each transaction has its own connection.
+ * This build of SQLite locks the database with the folder `<file>.lock`. It cannot tell if the process that made the folder is
+ * still alive, so it does not undo the transaction of a dead process. With a write-ahead log (WAL), SQLite always recovers. But a
+ * WAL needs exclusive locking in this build, and that lock lasts until the connection is closed. Each transaction therefore opens
+ * and closes a connection.
  */
 function transactNow<T>(file: string, work: Work<T>): T {
   const database = new sqlite.Database(file);
@@ -42,7 +43,7 @@ function transactNow<T>(file: string, work: Work<T>): T {
 const DEAD_AFTER = 300; // attempts, about 10 s. A transaction takes some ms.
 const GIVE_UP_AFTER = 1_000; // attempts, about 30 s, so that SQLite's error comes before the loop's `journalMs` (60 s)
 
-/** Waits until no other process has a transaction. If a process died in a transaction, removes its lock. */
+/** Waits until no other process has a transaction. If a process died during a transaction, removes its lock. */
 async function transact<T>(file: string, work: Work<T>): Promise<T> {
   let [seen, times] = ["", 0];
   for (let attempt = 1; ; attempt++) {
@@ -52,7 +53,7 @@ async function transact<T>(file: string, work: Work<T>): Promise<T> {
       const isBusy = error instanceof sqlite.SQLite3Error && error.message === "database is locked";
       if (!isBusy || attempt === GIVE_UP_AFTER) throw error;
     }
-    // Counts attempts, because the age of a lock also grows while the machine sleeps.
+    // Counts attempts instead of measuring the age of the lock, because that age also grows while the machine sleeps.
     const lock = identify(`${file}.lock`);
     [seen, times] = [lock, lock === seen ? times + 1 : 0];
     if (lock !== "" && times >= DEAD_AFTER) removeLock(file, lock);
@@ -65,7 +66,7 @@ function identify(folder: string): string {
   return found === undefined ? "" : `${found.ino}-${found.mtimeNs}`;
 }
 
-/** Only one process at a time may remove the lock. A second one could remove the new lock of a live process. */
+/** Only one process at a time may remove the lock. Otherwise a second process could remove the new lock of a live process. */
 function removeLock(file: string, lock: string): void {
   const guard = `${file}.lock.removal`; // if a process dies here too, remove both folders by hand
   try {
@@ -92,7 +93,7 @@ function take({ file, run, leaseMs }: Run, owner: string): Work<void> {
   };
 }
 
-/** Extends the lease of the run. Throws if another process has taken the run. */
+/** Extends the lease of the run. Throws if another process has taken the run over. */
 function renew(database: sqlite.Database, { file, run, leaseMs }: Run, owner: string): void {
   const sql = "UPDATE owners SET expires = ? WHERE run = ? AND owner = ?";
   const { changes } = database.run(sql, [Date.now() + leaseMs, run, owner]);
@@ -129,7 +130,7 @@ export function sqliteJournal(file: string, runId: string, leaseMs = 15_000): Jo
     const owner = randomUUID();
     await transact(file, take(id, owner));
     current = owner;
-    // Errors are ignored here: if another process has taken the run, writing the next record fails.
+    // Errors are ignored here. If another process has taken the run over, the next record fails.
     const beat = (): void => void transact(file, (database) => renew(database, id, owner)).catch(() => {});
     const heartbeat = setInterval(beat, leaseMs / 3).unref(); // does not keep the process alive
     return async () => {

@@ -34,7 +34,7 @@ async function checkSteering(): Promise<void> {
   await session.sees("Breakfast is ready: tea and eggs.");
   await session.sees("[completed: answered] iterations: 3, calls: 2");
   await session.quit();
-  // This line was typed while a tool ran. The next request contains the line after the tool's result.
+  // This line was typed while a tool ran, so the next request contains it after the tool's result.
   const [first, second] = session.provider.requests;
   assert.deepEqual(first?.messages, [{ role: "user", content: "Make breakfast, please." }]);
   assert.deepEqual(second?.messages.slice(2), [
@@ -55,7 +55,7 @@ async function checkStop(): Promise<void> {
   await session.sees("run_timer: interrupted");
   await session.sees("[stopped-by-user: stopped] iterations: 1, calls: 1");
   await session.sees("not delivered: And jam.");
-  // The transcript contains the finished work, and the next question is appended to it.
+  // The next question is appended to a transcript with the finished work.
   session.type("No tea, no eggs.\r");
   await session.sees("Breakfast is ready: toast.");
   const asked = session.provider.requests
@@ -160,7 +160,7 @@ interface OpenSession {
   readonly provider: MockProvider;
   readonly over: Promise<void>;
   type(keys: string): void;
-  /** Advances the clock until the session shows this text. Ignores text that was matched before. */
+  /** Advances the clock until the session shows this text. Only looks at text that no earlier call has matched. */
   sees(text: string): Promise<void>;
   shown(): string;
   end(): void;
@@ -212,7 +212,7 @@ function open({ file = createMemoryFile(), pause, isTerminal = true }: OpenOptio
   };
 }
 
-/** Makes a file in memory, because a test clock cannot wait for a real disk. */
+/** A test clock cannot wait for a real disk, so this file is in memory. */
 function createMemoryFile(): RunFile {
   let saved: SavedRun | undefined;
   return {

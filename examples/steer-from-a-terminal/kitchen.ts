@@ -4,7 +4,7 @@ import { z } from "zod";
 import { defineTool, type Message, type Tool } from "turnwright";
 import { createMockProvider, type MockProvider, text, toolCall, wait } from "turnwright/testing";
 
-/** Waits for some milliseconds. Rejects when the signal is aborted. */
+/** Rejects when the signal is aborted. */
 export type Pause = (ms: number, signal: AbortSignal) => Promise<unknown>;
 
 export function createTimer(pause: Pause): Tool {
@@ -43,7 +43,6 @@ export function createScriptedCook(): MockProvider {
   );
 }
 
-/** Returns the messages and the completed calls since the last answer of the model. */
 function readAssistantMessage(messages: readonly Message[]): {
   readonly said: readonly string[];
   readonly done: readonly string[];

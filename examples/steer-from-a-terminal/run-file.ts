@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import type { Message, SavedJournal, UserMessage } from "turnwright";
 
-/** The stored data of a suspended run. The run can only continue with the same provider, tools and options. */
+/** The data of a suspended run. The run can only continue with the same provider, tools and options. */
 export interface SavedRun {
   readonly runId: string;
   readonly messages: readonly Message[];
@@ -24,7 +24,7 @@ export interface RunFile {
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-/** The messages are not validated here, because the loop validates them. */
+/** Messages are not validated here, because the loop validates them. */
 const savedRun = z.object({
   runId: z.string(),
   messages: z.array(z.custom<Message>(isObject)),
@@ -32,10 +32,7 @@ const savedRun = z.object({
   undelivered: z.array(z.custom<UserMessage>(isObject)),
 });
 
-/**
- * Returns functions that load and save the file. The file does not need to exist. `load` rejects if the content of the file is
- * invalid.
- */
+/** The file does not need to exist. `load` rejects if the content of the file is invalid. */
 export function openRunFile(path: string): RunFile {
   return {
     path,
@@ -48,8 +45,8 @@ export function openRunFile(path: string): RunFile {
     },
     async save(run) {
       await mkdir(dirname(path), { recursive: true });
-      // The mode 0o600 protects the conversation from other users. The file is renamed after it is written, so no reader sees an
-      // incomplete file.
+      // The mode 0o600 hides the conversation from other users. The file is written under another name and then renamed, so that no
+      // reader sees an incomplete file.
       await writeFile(`${path}.new`, JSON.stringify(run), { mode: 0o600 });
       await rename(`${path}.new`, path);
     },

@@ -30,7 +30,7 @@ export interface RunTask {
 }
 
 // #region run
-/** Runs the loop until it ends. Saves the run in the file if the run is suspended. */
+/** If the run is suspended, saves it in the file. */
 export async function runToEnd({ control, messages, saved }: RunTask, ports: RunPorts): Promise<LoopResult> {
   const { provider, tools, clock, screen, file } = ports;
   // Sends the messages that the model had not read when the run was suspended.
@@ -53,7 +53,7 @@ export async function runToEnd({ control, messages, saved }: RunTask, ports: Run
 // #endregion run
 
 function showEvent(event: LoopEvent, screen: Screen): void {
-  // Events before the suspension are replayed when the run continues. They have been shown before.
+  // A continued run replays the events before the suspension. The user has seen them.
   if (event.replayed === true) return;
   if (event.type === "text-delta") screen.write(event.text);
   if (event.type === "tool-start") screen.print(`· ${event.name} ${JSON.stringify(event.args)}`);

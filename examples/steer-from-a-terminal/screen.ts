@@ -13,11 +13,11 @@ export interface Screen {
   close(): void;
 }
 
-/** The input and output of a screen. Long lines wrap at `output.columns`, or at 80 columns if it is undefined. */
+/** Long lines wrap at `output.columns`, or at 80 columns if the number is unknown. */
 export interface ScreenStreams {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream & { readonly columns?: number | undefined };
-  /** True if a person at a terminal types the input. Otherwise, lines are not redrawn. */
+  /** True if a person types at a terminal. Otherwise, lines are not redrawn. */
   readonly isTerminal: boolean;
 }
 
@@ -25,8 +25,8 @@ export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen
   const readline = createInterface({ input, output, terminal: isTerminal, prompt: isTerminal ? "> " : "" });
   let isClosed = false;
   /**
-   * The last line of the streamed text, while it is incomplete. It is shown above the prompt, and fits into one row of the
-   * terminal.
+   * The last line of the streamed text, while it is incomplete. It is shown above the prompt. It must fit into one row of the
+   * terminal, so that it can be redrawn.
    */
   let open = "";
 
@@ -39,8 +39,7 @@ export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen
     const lines = wrapLines(open + text, output.columns ?? 80);
     open = lines.pop() ?? "";
     output.write(lines.map((line) => `${line}\n`).join(""));
-    // Before readline draws a prompt, it moves the cursor up by the height of the previous prompt. `prevRows` contains this
-    // height.
+    // Before readline draws a prompt, it moves the cursor up by the height of the previous prompt. This height is in `prevRows`.
     const above: unknown = Reflect.get(readline, "prevRows");
     output.write((open === "" ? "" : `${open}\n`) + "\n".repeat(typeof above === "number" ? above : rows));
     readline.prompt(true);
@@ -65,7 +64,7 @@ export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen
     print: (line) => write(`${isBegun ? "\n" : ""}${toPrintable(line).replace(/\n/g, " ")}\n`),
     onLine: (listener) =>
       void readline.on("line", (line) => {
-        // The user's line is now below the streamed text, which cannot be redrawn any more. So the next text starts a new line.
+        // The user's line is now below the streamed text, so that text cannot be redrawn any more. The next text starts a new line.
         if (isTerminal) {
           open = "";
           isBegun = false;
@@ -98,8 +97,8 @@ function wrapLines(text: string, columns: number): string[] {
 }
 
 /**
- * Returns how many code units of a text fit into a row, at least one character. Counts two columns for characters that some
- * terminals show wider.
+ * Returns how many code units of a text fit into a row, at least one character. Some terminals show certain characters wider, so
+ * these count as two columns.
  */
 function countFitting(text: string, columns: number): number {
   let width = 0;

@@ -14,7 +14,7 @@ interface Session {
   ended: Promise<void>;
 }
 
-/** Runs a session until the input and the latest run have ended. If there is a saved run, continues it immediately. */
+/** Continues a saved run immediately. Ends when the input and the latest run have ended. */
 export async function runSession(ports: RunPorts, saved: SavedRun | undefined): Promise<void> {
   const { screen } = ports;
   const session: Session = { ports, messages: [], live: undefined, waiting: [], ended: Promise.resolve() };
@@ -45,7 +45,7 @@ const commands: ReadonlyMap<string, (session: Session) => void> = new Map([
   ["/quit", quit],
 ]);
 
-/** Starts a run with a message. If a run is live, steers it with the message instead. */
+/** Starts a run with the message, or steers the live run with it. */
 function say(session: Session, line: string): void {
   const { live, messages, ports } = session;
   if (live === undefined) start(session, [...messages, { role: "user", content: line }]);
@@ -108,7 +108,7 @@ function conclude(session: Session, result: LoopResult): void {
   screen.print(`[${status}: ${reason.kind}] iterations: ${iterations}, calls: ${toolCallsExecuted}`);
   if (error !== undefined) screen.print(error.message);
   for (const message of undelivered) screen.print(`not delivered: ${toText(message)}`);
-  // A suspended run continues from its journal, so its transcript is not needed.
+  // A suspended run continues from its journal, so the session does not keep its transcript.
   if (status !== "suspended") session.messages = result.messages;
   else screen.print(`Saved in ${file.path}. /resume goes on, and so does starting this program again.`);
 }

@@ -19,7 +19,7 @@ const report = defineTool({
     for (const [index, sold] of sales.entries()) {
       total += sold;
       yield { months: index + 1, total };
-      // The same id: the page shows one chart that grows.
+      // Each part has the same id, so the page shows one chart that grows.
       emit({ type: "data", name: "chart", data: sales.slice(0, index + 1), id: "sales" });
     }
     return { months: sales.length, total };
@@ -65,7 +65,7 @@ assert.deepEqual(outputs, [
 ]);
 assert.deepEqual([...charts.values()], [[12, 19, 31]]);
 assert.deepEqual([...texts.values()], ["A record quarter.", "The report is done."]);
-// The transcript, which the model reads, has the results and nothing that a tool emitted.
+// The model reads the transcript. It has the results of tools, but nothing that a tool emitted.
 assert.ok(!JSON.stringify(messages).includes("chart"));
 
 console.log(`The page saw ${outputs.length} outputs and ${charts.size} chart, and read: ${[...texts.values()].join(" ")}`);

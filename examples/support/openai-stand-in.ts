@@ -18,7 +18,7 @@ await server.start();
 process.env["OPENAI_BASE_URL"] = `${server.url}/v1`;
 process.env["OPENAI_API_KEY"] = "not-a-key";
 
-/** Makes the server answer the next request as if the API key were wrong. */
+/** Makes the server refuse the next request because of a wrong API key. */
 export function refuseNext(): void {
   server.nextRequestError(401, { message: "Incorrect API key provided.", type: "invalid_request_error" });
 }

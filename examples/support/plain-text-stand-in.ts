@@ -7,7 +7,7 @@ export interface PlainTextModel {
   complete(prompt: string): AsyncIterable<string>;
 }
 
-/** Makes a model that can only plan trips. */
+/** The model can only plan trips. */
 export function createPlainTextModel(): PlainTextModel {
   const texts: string[] = [];
   async function* complete(prompt: string): AsyncGenerator<string> {
@@ -28,7 +28,7 @@ const task = z.object({
 });
 const findings = z.object({ action_results: z.record(z.string(), z.json()) });
 
-/** Reads the JSON at the end of the prompt, and writes a plan or an answer. */
+/** The prompt ends with JSON. */
 function thinkOf(prompt: string): string {
   const [, said] = /\n\n(\{\n(?:(?!\n\n).)*)\n\nModel:$/s.exec(prompt) ?? [];
   if (said === undefined) return "I can only plan trips.";
@@ -37,7 +37,7 @@ function thinkOf(prompt: string): string {
   return planning.success ? planOf(planning.data) : answerOf(findings.parse(data));
 }
 
-/** Writes a plan as real models do: with text and code fences around the JSON, and with a trailing comma. */
+/** Real models put text and code fences around the JSON, and add trailing commas. So does this plan. */
 function planOf({ user_input, available_tools, done_plans }: z.infer<typeof task>): string {
   const [, from = "", to = ""] = /from (\w+) to (\w+)/.exec(user_input) ?? [];
   const found = new Map(done_plans.filter(({ success }) => success).map(({ tool_name, result }) => [tool_name, result]));
@@ -63,7 +63,7 @@ function planOf({ user_input, available_tools, done_plans }: z.infer<typeof task
   return `Here is my plan:\n\`\`\`json\n{\n  "next_action": "execute",\n  "execution_commands": [\n${list}  ],\n}\n\`\`\``;
 }
 
-/** Writes the answer. If a tool failed and then succeeded, uses the later result. */
+/** If a tool failed and then succeeded, the answer uses the later result. */
 function answerOf({ action_results }: z.infer<typeof findings>): string {
   const results = Object.entries(action_results);
   const last = (purpose: string): unknown =>

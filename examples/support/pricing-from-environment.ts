@@ -3,8 +3,8 @@
 import type { Pricing } from "turnwright";
 
 /**
- * Reads OPENAI_PRICES or ANTHROPIC_PRICES, such as "1/4". Scripted models always cost 1 USD for a million input tokens, and 4 USD
- * for a million output tokens.
+ * Reads OPENAI_PRICES or ANTHROPIC_PRICES, such as "1/4". Scripted models always cost 1 USD per million input tokens, and 4 USD per
+ * million output tokens.
  */
 export function pricingFromEnvironment(providerId: string, env: NodeJS.ProcessEnv = process.env): Pricing {
   if (providerId === "anthropic") return createPricing(env["ANTHROPIC_PRICES"]);
@@ -12,8 +12,8 @@ export function pricingFromEnvironment(providerId: string, env: NodeJS.ProcessEn
 }
 
 /**
- * Parses prices such as "1/4": 1 USD for a million input tokens, and 4 USD for a million output tokens. Without prices, the cost
- * of a run is unknown.
+ * Parses prices such as "1/4": 1 USD per million input tokens, and 4 USD per million output tokens. Without prices, the cost of a
+ * run is unknown.
  */
 function createPricing(prices = ""): Pricing {
   const [input = Number.NaN, output = Number.NaN] = prices.split("/").map(Number.parseFloat);

@@ -1,4 +1,4 @@
-// An invented SDK, in place of the one that you use. It streams scripted replies.
+// An invented SDK that streams scripted replies. It stands for the SDK that you use.
 
 import { once } from "node:events";
 import type { Json, JsonSchema } from "turnwright";
@@ -34,7 +34,7 @@ export interface Sdk {
   chat(request: SdkRequest, options: { readonly signal: AbortSignal }): AsyncIterable<SdkEvent>;
 }
 
-/** Makes a client that answers each request with the next reply. The client records all requests. */
+/** The client answers each request with the next reply, and records all requests. */
 export function createSdkStandIn(replies: readonly ScenarioReply[]): Sdk & { readonly requests: readonly SdkRequest[] } {
   const remaining = replies.values();
   const requests: SdkRequest[] = [];

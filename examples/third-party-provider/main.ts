@@ -6,7 +6,7 @@ import { createTestClock, providerSuite, type ProviderScenario } from "turnwrigh
 import { z } from "zod";
 import { ollamaChat, type OllamaClient } from "./ollama-chat.ts";
 
-/** Makes a client that streams replies in Ollama's format. The client records all request bodies. */
+/** The client streams replies in Ollama's format, and records all request bodies. */
 function createClient(replies: ProviderScenario["replies"]): OllamaClient & { readonly bodies: object[] } {
   const bodies: object[] = [];
   return {

@@ -1,5 +1,5 @@
-// A provider for Ollama's chat API, as a third party could publish it. Uses the npm package `ollama`. Like the adapters of
-// turnwright, it has options, a request body, and an event reader.
+// A provider for Ollama's chat API, as a third party could publish it. Uses the npm package `ollama`. Its parts are those of
+// turnwright's own adapters: options, a request body, and an event reader.
 
 import type { FinishReason, Message, ModelChunk, ModelRequest, Provider } from "turnwright";
 import {
@@ -60,7 +60,7 @@ export function ollamaChat(options: OllamaOptions): Provider {
 }
 // #endregion provider
 
-/** Adds `status` to the error. The loop needs it to decide whether to retry the request. */
+/** Adds `status` to the error, because the loop decides by it if the request is retried. */
 function explain(error: unknown): never {
   throw Object.assign(new Error(textOf(recordOf(error)["message"])), { status: recordOf(error)["status_code"] });
 }
@@ -83,7 +83,7 @@ function toBody({ system, messages, tools, settings = {} }: ModelRequest, model:
   };
 }
 
-/** Messages in a transcript never change, so the result of each conversion is kept. */
+/** Messages in a transcript never change, so each message is converted only once. */
 const toWire = memoize((message: Message, index: number): readonly object[] => {
   switch (message.role) {
     case "user":
@@ -107,7 +107,7 @@ const imageForms: MediaForms<string> = {
   write: (media) => (media.kind !== "url" && media.mediaType.startsWith("image/") ? toBase64(media) : undefined),
 };
 
-/** Moves images to a separate field, because Ollama's API expects them there. */
+/** Ollama's API expects images in a separate field. */
 function toUserMessage({ content }: Extract<Message, { role: "user" }>, message: number): object {
   if (typeof content === "string") return { role: "user", content };
   const texts: string[] = [];

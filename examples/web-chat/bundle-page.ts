@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-/** Maps URL paths to the files of the page. */
+/** The files of the page, by URL path. */
 export type PageFiles = ReadonlyMap<string, { readonly type: string; readonly body: string }>;
 
 export async function bundlePage(): Promise<PageFiles> {
@@ -16,8 +16,8 @@ export async function bundlePage(): Promise<PageFiles> {
     platform: "browser",
     jsx: "automatic",
     define: { "process.env.NODE_ENV": '"production"' },
-    // This repository tests three major versions of `ai`, and has installed version 7 under another name. In your application,
-    // use `ai`.
+    // This repository tests three major versions of `ai`, so version 7 is installed under another name. In your application, use
+    // `ai`.
     alias: { ai: "ai-v7" },
   });
   return new Map([

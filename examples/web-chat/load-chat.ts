@@ -1,5 +1,5 @@
-// Returns the messages of a chat when a page loads it. Omits the answer of a live or suspended run, because the page streams it
-// instead.
+// Returns the messages of a chat when a page loads it. Leaves out the answer of a live or suspended run, because the page streams
+// that answer.
 
 import type { RunHost } from "turnwright/host";
 import { toUIMessages, type UIMessage } from "turnwright/ui-message-stream";

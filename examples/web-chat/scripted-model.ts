@@ -4,7 +4,7 @@ import type { Message, ModelChunk, Provider, ToolResultPart } from "turnwright";
 import { createMockProvider, type MockMessage, type MockPart, text, toolCall } from "turnwright/testing";
 import { type Pace, readOrder, researcherPrompt } from "./tea-shop.ts";
 
-/** Creates the scripted model. It needs only the transcript, so another process can continue a run. */
+/** The model needs only the transcript, so another process can continue a run. */
 export function createScriptedModel(pace: Pace): Provider {
   const model = createMockProvider(
     ({ messages, system }) => (system === researcherPrompt ? research(messages) : talk(messages)),
@@ -56,7 +56,6 @@ function confirm({ outcome, result }: ToolResultPart): string {
   return outcome === "denied" ? "All right, I have ordered nothing." : "The order did not work, I am sorry.";
 }
 
-/** Returns the user's last question, and all tool results after it. */
 function readLast(messages: readonly Message[]): { readonly question: string; readonly results: readonly ToolResultPart[] } {
   const index = messages.findLastIndex(({ role }) => role === "user");
   const asked = messages[index];

@@ -22,7 +22,7 @@ export function readOrder(value: unknown): Order | undefined {
   return orderSchema.safeParse(value).data;
 }
 
-/** Slows the model and the tools down, so that users can see the progress. Rejects when the signal is aborted. */
+/** Slows the model and the tools down, so that users can watch their progress. Rejects when the signal is aborted. */
 export type Pace = (signal: AbortSignal) => Promise<void>;
 
 export interface ShopModel {
@@ -31,7 +31,6 @@ export interface ShopModel {
   readonly pace: Pace;
 }
 
-/** Returns the options for all runs. Calls `onOrder` for each order. */
 export function createShop({ provider, pricing, pace }: ShopModel, onOrder: (order: Order) => void): HostedLoopOptions {
   const lookUpPrice = defineTool({
     name: "look_up_price",

@@ -50,9 +50,7 @@ async function routeChat(
   end(response, 404);
 }
 
-/**
- * Sends an error response. Only errors about invalid requests contain a message, because other messages could contain secrets.
- */
+/** Only errors about invalid requests contain a message. Messages of other errors could contain secrets. */
 function refuse(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy();
   if (isRequestError(error)) return end(response, error.status, error.message);
@@ -70,7 +68,7 @@ function sendJson(response: ServerResponse, value: object): void {
   response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" }).end(JSON.stringify(value));
 }
 
-/** The content security policy. The page loads files only from this server, and other sites cannot show the page in a frame. */
+/** The page loads files only from this server, and other sites cannot show the page in a frame. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'";
 

@@ -1,4 +1,4 @@
-// Follows the events of trips in this process, which executes none of them.
+// Follows the events of trips that other processes execute.
 
 import { isLoopError, type LoopEvent } from "turnwright";
 import type { DurableLoop } from "turnwright/dbos";
@@ -8,7 +8,7 @@ import type { Trip } from "./trips.ts";
 export interface FollowedTrip {
   readonly id: string;
   readonly text: string;
-  /** The process ids of the workers that have worked on the trip, the current one last. */
+  /** The process ids of the workers that have worked on the trip. The last one is the current worker. */
   readonly workers: readonly number[];
   readonly status: string;
 }
@@ -16,7 +16,7 @@ export interface FollowedTrip {
 export class FollowedTrips {
   readonly #trips: DurableLoop<Trip>;
   readonly #all = new Map<string, FollowedTrip>();
-  /** The text of each trip before its current iteration. */
+  /** The text of each trip up to the start of its current iteration. */
   readonly #before = new Map<string, string>();
 
   constructor(trips: DurableLoop<Trip>) {
@@ -27,7 +27,7 @@ export class FollowedTrips {
     return [...this.#all.values()];
   }
 
-  /** Starts a trip, and follows it to its end. Resolves when the trip has started. */
+  /** Resolves when the trip has started, and then goes on following it. */
   async start(trip: Trip): Promise<void> {
     const id = `trip ${this.#all.size + 1} to ${trip.city}`;
     this.#all.set(id, { id, text: "", workers: [], status: "waiting for a worker" });
@@ -39,7 +39,8 @@ export class FollowedTrips {
   }
 
   async #follow(id: string): Promise<void> {
-    // The events come from the worker that executes the run. If that worker dies, they continue from another worker.
+    // The events come from the worker that executes the run. If that worker dies, another worker continues the run, and the events
+    // go on.
     for await (const { event } of this.#trips.events(id)) this.#take(id, event);
   }
 
@@ -50,8 +51,8 @@ export class FollowedTrips {
       this.#change(id, { status: "running" });
     }
     if (event.type === "text-delta") this.#change(id, { text: text + event.text });
-    // A worker died while the model wrote this text. The next worker sends the request again, so the text since the start of the
-    // iteration is dropped.
+    // A worker died while the model wrote this text. The next worker sends the request again, so the text of this iteration is
+    // dropped.
     if (event.type === "attempt-discarded") this.#change(id, { text: this.#before.get(id) ?? "" });
     if (event.type === "tool-progress") {
       const { worker } = event.data as { readonly worker: number };

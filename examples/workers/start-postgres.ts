@@ -26,7 +26,6 @@ function findFreePort(): Promise<number> {
   });
 }
 
-/** Creates a database with a new name. Returns its URL. */
 async function createDatabase(serverUrl: string): Promise<string> {
   const url = new URL(serverUrl);
   url.pathname = `/turnwright_${process.pid}_${Math.random().toString(36).slice(2)}`;
@@ -40,10 +39,11 @@ async function createDatabase(serverUrl: string): Promise<string> {
   return url.href;
 }
 
-/** Starts an embedded Postgres server. Its data is in a temporary folder. */
+/** The data of the server is in a temporary folder. */
 async function startServer(): Promise<Postgres> {
   const folder = await mkdtemp(join(tmpdir(), "turnwright-postgres-"));
-  // If this process runs as root, Postgres runs as another user. That user must be able to enter the folder.
+  // Postgres refuses to run as root. If this process runs as root, Postgres runs as another user, who must be able to enter the
+  // folder.
   await chmod(folder, 0o755);
   const port = await findFreePort();
   const log: unknown[] = [];
@@ -52,7 +52,7 @@ async function startServer(): Promise<Postgres> {
     port,
     user: "postgres",
     password: "postgres",
-    // The data stays until `stop`, even if the server crashes.
+    // Keeps the data after a crash of the server, until `stop`.
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--encoding=UTF8", "--locale=C"],
@@ -73,7 +73,7 @@ async function startServer(): Promise<Postgres> {
   const crash = async (): Promise<void> => {
     const [pid = ""] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8")).split("\n");
     process.kill(Number(pid), "SIGKILL");
-    // The other processes of the server notice this, and end too.
+    // The other processes of the server notice the kill, and end too.
     await new Promise((resolve) => setTimeout(resolve, 500));
     await server.start();
   };

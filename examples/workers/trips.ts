@@ -5,7 +5,7 @@ import { defineTool } from "turnwright";
 import { defineDurableLoop, type DurableLoop } from "turnwright/dbos";
 import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
 
-/** The input of a run. `legs` is the number of trains, and `paceMs` is how long each search takes. */
+/** `legs` is the number of trains, and `paceMs` is the duration of each search. */
 export type Trip = { readonly city: string; readonly legs: number; readonly paceMs: number };
 
 const findTrain = defineTool<{ readonly leg: number; readonly paceMs: number }>({

@@ -12,7 +12,7 @@ export interface Shown {
 
 const cities = ["Oslo", "Bergen", "Narvik", "Bodø", "Voss", "Trondheim"];
 
-/** The allowed values of `Host`. Otherwise, another site could read the page with DNS rebinding. */
+/** The allowed values of `Host`. With other values, another site could read the page by DNS rebinding. */
 const ownHost = /^(localhost|127\.0\.0\.1)(:\d+)?$/;
 const policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'";
 
@@ -28,7 +28,7 @@ export function createWorkerPage(shown: Shown): Server {
 
 async function answer(shown: Shown, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method = "", url = "", headers } = request;
-  // Another site must not kill workers, so a POST must come from this page.
+  // Another site must not kill workers, so only this page may send a POST.
   const isOwn = headers.origin === undefined || headers.origin === `http://${headers.host}`;
   if (!ownHost.test(headers.host ?? "") || !isOwn) return void response.writeHead(403).end();
   if (method === "GET" && url === "/") return sendPage(response);
@@ -47,7 +47,7 @@ function sendState({ workers, trips }: Shown, response: ServerResponse): void {
   response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" }).end(state);
 }
 
-/** Performs a POST of the page. Returns the HTTP status. */
+/** Returns the HTTP status. */
 async function act({ workers, trips }: Shown, path: string): Promise<number> {
   const [, pid] = /^\/workers\/(\d+)\/kill$/.exec(path) ?? [];
   if (pid !== undefined) return workers.kill(Number(pid)) ? 202 : 404;

@@ -17,7 +17,7 @@ export class WorkerProcesses {
     return [...this.#processes.keys()];
   }
 
-  /** Starts a worker. Resolves with its process id when the worker is ready. */
+  /** Resolves with the process id when the worker is ready. */
   async start(): Promise<number> {
     const script = fileURLToPath(new URL("worker.ts", import.meta.url));
     const args = ["--no-deprecation", "--import", "tsx", script, this.#databaseUrl];
@@ -30,7 +30,7 @@ export class WorkerProcesses {
     return pid;
   }
 
-  /** Kills a worker with SIGKILL, so that the worker cannot end its runs. Returns false if there is no such worker. */
+  /** SIGKILL leaves the worker no time to end its runs. Returns false if there is no such worker. */
   kill(pid: number): boolean {
     const child = this.#processes.get(pid);
     this.#processes.delete(pid);

@@ -6,7 +6,6 @@ import { type RunChat, useRunChat } from "./use-run-chat.ts";
 
 const suggestions = ["Order some tea.", "Compare two teas for me.", "Tell me a story about tea."];
 
-/** Shows a chat. */
 export function Chat({ id }: { readonly id: string }): JSX.Element {
   const chat = useRunChat(id);
   const isLive = chat.status === "submitted" || chat.status === "streaming";

@@ -10,7 +10,7 @@ interface MessageProps {
   readonly chat: RunChat;
 }
 
-/** Shows a message. React escapes the text of models, tools and users, so this text cannot run as HTML. */
+/** React escapes the text of models, tools and users, so this text cannot run as HTML. */
 export function MessageView({ message, chat }: MessageProps): JSX.Element {
   const { role, parts, metadata } = message;
   return (

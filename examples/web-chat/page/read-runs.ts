@@ -12,7 +12,6 @@ interface InnerCall {
   readonly state: string;
 }
 
-/** Returns the nested runs in a tool output. Returns an empty array if it contains none. */
 export function readRuns(output: unknown): readonly InnerRun[] {
   return listIn(output, "runs").map((run) => ({
     text: textIn(run, "text"),

@@ -5,7 +5,7 @@ import { type JSX, useState } from "react";
 import { readRuns } from "./read-runs.ts";
 import { type PageMessage, readNumber, type RunChat } from "./use-run-chat.ts";
 
-/** A message part that stands for a tool call. */
+/** A part of a message that shows a tool call. */
 export type ToolPart = Extract<PageMessage["parts"][number], { toolCallId: string }>;
 
 interface CardProps {
@@ -23,7 +23,6 @@ const states: { readonly [State in ToolPart["state"]]: string } = {
   "output-denied": "Denied",
 };
 
-/** Shows a tool call. */
 export function ToolCard({ part, chat }: CardProps): JSX.Element {
   const isRunning = part.state === "output-available" && part.preliminary === true;
   const name = getToolName(part);
@@ -102,13 +101,13 @@ function Decision({ chat, approvalId, input }: DecisionProps): JSX.Element {
   );
 }
 
-/** Formats a value as JSON. Short values are formatted in one line. */
+/** Short values get one line. */
 function toText(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value, null, 1) ?? "");
   return text.length > 70 ? text : text.replaceAll(/\n\s*/g, " ");
 }
 
-/** Parses JSON. Returns undefined if the text is not valid JSON. */
+/** Returns undefined if the text is not valid JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

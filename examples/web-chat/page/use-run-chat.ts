@@ -84,12 +84,12 @@ async function fetchAndTell(id: string, url: RequestInfo | URL, init?: RequestIn
   return response;
 }
 
-/** Returns true if the connection broke, which browsers report as a TypeError. */
+/** Browsers report a broken connection as a TypeError. */
 function isDisconnect(status: string, error: Error | undefined): boolean {
   return status === "error" && error instanceof TypeError;
 }
 
-/** Reads a number from the server's data. Returns undefined if the field is not a number. */
+/** Returns undefined if the field is not a number. */
 export function readNumber(data: unknown, field: string): number | undefined {
   const value: unknown = typeof data === "object" && data !== null ? Reflect.get(data, field) : undefined;
   return typeof value === "number" ? value : undefined;
