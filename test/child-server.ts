@@ -8,7 +8,7 @@ export interface ChildServer {
   kill(): Promise<void>;
 }
 
-/** Runs a script in another process. The script starts a server and prints the server's URL as its first line. */
+/** Runs a script in another process. The first line that the script prints must be the URL of its server. */
 export async function startChild(script: URL, ...args: readonly string[]): Promise<ChildServer> {
   const child: ChildProcess = spawn(process.execPath, ["--import", "tsx", fileURLToPath(script), ...args], {
     stdio: ["ignore", "pipe", "inherit"],

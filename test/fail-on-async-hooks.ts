@@ -4,7 +4,7 @@
 import { executionAsyncId } from "node:async_hooks";
 import { afterAll } from "vitest";
 
-/** Returns the id of the current async execution. Only with async hooks enabled, each call has its own id. */
+/** Each call returns another id only if async hooks are enabled. */
 async function findId(): Promise<number> {
   await Promise.resolve();
   return executionAsyncId();
@@ -15,7 +15,7 @@ async function hasHooks(): Promise<boolean> {
   return first !== (await findId());
 }
 
-// Hooks that an earlier test file left enabled are not the fault of this test file.
+// An earlier test file may have left hooks enabled. This test file must not fail because of them.
 const hadHooks = await hasHooks();
 
 afterAll(async () => {

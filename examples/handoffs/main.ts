@@ -139,8 +139,7 @@ async function checkDesk(folder: string): Promise<void> {
   assert.equal(result.agent, "triage");
   assert.deepEqual(desk.refunds, ["7"]);
 
-  // The second process did not request the first message of triage again. Triage has 2 requests because it writes again after the
-  // handback.
+  // The second process did not request the first message of triage again. Triage sent these requests after billing handed back.
   assert.deepEqual([desk.billing.calls, desk.triage.calls], [2, 2]);
   const [first] = desk.billing.requests;
   assert.equal(first?.system, "Look up the invoice before you refund it.");

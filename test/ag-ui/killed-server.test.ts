@@ -11,7 +11,7 @@ import { openAgent, type PageAgent, readMessages, resultsOf, textOf, versions } 
 import { readSent, serve } from "./page-server.ts";
 
 /**
- * Reads the stream of a run to its end. If the connection breaks, the body ends without an error. With an error, the AG-UI client
+ * Reads a response to its end. If the connection breaks, the returned body ends without an error. With an error, the AG-UI client
  * would leave a rejected promise unhandled.
  */
 async function fetchToEnd(url: string, init: RequestInit): Promise<Response> {
@@ -21,7 +21,7 @@ async function fetchToEnd(url: string, init: RequestInit): Promise<Response> {
   return new Response(readable, response);
 }
 
-/** Sends a message, and kills the server when the page shows the beginning of the last answer. */
+/** Kills the server when the page shows the beginning of the last answer. */
 async function runUntilKilled(page: PageAgent, kill: () => Promise<void>): Promise<void> {
   const onEvent = ({ event }: { readonly event: AGUIEvent }): void => {
     if (event.type === "TEXT_MESSAGE_CONTENT" && event.delta.startsWith("It is")) void kill();

@@ -89,7 +89,7 @@ export class PageServer {
     return this.host.resume(threadId, { ...run, decisions: { ...decisions, ...results } });
   }
 
-  /** Resumes the last run of a thread with decisions that do not come from the page, as a webhook would. */
+  /** Resumes the last run of a thread with decisions from outside the page, as a webhook does. */
   async deliver(threadId: string, decisions: HostedLoopOptions["decisions"]): Promise<void> {
     const answer = await this.host.resume(threadId, { ...this.#options.run, decisions });
     if (answer.kind === "started") await answer.result;

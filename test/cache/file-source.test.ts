@@ -26,7 +26,7 @@ interface Data {
   readonly read: (args: object) => Promise<string>;
 }
 
-/** A folder "data" with two files and a folder, next to a file "secret" that must not be read. */
+/** Creates a folder "data" with two files and a folder, beside a file "secret" that must not be read. */
 function createData(options: FileSourceOptions = {}): Data {
   const outside = makeFolder();
   const root = join(outside, "data");
@@ -156,7 +156,7 @@ describe("fileSource: file ids", () => {
     writeFileSync(join(root, "logs", "a"), "public");
     let calls = 0;
     const accepts = (path: string): boolean => {
-      // The last question about the path comes after the check of the links.
+      // The source calls `accepts` twice. The second call comes after the check of the links.
       if (path === "logs/a" && (calls += 1) === 2) {
         renameSync(join(root, "logs"), join(root, "old"));
         symlinkSync(join(outside, "private"), join(root, "logs"));

@@ -1,5 +1,3 @@
-// A root that does not exist is a mistake of the program.
-
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileSource } from "turnwright/cache";

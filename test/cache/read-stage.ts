@@ -1,9 +1,7 @@
-// Runs the tool `read_part` for the tests of this folder.
-
 import { createResultCache, type ReadSource, type ResultCache } from "turnwright/cache";
 import { runTool } from "turnwright/testing";
 
-/** Returns the text that the model reads: the result of the call, or the kind of the failure and its message. */
+/** Returns the text that the model reads: the result of the call, or the kind and the message of its failure. */
 export async function readPart({ tool }: Pick<ResultCache, "tool">, args: object): Promise<string> {
   const outcome = await runTool(tool, args);
   if (outcome.kind === "completed") return typeof outcome.data === "string" ? outcome.data : JSON.stringify(outcome.data);

@@ -15,7 +15,10 @@ const sizeOf = ({ messages }: ModelRequest): number => JSON.stringify(messages).
 const read = (id: string, startLine: number, callId: string): ReturnType<typeof toolCall> =>
   toolCall("read_part", { action: "read", id, start_line: startLine }, { id: callId });
 
-/** Lists, reads the stored result twice and another text once, releases the stored result and tries to read it again. */
+/**
+ * The model lists the texts, reads the stored result twice and another text once, releases the stored result, and tries to read it
+ * again.
+ */
 const script: MockScript = (request, index) => {
   const id = idIn(request);
   return [

@@ -9,7 +9,6 @@ import { createMockProvider, text } from "turnwright/testing";
 import { findOpener } from "../../src/cli/process-io.ts";
 import { makeCliFolder, runCommand } from "./run-command.ts";
 
-/** Writes a log and a journal of one run. */
 async function writeRun(folder: string, name: string): Promise<void> {
   const options = {
     provider: createMockProvider([text(`Hello from ${name}.`)]),

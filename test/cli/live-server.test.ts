@@ -15,7 +15,7 @@ async function serve(logs: readonly ServedLog[], folder?: string): Promise<LogSe
   return server;
 }
 
-/** Sends a request with any header, which `fetch` does not allow. */
+/** Unlike `fetch`, allows every header. */
 function statusOf(
   url: string,
   options: { readonly method?: string; readonly path?: string; readonly headers?: { readonly [name: string]: string } },

@@ -7,7 +7,6 @@ import { readRunLog, withRunLog } from "turnwright/inspect";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { makeCliFolder, runCommand } from "./run-command.ts";
 
-/** Writes a log of a run with two calls. */
 async function writeRun(folder: string, id = "mock"): Promise<void> {
   const look = defineTool({
     name: "look",
@@ -20,7 +19,6 @@ async function writeRun(folder: string, id = "mock"): Promise<void> {
   await runToolLoop(withRunLog(options, { to: join(folder, "run.jsonl") }));
 }
 
-/** Writes a module with a provider that answers with these chunks. */
 function writeModule(folder: string, chunks: string, more = ""): void {
   writeFileSync(
     join(folder, "agent.mjs"),

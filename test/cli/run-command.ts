@@ -18,7 +18,6 @@ export function makeCliFolder(): string {
   return folder;
 }
 
-/** Runs a command in this process. */
 export async function runCommand(cwd: string, args: readonly string[], how: Partial<CliIO> = {}): Promise<CommandEnd> {
   const out: string[] = [];
   const notes: string[] = [];

@@ -3,7 +3,7 @@ import type { LoopOptions, LoopResult, Message, ModelRequest, Provider } from "t
 import { createMockProvider, fail, type MockMessage, type MockPart, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../loop/play.ts";
 
-/** A refusal in the form of the OpenAI SDK. */
+/** An error of the OpenAI SDK for a request that is too long. */
 export const tooLong: MockPart = fail({ status: 400, code: "context_length_exceeded", message: "The context is too long." });
 
 export interface ScriptOptions {
@@ -11,18 +11,18 @@ export interface ScriptOptions {
   readonly calls: number;
   /** Returns the message for the summary. `index` counts these requests from 0. */
   summary?(request: ModelRequest, index: number): MockMessage;
-  /** Returns the message for another request, or undefined for the usual one. */
+  /** Returns the message for a request that is not for a summary. Undefined for the usual message. */
   refuse?(request: ModelRequest): MockMessage | undefined;
 }
 
-/** The requests of a run, and those for summaries. */
+/** The requests of a run, with the requests for summaries in a list of their own. */
 export interface Scripted {
   readonly provider: Provider;
   readonly requests: ModelRequest[];
   readonly summaries: ModelRequest[];
 }
 
-/** Creates a model that calls `search` in each iteration, answers at last, and writes summaries. */
+/** The model calls `search` in each iteration, answers in the last one, and writes summaries. */
 export function scriptModel({ calls, summary = () => text("The summary."), refuse }: ScriptOptions): Scripted {
   const requests: ModelRequest[] = [];
   const summaries: ModelRequest[] = [];
@@ -60,7 +60,7 @@ export function start(script: ScriptOptions, compaction: CompactionOptions, more
   return { ...scripted, playing, result: playing.result };
 }
 
-/** Describes the messages of a request in short: "user Go.", "summary", "call c0", "result c0", "text Done.". */
+/** Describes the messages of a request in short, as "user Go.", "summary", "call c0", "result c0" and "text Done.". */
 export function outline(messages: readonly Message[]): readonly string[] {
   return messages.map((message) => {
     if (message.role === "tool") return message.results.map(({ callId }) => `result ${callId}`).join(" ");

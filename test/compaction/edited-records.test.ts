@@ -7,7 +7,7 @@ import { start } from "./compaction-stage.ts";
 
 const rules = { when: 3_500, keep: 1_500 };
 
-/** Values that are not the compaction of a run, or not the one of these messages. */
+/** Values that are not a compaction record, or that are the record of other messages. */
 const invalid: readonly unknown[] = [
   null,
   "x",
@@ -30,7 +30,7 @@ async function record(): Promise<SavedJournal["steps"]> {
   return (JSON.parse(JSON.stringify(journal)) as SavedJournal).steps;
 }
 
-/** Runs again with the records before iteration 4, whose compaction is edited. */
+/** Resumes the run from its records before iteration 4, in which the compaction was edited. */
 async function replay(steps: object): Promise<unknown> {
   return start({ calls: 5 }, rules, { runId: "edited", journal: memoryJournal({ steps: steps as SavedJournal["steps"] }) })
     .result;

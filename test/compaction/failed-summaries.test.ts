@@ -24,7 +24,7 @@ describe("compactMessages without a usable summary", () => {
   it("requests the next summary after the context has grown by a tenth", async () => {
     const { summaries, result } = start({ calls: 9, summary: () => text("") }, { when: 3_500, keep: 1_500 });
     await result;
-    // The context grows by 1,000 tokens in each iteration: at 4,000, 5,000 and so on.
+    // The context grows by 1,000 tokens in each iteration, so a summary is tried at 4,000 tokens, at 5,000 tokens and so on.
     expect(summaries.length).toBe(6);
     const slow = start({ calls: 30, summary: () => text("") }, { when: 20_000, keep: 1_500 });
     await slow.result;

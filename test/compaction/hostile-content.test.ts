@@ -1,4 +1,4 @@
-// The model of a summary must be able to tell messages from texts that only look like messages.
+// The model of a summary must be able to tell real messages from texts that only look like messages.
 
 import { describe, expect, it } from "vitest";
 import { type Message, type ModelRequest, runToolLoop } from "turnwright";
@@ -12,7 +12,7 @@ function askedFor(request: ModelRequest | undefined): string {
   return message?.role === "user" && typeof message.content === "string" ? message.content : "";
 }
 
-/** Runs a loop with a compaction, and returns the texts of its requests for a summary. */
+/** Returns the texts of the requests for a summary. */
 async function summarize(
   { messages, call }: { readonly messages: readonly Message[]; readonly call?: MockMessage },
   compaction: CompactionOptions,

@@ -13,7 +13,7 @@ interface Turn {
   readonly answers: boolean;
 }
 
-/** Sizes of texts in tokens. Most are small, and some are larger than everything that may stay. */
+/** Sizes of texts in tokens. Most are small, and some exceed the number of tokens that a compaction may keep. */
 const size = fc.oneof({ weight: 4, arbitrary: fc.nat(60) }, { weight: 1, arbitrary: fc.integer({ min: 500, max: 900 }) });
 
 const turn: fc.Arbitrary<Turn> = fc.record({

@@ -1,5 +1,3 @@
-// Invalid arguments are refused before anything is read or written.
-
 import { describe, expect, it } from "vitest";
 import {
   type ConversationOptions,

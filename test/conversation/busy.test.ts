@@ -1,5 +1,3 @@
-// A conversation has one run at a time. Runs that begin together wait or are refused, and no message is lost.
-
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Message } from "turnwright";
@@ -74,7 +72,6 @@ describe("createConversation with waitMs", () => {
   });
 });
 
-/** The words that writers send, in the order of their answers. */
 function orderOf(messages: readonly Message[]): readonly string[] {
   const shown = show(messages);
   for (let index = 0; index < shown.length; index += 2) {
@@ -84,7 +81,7 @@ function orderOf(messages: readonly Message[]): readonly string[] {
   return shown.filter((line) => line.startsWith("user: ")).map((line) => line.slice("user: ".length));
 }
 
-/** Lets several objects send at the same time. Each object sends its own messages in order. */
+/** Several objects send at the same time. Each object sends its own messages in order. */
 async function checkSerial(stores: readonly ConversationStore[], id: string, counts: readonly number[]): Promise<void> {
   const provider = createMockProvider(echo, { record: false });
   const accepted: string[][] = await Promise.all(
@@ -103,7 +100,7 @@ async function checkSerial(stores: readonly ConversationStore[], id: string, cou
   );
   const [store = memoryConversationStore()] = stores;
   const order = orderOf((await store.load(id))?.messages ?? []);
-  // Nothing is lost, nothing is stored twice, nothing of a refused run is stored.
+  // No message is lost or stored twice, and no message of a refused run is stored.
   expect([...order].sort()).toEqual(accepted.flat().sort());
   for (const [writer, own] of accepted.entries()) {
     expect(order.filter((message) => message.startsWith(`${writer}.`))).toEqual(own);
@@ -128,7 +125,7 @@ describe("conversations with several writers", () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), writers, async (scheduler, counts) => {
         const store = memoryConversationStore();
-        // The scheduler decides which call of the store answers next.
+        // The scheduler decides the order in which calls of the store end.
         const delayed: ConversationStore = {
           load: async (id) => {
             await scheduler.schedule(Promise.resolve());

@@ -1,4 +1,4 @@
-// A conversation in a process that kills itself at a given moment.
+// Opens a conversation in a process that kills itself at a given moment.
 
 import { join } from "node:path";
 import { Pool } from "pg";
@@ -26,7 +26,6 @@ export const deaths = [
 export type Death = (typeof deaths)[number];
 
 export interface Life {
-  /** The directory of the conversation and its journals. */
   readonly folder: string;
   /** The database of the conversation, if it is not in the folder. */
   readonly postgresUrl?: string | undefined;
@@ -56,7 +55,7 @@ function mortal(store: ConversationStore, death: Death | undefined): Conversatio
   return { ...store, lock: async (id) => wrap(await store.lock(id)) };
 }
 
-/** Opens the conversation. Without `death`, the process lives on. */
+/** Without `death`, the process does not kill itself. */
 export function openChat(
   { folder, hasJournal }: Pick<Life, "folder" | "hasJournal">,
   store: ConversationStore,

@@ -1,5 +1,3 @@
-// A conversation with a scripted model and two tools.
-
 import { defineTool, type Tool } from "turnwright";
 import {
   type Conversation,
@@ -28,7 +26,7 @@ export const pay: Tool = defineTool({
 export interface Stage {
   readonly conversation: Conversation;
   readonly provider: MockProvider;
-  /** Makes another object for the same conversation, like one in another process. */
+  /** Makes another object for the same conversation, as another process would. */
   another(changes?: Partial<ConversationOptions>): Conversation;
 }
 

@@ -1,5 +1,3 @@
-// The summary of a run is stored with its conversation, and later runs begin with it.
-
 import { describe, expect, it } from "vitest";
 import { defineTool, memoryJournal, type Journal, type ModelRequest } from "turnwright";
 import { compactMessages } from "turnwright/compaction";
@@ -72,7 +70,7 @@ describe("a conversation with compactMessages", () => {
     const [call] = "calls" in reason ? reason.calls : [];
     const result = await stage.make().resume({ decisions: { [call?.id ?? ""]: { kind: "approve" } } });
     expect([result.status, result.pendingCalls]).toEqual(["completed", []]);
-    // The run wrote another summary before it was suspended. The resumed run replays it.
+    // The run had written a second summary before it was suspended. The resumed run replays that summary.
     expect(stage.summaries.length).toBe(2);
     const { state } = (await stage.store.load("chat-17")) ?? {};
     expect([state?.compaction?.summary, state?.lastRun?.compaction?.summary]).toEqual(["The summary 1.", "The summary 2."]);

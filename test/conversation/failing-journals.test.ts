@@ -1,5 +1,3 @@
-// A run whose journal cannot be opened leaves the conversation as it was.
-
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -13,7 +11,7 @@ afterAll(removeFolders);
 
 const question = { role: "user", content: "Pay." } as const;
 
-/** A journal that fails at its first step, or at a later one. */
+/** The journal fails at the step with this number, and at all later steps. */
 function failAt(count: number): (runId: string) => Journal {
   const journal = memoryJournal();
   let steps = 0;

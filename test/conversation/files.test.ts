@@ -1,5 +1,3 @@
-// The files of fileConversationStore: private, repaired after a crash, and only appended to.
-
 import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -40,7 +38,7 @@ describe("fileConversationStore", () => {
       sizes.push(content.length - before.length);
       before = content;
     }
-    // The counts of messages, runs and tokens take a few more digits.
+    // The lines differ only in the digits of the counts of messages, runs and tokens.
     expect(Math.max(...sizes.slice(1)) - Math.min(...sizes.slice(1))).toBeLessThan(60);
   });
 
@@ -56,7 +54,7 @@ describe("fileConversationStore", () => {
       truncateSync(path, end);
       const conversation = open(folder);
       const found = show(await conversation.messages());
-      // The line break alone may be missing.
+      // If only the line break is missing, the line is still complete.
       const isWhole = end >= content.length - 1;
       expect(found).toEqual(isWhole ? ["user: Is it on?", "model: Yes."] : ["user: Is it on?"]);
       if (end % 20 !== 0 && end < content.length - 2) continue;

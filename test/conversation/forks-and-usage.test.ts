@@ -1,5 +1,3 @@
-// Usage is summed over all runs, and a fork is independent of its source.
-
 import { describe, expect, it } from "vitest";
 import { type Usage } from "turnwright";
 import { text, toolCall, usage } from "turnwright/testing";

@@ -1,4 +1,5 @@
-// A process is killed at every moment of a run. The next process has all messages, and continues the run if it has its journal.
+// A process is killed at every moment of a run. The next process has all messages. It continues the run if it has the journal of
+// the run.
 
 import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";
@@ -41,7 +42,7 @@ const work = ["model: dig()", "tool: dig completed", "model: It was completed."]
 const cutWork = ["model: dig()", "tool: dig interrupted", "model: It was interrupted."];
 
 describe("fileConversationStore", () => {
-  /** The messages after the death, and after the next message with and without a journal. The process died in the only run. */
+  /** The stored messages after the process died, and after the next message with and without a journal. */
   const table: readonly [
     Death,
     { stored: readonly string[]; resumed: readonly string[] | undefined; recovered: readonly string[] },
@@ -70,7 +71,7 @@ describe("fileConversationStore", () => {
     const messages = show(await next.messages());
     expect(messages.slice(0, stored.length + 1)).toEqual([...stored, "user: And now?"]);
     expect(messages.at(-1)).toMatch(/^model: /);
-    // The spending of a run that was cut off is unknown.
+    // If a run was cut off, its spending is unknown.
     const isKnown = death === "before store write 1" || death === "after store write 2";
     expect((await next.usage()).costUSD === undefined).toBe(!isKnown);
   });
@@ -79,7 +80,7 @@ describe("fileConversationStore", () => {
     const life = { folder: makeFolder(), hasJournal: true, message: "Dig.", death };
     expect(await kill(life)).toBe("SIGKILL");
     const next = openChat(life, fileConversationStore(life.folder));
-    // No process works on the run.
+    // The killed process does not count as a process that works on the run.
     const { status, isLive } = (await next.status()) ?? {};
     expect([status, isLive]).toEqual(
       death === "before store write 1"

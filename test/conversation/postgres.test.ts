@@ -1,5 +1,3 @@
-// The locks of postgresConversationStore are leases in the database.
-
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createConversation, postgresConversationStore } from "turnwright/conversation";
 import { createMockProvider, stall, text } from "turnwright/testing";
@@ -38,7 +36,7 @@ describe("postgresConversationStore", () => {
     const reader = stream[Symbol.asyncIterator]();
     await reader.next();
     const begun = performance.now();
-    // The lease would have ended after 300 ms.
+    // Without an extension, the lease would end after 300 ms.
     while (performance.now() - begun < 600) {
       const { holder, left_ms: left = 0 } = (await readLease()) ?? {};
       expect(holder).not.toBeNull();

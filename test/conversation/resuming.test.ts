@@ -1,5 +1,3 @@
-// A run that waits is continued, also in another object.
-
 import { describe, expect, it } from "vitest";
 import { isLoopError, type Journal, memoryJournal } from "turnwright";
 import { type Conversation } from "turnwright/conversation";

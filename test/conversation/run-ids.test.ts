@@ -1,4 +1,4 @@
-// Run ids are file names, so that a program can name journals after them on every system.
+// Programs name journal files after run ids, so run ids must be valid file names on every system.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -43,7 +43,7 @@ describe("run ids of a conversation", () => {
   it("are valid file names on every system, even if the conversation id is long or hostile", async () => {
     for (const runId of await runIdsOf(ids)) {
       expect(runId).toMatch(/^\w[\w.-]{1,99}$/);
-      // Windows reserves these names, also with an extension.
+      // Windows reserves these file names, with and without an extension.
       expect(runId).not.toMatch(/^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i);
     }
   });

@@ -1,5 +1,3 @@
-// Messages are stored, sent with all earlier ones, and never lost.
-
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createLoopControl, defineTool, structuredOutput, type UserMessage } from "turnwright";

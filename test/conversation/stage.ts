@@ -18,7 +18,6 @@ export function removeFolders(): void {
 }
 
 export interface Database {
-  /** Makes a new pool. */
   connect(): Pool;
   stop(): Promise<void>;
 }
@@ -29,7 +28,7 @@ export async function startDatabase(): Promise<Database> {
   return {
     connect: () => {
       const pool = new Pool({ connectionString: postgres.url, max: 2 });
-      // The server closes connections when it stops.
+      // The pool emits an error when the server stops and closes its connections. Without a listener, that error ends the process.
       pool.on("error", () => {});
       pool.on("connect", (client) => client.on("error", () => {}));
       pools.push(pool);
@@ -42,7 +41,7 @@ export async function startDatabase(): Promise<Database> {
   };
 }
 
-/** Shows messages as short texts, such as "user: Hello" and "tool: dig completed". */
+/** Shows messages as texts such as "user: Hello" and "tool: dig completed". */
 export function show(messages: readonly Message[]): readonly string[] {
   return messages.map((message) => {
     if (message.role === "user") return `user: ${typeof message.content === "string" ? message.content : "parts"}`;

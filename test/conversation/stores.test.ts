@@ -1,5 +1,3 @@
-// Each store of the package passes the conformance suite.
-
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { fileConversationStore, memoryConversationStore, postgresConversationStore } from "turnwright/conversation";
 import { conversationStoreSuite } from "turnwright/testing";
@@ -23,7 +21,7 @@ describe("conversationStoreSuite with postgresConversationStore", () => {
     database = await startDatabase();
   });
   afterAll(() => database.stop());
-  // Each store has its own pool, like the store of another process.
+  // Each store has its own pool, as if it were in another process.
   const open = () => postgresConversationStore(database.connect());
   for (const { title, run } of conversationStoreSuite({ open })) it(title, run);
 });

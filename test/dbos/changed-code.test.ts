@@ -7,7 +7,7 @@ import { type Postgres, startPostgres } from "../../examples/workers/start-postg
 let postgres: Postgres;
 let worker: Worker;
 
-/** Creates a tool. If `forever` is true, its calls run until they are cancelled. */
+/** With `forever`, calls of the tool run until they are cancelled. */
 function toolOf(name: string, forever = false): Tool {
   return defineTool({
     name,
@@ -41,7 +41,7 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-/** Starts a run with the first version of the code, and stops its worker in the second call. */
+/** Stops the worker of the first version of the code during the second call. */
 async function stopInside(id: string): Promise<void> {
   code = { tools: [toolOf("find"), toolOf("wait", true)], system: "version 1" };
   worker = await launchWorker({ databaseUrl: postgres.url });

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 describe("two workers that notice a dead worker at the same time", () => {
   it("put the runs of the dead worker back into the queue once", async () => {
-    // Another application, whose runs the worker of this test does not take over.
+    // This run belongs to another application, so the worker of this test must not take it over.
     await loop.start("orphan", {});
     await pool.query(`INSERT INTO turnwright.workers VALUES ('dead', 'shop', 1000, '-infinity')`);
     await pool.query(
@@ -70,7 +70,7 @@ describe("two messages to a durable run", () => {
     const client = new Client({ connectionString: postgres.url });
     await client.connect();
     await client.query("BEGIN");
-    // The pool would use any connection.
+    // The store must use the connection with the open transaction. A pool could use any connection.
     const slow = new PostgresStore(client as unknown as Pool);
     const store = new PostgresStore(pool);
     const steer = (content: string) => ({ verb: "steer" as const, message: { role: "user" as const, content } });
@@ -105,7 +105,7 @@ describe("PostgresStore.migrate()", () => {
   });
 });
 
-/** Starts a run, and stores that it has failed. */
+/** Starts a run, and marks it as failed in the database. */
 async function startFailed(id: string): Promise<void> {
   await loop.start(id, {});
   await pool.query("UPDATE dbos.workflow_status SET status = 'ERROR', completed_at = 1 WHERE workflow_uuid = $1", [id]);
@@ -118,7 +118,7 @@ describe("the result of a durable run", () => {
     const list = vi.spyOn(DBOS, "listWorkflows");
     await loop.start("gone", {});
     const result = loop.result("gone").catch((error: unknown) => error);
-    // The result has looked at the live run.
+    // Waits until the pending `result` has asked for the state of the live run.
     await vi.waitFor(() => expect(list.mock.calls.length).toBeGreaterThan(0));
     await Promise.all(list.mock.results.map(({ value }) => value));
     await pool.query("UPDATE dbos.workflow_status SET status = 'ERROR', completed_at = 1 WHERE workflow_uuid = 'gone'");

@@ -1,5 +1,5 @@
-// A durable loop whose tool ends the process, as a crash of a native module would. Run as a program, this file is a worker that
-// executes the loop. Argument: the URL of the database.
+// A durable loop whose tool ends the process, as a crash of a native module would. If this file is run as a program, it is a worker
+// for this loop. Its argument is the URL of the database.
 
 import { pathToFileURL } from "node:url";
 import { defineTool } from "turnwright";

@@ -7,7 +7,7 @@ import { type Postgres, startPostgres } from "../../examples/workers/start-postg
 
 let postgres: Postgres;
 
-/** The bodies that the next execution of a workflow calls, by workflow id. */
+/** The body for the next execution of each workflow, by workflow id. */
 const bodies = new Map<string, (journal: Journal) => Promise<void>>();
 
 const suiteRun = DBOS.registerWorkflow(
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const started = new Set<string>();
 
-/** The executions that have not ended. A second call joins the first, because DBOS runs a workflow only once at a time. */
+/** The executions that have not ended. A second call must join the first one, because DBOS runs a workflow only once at a time. */
 const live = new Map<string, Promise<unknown>>();
 
 const execute: JournalSuiteSetup["execute"] = <T>(runId: string, body: (journal: Journal) => Promise<T>): Promise<T> => {

@@ -59,7 +59,6 @@ function typesOf(events: readonly DurableEvent[]): readonly string[] {
   return events.map(({ event }) => event.type);
 }
 
-/** Waits until a run has a pending call, and returns the id of the call. */
 async function findWaiting(id: string): Promise<string> {
   for await (const { event } of rooms.events(id)) if (event.type === "approval-asked") break;
   for (;;) {

@@ -64,7 +64,6 @@ async function readTypes(id: string, from = 0): Promise<readonly string[]> {
   return types;
 }
 
-/** Starts a run whose tool waits until the run is killed. */
 async function startWaiting(id: string): Promise<DurableEvent> {
   await loop.start(id, { question: "?", does: "waits" });
   for await (const item of loop.events(id)) if (item.event.type === "tool-start") return item;
@@ -157,8 +156,8 @@ describe("a durable loop", () => {
   it("returns a message as undelivered if it arrived after the last reading of the inbox", async () => {
     await loop.start("late", { question: "?" });
     await loop.result("late");
-    // The run has ended, so `steer` would return "finished". Before the end, but after the last reading of the inbox, it writes
-    // this row.
+    // After the end of a run, `steer` returns "finished" and writes nothing. This row is what `steer` writes if the run has read
+    // its inbox for the last time, but has not ended yet.
     const client = new Client({ connectionString: postgres.url });
     await client.connect();
     const body = JSON.stringify({ verb: "steer", message: { role: "user", content: "One more thing." } });

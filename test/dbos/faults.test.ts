@@ -2,7 +2,7 @@ import { expect, inject, it, vi } from "vitest";
 import { runFaults } from "./run-faults.ts";
 import { defineTrips } from "./trips.ts";
 
-// This test crashes its server, so it needs one of its own.
+// This test crashes its Postgres server, so it must not use the server of the other tests.
 if (inject("isPostgresOurs")) vi.stubEnv("TURNWRIGHT_POSTGRES_URL", undefined);
 
 // The long form is `npm run test:faults`. It also measures times.

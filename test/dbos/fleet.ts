@@ -1,4 +1,4 @@
-// Workers in separate processes, which can be killed and frozen.
+// Workers in separate processes that tests can kill and freeze.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -22,7 +22,7 @@ export class Fleet {
     return [...this.#workers];
   }
 
-  /** Starts a worker. Resolves when the worker is ready. */
+  /** Resolves when the worker is ready. */
   async start(): Promise<ChildProcess> {
     const { databaseUrl, notesPath, leaseMs } = this.#options;
     const script = fileURLToPath(new URL("worker-process.ts", import.meta.url));

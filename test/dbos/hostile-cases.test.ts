@@ -45,7 +45,7 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-/** Returns the text of a page that drops the text since the last `iteration-start` when an attempt is discarded. */
+/** Returns the text that a page shows. The page drops the text of the current iteration when an attempt is discarded. */
 function shownBy(events: readonly LoopEvent[]): string {
   let before = "";
   let shown = "";
@@ -123,7 +123,7 @@ describe("PostgresStore", () => {
     expect(await store.append("reused", old.execution, added)).toBe(false);
     expect([await store.countEvents("reused"), await store.readBlobs("reused")]).toEqual([0, new Map()]);
     expect(await store.append("reused", now.execution, added)).toBe(true);
-    // The same append is repeated if its answer was lost.
+    // If the answer to an append was lost, the store repeats the append.
     expect(await store.append("reused", now.execution, added)).toBe(true);
     expect(await store.countEvents("reused")).toBe(1);
     await pool.end();

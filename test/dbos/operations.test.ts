@@ -9,7 +9,7 @@ import { type Postgres, startPostgres } from "../../examples/workers/start-postg
 import { defineCrashing } from "./crashing.ts";
 
 const loop = defineCrashing();
-/** The other processes do not define this loop. */
+/** The processes of the other workers do not define this loop. */
 const unknown = defineDurableLoop({
   name: "unknown",
   options: () => ({ provider: createMockProvider(() => text("Done.")), messages: [{ role: "user" as const, content: "Go." }] }),

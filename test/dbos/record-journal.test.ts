@@ -15,7 +15,7 @@ let store: PostgresStore;
 beforeAll(async () => {
   postgres = await startPostgres();
   pool = new Pool({ connectionString: postgres.url });
-  // The server ends connections when it stops.
+  // The pool emits an error when the server stops and closes its connections. Without a listener, that error ends the process.
   pool.on("error", () => {});
   store = new PostgresStore(pool);
   await store.migrate();
@@ -34,7 +34,9 @@ async function send(runId: string, key: string, decision: unknown): Promise<void
   waiting.get(`${runId} ${key}`)?.(decision as Json);
 }
 
-/** The executions that have not ended. A second call joins the first, because a worker executes a run only once at a time. */
+/**
+ * The executions that have not ended. A second call must join the first one, because a worker executes a run only once at a time.
+ */
 const live = new Map<string, Promise<unknown>>();
 
 const execute: JournalSuiteSetup["execute"] = <T>(runId: string, body: (journal: Journal) => Promise<T>): Promise<T> => {

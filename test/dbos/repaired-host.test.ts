@@ -49,7 +49,7 @@ const typed = defineDurableLoop({
   }),
 });
 
-/** The input may also be an interface, although an interface has no index signature. */
+/** An interface must be accepted as input, although it has no index signature. */
 interface Ticket {
   readonly question: string;
 }

@@ -23,7 +23,7 @@ export interface FaultPlan {
 export interface FaultReport {
   /** How many runs ended with the text of a run without faults. */
   readonly completed: number;
-  /** How many calls of the tool that must not run twice began twice. */
+  /** How many calls began twice, of a tool that must not run twice. */
   readonly repeated: number;
   /** How many readers missed an event, or got an event twice. */
   readonly gaps: number;
@@ -37,7 +37,7 @@ export type Trips = ReturnType<typeof defineTrips>;
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Repeats work that fails while Postgres is down. */
+/** Repeats work until it succeeds, because it fails while Postgres is down. */
 async function insist<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -49,7 +49,7 @@ async function insist<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Reads the events of a run like a page, and decides about its calls. */
+/** Reads the events of a run as a page does, and decides about the calls that wait. */
 class Follower {
   readonly #trips: Trips;
   readonly #id: string;
@@ -93,7 +93,7 @@ class Follower {
 
 export type Faults = FaultReport["faults"];
 
-/** Kills and freezes workers in turn, and crashes Postgres, sometimes directly after a worker was killed. */
+/** Kills and freezes workers in turn. Also crashes Postgres, sometimes directly after a worker was killed. */
 async function disturb(plan: FaultPlan, fleet: Fleet, crash: Postgres["crash"]): Promise<Faults> {
   const faults = { kills: 0, freezes: 0, crashes: 0 };
   const until = performance.now() + plan.forMs;
@@ -118,7 +118,7 @@ async function disturb(plan: FaultPlan, fleet: Fleet, crash: Postgres["crash"]):
   return faults;
 }
 
-/** Starts all runs, reads their events and decides about their calls during a disturbance. */
+/** Follows all runs to their ends while `disturb` causes faults. */
 export async function followAll(
   plan: FaultPlan,
   trips: Trips,

@@ -1,10 +1,10 @@
-// Starts one Postgres server for all test files. Each file creates a database of its own on it.
+// Starts one Postgres server for all test files. Each file creates its own database on this server.
 
 import type { TestProject } from "vitest/node";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** False if the server is one that the user named. */
+    /** False if the user named a server in TURNWRIGHT_POSTGRES_URL. */
     isPostgresOurs: boolean;
   }
 }
@@ -25,8 +25,8 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
 }
 
 /**
- * Returns a function that removes the listeners that were added meanwhile. The package of the server ends its process with the code
- * 0, even after failed tests.
+ * Returns a function that removes the process listeners that were added since. The package of the server adds listeners that end
+ * the process with exit code 0, even after failed tests.
  */
 function watchListeners(): () => void {
   const events = ["beforeExit", "exit"];

@@ -1,4 +1,4 @@
-// A durable host for tests with two processes. The texts contain the id of the process that executes the run.
+// A durable host for tests with two processes. The answers contain the id of the process that executes the run.
 
 import { defineTool } from "turnwright";
 import { defineDurableHost, type DurableHost, type DurableHostFields } from "turnwright/dbos";
@@ -13,7 +13,7 @@ const order = defineTool({
 });
 const pack = defineTool({ name: "pack", description: "A person packs the tea", inputSchema: { type: "object" } });
 
-/** The model does what the last user message says. */
+/** The model obeys the last user message. */
 export const shopFields: DurableHostFields = {
   name: "shop",
   options: ({ input }) => ({

@@ -44,7 +44,7 @@ async function readStatus(id: string): Promise<string | undefined> {
   return (await client.query<{ readonly status: string }>(text, [id])).rows[0]?.status;
 }
 
-/** Stops the worker, and calls `before` when DBOS is about to shut down. Then launches another worker. */
+/** Stops the worker, and launches another one. Calls `before` when DBOS is about to shut down. */
 async function relaunch(before: () => Promise<void>): Promise<void> {
   const shutdown = DBOS.shutdown.bind(DBOS);
   vi.spyOn(DBOS, "shutdown").mockImplementationOnce(async () => {
@@ -103,7 +103,7 @@ describe("the second call of worker.stop()", () => {
   });
 });
 
-/** Returns the connections whose last statement waits for the lock of a worker. */
+/** Returns the ids of connections that wait for the lock of a worker. */
 async function readLocking(): Promise<readonly number[]> {
   const text = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT pg_advisory_lock(hash%' AND pid <> pg_backend_pid()";
   return (await client.query<{ readonly pid: number }>(text)).rows.map(({ pid }) => pid);
@@ -118,7 +118,7 @@ describe("a worker of durable runs whose database session was lost", () => {
     const readLocks = async (isGranted: boolean): Promise<readonly number[]> =>
       (await client.query<{ readonly pid: number }>(locks, [isGranted])).rows.map(({ pid }) => pid);
     const [session] = await readLocks(true);
-    // The setting of the database is for other connections.
+    // This connection must wait longer than the lock_timeout of the database.
     const other = new Client({ connectionString: postgres.url, options: "-c lock_timeout=0" });
     await other.connect();
     const locked = other.query("SELECT pg_advisory_lock(hashtextextended($1, 0))", [worker.id]);

@@ -42,7 +42,7 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-/** Returns how many bytes are stored for a run: the records, the events and the large texts, without the input. */
+/** Counts the bytes of the records, the events and the large texts of a run, without its input. */
 async function storedBy(runId: string): Promise<number> {
   const { rows } = await client.query<{ readonly bytes: string }>(
     `SELECT (SELECT sum(octet_length(body)) FROM turnwright.records WHERE run_id = $1)

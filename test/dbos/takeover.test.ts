@@ -49,7 +49,7 @@ describe("a durable run", () => {
     await checkTrips(trips, ids, notes);
     const before = await Promise.all(ids.map((id) => readText(trips, id)));
     first.kill("SIGCONT");
-    // A later run shows that both workers still work.
+    // More trips show that both workers still work.
     await checkTrips(trips, await startTrips(trips, "thawed", 6), notes);
     expect(await Promise.all(ids.map((id) => readText(trips, id)))).toEqual(before);
     for (const child of [first, second]) child.kill("SIGKILL");

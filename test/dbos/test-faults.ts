@@ -17,7 +17,7 @@ const notesPath = join(folder, "notes.jsonl");
 writeFileSync(notesPath, "");
 const trips = defineTrips(notesPath);
 
-/** Measures one takeover between two new workers. */
+/** The takeover is between two new workers. */
 async function measure(id: string, signal: "SIGKILL" | "SIGSTOP", fleet: Fleet): Promise<number> {
   await Promise.all([fleet.start(), fleet.start()]);
   const tookMs = await measureTakeover(trips, { id, signal, notesPath });

@@ -1,4 +1,4 @@
-// A durable loop for tests with several processes. Its tools note in a file when they begin and end.
+// A durable loop for tests with several processes. Its tools write to a file when they begin and end.
 
 import assert from "node:assert/strict";
 import { appendFileSync, readFileSync } from "node:fs";
@@ -21,7 +21,6 @@ export function defineTrips(notesPath: string): DurableLoop<Trip> {
   return defineDurableLoop(tripsOf(notesPath));
 }
 
-/** The definition of the loop, for any engine. */
 export function tripsOf(notesPath: string): DurableLoopFields<Trip> {
   const note = (what: Note["what"], tool: string, key: string): void =>
     appendFileSync(notesPath, `${JSON.stringify({ what, tool, key, pid: process.pid } satisfies Note)}\n`);
@@ -73,7 +72,7 @@ export interface Said {
   readonly text: string;
 }
 
-/** Returns what the model has said after an event, as a page shows it. Nested runs are left out. */
+/** Adds an event to the texts that a page shows. Leaves out nested runs. */
 export function addSaid(said: readonly Said[], event: LoopEvent): readonly Said[] {
   if (event.path !== undefined) return said;
   if (event.type === "text-delta") return [...said, event];
@@ -87,26 +86,24 @@ export function readNotes(notesPath: string): readonly Note[] {
     .map((line) => JSON.parse(line) as Note);
 }
 
-/** Starts runs, and returns their ids. */
 export async function startTrips(trips: DurableLoop<Trip>, prefix: string, count: number): Promise<readonly string[]> {
   const ids = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
   await Promise.all(ids.map((id) => trips.start(id, { city: `Oslo ${id}` })));
   return ids;
 }
 
-/** Waits until a tool of a run has begun. */
 export async function untilToolBegins(trips: DurableLoop<Trip>, id: string): Promise<void> {
   for await (const { event } of trips.events(id)) if (event.type === "tool-start") return;
 }
 
-/** Returns the text that a reader of the events has at the end. */
+/** Reads the events of a run to its end, and returns the text that a page then shows. */
 export async function readText(trips: DurableLoop<Trip>, id: string): Promise<string> {
   let said: readonly Said[] = [];
   for await (const { event } of trips.events(id)) said = addSaid(said, event);
   return said.map(({ text }) => text).join("");
 }
 
-/** Waits for the ends of runs. Checks their results and their texts, and that no unsafe call has begun twice. */
+/** Waits until the runs have ended. Checks their results and texts, and that no unsafe call has begun twice. */
 export async function checkTrips(trips: DurableLoop<Trip>, ids: readonly string[], notesPath: string): Promise<void> {
   for (const id of ids) {
     const { status, text, iterations } = await trips.result(id);
@@ -118,7 +115,7 @@ export async function checkTrips(trips: DurableLoop<Trip>, ids: readonly string[
   assert.equal(new Set(begun).size, begun.length);
 }
 
-/** Waits for a note about a run from a process other than `pid`, and returns the process. */
+/** Waits until a process other than `pid` has written a note about a run, and returns the id of that process. */
 async function untilNoted(notesPath: string, id: string, pid?: number): Promise<number> {
   for (;;) {
     const found = readNotes(notesPath).find((note) => note.key.startsWith(`${id}/`) && note.pid !== pid);
@@ -133,7 +130,7 @@ export interface Takeover {
   readonly notesPath: string;
 }
 
-/** Starts a run, and returns the time in milliseconds from a signal to the first tool call of the run in another worker. */
+/** Starts a run. Returns the milliseconds from the signal to the first tool call of the run in another worker. */
 export async function measureTakeover(trips: DurableLoop<Trip>, { id, signal, notesPath }: Takeover): Promise<number> {
   await trips.start(id, { city: id });
   const pid = await untilNoted(notesPath, id);

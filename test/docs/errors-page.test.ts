@@ -15,9 +15,7 @@ const facts = {
   spentUSD: 1,
 };
 
-/**
- * Returns an end reason, followed by the error class that `unwrap` throws for it. Returns undefined if `unwrap` does not throw.
- */
+/** Returns an end reason, followed by the class of the error that `unwrap` throws for it. Undefined if `unwrap` does not throw. */
 function thrownFor([kind, status]: readonly [string, string]): string | undefined {
   try {
     unwrap({ ...whole, status: status as never, reason: { ...facts, kind } as never });

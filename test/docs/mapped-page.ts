@@ -1,5 +1,5 @@
-// Tests the pages in docs/sources, which map the names of another design to this library. Each name needs a row, and each row must
-// name existing code and test files.
+// Tests the pages in docs/sources, which map the names of another design to this library. A name without a row fails, and so does a
+// row that names missing code or a missing test file.
 
 import { expect, it } from "vitest";
 import { expectCode, expectTests } from "./mapped-row.ts";
@@ -14,7 +14,7 @@ export function firstNames(page: string, section: string): readonly (string | un
   return readRows(readSection(page, section)).map(([cell = ""]) => readNames(cell)[0]);
 }
 
-/** Tests one page. Every table must be in a section that `parts` names, or under "Differences". */
+/** Every table must be in a section that `parts` names, or under "Differences". */
 export function testMapping(page: string, parts: DesignParts): void {
   const rows = [...Object.keys(parts), differences].flatMap((section) =>
     readRows(readSection(page, section)).map((cells) => [`"${readNames(cells[0] ?? "")[0]}" under "${section}"`, cells] as const),

@@ -6,7 +6,7 @@ import { readPage } from "./read-page.ts";
 
 interface Traffic {
   readonly sent: number;
-  /** The number of bytes at the start of a request that equal the start of the previous request. */
+  /** The number of bytes with which this request and the previous request begin equally. */
   readonly shared: number;
 }
 
@@ -20,14 +20,14 @@ async function measure(masking: MaskingOptions | undefined): Promise<Traffic> {
   });
   const messages = [{ role: "user" as const, content: "What makes the tides?" }];
   await runToolLoop({ provider, tools: [search], messages, policies: { masking: masking && maskResults(masking) } });
-  // Cuts off the bracket that ends the list of messages, because the next request has a comma there.
+  // Leaves out the last bracket, because the next request has a comma at this place.
   const requests = provider.requests.map((request) => JSON.stringify(request.messages).slice(0, -1));
   const shared = requests.map((request, index) => countShared(request, requests[index - 1] ?? ""));
   const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
   return { sent: sum(requests.map(({ length }) => length)), shared: sum(shared) };
 }
 
-/** Returns the number of leading characters that two requests share. The texts are ASCII, so each character is one byte. */
+/** The texts are ASCII, so each character is one byte. */
 function countShared(request: string, before: string): number {
   const most = Math.min(request.length, before.length);
   for (let at = 0; at < most; at += 1) if (request[at] !== before[at]) return at;

@@ -4,7 +4,7 @@ import { readNames, readPage, readRows, readSection, sorted } from "./read-page.
 
 const page = readPage("docs/guides/prompt-cache.md");
 
-/** The causes that a run reports. Only the page of a run finds "cache-unread". */
+/** The causes that a run reports. "cache-unread" is missing, because only the page of a run finds it. */
 const kinds: { readonly [Kind in Exclude<CacheBreakCause["kind"], "cache-unread">]: true } = {
   "provider-changed": true,
   "model-changed": true,

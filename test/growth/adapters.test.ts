@@ -147,7 +147,7 @@ const google: Adapter = {
   },
 };
 
-/** Creates each part only when it is read. If all parts were in memory, the test would measure garbage collection. */
+/** Creates each part when it is read. If all parts were in memory, the test would measure garbage collection. */
 function pullFrom(parts: AsyncIterable<unknown>): ReadableStream<unknown> {
   const iterator = parts[Symbol.asyncIterator]();
   return new ReadableStream({

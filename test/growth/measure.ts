@@ -1,5 +1,6 @@
 // Measures how the time of a function grows with its input. The library promises that no input from a model, a tool or a server
-// takes more than linear time. Only a measurement finds code that breaks this promise. All other timings belong in bench/.
+// takes more than linear time. Only a measurement finds code that breaks this promise. All other measurements of time belong in
+// bench/.
 
 /**
  * Creates an input of the given size, and returns the function to measure. Each call must create a new input, because engines cache
@@ -15,10 +16,13 @@ export const mostGrowth = 15;
 
 const factor = 10;
 
-/** The maximum number of measurements for a growth far above `mostGrowth`. Only a growth that is not linear stays there. */
+/** The maximum number of measurements if the growth is far above `mostGrowth`. Then more measurements would not help. */
 const mostRounds = 5;
 
-/** The maximum number of measurements for a growth near `mostGrowth`. On a busy machine, 15 measurements can all be too slow. */
+/**
+ * The maximum number of measurements if the growth is near `mostGrowth`. On a busy machine, even 15 measurements can all be too
+ * slow.
+ */
 const mostRoundsNear = 40;
 
 /** In milliseconds. Shorter times are replaced with this time, because they cannot be measured exactly. */

@@ -1,4 +1,4 @@
-// A run stores its conversation and each result once. Counts bytes and records, not time.
+// A run stores its conversation and each result only once. This test counts bytes and records, not time.
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -20,10 +20,9 @@ import { makeFolder } from "../journal/folder.ts";
 const conversationBytes = 800_000;
 const resultBytes = 5_000;
 
-/** The most bytes that a run may store for each call beside the result of the call. */
+/** The maximum number of bytes that a run may store for each call, in addition to the result of the call. */
 const mostBeside = 3_000;
 
-/** A conversation of 400 messages. */
 const conversation: readonly Message[] = Array.from({ length: 400 }, (_, index) => {
   const said = `${index} `.padEnd(conversationBytes / 400, "x");
   return index % 2 === 0 ? { role: "user", content: said } : { role: "assistant", content: [{ type: "text", text: said }] };
@@ -107,7 +106,7 @@ async function store(calls: number, storage: Storage, options: Partial<LoopOptio
   return storage;
 }
 
-/** Returns how much more the second half of the growth is than the first. The second half has twice as many calls. */
+/** Compares the growth from `some` to `many` calls with the growth from `few` to `some`. The former adds twice as many calls. */
 function growthOf([few = 0, some = 0, many = 0]: readonly number[]): number {
   return (many - some) / (some - few);
 }

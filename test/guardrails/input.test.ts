@@ -16,7 +16,7 @@ const messages = [{ role: "user", content: "How do I pick a lock?" }] as const;
 const pass: InputCheck = { name: "pass", check: () => ({ kind: "pass" }) };
 const refuse: InputCheck = { name: "topic", check: () => ({ kind: "refuse", reason: "off topic", info: { score: 0.9 } }) };
 
-/** A check that waits until `release` is called. */
+/** The check waits until `release` is called. */
 function createHeldCheck(
   name: string,
   verdict: "pass" | "refuse",
@@ -141,7 +141,7 @@ describe("input checks of guardrails", () => {
     const clock = createTestClock();
     const policies = { guardrails: guardrails({ input: [{ name: "silent", check: () => new Promise<never>(() => {}) }] }) };
     const provider = createMockProvider([[text("Hi"), stall()]]);
-    // The stream is silent for longer than its own limit, which does not apply during the check.
+    // During the check, the stream is silent for longer than its timeouts, which must not apply.
     const timeouts = { hookMs: 1_000, streamIdleMs: 300, firstChunkMs: 300 };
     const running = runToolLoop({ provider, messages, policies, clock, timeouts });
     await clock.runAll();
@@ -204,7 +204,7 @@ describe("input checks of guardrails in a resumed run", () => {
     const options = { messages, runId: "run-1" };
     const first = start({ ...options, provider: crashed, journal, signal: stop.signal }, check);
     await expect.poll(() => Object.keys(save(journal).steps).length).toBeGreaterThan(2);
-    // Only the records up to this point survive.
+    // A crash loses all records after this point.
     const saved = save(journal);
     stop.abort();
     await first;

@@ -204,7 +204,7 @@ describe("output checks of guardrails with a window", () => {
   it("show no text before the answer is complete if one check has no window", async () => {
     const { running, shown } = start([text("a".repeat(100), { chunks: 50 })], [redact(10), refuseSecret()]);
     await running;
-    // All chunks come at once, after the checks of the complete text.
+    // The checks get only the complete text, so all chunks come at once after them.
     expect(shown().join("")).toBe("a".repeat(100));
   });
 
@@ -234,7 +234,7 @@ describe("output checks of guardrails with a window", () => {
           for (let at = 0, index = 0; at < said.length; index += 1) {
             const cut = cuts[index % cuts.length] ?? 0;
             const end = at + 1 + cut;
-            // Some models think again between two pieces of text.
+            // Some models send reasoning between two pieces of text.
             if (cut === 4) chunks.push({ type: "reasoning-delta", text: "Hm." });
             chunks.push({ type: "text-delta", text: said.slice(at, end) });
             at = end;

@@ -82,7 +82,7 @@ describe("a run with createHandoffs", () => {
       text("Done."),
     ]);
     const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
-    // The text before the handoff is left out, because a request has to end with a message of the user.
+    // A request must end with a message of the user, so the text before the handoff is left out.
     expect(outline(provider.requests[2]?.messages ?? [])).toEqual(["user My invoice"]);
     expect(outline(provider.requests[3]?.messages ?? [])).toEqual([
       "user My invoice",

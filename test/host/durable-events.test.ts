@@ -7,18 +7,17 @@ import { type DurableExecution, executeDurableRun, type RunSite } from "../../sr
 
 const runId = "run";
 
-/** Lets all promises settle that wait for nothing outside of the process. */
+/** Waits until all promises have settled that do not depend on timers or I/O. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const untilAborted = (signal?: AbortSignal): Promise<never> =>
   new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(new Error("It is over."))));
 
-/** A workflow engine with one run, in memory. It records steps itself, after `beforeRecord`. */
+/** A workflow engine in memory, with one run. It records steps itself, after `beforeRecord`. */
 function createEngine() {
   const records = new Map<string, string>();
   const bodies: string[] = [];
   const messages: Row<RunMessage>[] = [];
-  /** The keys of the decisions that the run has waited for. */
   const waits: string[] = [];
   let execution = 0;
   const store = {
@@ -56,7 +55,6 @@ function createEngine() {
     store,
     waits,
     decide: (key: string) => messages.push({ seq: 1, body: { verb: "decide", key, decision: { kind: "approve" } } }),
-    /** Returns a process that executes the run. */
     createProcess(live = new Map<string, LiveRun>()) {
       const site: RunSite = { store, live, waitFor: async (_id, look, signal) => (await look()) ?? untilAborted(signal) };
       return (given: Partial<LoopOptions>, more: Partial<DurableExecution> = {}) => {

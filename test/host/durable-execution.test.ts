@@ -10,7 +10,7 @@ const journal: Journal = {
   all: (steps) => Promise.all(steps.map(({ run }) => run({}))),
 };
 
-/** The store of a run without messages, whose first requests of these kinds fail. */
+/** The run has no messages. The first request of each kind in `failing` fails. */
 function createSite(failing: ReadonlySet<string> = new Set()): RunSite {
   const failures = new Set(failing);
   let execution = 0;

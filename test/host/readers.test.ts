@@ -40,7 +40,7 @@ const part: fc.Arbitrary<MockPart> = fc.oneof(
 );
 const script = fc.array(fc.array(part, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 3 });
 
-/** The model plays `messages` and then answers every request, so that every run completes. */
+/** The model plays `messages` and then answers every further request, so that every run completes. */
 function optionsOf(messages: readonly MockMessage[], clock: TestClock): Omit<LoopOptions, "messages"> {
   const provider = createMockProvider((_, index) => messages[index] ?? text("The end.", { chunks: 3 }));
   const echo = tool("echo", (args, { progress, emit }) => {
@@ -63,8 +63,8 @@ function optionsOf(messages: readonly MockMessage[], clock: TestClock): Omit<Loo
 type Act =
   | { readonly kind: "advance" }
   /**
-   * Adds a reader that continues after the last event of the reader with the index `after`. If there is no such reader, starts at
-   * the first event.
+   * Adds a reader that continues after the last event of the reader with the index `after`. If there is no such reader, the new
+   * reader starts at the first event.
    */
   | { readonly kind: "join"; readonly after: number }
   | { readonly kind: "read"; readonly reader: number; readonly count: number }

@@ -195,7 +195,7 @@ describe("host.resume() in another process", () => {
     await second.status(first.id);
     expect([textOf(items), pay.paid.length]).toEqual(["One moment. Done.", 2]);
     expect(eventsOf(items).filter(({ type }) => type === "replay-end")).toHaveLength(1);
-    // The first host does not see the end of the run, because the second host has resumed the run in its own log.
+    // The second host resumed the run in its own log, so the first host does not see the end of the run.
     expect(first.host.join(first.id)?.isOver).toBe(false);
     expect(await first.host.status(first.id)).toMatchObject({ status: "completed" });
   });

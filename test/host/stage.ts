@@ -20,7 +20,7 @@ import {
 import { createMockProvider, createTestClock, type MockProvider, type MockScript, type TestClock } from "turnwright/testing";
 
 export interface Stage {
-  /** A conversation id that no other test uses, because a `runId` must be unique in the process. */
+  /** No other test uses this conversation id, because a `runId` must be unique in the process. */
   readonly id: string;
   readonly host: RunHost;
   readonly clock: TestClock;

@@ -1,6 +1,6 @@
 import type { LoggedIteration, LoggedRun } from "turnwright/inspect";
 
-/** The facts of an iteration that a replay must repeat. Times, durations and requests are left out. */
+/** The facts of an iteration that must be equal in a replay. Times, durations and requests may differ. */
 export function factsOf({ iteration, continuation, output, calls, status, usage, finish, model }: LoggedIteration): object {
   return {
     iteration,
@@ -14,7 +14,7 @@ export function factsOf({ iteration, continuation, output, calls, status, usage,
   };
 }
 
-/** Also has the decisions and the nested runs, which a journal records too. */
+/** Also compares decisions and nested runs, which a journal records too. */
 export function deepFactsOf(run: LoggedRun): object {
   const { path, status, reason, usage, toolCallsExecuted, iterations } = run;
   const deep = iterations.map((one) => ({

@@ -15,7 +15,7 @@ function nest(levels: number, inner = "1"): unknown {
   return JSON.parse(`${"[".repeat(levels)}${inner}${"]".repeat(levels)}`);
 }
 
-/** Returns numbered values of which each has ten references to the one before. */
+/** Returns numbered values. Each value contains ten references to the previous value. */
 function multiply(levels: number): readonly Line[] {
   return Array.from({ length: levels }, (_, level) => ({
     type: "tool-progress",
@@ -24,7 +24,7 @@ function multiply(levels: number): readonly Line[] {
   }));
 }
 
-/** Returns runs of which each is in a call of the one before. */
+/** Returns runs. Each run is in a call of the previous run. */
 function nestRuns(count: number): readonly Line[] {
   return Array.from({ length: count }, (_, run) => [
     startLine(run, run === 0 ? {} : { path: ["c"], parent: run - 1 }),

@@ -12,7 +12,7 @@ const lookUp = defineTool({
   execute: () => ({ found: true }),
 });
 
-/** Runs on a test clock, which is also the clock of the log. */
+/** The run and its log have the same test clock. */
 async function logTimed(options: Omit<LoopOptions, "messages">): Promise<Awaited<ReturnType<typeof logRun>>> {
   const clock = createTestClock(start);
   const logged = logRun({ messages, clock, runId: "r", ...options }, { clock });

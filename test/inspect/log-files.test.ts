@@ -69,7 +69,7 @@ describe("a run log in a file", () => {
     const { journal } = await runLogged({ ...options, limits: { maxIterations: 2 } }, { to: one });
     const saved = JSON.stringify(journal);
     copyFileSync(one, other);
-    // This process still knows the state of the first file, but must read the copy.
+    // This process still knows the state of the first file. For the copy, it must read the file instead.
     for (const to of [one, other]) await runLogged({ ...options, journal: memoryJournal(JSON.parse(saved)) }, { to });
     const withoutDurations = (path: string): string => readFileSync(path, "utf8").replace(/"durationMs":[\d.]+/g, "");
     expect(withoutDurations(other)).toBe(withoutDurations(one));
@@ -98,7 +98,7 @@ describe("the run log of a resumed run", () => {
       type,
       linesOf(lines, type).length,
     ]);
-    // Three iterations of the run, and two of the nested run.
+    // Three iterations belong to the run, and two to the nested run.
     expect(steps).toEqual([
       ["output", 5],
       ["tool-start", 3],
@@ -144,7 +144,7 @@ describe("a run log that was cut off", () => {
     const { journal } = await runLogged(options, { to: whole });
     const saved = JSON.stringify(journal);
     const bytes = readFileSync(whole);
-    // Every 31st byte, and each byte around the end of a line.
+    // Cuts at every 31st byte, and at each byte around the end of a line.
     const cuts = [...bytes.keys()].filter((at) => at % 31 === 0 || bytes.subarray(at - 2, at + 2).includes(10));
     for (const cut of cuts) {
       const path = join(folder, `cut-${cut}.jsonl`);

@@ -10,19 +10,17 @@ export interface Logged {
   readonly log: RunLog;
 }
 
-/** Runs a loop with a log in memory, and reads the log. */
 export async function logRun(options: LoopOptions, how: Partial<RunLogOptions> = {}): Promise<Logged> {
   const lines: string[] = [];
   const result = await runToolLoop(withRunLog(options, { to: { write: (line) => lines.push(line) }, ...how }));
   return { result, lines, log: parseRunLog(lines.join("")) };
 }
 
-/** Returns the parsed lines of one type. References are not resolved. */
+/** References to other lines are not resolved. */
 export function linesOf(lines: readonly string[], type: string): readonly { readonly [field: string]: unknown }[] {
   return lines.map((line) => JSON.parse(line) as { readonly [field: string]: unknown }).filter((line) => line["type"] === type);
 }
 
-/** The clock of the logs. */
 export const clock: TestClock = createTestClock(1_700_000_000_000);
 export const long: string = "A long result. ".repeat(40);
 
@@ -33,7 +31,7 @@ export const lookUp: ExecutableTool = defineTool({
   execute: () => long,
 });
 
-/** Options of a run that calls `look_up` in its first iterations. */
+/** The run calls `look_up` in its first `calls` iterations. */
 export function optionsFor(calls: number, more: Partial<LoopOptions> = {}): LoopOptions {
   const provider = createMockProvider(({ iteration }) =>
     iteration < calls ? toolCall("look_up", { iteration }) : text("Done."),
@@ -48,8 +46,6 @@ export function optionsFor(calls: number, more: Partial<LoopOptions> = {}): Loop
   };
 }
 
-/** Runs a loop whose log has the test clock. */
 export const runLogged = (options: LoopOptions, how: RunLogOptions): ReturnType<typeof runToolLoop> =>
   runToolLoop(withRunLog(options, { clock, ...how }));
-/** Returns the lines of a log file. */
 export const readLines = (path: string): readonly string[] => readFileSync(path, "utf8").split("\n").slice(0, -1);

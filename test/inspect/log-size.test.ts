@@ -1,4 +1,4 @@
-// A log grows with the new content of each iteration. Counts bytes, not time.
+// A log grows only with the new content of each iteration. This test counts bytes, not time.
 
 import { describe, expect, it } from "vitest";
 import { defineAgentTool, defineTool, type LoopOptions, maskResults, type Message } from "turnwright";
@@ -7,18 +7,18 @@ import { logRun } from "./log-run.ts";
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** The bytes that an iteration may take in addition to its new content. */
+/** The maximum number of bytes for an iteration, in addition to its new content. */
 const mostBeside = 2_000;
 
 interface Size {
   readonly log: number;
-  /** The bytes of the messages of the run and its nested runs. */
+  /** The number of bytes in the messages of the run and its nested runs. */
   readonly content: number;
   /** The size of the log after half of the iterations. */
   readonly firstHalf: number;
 }
 
-/** A text that differs in each iteration, as JSON of records with short and long fields. */
+/** The text is different for each seed. It is JSON with short and long fields. */
 function textOf(bytes: number, seed: number): string {
   let written = "";
   for (let row = 0; written.length < bytes; row += 1)

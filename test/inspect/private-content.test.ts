@@ -6,7 +6,7 @@ import { logRun } from "./log-run.ts";
 
 const key = "sk-abc12345678901";
 
-/** A run with a text that begins with "private" in each place. */
+/** Each place of the run has a text that begins with "private". */
 function privateRun(): LoopOptions {
   const look = defineTool({
     name: "look",

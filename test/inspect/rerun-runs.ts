@@ -17,7 +17,7 @@ import { makeFolder } from "../journal/folder.ts";
 const any = { type: "object" } as const;
 export const counted: MockPart = usage({ inputTokens: 100, outputTokens: 7, cachedInputTokens: 60 });
 
-/** The calls that ran, by tool name. */
+/** The names of the tools whose calls ran. */
 export const ran: string[] = [];
 
 export function tool(name: string, execute: () => unknown, more: Partial<ExecutableTool> = {}): ExecutableTool {
@@ -59,7 +59,6 @@ export interface Files {
   readonly journal: string;
 }
 
-/** Runs the first run with a log and a journal. */
 export async function runFirst({ script, options }: Pick<First, "script" | "options">): Promise<Files> {
   const folder = makeFolder();
   const files = { log: join(folder, "run.jsonl"), journal: join(folder, "journal.jsonl") };
@@ -83,7 +82,7 @@ export interface Second {
   readonly ran: readonly string[];
 }
 
-/** Runs the second run, and returns the tools that it ran. */
+/** Returns the names of the tools that the second run ran. */
 export async function runSecond(source: string, iteration: number, options: Partial<RerunOptions> = {}): Promise<Second> {
   const provider = createMockProvider(() => [text("New."), counted], { id: "other", model: "other-model" });
   const lines: string[] = [];

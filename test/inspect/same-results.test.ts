@@ -74,7 +74,7 @@ describe("withRunLog", () => {
         expect(run?.reason).toEqual(JSON.parse(JSON.stringify(result.reason)));
         expect(run?.usage).toEqual(result.usage);
         const { streamResults } = result;
-        // A continued stream and a repeated stream have their own entries.
+        // Each continuation, and each repeated stream, has an entry of its own.
         expect(run?.iterations.map(({ output }) => output?.text ?? "").join("")).toBe(
           streamResults.map((each) => each.text).join(""),
         );

@@ -1,4 +1,4 @@
-// Logs in which one field has a value of another type.
+// In each of these logs, one field has a value of another type.
 
 import { describe, expect, it } from "vitest";
 import { isLoopError } from "turnwright";
@@ -12,7 +12,7 @@ import { failedLog, nestedLog, suspendedLog } from "./page/sample-logs.ts";
 
 const values: readonly unknown[] = [null, 7, "x", true, [], {}, [null], ["x"], { a: null }];
 
-/** Returns copies of a line in each of which one field, at any depth up to 5, has another value. */
+/** Returns copies of a line. In each copy, one field at a depth of up to 5 has another value. */
 function mutate(value: unknown, depth = 0): readonly unknown[] {
   if (typeof value !== "object" || value === null || depth > 5) return [];
   return Object.entries(value).flatMap(([key, field]: [string, unknown]) => {
@@ -39,7 +39,7 @@ function readAll(log: RunLog): void {
   }
 }
 
-/** Returns the problem of each log that has no error of its own, but that a reader cannot show. */
+/** Finds logs that are read without an error, but cannot be shown. */
 function findProblems(text: string): { readonly problems: ReadonlySet<string>; readonly shown: number } {
   const lines = text.trim().split("\n");
   const problems = new Set<string>();

@@ -8,7 +8,7 @@ export interface CountedStore extends BlobStore {
   readonly gets: (readonly string[])[];
 }
 
-/** A store in memory, which answers immediately. */
+/** The store is in memory and answers immediately. */
 export function createStore(): CountedStore {
   const texts = new Map<string, string>();
   const puts: string[] = [];
@@ -30,7 +30,7 @@ export function createStore(): CountedStore {
 
 export const large: string = "x".repeat(5_000);
 
-/** A run that calls a tool with a large result `calls` times. */
+/** The run calls a tool with a large result `calls` times. */
 export function optionsOf(
   calls: number,
   result: (n: number) => Json = (n) => ({ n, large }),

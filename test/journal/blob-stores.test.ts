@@ -1,5 +1,3 @@
-// The journals of the package pass the suite with blobs too.
-
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -11,11 +11,10 @@ import { keepings } from "./keepings.ts";
 const messages = [{ role: "user" as const, content: "Go." }];
 const read = tool("read", () => "page");
 
-/** Asks for a tool in each iteration before the last one. */
+/** The model calls a tool in each iteration, and answers in the last one. */
 const provider = (iterations: number): LoopOptions["provider"] =>
   createMockProvider(({ iteration }) => (iteration < iterations - 1 ? toolCall("read") : text("Done.")));
 
-/** Runs up to an iteration, with a version of the code. */
 function execute(journal: LoopOptions["journal"], maxIterations: number, version?: string): ReturnType<typeof runToolLoop> {
   return runToolLoop({
     provider: provider(5),

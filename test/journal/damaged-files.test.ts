@@ -8,9 +8,7 @@ import { createMockProvider, createTestClock, type MockMessage, text, toolCall }
 import { answersOf, tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/**
- * The tool "safe" ends the run early. A short run is needed, because tests repeat it for almost every byte of its journal file.
- */
+/** The tool "safe" ends the run early. Tests repeat the run for almost every byte of its journal file, so it must be short. */
 const turn: MockMessage = [text("Dönè."), toolCall("once", "ä"), toolCall("safe")];
 
 interface Lived {

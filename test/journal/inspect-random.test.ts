@@ -36,7 +36,7 @@ async function play({ plan, nested, journal, more = {} }: Playing): Promise<Loop
   const compare = async (known: { readonly messages: readonly Message[]; readonly usage?: unknown }): Promise<void> => {
     // Copies the records, because the run adds more of them during the inspection.
     const records = recordsOf(journal);
-    // An execution that has recorded nothing is not visible in the journal.
+    // If an execution has recorded nothing, the journal does not show that it took place.
     if (records.size === before) return;
     const { status, messages, usage } = await inspectJournal({ ...journal, read: () => records });
     // A memory journal does not distinguish a running call from a waiting call.
@@ -79,7 +79,7 @@ const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
     ]),
   );
 
-/** Removes `maxToolCalls`. While calls are running, the journal does not show that a waiting call exceeds this limit. */
+/** Removes `maxToolCalls`. While calls are running, the journal does not show that a waiting call would exceed this limit. */
 function askable(plan: Plan, asks: boolean): Plan {
   if (!asks && plan.approve !== "ask") return plan;
   return { ...plan, limits: { ...plan.limits, maxToolCalls: undefined }, approve: "ask", eager: false };
@@ -91,7 +91,7 @@ function storeOf(records: readonly (readonly [key: string, answer: string])[]): 
   return store;
 }
 
-/** Keeps only the kind of the end reason. Numbers in the reason depend on the limits. */
+/** Keeps only the kind of the end reason, because numbers in the reason depend on the limits. */
 const numberless = (facts: ReturnType<typeof factsOf>): unknown => ({
   ...facts,
   reason: (facts.reason as { kind: string }).kind,

@@ -89,7 +89,7 @@ export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): 
   const noted = (verb: string, lines: readonly string[] = after): readonly string[] =>
     lines.flatMap((line) => (line.startsWith(`${verb} `) ? [line.slice(verb.length + 1)] : [])).sort();
 
-  // Each step that was not recorded runs once now, except tools that may already have run.
+  // A step without a record runs once now. Exceptions are tools that may already have run.
   const lost = keys.filter((key) => !recorded.has(key));
   const unknown = lost.filter((key) => isTool(key) && !isSafe(key) && recorded.has(intentOf(key)));
   expect(noted("asked")).toEqual(lost.filter(isModel).sort());

@@ -17,7 +17,7 @@ import {
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, type MockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 
-/** When a process kills itself: before or after its n-th record, or inside a tool. */
+/** The moment at which a process kills itself: before or after its n-th record, or inside a tool. */
 export type Death =
   | { readonly when: "before record" | "after record"; readonly count: number }
   | { readonly when: "during step"; readonly key: string };

@@ -101,7 +101,7 @@ describe("fileJournal with two writers of one file", () => {
     const folder = makeFolder();
     const [a, b] = [join(folder, "a.jsonl"), join(folder, "b.jsonl")];
     writeFileSync(b, "");
-    // Opens the file before the link exists.
+    // Opens the file before the link to it exists.
     const close = await fileJournal(b).open();
     linkSync(b, a);
     await expect(runToolLoop(runOver(a).options)).rejects.toMatchObject(locked());

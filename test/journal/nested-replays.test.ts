@@ -14,7 +14,7 @@ import { plain, question } from "../loop/nested/nesting.ts";
 import { play, tool } from "../loop/play.ts";
 import { createLives, keepings, type OpenNext, playAgain } from "./keepings.ts";
 
-/** The usual journals, and a journal without the method that reports whether a step is recorded. */
+/** The usual journals, and a journal that cannot say if a step is recorded. */
 const all: readonly (readonly [name: string, make: () => OpenNext])[] = [
   ...keepings,
   ["a journal with only `step` and `all`", () => createDurableStore().open],

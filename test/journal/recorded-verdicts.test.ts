@@ -18,7 +18,7 @@ type Schema = "sync" | "async";
 interface Shop {
   readonly tools: readonly Tool[];
   readonly ran: unknown[];
-  /** `fits` is the result of the validation. Tests change `fits` and `schema` between processes. */
+  /** `fits` decides if the arguments are valid. Tests change `fits` and `schema` between processes. */
   readonly mind: { fits: boolean; schema: Schema };
 }
 

@@ -53,7 +53,7 @@ describe("options.decisions for calls of changed tools", () => {
     const again = start({ policies: ask, change, decisions: { call_i0_0: approved } });
     expect((await pendingOf(again)).map((changes) => changes?.map(({ kind }) => kind))).toEqual([kinds]);
     expect([ran, again.recording.of("approval-asked").length]).toEqual([[], 1]);
-    // The second resume reports the changes again. An approval under the new id runs the changed tool.
+    // The second resume reports the changes again. If the call is then approved under its new id, the changed tool runs.
     expect((await pendingOf(start({ policies: ask, change })))[0]?.map(({ kind }) => kind)).toEqual(kinds);
     const done = await start({ policies: ask, change, decisions: { "call_i0_0#2": approved } }).result;
     expect([done.text, outcomesOf(done), ran.length]).toEqual(["Done.", ["call_i0_0: completed"], 1]);

@@ -3,7 +3,10 @@ import { type Approve, defineTool, type LoopOptions, memoryJournal, type SavedJo
 import { text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "./play.ts";
 
-/** The model makes three calls at once: a payment that needs a decision, a lookup that needs none, and another payment. */
+/**
+ * The model makes three calls at once. The first and the third are payments that need a decision, and the second is a lookup that
+ * needs none.
+ */
 export function setUp(more: Partial<LoopOptions> = {}): {
   readonly ran: string[];
   readonly asked: string[];

@@ -49,7 +49,7 @@ describe("a call that waits for approval", () => {
         ["call_i0_2", undefined, "call_i0_2"],
       ],
     );
-    // The same decisions can be passed again: the replay sends no request and runs no tool.
+    // Passing the same decisions again is allowed. The replay sends no request and runs no tool.
     const third = start({ journal: await savedOf(second), decisions });
     expect([(await third.result).messages, third.provider.calls, ran]).toEqual([result.messages, 0, did]);
   });

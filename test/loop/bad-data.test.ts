@@ -15,7 +15,7 @@ const bad: { readonly [what: string]: unknown } = {
   "a cycle": cycle,
   "a value nested too deeply": deep,
 };
-/** JSON.stringify omits a property that has such a value. */
+/** `JSON.stringify` leaves out a property whose value is a symbol. */
 const isLeftOut = (what: string): boolean => what === "a symbol";
 
 const t = tool("t", () => 1);
@@ -78,8 +78,8 @@ describe("runToolLoop options", () => {
 const called = (execute: () => unknown): Partial<LoopOptions> => ({ tools: [tool("t", execute)] });
 
 /**
- * Places where a run gets data, each with the outcome of the first call if the data is bad. The third value is the outcome for
- * data that JSON omits.
+ * The places where a run gets data, each with the outcome of the first call if the data is bad. The third value is the outcome for
+ * data that JSON leaves out.
  */
 const during: { readonly [place: string]: readonly [over: Place, outcome: string, ifLeftOut?: string] } = {
   "a tool's return value": [(value) => called(() => ({ value })), "failed", "completed"],

@@ -106,7 +106,7 @@ describe("the messages option", () => {
     expect(sent.map(({ role }) => role).join(" ")).toBe(roles);
     const refused = answersOf({ messages: sent }).filter((part) => part.outcome === "not-run");
     expect(refused.map((part) => `${part.callId}: ${part.outcome}`)).toEqual(notRun);
-    // The next run accepts the repaired messages, and does not run the calls in these messages.
+    // The next run accepts the repaired messages, and does not run the calls in them.
     expect((await play([text("Again.")], { messages: sent, tools: [tool("t", () => never)] }).result).text).toBe("Again.");
   });
 

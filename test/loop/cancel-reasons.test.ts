@@ -3,9 +3,7 @@ import type { LoopOptions, ModelChunk, Provider } from "turnwright";
 import { type MockScript, stall, text, toolCall } from "turnwright/testing";
 import { never, play, tool, type Playing } from "./play.ts";
 
-/**
- * Returns a matcher for an abort reason. Errors, strings and arrays must be equal to `said`. Other objects must have its fields.
- */
+/** Errors, strings and arrays must be equal to `said`. Other objects must contain the fields of `said`. */
 const like = (said: unknown): unknown =>
   said instanceof Error || typeof said === "string" || Array.isArray(said) ? said : expect.objectContaining(Object(said));
 

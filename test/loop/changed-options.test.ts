@@ -5,10 +5,7 @@ import { tool } from "./play.ts";
 
 type Fields = { [field: string]: unknown };
 
-/**
- * Returns options with every kind of data. The run cannot copy functions, so it must keep calling the functions that it was
- * given.
- */
+/** The options contain every kind of data. A run cannot copy functions, so it must go on calling the original ones. */
 function createOptions(): Fields {
   return {
     system: "Be brief.",

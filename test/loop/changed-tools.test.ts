@@ -41,7 +41,7 @@ function setUp(change: Partial<Tool>, wrap: (registry: ToolRegistry) => ToolRegi
   return { ran, registry: wrap(own), swap };
 }
 
-/** Wraps a registry so that `definitions()` returns new objects each time, as in a registry without a cache. */
+/** Makes `definitions()` return new objects each time, as in a registry without a cache. */
 const unkept = (registry: ToolRegistry): ToolRegistry => ({
   definitions: () => registry.definitions().map((definition) => ({ ...definition })),
   executeTool: (name, args, context) => registry.executeTool(name, args, context),

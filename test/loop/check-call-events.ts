@@ -12,7 +12,7 @@ interface Told {
   outcome: string | undefined;
 }
 
-/** For each type of call event: the type that must come before it. */
+/** The type of event that must come before each type of call event. */
 const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "approval-asked": "tool-args-end",
   "approval-decided": "tool-args-end",
@@ -28,7 +28,7 @@ const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "result-cached": "tool-end",
 };
 
-/** For each type of call event: the type that must not come before it. */
+/** The type of event that must not come before each type of call event. */
 const ends: { readonly [Type in CallEventOf["type"]]?: string } = {
   "tool-args-delta": "tool-args-end",
   "tool-args-end": "tool-args-end",
@@ -47,7 +47,7 @@ const like = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 
 class Reader {
   readonly #calls = new Map<string, Told>();
-  /** The calls of the current iteration. Those from the index `#firstOfStream` on belong to the current stream. */
+  /** The calls of the current iteration. Calls from the index `#firstOfStream` on belong to the current stream. */
   #ofIteration: Told[] = [];
   #firstOfStream = 0;
   #open: LoopEvents["iteration-start"] | undefined;
@@ -58,7 +58,7 @@ class Reader {
     if (event.type === "iteration-start") this.#start(event);
     else if (event.type === "iteration-end") this.#end(event);
     else if (event.type === "run-end") this.#close(event);
-    // Drops the calls of the discarded attempt, because the next attempt makes its own calls.
+    // Drops the calls of the discarded attempt, because the next attempt makes calls of its own.
     else if (event.type === "attempt-discarded") this.#ofIteration.length = this.#firstOfStream;
     else if ("callId" in event) this.#call(event);
   }
@@ -133,7 +133,7 @@ export function checkCallEvents(events: readonly LoopEvent[]): void {
   for (const run of new Set(events.map(keyOfRun))) {
     const told = events.filter((event) => keyOfRun(event) === run);
     readAll(told);
-    // A listener that reads only new events, or only replayed ones, must see a start event before each end event.
+    // A listener that reads only new events, or only replayed events, must also see a start before each end.
     for (const replayed of [undefined, true]) readIterations(told.filter((event) => event.replayed === replayed));
   }
 }
@@ -177,10 +177,7 @@ function keyOf({ path }: Pick<LoopEvent, "path">, { callId }: { readonly callId:
   return JSON.stringify([path, callId]);
 }
 
-/**
- * Describes an event without details that differ in a replay. For example, a replay knows the finish reason of a stream in
- * advance.
- */
+/** Leaves out details that differ in a replay. For example, a replay knows the finish reason of a stream in advance. */
 function toLine(event: LoopEvent): string {
   const { replayed: _, ...told } = event;
   return JSON.stringify({ ...told, metadata: undefined, problem: undefined });

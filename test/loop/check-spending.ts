@@ -16,8 +16,8 @@ function extractionsOf(result: LoopResult): readonly Spending[] {
 }
 
 /**
- * Checks that the usage and cost of a run are sums over all streams and extractions. If one cost is unknown, the total cost must
- * be unknown.
+ * The usage and cost of a run must be the sums over all streams and extractions. If one cost is unknown, the total cost must be
+ * unknown.
  */
 export function checkSpending(result: LoopResult, { prices, limits }: Plan): void {
   const spendings = [...result.streamResults, ...extractionsOf(result)];
@@ -29,7 +29,7 @@ export function checkSpending(result: LoopResult, { prices, limits }: Plan): voi
   checkCap(result, limits);
 }
 
-/** A stream after the first may begin only if the cost so far plus the last known cost was within `maxCostUSD`. */
+/** A stream after the first one may begin only if the cost so far plus the last known cost was within `maxCostUSD`. */
 function checkCap({ streamResults, budgetExceeded }: LoopResult, { maxCostUSD, onUnknownCost }: Plan["limits"]): void {
   if (maxCostUSD === undefined) return expect(budgetExceeded).toBe(false);
   let spent = 0;

@@ -74,7 +74,7 @@ type Answer = string | undefined | void;
 interface Race {
   readonly script: readonly MockMessage[];
   readonly options?: (odds: Odds) => Partial<LoopOptions>;
-  /** The scheduler makes these calls at random moments. The test also compares their return values. */
+  /** The calls that the scheduler makes at random moments. The test also compares their return values. */
   readonly acts: readonly ((playing: Playing) => Answer | Promise<Answer>)[];
   readonly leg: (result: LoopResult) => string;
 }
@@ -94,7 +94,7 @@ async function legsOf({ script, options, acts, leg }: Race): Promise<readonly st
       ...options?.(odds),
     });
     const answers = acts.map(async (act, index) => {
-      // Without these waits, the scheduler would nearly always run the action first.
+      // Waits a random number of turns. Otherwise the scheduler would nearly always run the action first.
       for (let passed = 0; passed <= (patience[index] ?? 0); passed += 1) await odds.turn(`act ${index}`);
       return act(playing);
     });

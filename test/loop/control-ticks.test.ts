@@ -50,7 +50,7 @@ function openJournals(
   return [undefined, ({ journal }) => memoryJournal(JSON.parse(JSON.stringify(journal)))];
 }
 
-/** Calls the control method after `tick` microtasks. Resolves to true if the run had already ended. */
+/** Calls the control method after `tick` microtasks. Resolves to true if the run had already ended by then. */
 async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tick: number): Promise<boolean> {
   const ran: string[] = [];
   const [journal, reopen] = openJournals(kind);
@@ -61,16 +61,16 @@ async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tic
 
   expect([tick, ...saidIn(result)]).toEqual([tick, "Go.", ...(verb === "drain" || isOver ? [] : ["Hey."])]);
   expect([tick, playing.clock.pending]).toEqual([tick, 0]);
-  // A stop or kill cannot change the ending of a run with an empty response. With a store, a stop or kill may come too late: the
-  // last step may already be in the store.
+  // A stop or kill cannot change how a run with an empty response ends. With a store, it may also come too late: the last step may
+  // already be in the store.
   const isObeyed = kind === "memory" && !isOver && result.status !== "empty-response";
   if (isObeyed && verb in endings) expect([tick, result.reason.kind]).toEqual([tick, endings[verb]]);
 
   const again = await playOn(script, { journal: reopen(result) }, ran).result;
   expect([tick, ...ran]).toEqual([tick, ...new Set(ran)]);
-  // A suspended run gives its messages back as undelivered, so the resumed run must equal a run that got no messages.
+  // A suspended run returns its messages as undelivered. The resumed run must therefore equal a run that got no messages.
   const first = result.status === "suspended" ? await playOn(script, {}, []).result : result;
-  // With a store, a message may arrive while the last inbox step is being written. That step does not contain the message.
+  // With a store, a message may arrive while the last inbox step is being written. That step then does not contain the message.
   const differs = kind === "memory" ? {} : { undelivered: [] };
   expect([tick, { ...plain(again), ...differs }]).toEqual([tick, { ...plain(first), ...differs }]);
   return isOver;

@@ -162,7 +162,7 @@ describe("limits.maxInterrupts", () => {
         expect((await interrupt(control, limits)).reason.kind).toBe("interrupted");
       }
       const past = await interrupt(control, limits);
-      // An ending other than an interrupt resets the count of interrupts to zero.
+      // If a run ends without an interrupt, the count of interrupts starts again at zero.
       expect([past.reason.kind, past.text, textsOf(past.undelivered)]).toEqual(["answered", "Hi.", ["Wait."]]);
     }
   });

@@ -14,7 +14,7 @@ const search: Circumstances = { call: toolCall("search") };
 const broken: Circumstances = { call: toolCall("broken") };
 const triggers = { set_reminder: ["remind me", "reminder*"], search: "/look \\w+ up/i", broken: "break" };
 
-/** `call` is the tool call that the model makes, and `recent` are earlier user messages. */
+/** `call` is the tool call of the model, and `recent` are earlier user messages. */
 interface Circumstances {
   readonly call?: ReturnType<typeof toolCall>;
   readonly recent?: readonly string[];
@@ -34,7 +34,7 @@ describe("createDeliberateMode()", () => {
   it("lets a tool run after its trigger, and for four turns after the tool succeeded", async () => {
     const mode = createDeliberateMode({ triggers });
     const outcomes: (string | undefined)[] = [await outcome(say(mode, "remind me to eat"))];
-    // Blocked calls and turns without calls do not restart the count of four turns.
+    // A blocked call, or a turn without calls, does not restart the count of four turns.
     for (let turn = 0; turn < 3; turn += 1) outcomes.push(await outcome(say(mode, "hm", search)));
     outcomes.push(await outcome(say(mode, "and?")));
     for (let turn = 0; turn < 4; turn += 1) outcomes.push(await outcome(say(mode, "hm", search)));

@@ -162,7 +162,7 @@ describe("context.emit", () => {
     const work = tool("work", execute, { idleTimeoutMs: 50, timeoutMs: 100 });
     const parts: unknown[] = [];
     const running = runTool(work, {}, { clock, onEmit: (part) => parts.push(part) });
-    // The run goes on after the call has timed out, so that its events are still sent.
+    // After the call has timed out, the run goes on for a while, so that it can still send events of the call.
     const { recording, result } = play([toolCall("work"), [wait(300), text("Done.")]], { tools: [work], clock });
     await clock.advance(500);
     expect((await result).text).toBe("Done.");

@@ -93,7 +93,7 @@ describe("callId and index in events", () => {
     expect(streamResults[0]?.calls.map(({ providerCallId }) => providerCallId)).toEqual(ids);
     expect(messages.some(({ role }) => role === "tool")).toBe(true);
     checkCallEvents(playing.recording.events);
-    // Call ids must not depend on listeners.
+    // A run without listeners must make the same call ids.
     const quiet = play([turn, text("Done.")], { tools: [ok], events: undefined });
     expect((await quiet.result).messages).toEqual(messages);
   });

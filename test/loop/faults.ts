@@ -57,13 +57,13 @@ export const faults: { readonly [what: string]: Fault } = {
     thenable({ value: (resolve: (n: number) => void) => (resolve(1), resolve(2), fail()) }),
 };
 
-/** A function that does not answer until `settle` is called, or never answers. */
+/** A function that gives no answer before `settle` is called, or never. */
 export interface Hanging {
   readonly fault: Fault;
   settle(): void;
 }
 
-/** Functions whose promise settles only after the run, or never. */
+/** Functions that return promises which settle only after the run, or never. */
 export const hangs: { readonly [what: string]: () => Hanging } = {
   "never answers": () => ({ fault: () => never, settle: () => {} }),
   "answers late": () => late((resolve) => resolve(42)),

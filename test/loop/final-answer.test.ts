@@ -124,7 +124,7 @@ describe("policies.finalAnswer with a reserve", () => {
             last = given[index % 12] ?? 1;
             spent += last;
           }
-          // Without a final answer, the request for it would have exceeded the whole limit.
+          // If the final answer was not requested, its request would have exceeded the whole limit.
           if (!finalAnswer) expect(spent + last).toBeGreaterThan(max);
         },
       ),

@@ -30,7 +30,7 @@ describe("the finish reason", () => {
     ["refusal", "completed refusal, 1", "completed refusal, 1", "not-run, completed refusal, 1"],
     ["content-filter", "completed content-filter, 1", "completed content-filter, 1", "not-run, completed content-filter, 1"],
     ["malformed-call", "completed answered, 2", "completed answered, 2", "malformed, completed answered, 2"],
-    // The second stream finishes with "stop". This is invalid, because the message still contains the calls of the first stream.
+    // The second stream finishes with "stop". That is invalid, because the message still has the calls of the first stream.
     ["paused", "completed answered, 2", "completed answered, 2", "not-run, error finish-unknown, 2"],
     ["continue", "completed answered, 2", "completed answered, 2", "not-run, error finish-unknown, 2"],
     ["error", "error finish-error, 1", "error finish-error, 1", "not-run, error finish-error, 1"],

@@ -1,4 +1,4 @@
-// Creates journals that hang at one chosen place, and a run that reaches every such place.
+// Creates journals that hang at one chosen place, and a run that reaches all these places.
 
 import { type Journal, type LoopOptions, memoryJournal, type Step, type Tool } from "turnwright";
 import { text, toolCall } from "turnwright/testing";

@@ -3,7 +3,7 @@
 import { createTestClock, type TestClock } from "turnwright/testing";
 
 export interface HoldClock extends TestClock {
-  /** Advances the time by `ms` milliseconds without firing timers. Due timers fire at the next ordinary advance. */
+  /** Advances the time by `ms` milliseconds without firing timers. Timers that become due fire at the next call of `advance`. */
   hold(ms: number): void;
 }
 

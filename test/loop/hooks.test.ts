@@ -68,7 +68,7 @@ describe("hooks.prepareIteration", () => {
     const view = (iteration: number): object => ({ iteration, system: "s", modelSettings: undefined, toolChoice: undefined });
     expect(views).toEqual([
       [view(0), "user", 3, false],
-      // A continuation sends the paused assistant message after the context items, as the last message.
+      // The last message of a continuation is the paused assistant message, after the context items.
       [view(0), "assistant", 3, true],
       [view(1), "user", 3, true],
     ]);

@@ -19,7 +19,7 @@ const pay = defineTool({
 interface Row {
   readonly call: MockPart;
   readonly outcome: string;
-  /** The maximum size in bytes of the tool result that the model reads. */
+  /** The maximum size of the tool result that the model reads, in bytes. */
   readonly reads: number;
 }
 
@@ -71,7 +71,7 @@ it.for(Object.entries(rows))(
       0,
     ]);
     expect(bytesOf(answer?.result)).toBeLessThanOrEqual(row.reads);
-    // The arguments may be in the messages three times, in four events, and in the whole result eleven times.
+    // The arguments may appear three times in the messages, in four events, and eleven times in the whole result.
     const most = 11 * megabytes;
     expect(bytesOf(result.messages)).toBeLessThanOrEqual(3 * most);
     expect(bytesOf(playing.recording.events.filter(({ type }) => type !== "tool-args-delta"))).toBeLessThanOrEqual(4 * most);

@@ -121,7 +121,7 @@ it.for(sizes)("a hostile model: %i calls %s get one result each, at linear cost"
   const { ran, peak } = tally;
   expect({ ...row, streams: playing.provider.calls, ends: result.reason.kind, peak }).toEqual(row);
   expect([countOutcomes(result), ran, playing.endedAt()]).toEqual([outcomes, outcomes.completed ?? 0, 0]);
-  // Redacting a quoted parser message is expensive, so only the first few results quote it.
+  // Redacting the quoted message of a parser is expensive, so only the first few results quote one.
   const explained = answersOf(result).filter(
     (answer) => answer.outcome === "malformed" && !JSON.stringify(answer.result).includes("the arguments are not valid JSON"),
   );

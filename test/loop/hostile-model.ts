@@ -6,7 +6,8 @@ import { checkTranscript, savedOf, untouchable } from "./run-plan.ts";
 export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
 
 /**
- * Waits for the result. Checks that a next request accepts its messages, that no timer is pending, and that a replay is equal.
+ * Waits for the result. Checks that a next request accepts its messages, that no timer is pending, and that a replay gives the same
+ * result.
  */
 export async function endOf(playing: Playing): Promise<LoopResult> {
   const result = await playing.result;

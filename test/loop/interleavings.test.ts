@@ -22,12 +22,12 @@ function latestEnd({ verbs, limits, settleMs }: Plan): number {
   return Math.min(...ends, (limits.wallClockMs ?? Number.POSITIVE_INFINITY) + settleMs);
 }
 
-/** If tools are eager and a fallback discards an attempt, calls of that attempt may have run without being in the messages. */
+/** If a fallback discards an attempt with eager tools, calls that have run may be missing in the messages. */
 const movesCalls = ({ eager, wrapping }: Plan): boolean => eager && wrapping === "fallback";
 
 /**
- * Checks that a call ran once if its outcome says so, and otherwise never. Only the tool `flaky` may run more often, because it
- * is retried.
+ * Checks that a call ran exactly once if its outcome says so, and otherwise never. `flaky` may run more often, because the loop
+ * retries it.
  */
 function checkRan({ result, workshop }: Ended): void {
   const answers = answersOf(result);
@@ -75,7 +75,7 @@ async function checkPlan(plan: Plan): Promise<void> {
     expect(again.workshop.ran).toEqual([]);
   }
 
-  // A journal with only some of the records continues the run, and a full journal allows a retry. Recorded calls must not run
+  // A journal with only some of the records continues the run, and a complete journal allows a retry. Recorded calls must not run
   // again.
   const entries = Object.entries(savedOf(result).steps);
   await checkResumed(plan, Object.fromEntries(entries.slice(0, Math.floor(plan.cutAt * entries.length))));
@@ -115,7 +115,7 @@ async function checkResumed(plan: Plan, steps: SavedJournal["steps"], resume?: "
   expect(comparable(again.result)).toEqual(comparable(result));
 }
 
-/** Runs a plan in several processes over one durable store. Each process crashes at its given point. */
+/** Runs a plan in several processes with one durable store. Each process crashes at the point that its `Fate` names. */
 async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   const store = createDurableStore();
   const ran: string[] = [];
@@ -137,7 +137,7 @@ async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   if (!plan.eager) expect(once).toEqual([...new Set(once)]);
   for (const { callId, outcome } of answersOf(result)) {
     const isRun = ["completed", "restarted", "failed", "timed-out"].includes(outcome);
-    // It is unknown how often a call ran if a crash interrupted it, or if a repeated request returned different calls.
+    // The number of times is unknown if a crash interrupted the call, or if a repeated request returned other calls.
     const isKnown = outcome !== "interrupted" && !movesCalls(plan) && (isRun || !plan.eager);
     if (isKnown) expect([callId, outcome, ran.includes(callId)]).toEqual([callId, outcome, isRun]);
   }
@@ -146,7 +146,7 @@ async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   if (plan.cutAt > 0.8) await checkReplay(calmly(plan), told.result, await writeFile(store));
 }
 
-/** Runs a plan in several processes over one durable store. Each process is drained after its given time in milliseconds. */
+/** Runs a plan in several processes with one durable store. Each process is drained after its number of milliseconds. */
 async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> {
   const store = createDurableStore();
   const ran: string[] = [];
@@ -164,7 +164,7 @@ async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> 
   if (ended === undefined) return;
   const { result } = ended;
   checkTranscript(result);
-  // Each steered message is either sent once, or returned once by a suspended run.
+  // A steered message is either sent once, or returned once by a suspended run.
   expect(back.filter((said, index) => back.indexOf(said) < index)).toEqual([]);
   checkMessages({ ...ended, result: { ...result, undelivered: [] }, accepted: given.filter((said) => !back.includes(said)) });
   const answers = movesCalls(plan) ? [] : answersOf(result);

@@ -42,7 +42,7 @@ describe("control.interrupt() before the first tool call", () => {
     expect(playing.control.interrupt("Wait.")).toBe("accepted");
     const result = await playing.result;
     expect([result.status, result.reason, playing.endedAt()]).toEqual(["follow-up-interrupt", interrupted("Wait."), 50]);
-    // The partial text is only in `streamResults`, because the next run requests the message again.
+    // The next run requests the message again, so the partial text is only in `streamResults`.
     expect([result.text, linesOf(result.messages), result.undelivered, result.functionHistory]).toEqual([
       "",
       ["user: Go."],

@@ -59,7 +59,7 @@ describe("a journal that hangs or fails", () => {
     const run = (isBroken: boolean): Playing => {
       const step = async <T>(one: Step<T>): Promise<T> => {
         if (!isBroken || one.key !== "i0/tool/1/agent/i0/model") return kept.step(one);
-        // After 100 ms, the second nested run waits for its approval.
+        // After 100 ms, the second nested run is waiting for its approval.
         await new Promise<void>((resolve) => void clock.setTimeout(resolve, 100));
         throw new Error("The disk is full.");
       };

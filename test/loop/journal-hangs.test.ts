@@ -13,7 +13,7 @@ const endings: readonly (readonly [how: string, end: (playing: Playing) => void,
   ["control.stop() is called", ({ control }) => control.stop(), "stop", 5_000],
 ];
 
-/** Returns true if the journal hangs so late that control methods no longer have an effect. */
+/** True if the journal hangs so late that control methods no longer have an effect. */
 function isOver({ at, when }: Hang): boolean {
   return at === "close" || (at === "i1/inbox-end" && when === "after");
 }
@@ -57,7 +57,7 @@ describe("runToolLoop with a hanging journal", () => {
   );
 });
 
-/** Creates a journal that leaves one step to the test: the test runs and resolves the step with the key `at`. */
+/** Leaves the step with the key `at` to the test, which runs and resolves the step. */
 function held(at: string): {
   readonly journal: Journal;
   readonly run: () => unknown;

@@ -102,7 +102,7 @@ describe("runToolLoop with a saved journal", () => {
 
 describe("a journal that fails", () => {
   const broken = new Error("The disk is full.");
-  /** "rejects late" means that the journal rejects after the step has run. */
+  /** "rejects late": the journal rejects after it has run the step. */
   const failing = (key: string, how: "rejects" | "rejects late" | "throws at once" | "runs and then throws"): Journal => {
     const inner = memoryJournal();
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {

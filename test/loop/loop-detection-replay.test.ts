@@ -22,7 +22,7 @@ it('detectLoops counts from 0 again in a run that is retried with "retry-last"',
   const first = await run(calling("aa"));
   expect(first.reason.kind).toBe("loop-detected");
   const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal)));
-  // A retry discards the message that ended the run, so the next message is the first one that is counted.
+  // A retry discards the message that ended the run. The count therefore starts with the next message.
   const second = await run(calling("aaa"), { journal: saved, resume: "retry-last" });
   expect([second.reason, second.iterations, second.toolCallsExecuted]).toEqual([
     { kind: "loop-detected", toolName: "echo", count: 2 },

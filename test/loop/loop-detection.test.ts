@@ -156,7 +156,7 @@ describe("detectLoops with compareResults", () => {
     ["ignores equal calls with different results if it is true", ["1", "2", "3", "4"], true, []],
     ["reports equal calls with equal results if it is true", ["1", "1", "1", "1"], true, ["2: echo 3x1"]],
     ["counts equal calls from the last change of the result if it is true", ["1", "2", "2", "2"], true, ["3: echo 3x1"]],
-    // In this row, the third call would return a different result, but the loop is reported before that call runs.
+    // In this row, the third call would return a different result. But the loop is reported before that call runs.
     ["reports a loop before a call whose result then differs if it is true", ["1", "1", "2", "2"], true, ["2: echo 3x1"]],
   ])("%s", async ([, values, compareResults, told]) => {
     const playing = play(calling("aaaa"), {

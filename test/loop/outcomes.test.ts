@@ -32,7 +32,7 @@ describe("tool outcomes", () => {
           .slice(row.kind === "limit" ? 1 : 0),
       ).toEqual(row.history === false ? [] : [[row.kind, row.reads]]);
       const told = playing.recording.of("tool-end").find(({ callId }) => callId === answer?.callId);
-      // If a message ends the run, its calls never start, so they have no tool-end event.
+      // If the message ends the run, its calls never start, so they have no tool-end event.
       if (row.end === undefined || row.kind === "truncated")
         expect(told?.outcome).toBe(row.kind === "restarted" ? "completed" : row.kind);
       else expect(told).toBeUndefined();
@@ -77,7 +77,7 @@ describe("createToolRegistry", () => {
     expect(answersOf(result).map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
       "work completed",
       "remove completed",
-      // In this case, the tool was removed from the registry after the model had seen it.
+      // In this row, the tool was removed from the registry after the model had seen it.
       "work failed",
       "work unknown-tool",
       "add completed",

@@ -30,7 +30,7 @@ const bounds: Bounds = {
 const timeouts = { streamIdleMs: 1_000, firstChunkMs: 1_000, toolMs: 1_000, settleMs: 100, approvalMs: none, hookMs: 1_000 };
 const messages = [{ role: "user" as const, content: "Go." }];
 
-/** A loop built from `turnwright/parts`, without a journal, control or events. It runs calls one after the other. */
+/** A loop built from `turnwright/parts`, without journal, control and events. It runs calls one after the other. */
 async function runOwnLoop(script: MockScript, tools: readonly Tool[]): Promise<LoopResult> {
   const clock = createTestClock();
   const scope = new CancelScope();
@@ -81,7 +81,7 @@ it("a hand-written loop with turnwright/parts returns the same result as runTool
     clock: createTestClock(),
     runId: "own",
   });
-  // Only journals use the field `refusals`, so it is not compared.
+  // `refusals` is only for journals, so it is not compared.
   const plain = ({ journal: _, streamResults, ...rest }: LoopResult): unknown =>
     JSON.parse(JSON.stringify({ ...rest, streamResults: streamResults.map(({ refusals: __, ...result }) => result) }));
   expect(plain(own)).toEqual(plain(real));

@@ -10,7 +10,7 @@ function readStack(): readonly string[] {
   return stack.split("\n").filter((line) => /src[\\/]core[\\/]/.test(line));
 }
 
-/** After `runToolLoop` has returned its promise, it is no longer on the stack, so it is counted separately. */
+/** `runToolLoop` has returned its promise and is no longer on the stack, so it is counted separately. */
 function countFunctions(stack: readonly string[]): number {
   return stack.length + (stack.some((line) => line.includes("runToolLoop")) ? 0 : 1);
 }

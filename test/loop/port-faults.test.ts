@@ -17,13 +17,13 @@ const note = (error: unknown): void => void unhandled.push(error);
 beforeAll(() => void process.on("unhandledRejection", note));
 afterAll(() => void process.off("unhandledRejection", note));
 
-/** A timeout in milliseconds that is long enough for a test to end the run first. */
+/** Milliseconds. Long enough that a test can end the run before this timeout. */
 const limit = 10_000;
 const waits = { toolMs: limit, hookMs: limit, approvalMs: limit, firstChunkMs: limit, streamIdleMs: limit, journalMs: limit };
-/** In milliseconds. A run that was ended may wait 500 ms for its journal, and `settleMs` for its tools. */
+/** Milliseconds. A run that was ended may wait 500 ms for its journal, and `settleMs` for its tools. */
 const graceMs = 600;
 
-/** Ways to end a hanging run from outside, each with the expected reason. */
+/** Ways to end a hanging run from outside, with the expected reasons. */
 const endings = {
   kill: { end: ({ control }: Playing) => void control.kill(), kind: "killed" },
   abort: { end: ({ abort }: Playing) => abort.abort(), kind: "aborted" },
@@ -34,7 +34,7 @@ type How = keyof typeof endings;
 
 function start({ over }: Port, fault: Fault, { runId, how }: { runId: string; how?: How | undefined }): Playing {
   const playing = play(usual, {
-    // All runs of a test use the same runId, so a run that does not release the runId makes the next run fail.
+    // All runs of a test have the same runId. If a run does not release it, the next run fails.
     runId,
     tools: [tool("t", () => "a result")],
     timeouts: { ...waits, settleMs: 50 },
@@ -55,7 +55,7 @@ function describeEnd(end: End): string {
   return isLoopError(end.error, "journal-unresponsive") ? [code, end.error.details.ended ?? "in time"].join(" ") : code;
 }
 
-/** Returns the result of a run, or the partial result in a journal error. Returns undefined for other failures. */
+/** The result of a run, or the partial result in a journal error. Undefined for other failures. */
 function keptOf(end: End): LoopResult | PartialResult | undefined {
   if ("status" in end) return end;
   return isLoopError(end.error, "journal-unresponsive") ? end.error.details.partial : undefined;
@@ -119,7 +119,7 @@ function failing(port: Port, runId: string): readonly Row[] {
   });
 }
 
-/** Rows for a function that never answers, and for which the run does not wait. */
+/** Rows for a function that never answers. The run does not wait for this function. */
 function ignored(port: Port, runId: string): readonly Row[] {
   return Object.entries(hangs).map(([what, hang]) => async () => {
     const { fault, settle } = hang();
@@ -129,7 +129,7 @@ function ignored(port: Port, runId: string): readonly Row[] {
   });
 }
 
-/** Rows for a function that never answers. The run waits for it until a timeout, or until a test ends the run. */
+/** Rows for a function that never answers. The run waits for this function until a timeout, or until a test ends the run. */
 function hanging({ hung, ...port }: Port & { hung: string }, runId: string): readonly Row[] {
   const isJournal = hung === "journal-unresponsive";
   const hows = [...(hung === "never" ? [] : [undefined]), ...(Object.keys(endings) as How[])];

@@ -33,7 +33,7 @@ const lives: fc.Arbitrary<readonly Life[]> = fc.array(
   { maxLength: 6 },
 );
 
-/** Plans in which every call needs approval, and in which only an answer or a limit ends the run. */
+/** Every call in these plans needs approval, and a run ends only with an answer or at a limit. */
 const asking: fc.Arbitrary<Plan> = plans.map((plan) => ({ ...calmly(plan), approve: "ask", eager: false, stopWhen: "none" }));
 
 const waitsFor = (result: LoopResult | undefined): readonly { readonly id: string }[] =>

@@ -86,7 +86,7 @@ function maskingOf({ masking }: Plan, { force }: Workshop): Masking | undefined 
   return masking && maskResults({ ...masking, minTokens: 1, force });
 }
 
-/** Creates a pricing function. With prices: "some", the cost is unknown if the token count is divisible by three. */
+/** With prices: "some", the cost is unknown if the number of tokens is divisible by three. */
 export function pricingOf({ prices }: Plan): Pricing | undefined {
   if (prices === "none") return undefined;
   return ({ totalTokens }) => (prices === "some" && totalTokens % 3 === 0 ? undefined : totalTokens / 1_000);

@@ -38,7 +38,7 @@ it("a replay of a random finished run gives the same result despite control call
   );
 });
 
-/** Fails if two steps with the same key have different meanings. */
+/** Throws if two steps with the same key have different meanings. */
 function watchKeys(): (journal: MemoryJournal) => Journal {
   const meanings = new Map<string, string>();
   const note = ({ key, kind, input }: Step<unknown>): void => {
@@ -83,9 +83,9 @@ it("a journal key names only one step, whatever limits and retries a random run 
       let last: LoopResult | undefined;
       let now = plan;
       for (const { limits, turns, verbs } of [plan, ...others]) {
-        // The next execution has different limits, control calls and model messages, but the same recorded results.
+        // The next execution has other limits, control calls and model messages, but the same recorded results.
         const other: Plan = { ...plan, turns, verbs, limits: { ...limits, maxToolCalls, maxCostUSD, wallClockMs: undefined } };
-        // A run that waits for decisions keeps its limits, because it must reach the waiting calls again.
+        // A run that waits for decisions must reach the waiting calls again, so it keeps its limits.
         now = last?.reason.kind === "approval-required" ? { ...now, turns } : other;
         const journal = last === undefined ? memoryJournal() : copyOf(last);
         const given = { journal: watch(journal), resume: "retry-last" as const, decisions: decisionsOf(last) };

@@ -17,7 +17,7 @@ import {
 } from "turnwright/testing";
 
 export interface Verb {
-  /** The time of the control call in milliseconds. A negative time is before the start of the run. */
+  /** The time of the control call, in milliseconds. If it is negative, the call comes before the start of the run. */
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "abort" | "steer" | "interrupt" | "drain";
   readonly id: number;
@@ -35,13 +35,13 @@ export interface Plan {
   readonly loopDetection: LoopDetectionOptions | undefined;
   /** True if the answer must match a schema. */
   readonly output: boolean;
-  /** True if tools are eager. Such a plan has no policy that could forbid calls. */
+  /** True if tools are eager. Such a plan has no policy that could deny calls. */
   readonly eager: boolean;
   readonly prices: "none" | "all" | "some";
   readonly results: "none" | "short" | "late" | "broken";
   readonly masking: Pick<MaskingOptions, "keepIterations" | "batchOf"> | undefined;
   readonly wrapping: "none" | "retry" | "fallback";
-  /** The fraction of a saved journal that is kept, from 0 to 1. */
+  /** The share of a saved journal that is kept, from 0 to 1. */
   readonly cutAt: number;
 }
 
@@ -66,7 +66,7 @@ const toolNames = [
 
 const call: fc.Arbitrary<MockPart> = fc
   .record({
-    // Tools that never end the run are listed more often, so that runs are long enough.
+    // Tools that never end the run occur more often in this list, so that runs are long enough.
     name: fc.oneof(
       { weight: 3, arbitrary: fc.constantFrom("quick", "slow", "slower", "alone") },
       { weight: 2, arbitrary: fc.constantFrom(...toolNames) },

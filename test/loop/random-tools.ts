@@ -18,7 +18,7 @@ export interface Workshop {
   peak(): number;
   later<T>(ms: number, value: T): Promise<T>;
   timers(): number;
-  /** The iterations that `maskResults` must mask. More iterations are added during the run. */
+  /** The iterations whose results `maskResults` must mask. The run adds more iterations. */
   readonly force: Set<number>;
 }
 
@@ -55,7 +55,7 @@ export function openWorkshop({ eager }: Plan, clock: TestClock, ran: string[]): 
         ran.push(callId);
         running += 1;
         peak = Math.max(peak, running);
-        // A call whose signal is aborted no longer counts as running, even if its code continues.
+        // After its signal fires, a call no longer counts as running, even if its code goes on.
         const leave = (): void => void (running -= 1);
         signal.addEventListener("abort", leave, { once: true });
         progress(name);

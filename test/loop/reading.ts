@@ -1,4 +1,4 @@
-// Starts runs whose events are read one by one. The model streams as fast as it is read.
+// Starts runs whose events the test reads one by one. The model streams as fast as the test reads.
 
 import { type LoopEvent, type LoopOptions, type LoopStream, type ModelChunk, type Provider, streamToolLoop } from "turnwright";
 import { createMockProvider, createTestClock, type MockScript, type TestClock } from "turnwright/testing";

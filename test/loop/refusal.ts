@@ -4,8 +4,8 @@ import { createMockProvider, createTestClock, text } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 
 /**
- * Starts a run with the invalid options `bad`, and returns its error. Checks that no model was called and that the `runId` can be
- * used again.
+ * Starts a run with the invalid options `bad`, and returns the error. Checks that the run called no model, and that another run can
+ * use the same `runId`.
  */
 export async function refusal(bad: object): Promise<Pick<LoopError, "code" | "details" | "message">> {
   const listeners = countListeners();
@@ -23,7 +23,6 @@ export async function refusal(bad: object): Promise<Pick<LoopError, "code" | "de
   expect(() => streamToolLoop(options)).toThrow(isLoopError(thrown) ? thrown.message : "");
   expect([good.provider.calls, good.clock.pending, listeners.on(signal)], "requests, timers, listeners").toEqual([0, 0, 0]);
   listeners.stop();
-  // The next run can use the same control and runId.
   expect((await runToolLoop(good)).text).toBe("Hi.");
   if (!isLoopError(thrown)) throw thrown;
   return thrown;

@@ -27,7 +27,7 @@ describe("a tool that returns contextRestart", () => {
       ["completed", "other"],
       ["completed", "other"],
     ]);
-    // The context item is part of requests, but not of result.messages.
+    // The requests contain the context item, but result.messages does not.
     expect(result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "assistant"]);
     expect(result.messages[1]).toMatchObject({ content: [{ text: "Wait. " }, {}, {}] });
     expect(playing.recording.of("restart")).toMatchObject([

@@ -19,7 +19,7 @@ import { openWorkshop, type Workshop } from "./random-tools.ts";
 import { textsOf } from "./transcript-lines.ts";
 
 const listeners = countListeners();
-/** The maximum real time in milliseconds to wait for one run. Only a run that hangs takes this long. */
+/** The maximum real time in milliseconds for one run. Only a run that hangs takes this long. */
 const longestWaitMs = 10_000;
 
 export interface Ended {
@@ -32,10 +32,10 @@ export interface Ended {
   readonly accepted: readonly string[];
 }
 
-/** Options that replace those of a plan, or a function that changes the plan's options. */
+/** Options that replace options of the plan, or a function that changes the options of the plan. */
 export type More = Partial<LoopOptions> | ((own: LoopOptions) => LoopOptions);
 
-/** Runs a plan on a test clock. Checks that no message is lost and that no timer or stream is open at the end. */
+/** Uses a test clock. Checks that no message is lost, and that no timer or stream is open at the end. */
 export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): Promise<Ended> {
   const clock = createTestClock();
   const control = createLoopControl();
@@ -78,7 +78,7 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
     await clock.advance(verb.atMs - clock.now());
     act(verb);
   }
-  // Waits in real time, because a journal file writes to the disk.
+  // This wait needs real time, because a journal file writes to the disk.
   for (const giveUpAt = performance.now() + longestWaitMs; atEnd.length === 0 && performance.now() < giveUpAt;) {
     await clock.runAll();
     if (atEnd.length === 0) await setImmediate();
@@ -100,7 +100,7 @@ function heard(events: readonly LoopEvent[]): string {
   let said = "";
   for (const event of events) {
     if (event.type === "iteration-start") [before, said] = [before + said, ""];
-    // An event without `attempt` is about a retried run. Its discarded message stays in streamResults, so its text still counts.
+    // Without `attempt`, the event is about a retried run. The discarded message stays in streamResults, so its text still counts.
     else if (event.type === "attempt-discarded" && event.attempt !== undefined) said = "";
     else if (event.type === "text-delta") said += event.text;
   }
@@ -116,7 +116,7 @@ function createActor(control: LoopControl, abort: AbortController, accepted: str
   };
 }
 
-/** Checks that each accepted message is in `messages`, in `undelivered` or in the reason, and that the messages are in order. */
+/** Each accepted message must be in `messages`, in `undelivered` or in the reason. The messages must be in order. */
 export function checkMessages({ result, accepted }: Ended): void {
   const { messages, undelivered, reason } = result;
   const isSaid = (said: string): boolean => /^(steer|interrupt) /.test(said);
@@ -132,7 +132,7 @@ function turnsOf({ turns }: Plan): MockScript {
   return (_, index) => turns[index] ?? text('"The end."');
 }
 
-/** Checks that the results of all calls follow the message with the calls, and that all call ids are different. */
+/** The results of all calls must follow the message with the calls. All call ids must be different. */
 export function checkTranscript({ messages }: Pick<LoopResult, "messages">): void {
   messages.forEach((message, index) => {
     if (message.role !== "assistant") return;
@@ -153,8 +153,8 @@ export const untouchable: Provider = {
 };
 
 /**
- * Returns a result as plain data, without its journal. For a suspended run, also omits undelivered messages, because they are not
- * recorded.
+ * Returns a result as plain data, without its journal. Undelivered messages are not recorded, so a suspended run is compared
+ * without them.
  */
 export function comparable({ journal: _, undelivered, ...rest }: LoopResult): object {
   const isWaiting = rest.reason.kind === "approval-required";

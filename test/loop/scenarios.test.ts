@@ -88,7 +88,7 @@ describe("runToolLoop", () => {
       const first = await play(scenario);
       const { again, keys, journal } = await recall(scenario, first.result);
       expect(withoutJournal(again)).toEqual(withoutJournal(first.result));
-      // A replay may add steps such as `retry1`, which record that no retry was requested.
+      // A replay may add steps such as `retry1`. They record that no retry was requested.
       expect(journal.keys().filter((key) => !/^retry\d+$/.test(key))).toEqual(keys);
     },
   );

@@ -9,13 +9,13 @@ const call = [text("Hm. "), toolCall("work"), toolCall("work")];
 
 const pondering: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
 
-/** A schema whose validation never settles for edited arguments. */
+/** The validation of edited arguments never settles. */
 const wary = z.object({ edited: z.boolean().optional() }).refine(({ edited }) => (edited === true ? never : true));
 
 const checked = (inputSchema: StandardSchema): Tool =>
   defineTool({ name: "work", description: "work", inputSchema, jsonSchema: { type: "object" }, execute: () => 1 });
 
-/** Functions that ignore their abort signal, so that the run has to wait for them. */
+/** Functions that ignore their abort signal. The run has to wait for them. */
 const deaf: { readonly [where: string]: readonly [script: MockScript, options: Partial<LoopOptions>] } = {
   "a tool": [[call], { tools: [tool("work", () => never)] }],
   "a sequential tool": [[call], { tools: [tool("work", () => never, { sequential: true })] }],
@@ -94,8 +94,8 @@ describe("timeouts.settleMs", () => {
     const stop = ({ control }: Playing): unknown => control.stop();
     // The wall-clock limit ends the run at 1,000 ms. A stop at 5,000 ms changes the reason, but not the time of the end.
     expect(await twice()).toEqual([6_000, "stopped"]);
-    // Only the first stop, at 400 ms, starts the wait of 5 seconds. The stop at 700 ms and the limit at 1,000 ms do not extend
-    // it.
+    // Only the first stop, at 400 ms, starts the wait of 5 seconds. The stop at 700 ms and the limit at 1,000 ms do not extend the
+    // wait.
     expect(await twice(stop, stop)).toEqual([5_400, "stopped"]);
     // A kill or an abort after a stop ends the wait immediately.
     expect(await twice(stop, ({ control }) => control.kill())).toEqual([700, "killed"]);

@@ -62,7 +62,7 @@ describe("streamToolLoop with a reader slower than the model", () => {
     };
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
     await readSome(reading, 1);
-    // In this time, the model waits for the reader for longer than streamIdleMs.
+    // During these 5,500 ms, the model waits for the reader. That is longer than streamIdleMs.
     await reading.clock.advance(5_500);
     quiet = true;
     await readSome(reading, 64);
@@ -89,7 +89,7 @@ describe("streamToolLoop with a reader slower than the model", () => {
     abort.abort();
     const { reason, text: said } = await reading.stream.result;
     expect(reason.kind).toBe(kind);
-    // The reader can still read text that was sent before the run ended.
+    // The run has ended, but the reader can still read the text before the end.
     const rest = await readAll(reading.stream);
     expect(rest.filter((event) => event.type === "text-delta")).toHaveLength(said.length);
     expect([rest.at(-1)?.type, reading.clock.pending]).toEqual(["run-end", 0]);
@@ -139,7 +139,7 @@ describe("the unread events of streamToolLoop", () => {
     });
     const first = await watched.read(1);
     await watched.clock.advance(1_000_000);
-    // The run requests one chunk before it notices the slow reader.
+    // The run requests one chunk before it finds out that the reader is slow.
     expect([watched.unread() > 10_000, sent()]).toEqual([true, 1]);
     const most = await watched.read(watched.unread() - 32);
     await watched.clock.advance(1_000_000);

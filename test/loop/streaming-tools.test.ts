@@ -5,7 +5,6 @@ import { answersOf, outcomesOf, play, tool } from "./play.ts";
 
 const script = [toolCall("work"), text("Done.")] as const;
 
-/** The preliminary results of a run, in order. */
 function shownOf(events: readonly LoopEvent[]): readonly unknown[] {
   return events.flatMap((event) => (event.type === "tool-progress" && event.preliminary === true ? [event.data] : []));
 }
@@ -143,7 +142,7 @@ describe("a tool that is a generator", () => {
     expect([answersOf(await result)[0]?.result, shownOf(recording.events)]).toEqual(["ok", [1, 2, 3]]);
   });
 
-  /** A generator that notes its steps, and never ends by itself. */
+  /** The generator notes its steps, and never ends by itself. */
   function endless(notes: string[], wait: (context: ToolContext) => Promise<unknown>, traits: Partial<Tool> = {}): Tool {
     const execute = async function* (_args: unknown, context: ToolContext): AsyncGenerator {
       try {

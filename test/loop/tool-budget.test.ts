@@ -17,7 +17,7 @@ describe("limits.maxToolCalls", () => {
     expect([kinds(result), result.text, result.toolCallsExecuted]).toEqual(["completed completed limit", "Enough.", 2]);
     expect(playing.provider.requests.map(({ toolChoice, tools }) => [toolChoice, tools.length])).toEqual([
       [undefined, 1],
-      // Requests keep their tool definitions, because the provider's prompt cache would otherwise become invalid.
+      // Requests keep their tool definitions. Without them, the prompt cache of the provider would be lost.
       ["none", 1],
     ]);
   });

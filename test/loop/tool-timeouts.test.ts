@@ -188,7 +188,7 @@ describe("a tool that blocks the thread", () => {
     const counting: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => ((timers += 1), clock.setTimeout(fn, ms)) };
     const turns = [[toolCall("work"), toolCall("work"), toolCall("work")], toolCall("work"), text("Done.")];
     await play(turns, { clock: counting, tools: [tool("work", () => "done")] }).result;
-    // The model streams share three timers: for the first chunk, for idle time, and for the end of a stream.
+    // All model streams share three timers: for the first chunk, for idle time, and for the end of a stream.
     expect(timers).toBe(3);
   });
 });

@@ -67,7 +67,7 @@ describe("messages that callbacks receive", () => {
     });
     const quiet = readers[who]?.(() => {});
     expect(await sent(options ?? {})).toEqual(await sent(quiet ?? {}));
-    // Some changes throw nothing, because the changed message is not in the list yet.
+    // Some of the changes throw no error, because the changed message is not in the list yet.
     for (const error of thrown) expect(error).toBeInstanceOf(TypeError);
   });
 
@@ -81,7 +81,7 @@ describe("messages that callbacks receive", () => {
             try {
               change(list as Message[]);
             } catch {
-              // The list is frozen.
+              // A frozen list throws.
             }
           }
           return mock.stream(request, call);

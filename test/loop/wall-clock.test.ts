@@ -87,7 +87,7 @@ describe("limits.wallClockMs", () => {
 });
 
 describe("limits.wallClockMs if no timer can fire", () => {
-  /** Creates a provider that yields chunks forever without awaiting anything. Each chunk blocks the thread for 10 ms. */
+  /** Yields chunks forever without awaiting anything. Each chunk blocks the thread for 10 ms. */
   function chatter(hold: (ms: number) => void): Provider {
     return {
       id: "p",
@@ -132,7 +132,7 @@ describe("limits.wallClockMs in a resumed run", () => {
   const nap = (clock: { setTimeout(fn: () => void, ms: number): unknown }) =>
     tool("nap", () => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), 600)));
 
-  /** Returns a journal with the records up to `lastKey`. The active time in the records is 600 ms. */
+  /** The journal has the records up to `lastKey`. They contain an active time of 600 ms. */
   async function savedUpTo(lastKey: string): Promise<Journal> {
     const clock = createTestClock();
     const playing = play([toolCall("nap"), toolCall("nap"), text("Done.")], {

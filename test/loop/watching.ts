@@ -1,4 +1,4 @@
-// Compares the reader of a stream with a listener, to find how many events are still unread.
+// Compares how much a reader and a listener have got, to find how many events are still unread.
 
 import type { LoopEvent, LoopOptions } from "turnwright";
 import { type EventRecording, type MockScript, recordEvents } from "turnwright/testing";

@@ -7,7 +7,7 @@ import { type Answer, createToolServer, type ServedTool, type ToolServer } from 
 
 export interface Setup {
   readonly served: ToolServer;
-  /** Starts a run. Its first assistant message calls the tools in `calls`, and its second one is an answer. */
+  /** The first assistant message calls the tools in `calls`. The second one is an answer. */
   readonly start: (calls: readonly string[], more?: Partial<LoopOptions>) => Playing;
 }
 
@@ -26,7 +26,7 @@ export async function setUp(
   };
 }
 
-/** Responds only after the client has canceled the call. */
+/** Responds only after the client has cancelled the call. */
 export const untilCancelled: Answer = ({ signal }) =>
   new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(new Error(`cancelled: ${String(signal.reason)}`)), { once: true });

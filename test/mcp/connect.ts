@@ -1,4 +1,4 @@
-// Connects clients of both SDK generations, either to servers in this process or to the reference server in a separate process.
+// Connects clients of both SDK generations. The server is in this process, or it is the reference server in a separate process.
 
 import { Client as ClientV2, InMemoryTransport as InMemoryTransportV2 } from "@modelcontextprotocol/client";
 import { StdioClientTransport as StdioV2 } from "@modelcontextprotocol/client/stdio";
@@ -28,7 +28,7 @@ export interface Generation {
     server: McpServer,
     capabilities?: { readonly elicitation: { readonly form: Record<string, never> } },
   ): Promise<Connection>;
-  /** Connects a client to another server after the first connection was closed. */
+  /** The first connection must be closed. */
   reconnect(client: McpClient, server: McpServer): Promise<void>;
 }
 

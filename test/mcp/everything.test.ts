@@ -15,7 +15,7 @@ async function disconnect(connection: Connection): Promise<void> {
   await vi.waitFor(() => expect(isAlive(connection.pid)).toBe(false));
 }
 
-/** Connects to a server of its own. */
+/** Each call of this function starts a server. */
 async function connect(generation: Generation, options: Partial<McpRegistryOptions> = {}): Promise<Everything> {
   const connection = await generation.connectEverything();
   onTestFinished(() => disconnect(connection));
@@ -44,7 +44,7 @@ beforeAll(() => void vi.stubEnv("OUR_API_KEY", "sk-nobody-sees-this-1"));
 afterAll(() => void vi.unstubAllEnvs());
 
 describe.for(generations)("createMcpRegistry with the reference server over $name", (generation) => {
-  // One server for most tests, because starting a server takes half a second.
+  // Most tests share one server, because starting a server takes half a second.
   let shared: Connection;
   let tools: McpRegistry;
 
@@ -135,7 +135,7 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
     const script = [toolCall("trigger-long-running-operation", { duration: 0.4, steps: 4 }), text("Done.")];
     const { result, recording } = play(script, { tools });
     expect(answersOf(await result)).toMatchObject([{ outcome: "completed" }]);
-    // The SDK drops a progress notification that arrives together with the result.
+    // If a progress notification arrives together with the result, the SDK drops it.
     const told = recording.of("tool-progress").map(({ name, data }) => [name, data]);
     expect(told.slice(0, 3)).toEqual([1, 2, 3].map((progress) => ["trigger-long-running-operation", { progress, total: 4 }]));
   });

@@ -18,7 +18,7 @@ import { readPart } from "../cache/read-stage.ts";
 import { closing, type Generation, generations } from "./connect.ts";
 import { createToolServer } from "./tool-server.ts";
 
-/** Fails to compile if the client of one SDK does not fit. */
+/** This list does not compile if the client of one SDK does not fit. */
 export const accepted: readonly ((client: ClientV1 & ClientV2) => unknown)[] = [
   (client: ClientV1) => resourceSource(client),
   (client: ClientV2) => resourceSource(client),

@@ -4,7 +4,7 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { type ListToolsResult, type ServerResult } from "@modelcontextprotocol/sdk/types.js";
 
-/** A tool of the server. By default, its input schema is `{ type: "object" }`. */
+/** The default of the input schema is `{ type: "object" }`. */
 export type ServedTool = Partial<ListToolsResult["tools"][number]> & { readonly name: string };
 
 interface ServedCall {

@@ -59,7 +59,7 @@ const histories = fc
   )
   .map((units) => units.flat());
 
-/** A string is one text block. */
+/** A string means the same as one text block. */
 function toPlainForm(messages: readonly object[]): unknown {
   return JSON.parse(JSON.stringify(messages), (key, value: unknown) =>
     key === "content" && typeof value === "string" ? [{ type: "text", text: value }] : value,
@@ -122,7 +122,7 @@ describe("fromAnthropicMessages", () => {
     fc.assert(
       fc.property(histories, (history) => {
         const read = fromAnthropicMessages(history, { provider });
-        // The conversion throws for a transcript that a run would reject.
+        // `toAnthropicMessages` throws for a transcript that a run would reject.
         const written = toAnthropicMessages(read.messages, { provider });
         if (read.lost.length > 0 || written.lost.length > 0) return;
         kept += 1;

@@ -121,7 +121,7 @@ describe("fromOpenAIMessages", () => {
     fc.assert(
       fc.property(histories, (history) => {
         const read = fromOpenAIMessages(history, { api, provider });
-        // The conversion back throws for a transcript that a run would reject.
+        // `toOpenAIMessages` throws for a transcript that a run would reject.
         const written = toOpenAIMessages(read.messages, {
           api,
           provider,

@@ -66,7 +66,7 @@ function toMessages({ parts, text, args, results, outcome }: Answer, index: numb
   return calls.length === 0 ? [message] : [message, { role: "tool", results: answered }];
 }
 
-/** Removes differences that have no meaning: a string is one text part. */
+/** Removes differences that have no meaning: a string means the same as one text part. */
 export function toForm(messages: readonly Message[]): readonly unknown[] {
   return messages.map((message) =>
     message.role === "user" && typeof message.content === "string"
@@ -75,15 +75,12 @@ export function toForm(messages: readonly Message[]): readonly unknown[] {
   );
 }
 
-/** Images may be base64 or a data URL. */
+/** An image may be base64 text or a data URL. */
 function readData(this: { readonly mediaType?: string }, key: string, value: unknown): unknown {
   return key === "data" && typeof value === "string" ? value.replace(/^data:[^,]*,/, "") : value;
 }
 
-/**
- * Converts random JSON with these keys and words, as histories from files and pages may contain them. Every error must be a
- * LoopError.
- */
+/** Converts random JSON with these keys and words, as in a history from a file or a page. Every error must be a LoopError. */
 export function convertForged(keys: readonly string[], words: readonly string[], convert: (history: never) => unknown): void {
   const { tree } = fc.letrec((tie) => ({
     tree: fc.oneof(

@@ -31,7 +31,7 @@ const run = promisify(execFile);
 const manifest = readJson<Manifest>("package.json");
 const nodes = findNodes();
 
-/** Lists the packages that a built file imports. Includes dynamic imports, and the imports of other built files that it loads. */
+/** Includes dynamic imports, and the imports of the built files that this file loads. */
 async function findImports(file: string): Promise<readonly string[]> {
   const { metafile } = await build({
     entryPoints: [file],
@@ -93,7 +93,8 @@ describe("an app with the packed package", () => {
       const app = join(installed.folder, "apps", name);
       mkdirSync(join(app, dist), { recursive: true });
       const built = readdirSync(join(installed.folder, dist)).map((file) => join(dist, file));
-      // Links take less time than copies. A link to the folder would not do, because Node would look for peers beside its target.
+      // Links take less time than copies. A link to the whole folder is not possible, because Node would look for peers beside the
+      // real folder.
       for (const path of ["node_modules/turnwright/package.json", "load.mjs", "load.cjs", ...built]) {
         linkSync(join(installed.folder, path), join(app, path));
       }
@@ -118,7 +119,7 @@ describe("an app with the packed package", () => {
 
       it.for(exercises)("$specifier works with its own peers and loads no SDK", ({ specifier, imports }) => {
         expect(report.results[specifier]).toEqual({
-          // Imports of ES modules cannot be observed. But an entry that loads in an app without the SDK cannot import the SDK.
+          // Imports of ES modules cannot be observed. But if an entry loads in an app without the SDK, it does not import the SDK.
           imports: system === "cjs" ? imports : [],
           // For an entry without peers, no package can be missing.
           ...(imports[0] === undefined ? {} : { missing: imports[0] }),

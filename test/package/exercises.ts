@@ -1,4 +1,4 @@
-// Lists the programs in consumer/exercises. Each uses one entry the way users do.
+// Lists the programs in consumer/exercises. Each program uses one entry as users do.
 
 import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";

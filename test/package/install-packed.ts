@@ -1,4 +1,4 @@
-// Installs the packed package the way users get it, but without a network: npm packs it (pack.ts), and tar unpacks it.
+// Installs the packed package as users do, but without a network: npm packs it (pack.ts), and tar unpacks it.
 
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

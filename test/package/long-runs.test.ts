@@ -1,5 +1,5 @@
-// Plays the benchmark of long runs with the built package, and compares its figures with the guide. `npm --prefix bench run
-// bench:write -- long-runs` writes them.
+// Runs the benchmark of long runs with the built package, and compares its figures with the guide. `npm --prefix bench run
+// bench:write -- long-runs` writes the figures.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";

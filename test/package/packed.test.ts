@@ -71,7 +71,7 @@ describe("packed package", () => {
     expect(names).toEqual(["@cfworker/json-schema", "eventemitter3", "json-p3", "minisearch", "p-timeout", "re2js"]);
     for (const name of names) {
       expect(notices).toContain(`---- ${name} ----`);
-      // One of these packages declares a license, but contains no license text.
+      // One of these packages declares a license without containing the license text.
       const own = readdirSync(join("node_modules", name)).find((file) => /^licen[cs]e$/i.test(file));
       if (own !== undefined) expect(notices).toContain(readFileSync(join("node_modules", name, own), "utf8").trim());
     }
@@ -82,7 +82,7 @@ describe("packed package", () => {
     const app = join(folder, "app");
     mkdirSync(app);
     writeFileSync(join(app, "package.json"), '{ "private": true }\n');
-    // The packages are packed locally, so that npm needs no registry.
+    // All packages are packed locally, so that npm needs no registry.
     const offline = ["--offline", "--ignore-scripts", "--no-audit", "--no-fund"];
     const pack = ["pack", "--silent", "--ignore-scripts", "--pack-destination", app];
     execFileSync("npm", [...pack, "./node_modules/eventemitter3"]);

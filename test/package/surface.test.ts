@@ -21,7 +21,7 @@ interface Exported {
   readonly kind: string;
 }
 
-// One program for all entries, because each program reads the types of the packages anew.
+// One program checks all entries, because each program reads the types of all packages again.
 const program = ts.createProgram(
   entries.flatMap(({ name }) => [`dist/${name}.d.ts`, `dist/${name}.d.cts`]),
   { module: ts.ModuleKind.Node16, target: ts.ScriptTarget.ES2022 },

@@ -49,7 +49,7 @@ describe.concurrent("published types", () => {
         return file;
       }),
     );
-    // Skips the declaration files of other packages. Checking those of the SDKs takes ten seconds.
+    // Skips the declaration files of other packages, because checking those of the SDKs takes ten seconds.
     const flags = ["--module", module, "--moduleResolution", resolution, "--types", "node", "--skipLibCheck"];
     expect(await compile(folder, [...flags, ...files])).toBe("");
   });

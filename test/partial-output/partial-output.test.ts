@@ -10,7 +10,7 @@ const delta = (said: string): { readonly type: string } => Object.assign({ type:
 const start = Object.assign({ type: "iteration-start" }, { continuation: 0 });
 const end = Object.assign({ type: "iteration-end" }, { finish: "stop" });
 
-/** Returns the values of an answer that arrives in these pieces. */
+/** The answer arrives in these pieces. */
 function valuesOf(pieces: readonly string[]): readonly unknown[] {
   const partial = createPartialOutput();
   return [start, ...pieces.map(delta), end].flatMap((event) => {

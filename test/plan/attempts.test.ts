@@ -15,7 +15,7 @@ import {
 import { play, type Playing } from "../loop/play.ts";
 import { add, command, execute, look, respond } from "./plan-stage.ts";
 
-/** A token costs 1 USD with the model "dear" and 0.25 USD with the model "cheap", so that sums are exact. */
+/** A token costs 1 USD with the model "dear", and 0.25 USD with the model "cheap". Sums of these numbers are exact. */
 const pricing: Pricing = ({ totalTokens }, { model }) => (model === "dear" ? totalTokens : totalTokens / 4);
 const took = (tokens: number): ReturnType<typeof usage> => usage({ inputTokens: tokens, outputTokens: 0 });
 const busy = fail({ status: 529 });

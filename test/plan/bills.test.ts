@@ -1,5 +1,5 @@
-// If only some requests of a run report their usage, the usage of the other requests is estimated. Otherwise a cost limit would
-// not hold.
+// If only some requests of a run report their usage, the usage of the others must be estimated. Otherwise a cost limit would not be
+// kept.
 
 import { describe, expect, it } from "vitest";
 import { type Message, type Pricing, type Provider, providerError, type Usage, withFallback, withRetry } from "turnwright";

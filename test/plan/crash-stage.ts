@@ -1,4 +1,4 @@
-// A planned run that is drained and waits for approval. Its process may die at any point.
+// A run with a plan. It is drained, waits for an approval, and its process may die at any point.
 
 import {
   createLoopControl,
@@ -22,7 +22,7 @@ const rounds: readonly MockMessage[] = [
   respond,
 ];
 
-/** Returns the model's message for a request. Every process must return the same message. */
+/** Every process must return the same message for the same request. */
 function turnFor(request: ModelRequest): MockMessage | undefined {
   return asksForPlan(request) ? rounds[Number(shownTo(request)["round_index"])] : text("Done.");
 }
@@ -65,7 +65,7 @@ export async function live({ journal, decisions, traits = {}, drains = false }: 
     events: emitter,
     runId: "planned",
     journal,
-    // The test clock runs ahead of a real disk, so a time limit for the journal would end too early.
+    // The test clock is faster than a real disk, so a time limit for the journal would end too early.
     timeouts: { journalMs: Infinity },
     policies: { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) },
     ...(decisions === undefined ? {} : { decisions }),
@@ -76,7 +76,7 @@ export async function live({ journal, decisions, traits = {}, drains = false }: 
   const progress = { isOver: false };
   const onEnd = (): void => void (progress.isOver = true);
   ended.then(onEnd, onEnd);
-  // Advances the clock repeatedly, because a file journal takes real time.
+  // A file journal takes real time, so the clock must advance repeatedly.
   while (!progress.isOver) await clock.runAll();
   const result = await ended;
   expect([clock.pending, model.active]).toEqual([0, 0]);
@@ -97,7 +97,7 @@ export async function liveOn(open: (life: number) => Journal, more: Pick<Life, "
   throw new Error("The run has not ended.");
 }
 
-/** Returns the parts of a result that must not depend on how often a process died. */
+/** Returns the parts of a result that must be the same, however often a process died. */
 export function comesTo(lives: readonly Lived[]): object {
   const result = lives.at(-1)?.result;
   if (result === undefined || result instanceof Crash) throw new Error("The run has not ended.");

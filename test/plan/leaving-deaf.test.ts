@@ -11,7 +11,7 @@ const said = (words: string): ModelChunk => ({ type: "text-delta", text: words }
 const asksForAnswer = said('{"next_action":"response",');
 const finished: ModelChunk = { type: "finish", reason: "stop" };
 
-/** Points at which a model stops responding, with the chunks that it sends for each request before that. */
+/** Each place is a point at which the model stops responding. `turns` are the chunks that it sends before, for each request. */
 const places: readonly (readonly [where: string, turns: readonly (readonly ModelChunk[])[]])[] = [
   ["before a plan", [[]]],
   ["in the middle of a plan", [[said('{"next_action":')]]],
@@ -38,7 +38,7 @@ describe.for(places)("withPlanner: a silent model %s", ([where, turns]) => {
     act(playing);
     await playing.clock.flush();
     expect([playing.endedAt(), (await playing.result).reason.kind]).toEqual([50, kind]);
-    // Two kinds of streams are not read to their end: a plan that the planner closes early, and a stream that the run abandons.
+    // Two kinds of streams are not read to their end: a plan that the planner closes early, and a stream that the run gives up.
     const open = turns.filter((turn) => !turn.includes(finished)).length;
     expect([model.calls, model.left, playing.clock.pending]).toEqual([turns.length, open, 0]);
     expect(listeners.on(playing.abort.signal)).toBe(0);

@@ -7,7 +7,7 @@ import { never, play, type Playing } from "../loop/play.ts";
 import type { Stage } from "../loop/scenarios/stage.ts";
 import { add, asksForPlan, look, respond } from "./plan-stage.ts";
 
-/** Plays the messages in order. After the last one, every plan requests an answer, and the answer is "More." */
+/** Plays the messages in order. After the last message, every plan asks for an answer, and the answer is "More." */
 export const playOn =
   (turns: readonly MockMessage[]) =>
   (request: ModelRequest, index: number): MockMessage =>
@@ -48,10 +48,7 @@ export interface DeafModel extends Provider {
   readonly calls: number;
 }
 
-/**
- * Creates a model that streams the chunks of each message. If the chunks have no finish, the stream stays open and ignores the
- * abort signal.
- */
+/** Streams the chunks of each message. If the chunks have no finish, the stream stays open and ignores the abort signal. */
 export function createDeafModel(turns: readonly (readonly ModelChunk[])[], onLeft: () => unknown = () => never): DeafModel {
   let left = 0;
   let calls = 0;

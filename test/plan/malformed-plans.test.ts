@@ -19,7 +19,7 @@ describe("withPlanner: a plan", () => {
   });
 });
 
-/** For these finish reasons, the planner retries even a complete plan, because more text could have followed. */
+/** With these finish reasons, more text could have followed. The planner therefore retries even a complete plan. */
 const cut = (["length", "paused", "continue", "malformed-call"] as const).map(
   (reason) =>
     [
@@ -66,11 +66,10 @@ describe("withPlanner: a plan that cannot be used", () => {
     const { messages = [] } = model.requests[2] ?? {};
     const last = messages.at(-1);
     const complaint = last?.role === "user" && typeof last.content === "string" ? last.content : "";
-    // The description of the problem comes after the model's last message. If that message is empty, it comes after the user's
-    // question.
+    // The description of the problem follows the model's last message. If that message is empty, it follows the user's question.
     expect(complaint.split("\n\n").at(-1)).toMatch(problem);
     expect(messages.length).toBeLessThanOrEqual(3);
-    // The text of an unreadable plan is not emitted.
+    // The run emits no text of an unreadable plan.
     expect(recording.of("text-delta").map((event) => event.text)).toEqual(["Quiet."]);
   });
 

@@ -34,7 +34,7 @@ function createTextModel(scenario: ProviderScenario): Provider {
         else yield* inner.stream(request, call);
       } else if (hasCalls) yield* planFrom(request, call);
       else {
-        // Planning uses no tokens, so the usage of the iteration equals the usage in the scenario.
+        // The plan reports no tokens, so that the usage of the iteration equals the usage in the scenario.
         yield { type: "usage", usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, mode: "snapshot" };
         yield { type: "text-delta", text: toPlan([]) };
         yield { type: "finish", reason: "stop" };

@@ -56,7 +56,7 @@ function findTools(value: unknown): readonly string[] {
   });
 }
 
-/** Returns the part of a request body after the user's text. Works for every provider API. */
+/** Returns the part of a request body after the text of the user, for every API. */
 function lastWordsIn(body: unknown): string {
   return lastPartOf(userTextsIn(body).at(-1) ?? "");
 }
@@ -124,7 +124,7 @@ describe.for(textWires)("withPlanner over $name with a vendor's mock server", (w
     mock.on(shows('"round_index": 2'), { content: `{"next_action":"response","note":"${"x".repeat(500_000)}"}` });
     mock.on(shows('"action_results"'), { content: "3, then 7." });
     await mock.start();
-    // `stop` resolves only after the client has closed an unused connection, so the test does not wait for it.
+    // `stop` resolves only after the client has closed an unused connection, so the test does not wait for `stop`.
     onTestFinished(() => void mock.stop());
     const { fetch, read } = createCountingFetch();
     const provider = withPlanner(wire.connect(mock.url, fetch));

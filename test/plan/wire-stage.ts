@@ -1,4 +1,4 @@
-// Connects two real SDKs to a slow service, which writes only as fast as its client reads. Bytes are counted on both sides.
+// Connects two real SDKs to a slow service that writes only as fast as its client reads. Both sides count bytes.
 
 import Anthropic from "@anthropic-ai/sdk";
 import { once } from "node:events";
@@ -52,7 +52,7 @@ export const textWires: readonly TextWire[] = [
   },
 ];
 
-/** Describes how much of one response was sent, in bytes. */
+/** Says how many bytes of one response were sent. */
 export interface Sending {
   readonly size: number;
   /** The number of bytes that the server had sent when the response ended or its connection closed. */
@@ -69,8 +69,8 @@ export interface SlowService {
 }
 
 /**
- * Responds to the n-th request with the n-th reply. Writes a frame only after the previous frame is accepted and the reader has
- * had time to read.
+ * Responds to the n-th request with the n-th reply. Writes a frame only after the client has accepted the previous frame and has
+ * had time to read it.
  */
 export async function startSlowService(replies: readonly (readonly string[])[]): Promise<SlowService> {
   const bodies: unknown[] = [];
@@ -112,7 +112,7 @@ export interface CountingFetch {
   readonly read: readonly number[];
 }
 
-/** Creates a fetch that counts bytes. It reads only as much of a response as its caller requests. */
+/** This `fetch` counts bytes. It reads only as much of a response as its caller requests. */
 export function createCountingFetch(): CountingFetch {
   const read: number[] = [];
   return {

@@ -28,7 +28,7 @@ const [weather, look] = [tool("weather"), tool("look")];
 const call = (id: string): Scripted => ({ text: "Hmm.", calls: [[id, "weather", '{"city":"Oslo"}']], end: "tools" });
 const script: readonly Scripted[] = [call("a"), call("b"), { text: "Oslo.", end: "stop" }];
 
-/** A registry whose tools change after the first iteration. */
+/** The tools of the registry change after the first iteration. */
 function changing(before: readonly ExecutableTool[], after: readonly ExecutableTool[]): { readonly create: () => ToolRegistry } {
   const [first, second] = [before, after].map((tools) =>
     tools.map(({ name, description, inputSchema: schema }) => ({ name, description, inputSchema: schema as JsonSchema })),
@@ -50,7 +50,7 @@ const planned = (plan: (iteration: number) => object): Partial<LoopOptions> => (
   hooks: { prepareIteration: ({ iteration }) => plan(iteration) },
 });
 
-/** Changes the messages of all requests after the first. */
+/** Changes the messages of all requests after the first one. */
 const editing =
   (edit: (messages: readonly Message[]) => readonly Message[]) =>
   (provider: Provider): Provider => ({
@@ -155,7 +155,7 @@ const cases: readonly Case[] = [
 
 const base = { tools: [weather, look], system: "Be brief." };
 
-/** The Google SDK orders the keys of a message anew, so its bodies are measured as they were handed to the SDK. */
+/** The Google SDK puts the keys of a message in another order. Its bodies are measured as the adapter passed them to the SDK. */
 function bodyAt({ bodies, reported }: PlayedWire, at: number): unknown {
   const { contents, config } = reported[at] as { readonly contents?: unknown; readonly config?: object };
   return contents === undefined ? bodies[at] : { ...config, contents };
@@ -163,7 +163,7 @@ function bodyAt({ bodies, reported }: PlayedWire, at: number): unknown {
 
 const settingCauses = ["setting-changed", "tool-choice-changed"];
 
-/** Checks the sizes of a break. The bytes before a setting depend on the service, which the bodies do not show. */
+/** The position of a setting depends on the service and is not visible in a body, so it is not checked. */
 function checkSizes(played: PlayedWire, { iteration, cause, keptBytes, lostBytes }: LoopEvents["cache-break"]): void {
   const { bytes, shared } = measureShared(bodyAt(played, iteration - 1), bodyAt(played, iteration));
   if (!settingCauses.includes(cause.kind)) expect(keptBytes).toBe(shared);

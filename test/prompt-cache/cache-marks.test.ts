@@ -12,7 +12,7 @@ const look = defineTool({
   execute: (args) => `seen ${JSON.stringify(args)}`,
 });
 
-/** From 1 to 15 calls, so that up to 30 blocks are added in one iteration. */
+/** Between 1 and 15 calls, so that an iteration adds up to 30 blocks. */
 const countCalls = (iteration: number): number => 1 + ((iteration * 7) % 15);
 
 function* messageOf(iteration: number, calls: number): Generator<object> {
@@ -67,7 +67,7 @@ async function serve(
   return { answers: server.answers, bodies };
 }
 
-/** The requests that did not read everything up to the last mark of the previous request. */
+/** Lists the requests that did not read everything up to the last mark of the previous request. */
 const missesOf = (answers: readonly CacheAnswer[]): readonly string[] =>
   answers.flatMap(({ read }, at) => {
     const before = answers[at - 1]?.lastMark ?? 0;
@@ -109,7 +109,7 @@ it("anthropicMessages with cache: reads its last cache entry after another provi
   expect(missesOf(answers)).toEqual([]);
 });
 
-/** The number of blocks with which both bodies begin, without their marks. */
+/** Counts the blocks with which both bodies begin. Ignores cache marks. */
 function countShared(one: object, other: object): number {
   const [before, after] = [one, other].map((body) => listBlocks(body).map(({ text }) => text));
   const at = before?.findIndex((text, index) => text !== after?.[index]) ?? -1;

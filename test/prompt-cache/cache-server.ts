@@ -1,4 +1,5 @@
-// Simulates the prompt cache of Anthropic: entries end at marked blocks, and a mark also reads entries up to 20 blocks before it.
+// Simulates the prompt cache of Anthropic. Entries end at marked blocks. A mark also reads entries that end up to 20 blocks before
+// it.
 
 import type { Clock } from "turnwright";
 
@@ -21,7 +22,7 @@ export interface CacheAnswer {
 export class CacheServer {
   readonly answers: CacheAnswer[] = [];
   readonly #clock: Pick<Clock, "now">;
-  /** The end of each entry's life, by the text of its blocks. */
+  /** The time at which each entry ends, by the text of its blocks. */
   readonly #entries = new Map<string, number>();
 
   constructor(clock: Pick<Clock, "now">) {
@@ -68,7 +69,7 @@ function toBlock(where: string, { cache_control: mark, ...content }: Fields): Bl
   return { text: where + JSON.stringify(content), isMarked: mark !== undefined };
 }
 
-/** Returns a key for each prefix. A chain of hashes is enough, because the test has no collisions. */
+/** Returns a key for each prefix, as a chain of hashes. The test has no collisions. */
 function toKeys(blocks: readonly Block[]): readonly string[] {
   let chain = 0;
   return blocks.map(({ text }, at) => {

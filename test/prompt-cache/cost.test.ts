@@ -7,7 +7,7 @@ import { createMockProvider } from "turnwright/testing";
 import { expect, it } from "vitest";
 import { look, playWatched, rounds } from "./play-watched.ts";
 
-/** A provider that converts each message once, and reports bodies of the converted messages. */
+/** Converts each message once, and reports bodies with the converted messages. */
 function converting(iterations: number, convert: (message: Message) => object): Provider {
   const provider = createMockProvider(rounds(iterations), { record: false });
   const converted = new WeakMap<Message, object>();

@@ -1,4 +1,4 @@
-// Measures the bodies at the `fetch` of an SDK, without the code of the package.
+// Measures bodies that an SDK passes to `fetch`, without code of the package.
 
 type Fields = { readonly [field: string]: unknown };
 
@@ -23,7 +23,7 @@ function withoutMarks(value: unknown): unknown {
 
 const bytesOf = (texts: readonly string[]): number => Buffer.byteLength(texts.join(""));
 
-/** The size of a body in bytes, and the bytes with which the next body also begins. */
+/** Returns the size of a body, and with how many of its bytes the next body begins too. */
 export function measureShared(before: unknown, next: unknown): { readonly bytes: number; readonly shared: number } {
   const [old, now] = [partsOf(before), partsOf(next)];
   const bytes = bytesOf(old.flat());
@@ -40,7 +40,7 @@ export function measureShared(before: unknown, next: unknown): { readonly bytes:
   return { bytes, shared };
 }
 
-/** Compares characters, because two different ones may begin with the same half of a surrogate pair. */
+/** Compares characters, not UTF-16 units. Two different characters may begin with the same half of a surrogate pair. */
 function commonStart(one: string, other: string): string {
   const [characters, others] = [[...one], [...other]];
   const at = characters.findIndex((character, index) => character !== others[index]);

@@ -1,4 +1,4 @@
-// The first request of a run is compared with the last request of the run before it.
+// The first request of a run is compared with the last request of the previous run.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -24,7 +24,7 @@ interface Chat {
   send(message: string, own?: RunOverrides): Promise<readonly unknown[]>;
 }
 
-/** Opens a conversation. `send` returns the cache breaks that the run has reported. */
+/** `send` returns the cache breaks that the run has reported. */
 function openChat(options: RunOverrides = {}): Chat {
   const { emitter, of } = recordEvents(undefined, ["cache-break"]);
   let seen = 0;

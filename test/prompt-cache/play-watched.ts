@@ -10,7 +10,7 @@ export const look: ExecutableTool = defineTool({
   execute: (args) => `seen ${JSON.stringify(args)} ${"x".repeat(200)}`,
 });
 
-/** A script with one call in each iteration before the last. It reads the number of the iteration from the request. */
+/** A script with one call in each iteration before the last one. It takes the number of the iteration from the request. */
 export const rounds =
   (iterations: number, calls: (iteration: number) => number = () => 1): MockScript =>
   ({ iteration }) =>
@@ -25,7 +25,6 @@ export interface Watched {
   readonly recording: EventRecording;
 }
 
-/** Plays a run that is watched, with a mock provider. */
 export async function playWatched(script: MockScript, options: Partial<LoopOptions> = {}): Promise<Watched> {
   const recording = recordEvents(undefined, ["cache-break", "masked", "listener-error"]);
   const result = await runToolLoop({
@@ -41,7 +40,7 @@ export async function playWatched(script: MockScript, options: Partial<LoopOptio
   return { result, recording };
 }
 
-/** A provider that reports these bodies, one for each request. */
+/** Reports these bodies, one for each request. */
 function reporting(bodies: readonly object[]): Provider {
   const provider = createMockProvider(rounds(bodies.length));
   return {

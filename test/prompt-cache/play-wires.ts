@@ -11,7 +11,7 @@ import type { Connecting } from "../wire/wire.ts";
 export interface PlayedWire {
   readonly result: LoopResult;
   readonly recording: EventRecording;
-  /** The bodies at the `fetch` of the SDK. */
+  /** The bodies that the SDK passed to `fetch`. */
   readonly bodies: readonly unknown[];
   /** The bodies as the provider reported them, as JSON. */
   readonly reported: readonly unknown[];
@@ -42,7 +42,7 @@ export async function playWire({ wire, script, connecting, wrap }: WirePlay, opt
   return { result, recording, bodies, reported };
 }
 
-/** Copies each reported body, and passes it on. */
+/** Copies each reported body to `reported`, and passes it on. */
 export function reportTo(reported: unknown[], provider: Provider): Provider {
   return {
     ...provider,

@@ -16,7 +16,7 @@ const body = fc.record({
   messages: fc.array(message, { minLength: 1, maxLength: 5 }),
 });
 
-/** A body that differs from another one in few places, or only adds messages. */
+/** Two bodies that differ in few places, or the second body only has more messages. */
 const pair = fc
   .tuple(body, body, fc.subarray(["tools", "system", "messages"] as const), fc.array(message, { maxLength: 2 }))
   .map(([before, other, changed, added]) => {
@@ -36,7 +36,7 @@ it("watchPromptCache: counts the shared bytes of random bodies like those of the
       expect([found?.keptBytes, found?.lostBytes]).toEqual(
         found === undefined ? [undefined, undefined] : [shared, bytes - shared],
       );
-      // Without an event, the last message may only have become longer.
+      // If there was no event, the last message may only have become longer.
       if (found === undefined) expect(bytes - shared).toBeLessThanOrEqual('"}]}'.length);
     }),
     { numRuns: 300 },

@@ -15,7 +15,7 @@ const weather = defineTool({
 const call = (id: string): Scripted => ({ calls: [[id, "get_weather", '{"city":"Oslo"}']], end: "tools" });
 const script: readonly Scripted[] = [call("a"), { text: "Hmm.", ...call("b") }, { text: "Oslo.", end: "stop" }];
 
-/** The Google SDK sends the fields of `config` at other places of the body. Their values are unchanged. */
+/** The Google SDK sends the fields of `config` at other places of the body, with the same values. */
 function toSent(name: string, reported: unknown): unknown {
   if (name !== "google") return reported;
   const { contents, config } = reported as { contents: unknown; config: { tools: unknown; systemInstruction: unknown } };

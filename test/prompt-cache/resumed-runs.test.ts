@@ -1,4 +1,4 @@
-// Resumes runs from their saved journals, as another process after a deploy does.
+// Resumes runs from their saved journals, as another process does after a deploy.
 
 import { defineTool, type LoopOptions, maskResults, memoryJournal, type SavedJournal, type Tool } from "turnwright";
 import { createMockProvider } from "turnwright/testing";
@@ -9,7 +9,7 @@ const messages = [{ role: "user", content: "Look around." }] as const;
 const other = (name: string, description = "Other"): Tool =>
   defineTool({ name, description, inputSchema: { type: "object" }, execute: () => "ok" });
 
-/** Plays three iterations, and resumes the run in the fourth with other options. */
+/** Plays three iterations. Then resumes the run with other options. */
 async function resume(before: Partial<LoopOptions>, after: Partial<LoopOptions>, iterations = 5): Promise<Watched> {
   const journal = memoryJournal();
   const first = await playWatched(rounds(iterations), { ...before, runId: "r", journal, limits: { maxIterations: 3 } });
@@ -98,7 +98,7 @@ it("watchPromptCache: the record of a request has the same size for a run of any
   expect(Math.max(...sizes.slice(1))).toBeLessThan(300);
 });
 
-/** Plays a run of three iterations, and returns its journal after an edit of the first record of a model. */
+/** Plays a run of three iterations. Returns its journal, in which the first record of a model step is edited. */
 async function edited(edit: (cache: { requests: unknown }) => unknown): Promise<SavedJournal> {
   const journal = memoryJournal();
   await playWatched(rounds(4), { runId: "r", journal, limits: { maxIterations: 3 } });

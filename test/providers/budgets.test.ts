@@ -13,7 +13,7 @@ import { createMockProvider, fail, text, toolCall, usage } from "turnwright/test
 
 const messages = [{ role: "user" as const, content: "Go." }];
 const tools = [{ name: "t", description: "", inputSchema: { type: "object" }, execute: () => 1 }];
-/** A token costs 0.25 USD: sums of this number have no rounding errors. */
+/** A token costs 0.25 USD, because sums of this number have no rounding errors. */
 const pricing: NonNullable<LoopOptions["pricing"]> = ({ totalTokens }) => totalTokens / 4;
 const spent = (tokens: number) => usage({ inputTokens: tokens, outputTokens: 0 });
 const retries = { maxAttempts: 20, baseDelayMs: 0 };
@@ -23,7 +23,7 @@ interface Stage {
   readonly model: (id: string) => Provider;
 }
 
-/** Creates models. Each request uses four tokens (1 USD), and then fails or returns no valid plan. */
+/** Each request uses four tokens (1 USD). Then it fails, or returns no valid plan. */
 function stageOf(what: "fails" | "plans nothing" = "fails"): Stage {
   const stage: Stage = {
     asked: 0,

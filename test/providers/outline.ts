@@ -1,4 +1,4 @@
-// Reads the stream of a provider chunk by chunk, and formats each chunk as a line.
+// Reads a stream chunk by chunk, and formats each chunk as a line.
 
 import { type ModelCall, type ModelChunk, type ModelRequest, type Provider, type Timeouts, toProviderError } from "turnwright";
 import { createTestClock, type TestClock } from "turnwright/testing";
@@ -6,7 +6,7 @@ import { createTestClock, type TestClock } from "turnwright/testing";
 export interface Outlining {
   readonly clock: TestClock;
   readonly abort: AbortController;
-  /** One line for each chunk. After the end of the stream, the last line says how the stream ended. */
+  /** One line for each chunk. If the stream has ended, the last line says how. */
   readonly lines: string[];
   readonly beats: number[];
   readonly ended: Promise<void>;
@@ -17,7 +17,7 @@ export interface OutlineOptions {
   readonly request?: Partial<ModelRequest>;
 }
 
-/** Creates the second argument of `stream`, with defaults for all fields that `more` lacks. */
+/** Creates the second argument of `stream`. Fields that are not in `more` get defaults. */
 export function callOf(more: Partial<ModelCall> = {}): ModelCall {
   const timeouts = { streamIdleMs: 1_000, firstChunkMs: 2_000, settleMs: 100, toolMs: 1, approvalMs: 1, hookMs: 1 };
   const signal = new AbortController().signal;
@@ -59,7 +59,7 @@ export async function outlineAll(provider: Provider, options: OutlineOptions = {
 
 type Lines = { readonly [Type in ModelChunk["type"]]?: (chunk: Extract<ModelChunk, { type: Type }>) => string };
 
-/** Formats a chunk by its type. Chunks of other types are shown without their fields. */
+/** The lines for chunks, by their type. Chunks of other types are shown without their fields. */
 const lines: Lines = {
   "attempt-start": ({ attempt, provider, model, family }) =>
     `start ${attempt} ${[provider, model, family].filter(Boolean).join("/")}`,

@@ -149,7 +149,7 @@ it(
         if (ended.status === "stopped-by-user")
           expect([playing.endedAt(), watch.lastAskedAt <= (stopAt ?? 0)]).toEqual([stopAt, true]);
         else expect(ended.usage.totalTokens).toBe(watch.spent);
-        // Every discarded attempt is reported once, in order. The result contains only the text of the last attempt.
+        // Every discarded attempt is reported once, in order. The result has only the text of the last attempt.
         const discarded = recording.of("attempt-discarded").map(({ attempt }) => attempt);
         expect(discarded).toEqual(discarded.map((_, index) => index + 1));
         const heard = recording.of("text-delta").filter(({ attempt }) => !discarded.includes(attempt ?? 0));

@@ -76,7 +76,7 @@ describe("the usage of attempts of withFallback", () => {
     const playing = play([], { provider, pricing });
     await playing.clock.runAll();
     const { result } = playing;
-    // The second attempt sent token counts and no text, so withRetry made a third attempt.
+    // The second attempt sent token counts but no text, so withRetry made a third attempt.
     expect(await result).toMatchObject({ text: "Whole.", usage: { totalTokens: 15 }, costUSD: 3 + 50 + 70 });
   });
 
@@ -173,7 +173,7 @@ describe.for(verbs)("%s in a run with withRetry or withFallback", ([, act, kind]
     expect([a.calls, b.calls]).toEqual(calls);
     listeners.stop();
     const says = (fact: string): number => (JSON.stringify(first).includes(fact) ? 1 : 0);
-    // `stall()` adds a listener with `once`, which `countListeners` counts even after the signal has fired.
+    // `stall()` adds a listener with `once`, and `countListeners` still counts it after the signal has fired.
     expect([listeners.on(playing.abort.signal), listeners.total()]).toEqual([0, says('"ignoreSignal":false')]);
     expect(a.active + b.active).toBe(says('"ignoreSignal":true'));
   });
@@ -198,7 +198,7 @@ describe("runToolLoop with withRetry and withFallback", () => {
   it("sends a paused message after a crash to the provider that paused it", async () => {
     const store = createDurableStore();
     const options = (): LoopOptions & { readonly made: readonly MockProvider[] } => {
-      // Before the crash, the run had received only the first half of the message.
+      // Before the crash, the run had got only the first half of the message.
       const made = [named("a", [busy, text("Wrong.")]), named("b", [[text("Half "), finish("paused")], text("whole.")])];
       return {
         provider: withFallback(made),

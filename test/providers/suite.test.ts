@@ -16,7 +16,7 @@ describe.for<[what: string, wrap: (provider: Provider) => Provider]>([
     (provider) => withFallback([withRetry(withFallback([provider]), { maxAttempts: 1 })]),
   ],
 ])("%s, tested with providerSuite", ([what, wrap]) => {
-  // These two wrappers make another attempt after a failure, so they do not report the failure that the suite expects.
+  // After a failure, these two wrappers make another attempt. They do not report the failure that the suite expects.
   const isAlone = what !== "withFallback with a silent second provider" && what !== "withRetry with three attempts";
   const suite = providerSuite({ create: (scenario) => ({ provider: wrap(createScenarioProvider(scenario)) }) });
   for (const { title, run } of suite)

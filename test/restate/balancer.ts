@@ -1,4 +1,4 @@
-// A load balancer for workers: passes each call of Restate to one of the workers that answer.
+// A load balancer. It passes each call of Restate to one of the workers that answer.
 
 import {
   type ClientHttp2Session,
@@ -16,10 +16,9 @@ const { HTTP2_HEADER_STATUS, NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_
 /** The time between two pings of a worker, in milliseconds. */
 const pingMs = 100;
 
-/** How many bytes of one connection may be sent before they are acknowledged. */
+/** The number of bytes that a connection may send before they are acknowledged. */
 const windowSize = 2 ** 24;
 
-/** The connection to one worker. */
 class Backend {
   readonly #url: string;
   readonly #leaseMs: number;
@@ -73,12 +72,12 @@ class Backend {
 
 export interface Balancer {
   readonly url: string;
-  /** Adds the worker at a port, and returns a function that removes it. */
+  /** Returns a function that removes the worker. */
   add(port: number): () => void;
   stop(): Promise<void>;
 }
 
-/** A worker that does not answer for `leaseMs` gets no more calls, and its calls are passed to others. */
+/** If a worker does not answer for `leaseMs`, it gets no more calls, and its calls are passed to other workers. */
 export async function startBalancer(leaseMs: number): Promise<Balancer> {
   const backends = new Set<Backend>();
   let turn = 0;

@@ -1,6 +1,6 @@
 import { equal } from "node:assert/strict";
 
-/** Checks that a value has these fields, and maybe others. */
+/** The value may have further fields. */
 export function checkFields(actual: unknown, expected: object): void {
   for (const [name, value] of Object.entries(expected)) {
     const field = (actual as Record<string, unknown>)[name];
@@ -9,7 +9,7 @@ export function checkFields(actual: unknown, expected: object): void {
   }
 }
 
-/** Makes a check for `rejects`. */
+/** Makes a check for `rejects` of node:assert. */
 export function hasFields(expected: object): (error: unknown) => true {
   return (error) => {
     checkFields(error, expected);

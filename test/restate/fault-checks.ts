@@ -42,7 +42,7 @@ async function checkFrozen(): Promise<void> {
   await checkTrips(trips, ids, fleet.notesPath);
   const before = await Promise.all(ids.map((id) => readText(trips, id)));
   first.kill("SIGCONT");
-  // Later runs show that both workers still work.
+  // More trips show that both workers still work.
   await checkTrips(trips, await startTrips(trips, "thawed", 6), fleet.notesPath);
   deepEqual(await Promise.all(ids.map((id) => readText(trips, id))), before);
   await fleet.killAll();

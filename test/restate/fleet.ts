@@ -1,4 +1,4 @@
-// A Restate server, a load balancer, and workers in separate processes, which can be killed and frozen.
+// A Restate server, a load balancer, and workers in separate processes. Tests can kill and freeze the workers.
 
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -24,7 +24,7 @@ export class Fleet {
     writeFileSync(this.notesPath, "");
   }
 
-  /** A worker that is silent for `leaseMs` gets no more calls. */
+  /** If a worker is silent for `leaseMs`, it gets no more calls. */
   static async begin(leaseMs: number): Promise<Fleet> {
     return new Fleet(await startRestate(), await startBalancer(leaseMs));
   }
@@ -33,7 +33,7 @@ export class Fleet {
     return [...this.#workers];
   }
 
-  /** Starts a worker. Resolves when the worker is ready. */
+  /** Resolves when the worker is ready. */
   async start(): Promise<ChildProcess> {
     const port = await findFreePort();
     const { ingressUrl, adminUrl } = this.server;

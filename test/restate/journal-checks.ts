@@ -13,10 +13,10 @@ let server: RestateServer;
 let endpoint: Endpoint;
 let ingress: Ingress;
 
-/** The bodies that the next executions call, by run id. */
+/** The body for the next execution of each run, by run id. */
 const bodies = new Map<string, (journal: Journal) => Promise<void>>();
 
-/** The functions that tell a waiting workflow that there is a body, by run id. */
+/** Functions that tell a waiting workflow that a body has arrived, by run id. */
 const wakes = new Map<string, () => void>();
 
 const suiteRun = workflow({
@@ -27,7 +27,7 @@ const suiteRun = workflow({
       const body = bodies.get(ctx.key);
       bodies.delete(ctx.key);
       await body?.(restateJournal(ctx));
-      // The workflow stays unfinished. Restate calls it again, and it waits for the body of the next execution.
+      // An error leaves the workflow unfinished. Restate calls it again, and it waits for the body of the next execution.
       throw new Error("The execution is over.");
     },
     async decide(ctx: WorkflowSharedContext, { key, decision }: { key: string; decision: unknown }): Promise<void> {
@@ -50,7 +50,9 @@ export async function end(): Promise<void> {
 
 const started = new Set<string>();
 
-/** The executions that have not ended. A second call joins the first, because Restate runs a workflow only once at a time. */
+/**
+ * The executions that have not ended. A second call must join the first one, because Restate runs a workflow only once at a time.
+ */
 const live = new Map<string, Promise<unknown>>();
 
 const execute: JournalSuiteSetup["execute"] = <T>(runId: string, body: (journal: Journal) => Promise<T>): Promise<T> => {

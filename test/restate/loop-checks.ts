@@ -58,7 +58,7 @@ let rooms: ReturnType<typeof defineRooms>;
 export async function begin(): Promise<void> {
   rooms = defineRooms();
   server = await startRestate();
-  // Restate knows a worker by its address, so all workers of these checks have the same address.
+  // Restate identifies a worker by its address, so all workers of these checks use the same port.
   port = await findFreePort();
   worker = await launch();
 }
@@ -83,7 +83,6 @@ async function untilEvent(id: string, type: string): Promise<DurableEvent> {
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Waits until a run has a pending call, and returns the id of the call. */
 async function findWaiting(id: string): Promise<string> {
   await untilEvent(id, "approval-asked");
   for (;;) {
@@ -98,7 +97,7 @@ function post(url: string, body: unknown): Promise<Response> {
   return fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
-/** Waits until the workflow of a run rests in Restate. */
+/** A resting workflow has the status "backing-off": Restate waits before it calls a worker again. */
 async function untilResting(id: string): Promise<void> {
   const query = `SELECT status FROM sys_invocation WHERE target_service_key = '${id}' AND target_handler_name = 'run'`;
   for (let status = ""; status !== "backing-off"; await sleep(20)) {
@@ -123,7 +122,7 @@ async function checkRun(): Promise<void> {
   equal((await rooms.status("run-1"))?.status, "completed");
 }
 
-/** Calls the handler that deletes a run after its retention. */
+/** Restate calls this handler when the retention of a run has ended. */
 async function clear(id: string, invocation: string): Promise<void> {
   equal((await post(`${server.ingressUrl}/turnwright-runs/${id}/clear`, invocation)).ok, true);
 }
@@ -225,7 +224,6 @@ async function checkLateFailure(): Promise<void> {
   equal((await rooms.result("run-8")).reason.kind, "stopped");
 }
 
-/** Launches the worker again. */
 async function relaunch(suspendMs: number): Promise<void> {
   await Promise.all([worker.stop(), worker.stop()]);
   worker = await launch(suspendMs);
@@ -255,7 +253,7 @@ async function checkStoppedWorker(): Promise<void> {
   worker = await launch();
   const { status, messages } = await rooms.result("run-7");
   equal(status, "completed");
-  // The call had begun, and its tool has no `replay: "safe"`, so it must not run again.
+  // The call had begun, and its tool lacks `replay: "safe"`, so the call must not run again.
   checkFields(messages[2], { role: "tool", results: [{ outcome: "interrupted" }] });
   equal(typesOf(await readAll("run-7")).filter((type) => type === "tool-end").length, 1);
 }

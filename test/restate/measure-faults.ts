@@ -14,7 +14,7 @@ import { startRestate } from "./start-restate.ts";
 const leaseMs = 2_000;
 const trips = defineDurableLoop(tripsOf(""));
 
-/** Measures one takeover between two new workers. */
+/** The takeover is between two new workers. */
 async function measure(id: string, signal: "SIGKILL" | "SIGSTOP", fleet: Fleet): Promise<number> {
   await Promise.all([fleet.start(), fleet.start()]);
   const tookMs = await measureTakeover(trips, { id, signal, notesPath: fleet.notesPath });
@@ -39,7 +39,7 @@ const times = workflow({
   },
 });
 
-/** Prints the time of a step of `restateJournal` beside a bare `ctx.run` with the same bytes. */
+/** Prints the time of a step of `restateJournal`, and of a bare `ctx.run` with the same number of bytes. */
 async function measureSteps(): Promise<void> {
   const server = await startRestate();
   const endpoint = await serve([times], server.adminUrl);
@@ -49,7 +49,7 @@ async function measureSteps(): Promise<void> {
     const kind = round % 2 === 0 ? "bare" : "journal";
     const client = ingress.workflowClient(times, `round-${round}`);
     await client.workflowSubmit(kind === "journal");
-    // The first measurements are left out, because they warm up the process.
+    // Leaves out the first measurements, because they warm up the process.
     const ms = await client.workflowAttach();
     if (round > 1) taken[kind].push(ms);
   }

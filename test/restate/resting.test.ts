@@ -11,7 +11,7 @@ const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolv
 it("restWhenWaiting: keeps a resting run marked, even if the store answers an earlier request late", async () => {
   let isMarked = false;
   let isAbandoned = false;
-  /** The calls of `rest` that Restate has not answered. */
+  /** The calls of `rest` that Restate has not answered yet. */
   const held: (() => void)[] = [];
   const worker = {
     store: {
@@ -38,7 +38,7 @@ it("restWhenWaiting: keeps a resting run marked, even if the store answers an ea
   await first;
   void hooks.receive("second");
   await vi.advanceTimersByTimeAsync(300);
-  // The last call is answered first.
+  // Answers the last call first.
   for (let call = held.pop(); call !== undefined; call = held.pop()) {
     call();
     await settle();

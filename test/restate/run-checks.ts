@@ -1,4 +1,4 @@
-// Runs the checks of a module, and prints one line of JSON for each. Argument: the path of the module from this folder.
+// Runs the checks of a module, and prints one line of JSON for each check. The argument is the path of the module from this folder.
 
 import { inspect } from "node:util";
 import type { CheckEnd, CheckModule } from "./checks.ts";

@@ -5,21 +5,21 @@ import { type FaultPlan, type FaultReport, type Faults, followAll, sleep, type T
 import { readNotes } from "../dbos/trips.ts";
 import { Fleet } from "./fleet.ts";
 
-/** Returns the number of safe calls: four calls of `look` in each trip, and one call of `book` in each third trip. */
+/** Counts the safe calls: four calls of `look` in each trip, and one call of `book` in each third trip. */
 export function safeCallsOf(runs: number): number {
   return 4 * runs + Math.ceil(runs / 3);
 }
 
 export interface RestateFaultReport extends FaultReport {
-  /** How many calls of tools with `replay: "safe"` ended, and then ran again, because Restate had not stored the result. */
+  /** How many calls of tools with `replay: "safe"` ended and then ran again. Restate had not stored their results. */
   readonly endedTwice: number;
   /** How many tool calls ended in total. */
   readonly ended: number;
-  /** How many calls of tools with `replay: "safe"` a service has counted that ignores repeated idempotency keys. */
+  /** How many calls of tools with `replay: "safe"` a payment service counted. It ignores repeated idempotency keys. */
   readonly charged: number;
 }
 
-/** Kills and freezes workers in turn, and crashes the server, sometimes directly after a worker was killed. */
+/** Kills and freezes workers in turn. Also crashes the server, sometimes directly after a worker was killed. */
 async function disturb(plan: FaultPlan, fleet: Fleet): Promise<Faults> {
   const faults = { kills: 0, freezes: 0, crashes: 0 };
   const until = performance.now() + plan.forMs;

@@ -17,8 +17,9 @@ export interface RestateServer {
 }
 
 /**
- * Finds a port that stays free while no process listens on it. The system uses ports from 32,768 on for outgoing connections. If
- * a killed server had such a port, a client that keeps connecting to it might get this port for its own side of the connection.
+ * Finds a port that stays free while no process listens on it. The system uses ports from 32,768 on for outgoing connections, so
+ * these ports are not used: a client that keeps connecting to a killed server could get the server's port for its own side of the
+ * connection.
  */
 export async function findFreePort(): Promise<number> {
   for (;;) {
@@ -35,7 +36,7 @@ export async function findFreePort(): Promise<number> {
   }
 }
 
-/** Returns the path of the server, or undefined if there is none for this platform. */
+/** Undefined if there is no server for this platform. */
 export function findServer(): string | undefined {
   try {
     const from = createRequire(import.meta.url).resolve("@restatedev/restate-server/package.json");
@@ -69,7 +70,7 @@ function configOf(folder: string, ports: { readonly ingress: number; readonly ad
   return [...lines, "[ingress]", `bind-port = ${ports.ingress}`, "[admin]", `bind-port = ${ports.admin}`, ""].join("\n");
 }
 
-/** Starts a server. Needs the package `@restatedev/restate-server`, which exists for Linux and macOS. */
+/** Needs the package `@restatedev/restate-server`, which exists for Linux and macOS. */
 export async function startRestate(): Promise<RestateServer> {
   const path = findServer();
   if (path === undefined) throw new Error(`There is no Restate server for ${process.platform} ${process.arch}.`);
@@ -80,7 +81,7 @@ export async function startRestate(): Promise<RestateServer> {
   await writeFile(configPath, configOf(folder, ports));
   let server: ChildProcess;
   const start = async (): Promise<void> => {
-    // The server writes its log to a file, so that it does not wait for this process.
+    // The server writes its log to a file. With a pipe, it could have to wait for this process.
     const command = `exec "${path}" -c "${configPath}" >> "${logPath}" 2>&1`;
     server = spawn("sh", ["-c", command], { stdio: "ignore", env: { ...process.env, NO_COLOR: "1" } });
     const until = performance.now() + 60_000;

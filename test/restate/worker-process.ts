@@ -1,5 +1,5 @@
-// A worker in a separate process. Arguments: the URLs of the ingress, the admin API and the balancer, its port, the path for
-// notes.
+// A worker in a separate process. Its arguments are the URLs of the ingress, the admin API and the balancer, the port of the
+// worker, and the path for notes.
 
 import { defineDurableLoop, launchWorker } from "turnwright/restate";
 import { tripsOf } from "../dbos/trips.ts";

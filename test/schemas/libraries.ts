@@ -1,5 +1,5 @@
-// The arguments of one tool, described with four schema libraries. They are a city, a unit with a default, and a number of days
-// that arrives as text.
+// The arguments of one tool, described with four schema libraries: a city, a unit with a default, and a number of days that arrives
+// as text.
 
 import { toJsonSchema, toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
@@ -15,7 +15,7 @@ interface Forecast {
   readonly days: number;
 }
 
-/** A schema, and the JSON Schema that the model gets if the schema cannot produce one. */
+/** A schema. If it cannot produce a JSON Schema for the model, `jsonSchema` has one. */
 export interface Described {
   readonly inputSchema: StandardSchema<unknown, Forecast>;
   readonly jsonSchema?: JsonSchema | undefined;
@@ -45,7 +45,7 @@ const arktypeForecast = type({
   days: type("string.digits").pipe((text) => Number(text)),
 });
 
-/** JSON Schemas for zod/mini and valibot, which cannot produce their own. */
+/** zod/mini and valibot cannot produce JSON Schemas themselves. */
 const miniJson = z.toJSONSchema(miniForecast, { io: "input" }) as JsonSchema;
 const valibotJson = toJsonSchema(valibotForecast, { typeMode: "input" }) as JsonSchema;
 

@@ -27,7 +27,7 @@ const byTitle = scenarios.map((scenario) => [scenario.title, scenario] as const)
 const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
 
 /**
- * In these scenarios, a message is sent while the model is streaming. A replay without the recorded timing would end before the
+ * In these scenarios, a message is sent while the model is streaming. Without the recorded timing, a replay would end before the
  * message.
  */
 const timed: ReadonlySet<string> = new Set([

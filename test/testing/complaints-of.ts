@@ -1,4 +1,4 @@
-// Runs the provider suite with a provider that is broken on purpose, and collects the messages of failed checks.
+// Runs the provider suite with a provider that is broken on purpose. Collects the messages of the checks that fail.
 
 import type { ModelChunk, Provider } from "turnwright";
 import {

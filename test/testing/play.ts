@@ -3,10 +3,7 @@ import { createTestClock, type TestClock } from "turnwright/testing";
 
 export const request: ModelRequest = { messages: [{ role: "user", content: "Hi" }], tools: [], iteration: 0 };
 
-/**
- * Creates a call with the arguments that the loop would pass. Also returns its clock, its signal, and the times of its
- * heartbeats.
- */
+/** Creates a call as the loop would make it, with its clock, its signal, and the times of its heartbeats. */
 export function setUp(): {
   readonly clock: TestClock;
   readonly abort: AbortController;

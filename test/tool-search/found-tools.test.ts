@@ -155,7 +155,7 @@ describe("a deferred tool found by find_tools", () => {
     const again = await run(script.slice(3), { tools: tools(), journal: memoryJournal({ steps: kept }) });
     expect(again.lists.map((names) => names.join())).toEqual(["hide,find_tools,beta", "hide,find_tools,beta"]);
     expect(answersOf(again.result).at(-1)?.result).toMatchObject({ tools: [] });
-    // The search was recorded as a call, and runs only now.
+    // The journal has the call of the search, but not its result, so the search runs in the resumed run.
     const unsearched = Object.fromEntries(Object.entries(steps).filter(([key]) => !/^i(?:3\/tool|4)/.test(key)));
     const late = await run([done], { tools: tools(), journal: memoryJournal({ steps: unsearched }) });
     expect(answersOf(late.result).at(-1)?.result).toMatchObject({ tools: [] });

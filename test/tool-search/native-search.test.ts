@@ -23,7 +23,7 @@ interface FakeFetch {
   readonly bodies: readonly Body[];
 }
 
-/** Answers each request with the frames of the next reply, without a network. */
+/** Answers each request with the frames of the next reply. Uses no network. */
 function createFetch(replies: readonly (readonly string[])[]): FakeFetch {
   const bodies: Body[] = [];
   return {

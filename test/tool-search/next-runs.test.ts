@@ -1,4 +1,4 @@
-// Deferred tools that an earlier run has loaded are visible from the start of the next run, so the list of tools stays the same.
+// If a run has loaded deferred tools, they are visible from the start of the next run. The list of tools then stays the same.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -226,7 +226,7 @@ describe("withToolSearch", () => {
     const whole = first.provider.requests.map(({ tools, messages }) => ({ tools, messages }));
     for (const iteration of [1, 2, 3, 4]) {
       for (const isWhole of [true, false]) {
-        // Without the steps of its calls, the last iteration runs its calls again.
+        // The journal lacks the steps of the calls in the last iteration, so these calls run again.
         const kept = Object.entries(steps).filter(([key]) => {
           const at = Number(/^i(\d+)\//.exec(key)?.[1] ?? -1);
           return at < iteration - 1 || (at === iteration - 1 && (isWhole || !key.includes("/tool/")));

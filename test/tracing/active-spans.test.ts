@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 afterAll(() => stop());
 
-/** Calls `http` at the start and the end of the stream, like an instrumented HTTP client. */
+/** Calls `http` at the start and the end of the stream, as an instrumented HTTP client does. */
 function askOver(http: () => void, chunks: readonly ModelChunk[]): Provider {
   return {
     id: "wire",
@@ -97,7 +97,7 @@ describe("withTracing: the active span", () => {
     });
     const provider = createMockProvider([[toolCall("ask"), toolCall("agent")], text("Out.")]);
     await runToolLoop(withTracing({ provider, tools: [ask, agent], messages: question }, tracing.options));
-    // The tool never ends its own span, so the tree does not contain that span.
+    // The tool never ends its own span, so that span is not in the tree.
     expect(tracing.tree()).toMatchInlineSnapshot(`
       "invoke_agent
         chat mock-model

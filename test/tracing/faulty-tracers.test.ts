@@ -21,7 +21,7 @@ const broken = (): never => {
   throw new Error("broken");
 };
 
-/** Returns a tracer that throws if `method` is called for the span with the index `broke`. */
+/** The tracer throws if `method` is called for the span with the index `broke`. */
 function faulty(tracing: TracingStage, method: "startSpan" | Exclude<keyof Span, "spanContext">, broke: number): Tracer {
   const tracer = tracing.provider.getTracer("faulty");
   let spans = 0;
@@ -56,7 +56,7 @@ describe("withTracing with a faulty tracer or meter", () => {
     );
     expect(status).toBe("completed");
     expect(recording.of("listener-error")).toEqual([]);
-    // For one of the four spans, the tracer has thrown: the span never started, never ended, or has no attributes.
+    // The tracer threw for one of the four spans. That span never started, never ended, or has no attributes.
     expect(tracing.spans()).toHaveLength(method === "setAttributes" ? 4 : 3);
     expect(new Set(told)).toEqual(new Set(["turnwright could not record a run: broken"]));
   });

@@ -40,7 +40,7 @@ class StoredContexts implements ContextManager {
   }
 }
 
-/** Installs a context manager for the OpenTelemetry API. The returned function removes it. */
+/** Returns a function that removes the context manager. */
 export function keepContexts(): () => void {
   context.setGlobalContextManager(new StoredContexts());
   return () => context.disable();
@@ -50,9 +50,9 @@ export interface TracingStage {
   readonly options: TracingOptions;
   spans(): readonly ReadableSpan[];
   started(): number;
-  /** Formats the spans as a tree, in the order in which they started. Each line shows the attributes named in `shown`. */
+  /** Formats the spans as a tree, in the order of their starts. Each line shows the attributes in `shown`. */
   tree(shown?: readonly string[]): string;
-  /** Returns the attributes and the count of each measurement. For a counter, the count is its sum. */
+  /** Returns the attributes and the count of each measurement. The count of a counter is its sum. */
   metrics(): Promise<readonly (readonly [name: string, attributes: Attributes, count: number])[]>;
   readonly provider: BasicTracerProvider;
 }

@@ -19,7 +19,7 @@ function open(version: 6 | 7, tool: Tool) {
   const provider = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall(tool.name)] : text("Done.")));
   const server = new ChatServer({ run: { provider, tools: [tool] }, stream: { version } });
   const fetch: typeof server.fetch = async (url, init) => {
-    // Stops a page that would send its approval in an endless loop.
+    // Ends the test if the page sends its approval in an endless loop.
     if (server.requests.length > 5) throw new Error("The page sends too many requests.");
     return server.fetch(url, init);
   };

@@ -1,4 +1,4 @@
-// A chat server in this process. Each message starts a run, and reloaded pages get the events of the last run.
+// A chat server in this process. Each message starts a run. A reloaded page gets the events of the last run.
 
 import { type LoopEvent, type LoopOptions, type LoopResult, memoryJournal, type SavedJournal, streamToolLoop } from "turnwright";
 import {
@@ -23,7 +23,7 @@ interface ServerRun {
 export interface ChatServerOptions {
   readonly run: Omit<LoopOptions, "messages">;
   readonly stream: UIResponseOptions;
-  /** True if a reloaded page gets its events from the journal, as from another process. Default false: from memory. */
+  /** True if a reloaded page gets its events from the journal, as from another process. By default, they come from memory. */
   readonly forgets?: boolean;
 }
 
@@ -36,7 +36,7 @@ export class ChatServer {
     this.#options = options;
   }
 
-  /** The transport of the page uses this function as `fetch`. */
+  /** The page uses this function as `fetch`. */
   readonly fetch = async (_url: unknown, init: RequestInit = {}): Promise<Response> => {
     if (init.method === "GET") return this.#reload();
     const sent = new Request("http://chat.test/api/chat", {
@@ -58,7 +58,7 @@ export class ChatServer {
     return run;
   }
 
-  /** Resumes the last run with decisions that do not come from the page, as a webhook would. */
+  /** Resumes the last run with decisions from outside the page, as a webhook does. */
   async deliver(decisions: Decisions): Promise<void> {
     await this.#execute(this.last, decisions);
   }
@@ -100,7 +100,7 @@ export class ChatServer {
         for (const wake of run.wake.splice(0)) wake();
       })
       .catch(() => undefined);
-    // Wait for the end of the run, because an invalid decision must become an error response.
+    // Waits for the end of the run, because an invalid decision must become an error response.
     if (Object.keys(decisions).length > 0) await ended;
     return from;
   }

@@ -1,5 +1,5 @@
-// A run with four calls that wait for results. In the run itself and in a nested run, one result comes from a render farm and one
-// from the page.
+// Four calls wait for results: two in the run itself, and two in a nested run. In each run, one result comes from a render farm and
+// one from the page.
 
 import { defineAgentTool, defineTool, type LoopOptions } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";

@@ -48,7 +48,7 @@ it("createUIMessageMapper: text of a second attempt has the id of the discarded 
   ] as const;
   for (const version of versions) {
     const starts = toChunks(events, { version }).flatMap((chunk) => (chunk.type === "text-start" ? [chunk.id] : []));
-    // All attempts must use the same ids, because a reloaded page sees only the last attempt.
+    // A reloaded page sees only the last attempt, so all attempts must use the same ids.
     expect(new Set(starts)).toEqual(new Set(["text-0-0"]));
   }
 });

@@ -18,7 +18,7 @@ describe("createUIMessageMapper with a nested run", () => {
       prepare: () => ({ messages: [{ role: "user", content: "Well?" }], provider: createMockProvider(script), tools: [pay] }),
       toResult: (result) => result.text,
     });
-  /** Selects the next message by the transcript, because a resumed run may use a new provider that has counted no calls. */
+  /** Chooses the message by the transcript. A resumed run may use a new provider, which has counted no calls. */
   const byTranscript =
     (turns: readonly ReturnType<typeof text>[]): MockScript =>
     ({ messages }) =>
@@ -40,7 +40,7 @@ describe("createUIMessageMapper with a nested run", () => {
       preliminary: true,
       output: { runs: [{ path: ["call_i0_0"], status: "completed", calls: [] }] },
     });
-    // Each output repeats the text, but the total size of all outputs stays proportional to the text.
+    // Each output repeats the text so far, but the total size of all outputs must stay proportional to the text.
     expect(JSON.stringify(outputs).length).toBeLessThan(20 * 3_000);
   });
 
@@ -59,7 +59,7 @@ describe("createUIMessageMapper with a nested run", () => {
     const waits = version === 5 ? "input-available" : "approval-requested";
     const parts = message?.parts.filter(({ toolCallId }) => toolCallId !== undefined) ?? [];
     expect(parts).toMatchObject([{ state: "output-available" }, { toolCallId: id, state: waits, input: { n: 1 } }]);
-    // A page with `sendAutomaticallyWhen` does not send the decision while an output is preliminary.
+    // While an output is preliminary, a page with `sendAutomaticallyWhen` would not send the decision.
     expect(parts[0]).not.toHaveProperty("preliminary");
     const second = await play({
       ...options,
@@ -75,7 +75,7 @@ describe("createUIMessageMapper with a nested run", () => {
     ]);
     expect(textOf(continued)).toBe("Done.");
     expect(ran).toEqual(["pay"]);
-    // One page reads both executions in one stream, and another page reads only the second execution.
+    // One page reads both executions in one stream. The other page reads only the second execution.
     const reloaded = await readMessage(vendor, toChunks([...first.events, ...second.events], { version }));
     expect(textOf(reloaded)).toBe("Done.");
     expect(reloaded?.parts.map(({ type, state }) => [type, state])).toEqual(

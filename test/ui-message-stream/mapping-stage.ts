@@ -34,7 +34,7 @@ function toLine({ type, ...fields }: UIMessageChunk): string {
 export const lines = (chunks: readonly UIMessageChunk[]): string[] =>
   chunks.filter(({ type }) => type !== "data-cost").map((chunk) => toLine(chunk));
 
-/** Checks chunks with the client of one version of `ai`. `message` is the message that the page already shows. */
+/** Checks chunks with the client of one version of `ai`. `message` is the message that the page shows already. */
 export async function check(chunks: readonly UIMessageChunk[], version: UIVersion, message?: PageMessage): Promise<void> {
   const vendor = vendors.find((one) => one.version === version);
   if (vendor === undefined) throw new Error("There is no such vendor.");

@@ -34,8 +34,7 @@ interface PageOptions {
   readonly fetch: Fetch;
   readonly messages?: readonly PageMessage[];
   /**
-   * Selects when the page sends its message automatically: after the user's last decision, or after the last result. Default
-   * "decisions".
+   * Selects when the page sends its message automatically: after the user's last decision, or after the last result. Default "decisions".
    */
   readonly sendsAfter?: "decisions" | "results";
 }
@@ -82,10 +81,7 @@ export const lastOf = ({ messages }: PageChat): PageMessage => JSON.parse(JSON.s
 export const callsOf = (chat: PageChat): readonly PagePart[] =>
   lastOf(chat).parts.filter(({ toolCallId }) => toolCallId !== undefined);
 
-/**
- * Wraps `fetch` so that the connection breaks after `lines` events, counted over all responses. `count` returns the number so
- * far.
- */
+/** Breaks the connection after `lines` events, counted over all responses. `count` returns the number so far. */
 export function breakOff(fetch: Fetch, lines: number): { readonly fetch: Fetch; readonly count: () => number } {
   let left = lines;
   let count = 0;

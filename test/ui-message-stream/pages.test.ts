@@ -34,7 +34,7 @@ async function decide(chat: PageChat, kind: Kind): Promise<void> {
   await settle(chat);
 }
 
-/** Removes the decisions from a message, because only the page that made the decisions shows them. */
+/** Removes decisions, because only the page that made the decisions shows them. */
 const withoutApproval = (message: PageMessage): object => ({
   ...message,
   parts: message.parts.filter(({ type }) => type !== "data-approval").map(({ approval: _, ...part }: PagePart) => part),

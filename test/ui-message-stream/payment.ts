@@ -1,4 +1,4 @@
-// A run with a call of "look", then a call of "pay", which needs an approval, and then an answer.
+// The run calls "look" and then "pay", which needs an approval. Then it answers.
 
 import { z } from "zod";
 import { defineTool, type LoopOptions } from "turnwright";
@@ -31,7 +31,7 @@ export function setUpPayment(): { readonly ran: string[]; readonly run: Omit<Loo
     [text("Paying.", { chunks: 2 }), toolCall("pay", { amount: 5 }, { fragments: 2 })],
     text("It is paid.", { chunks: 3 }),
   ];
-  // Selects the next message by the transcript, because a resumed run may use a new provider that has counted no calls.
+  // Chooses the message by the transcript. A resumed run may use a new provider, which has counted no calls.
   const provider = createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
   return { ran, run: { provider, tools: [pay, look] } };
 }

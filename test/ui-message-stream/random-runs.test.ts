@@ -39,11 +39,11 @@ function checkCalls(message: PageMessage | undefined, result: LoopResult): void 
     const { state, preliminary } = shown.get(id) ?? {};
     if (outcome === "completed" || outcome === "restarted")
       expect({ id, state, preliminary }).toEqual({ id, state: "output-available" });
-    // In a suspended run, calls after a waiting call may still run later.
+    // In a suspended run, calls after a waiting call may run later.
     else if (result.status === "suspended") expect(state).toMatch(/^(output|input|approval)-/);
     else expect(["output-error", "output-denied"]).toContain(state);
   }
-  // After the end of a run, the page shows no call as still running.
+  // When a run has ended, the page shows no call as running.
   if (result.status !== "suspended") for (const { state } of parts) expect(state).toMatch(/^output-/);
 }
 
@@ -65,7 +65,7 @@ it.each(vendors)(
         expect(message?.id).toBe("random");
         const mayDouble = chunks.some(({ type }) => type === "data-attempt-discarded");
         if (!mayDouble) expect(textOf(message)).toBe(result.streamResults.map(({ text }) => text).join(""));
-        // Text of a discarded attempt is visible only if the run has eager tools.
+        // A page may show text of a discarded attempt only if the run has eager tools.
         expect(mayDouble && !(plan.eager && version !== 7)).toBe(false);
         checkCalls(message, result);
         expect(message?.metadata).toMatchObject({ status: result.status, reason: { kind: result.reason.kind } });

@@ -101,7 +101,7 @@ it("readUIChatRequest: accepts a web request, a node:http request and a string, 
       controller.close();
     },
   });
-  // The request has no content-length, so its bytes must be counted.
+  // The request has no content-length, so the bytes must be counted while they arrive.
   const refused = await fetch(url, { method: "POST", body: large, headers, duplex: "half" } as RequestInit);
   expect({ status: refused.status, text: await refused.text() }).toEqual({
     status: 413,

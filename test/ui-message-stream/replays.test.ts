@@ -34,7 +34,7 @@ describe("a UI message from the journal", () => {
       [reasoning("Hm."), text("Wrong."), down],
     ];
 
-    /** A run that failed in its second iteration, was retried with another failure, and then succeeded. */
+    /** The run failed in its second iteration. The first retry failed too, and the second retry succeeded. */
     async function retry(): Promise<readonly Played[]> {
       const first = await play({ tools, script: start });
       const again = { tools, resume: "retry-last" } as const;

@@ -59,7 +59,7 @@ describe.each<[name: string, read: Read]>([
     const { request, body, isCancelled } = openRequest();
     const seen: unknown[] = [];
     const refused = refusalOf(read(request, { ...limits, clock })).then((error) => seen.push(error));
-    // Each piece arrives quickly, but the whole body takes too long.
+    // Each piece arrives in time, but the whole body takes too long.
     body.enqueue(encoder.encode('{"id":'));
     await clock.advance(ms - 1);
     body.enqueue(encoder.encode('"chat",'));

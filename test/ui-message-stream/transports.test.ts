@@ -16,9 +16,7 @@ const runStart: LoopEvent = { type: "run-start", ...base, provider: "mock", mode
 const stepStart: LoopEvent = { type: "iteration-start", ...base, continuation: 0 };
 const delta = (text: string): LoopEvent => ({ type: "text-delta", ...base, text });
 
-/**
- * Creates a source of events. `read` returns how often the source was read, and `left` returns how often the source was closed.
- */
+/** `read` returns how often the source was read, and `left` how often it was closed. */
 function createSource(
   events: readonly LoopEvent[],
   end: "done" | "never" | Error = "done",
@@ -162,7 +160,7 @@ describe("pipeUIMessageStream", () => {
 
   interface Serving {
     readonly port: number;
-    /** For each response, the number of its listeners after it was written. */
+    /** The number of listeners of each response after it was written. */
     readonly listeners: number[];
     readonly ended: Promise<void>;
   }
@@ -207,7 +205,7 @@ describe("pipeUIMessageStream", () => {
     const socket = connect(port, "127.0.0.1");
     socket.pause();
     socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    // Wait until the write buffers are full.
+    // Waits until the write buffers are full.
     for (let before = -1; before !== read() || read() === 0;) {
       before = read();
       for (let turn = 0; turn < 50; turn += 1) await setImmediate();

@@ -54,15 +54,15 @@ const toVendor = (
 export const vendors: readonly Vendor[] = [toVendor(5, ai5), toVendor(6, ai6), toVendor(7, ai7)];
 
 export async function findProblems({ validator }: Vendor, chunks: readonly UIMessageChunk[]): Promise<readonly string[]> {
-  // A page gets chunks as JSON, so undefined fields must be removed.
+  // A page gets chunks as JSON, so fields that are undefined must be removed.
   const sent = chunks.map((chunk) => JSON.parse(JSON.stringify(chunk)) as UIMessageChunk);
   const checked = await Promise.all(sent.map((chunk) => validator.validate(chunk)));
   return checked.flatMap(({ success }, index) => (success ? [] : [JSON.stringify(sent[index])]));
 }
 
 /**
- * Builds a message from chunks, as a page does. `message` is the message that the page already shows. Throws if the client
- * reports an error, but ignores `error` chunks.
+ * Builds a message from chunks, as a page does. `message` is the message that the page shows already. Throws if the client reports
+ * an error. Ignores `error` chunks.
  */
 export async function readMessage(
   vendor: Vendor,

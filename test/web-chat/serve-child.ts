@@ -1,4 +1,5 @@
-// The chat server in a separate process, for tests that kill it. The arguments are a folder, and the number of words before the model hangs.
+// The chat server in a separate process, for tests that kill the server. The arguments are a folder, and the number of words before
+// the model hangs.
 
 import { fileRunStore } from "turnwright/host";
 import { bundleOnce, openStage } from "./stage.ts";

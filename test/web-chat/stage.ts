@@ -1,4 +1,4 @@
-// The server of examples/web-chat in this process, with a model that tests can pause in the middle of its text.
+// The server of examples/web-chat in this process. Tests can pause its model in the middle of a text.
 
 import { once } from "node:events";
 import type { Server } from "node:http";
@@ -9,7 +9,7 @@ import { createScriptedModel } from "../../examples/web-chat/scripted-model.ts";
 import { createShop, type Order, type Pace } from "../../examples/web-chat/tea-shop.ts";
 import { createWebChatServer } from "../../examples/web-chat/web-chat-server.ts";
 
-/** Pauses the model after a number of words until `open` is called. */
+/** Pauses the model after a number of words, until `open` is called. */
 export class Gate {
   #left = Number.POSITIVE_INFINITY;
   #waiting: (() => void)[] = [];

@@ -1,4 +1,4 @@
-// Tests every feature with every adapter. `npm run docs:adapters` writes the results to docs/adapters.md.
+// Tests every feature with every adapter. `npm run docs:adapters` writes the results into docs/adapters.md.
 
 import { describe, expect, it } from "vitest";
 import { specAdapters, vendorAdapters } from "./adapters.ts";

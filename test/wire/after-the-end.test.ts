@@ -19,10 +19,13 @@ const scriptOf: { readonly [Api in PackageWire["api"]]: Name } = {
 
 const framesOf = (reply: RawReply): readonly string[] => reply.frames ?? [];
 
-/** Matches events that begin an answer. The reply `more text` must not contain them, because they would begin another answer. */
+/**
+ * Matches events with which an answer begins. The reply `more text` must not contain such an event, because it would begin another
+ * answer.
+ */
 const isStart = /"(?:response\.created|message_start)"/;
 
-/** Further data that a service sends after a complete answer or in the middle of an answer. */
+/** Data that a service sends after a complete answer, or in the middle of an answer. */
 const sequels = {
   "nothing more": () => ({}),
   "a connection reset": () => ({ ending: "drop" }),
@@ -87,7 +90,7 @@ describe.for(rows)("provider $name: answer followed by $sequel", ({ wire, name, 
   });
 });
 
-/** Reads a stream whose connection stays open. The test clock fires each timer of the provider. */
+/** Reads a stream whose connection stays open. The test clock fires the timers of the provider. */
 async function readOpen(provider: Provider): Promise<{ readonly types: readonly string[]; readonly afterMs: number }> {
   const clock = createTestClock();
   const types: string[] = [];
@@ -142,7 +145,7 @@ describe.for(packageWires)("aiSdkModel ($name): finished answer", ({ connect, ap
   });
 });
 
-/** A last chunk with a call that has no `index`. Packages of the AI SDK reject such a chunk. */
+/** A last chunk with a call that lacks an `index`. Packages of the AI SDK reject this chunk. */
 const unreadEnd = {
   choices: [
     { index: 0, delta: { tool_calls: [{ id: "a", function: { name: "f", arguments: "{}" } }] }, finish_reason: "tool_calls" },

@@ -118,7 +118,7 @@ it("aiSdkModel: ignores promises from onWarning and approveProviderTool that rej
   const request = { type: "tool-approval-request", approvalId: "x", toolCallId: "a" };
   const { stream } = openStream({ type: "stream-start", warnings: [{ type: "other", message: "Hm." }] }, request, finish);
   const fails = (): never => {
-    // Callers in JavaScript may pass an async function.
+    // Programs in JavaScript may pass an async function.
     const failed: unknown = Promise.reject(new Error("The log is full."));
     return failed as never;
   };

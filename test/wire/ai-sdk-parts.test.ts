@@ -179,7 +179,7 @@ describe("aiSdkModel (spec v4): additional stream parts", () => {
     let beats = 0;
     const call = { ...createCall(), heartbeat: () => (beats += 1) };
     for await (const chunk of aiSdkModel({ model }).stream(ask("Hi"), call)) expect(chunk.type).toBe("finish");
-    // Three heartbeats: two pings, and a finish part without token counts.
+    // The three heartbeats are two pings, and a finish part without token counts.
     expect(beats).toBe(3);
   });
 });

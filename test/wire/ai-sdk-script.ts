@@ -3,7 +3,7 @@ import { type Ends, type Scripted, type ScriptedTurn, usual, wordFor } from "./s
 
 const noPlace = { none: "v2 has no field for the value of the service" } as const;
 
-/** Finish reasons of v3 and v4 models: the unified reason of the AI SDK, followed by the raw reason of the service. */
+/** The finish reasons of v3 and v4 models: the unified reason of the AI SDK, and then the raw reason of the service. */
 const nested: Ends = {
   stop: ["stop", "stop end_turn"],
   tools: ["tool-calls", "tool-calls tool_use"],

@@ -16,7 +16,7 @@ export interface SpecStream {
   readonly parts: readonly object[];
   /** Default: "end". */
   readonly ending?: "end" | "silent" | "broken";
-  /** If set, `doStream` throws this error and returns no stream. */
+  /** If set, `doStream` throws this error instead of returning a stream. */
   readonly thrown?: Error;
 }
 
@@ -34,7 +34,7 @@ export interface SpecMock {
 export interface Spec {
   readonly version: AiSdkLanguageModel["specificationVersion"];
   create(streams: readonly SpecStream[], facts?: SpecModel): SpecMock;
-  /** Creates the finish part of a stream. `raw` is the finish reason of the service, which parts of v2 cannot contain. */
+  /** Creates the finish part of a stream. `raw` is the finish reason of the service. Parts of v2 have no place for `raw`. */
   finish(reason: string, more?: { readonly raw?: string; readonly usage?: SpecUsage; readonly metadata?: object }): object;
   /** The finish reason that packages report if the service sends none. */
   readonly cutOff: string;
@@ -50,11 +50,11 @@ function play({ parts, ending = "end" }: SpecStream, signal: AbortSignal | undef
   return new ReadableStream<never>({
     start(controller) {
       signal?.addEventListener("abort", () => controller.error(signal.reason), { once: true });
-      // Each specification has different types for stream parts, so the call is untyped.
+      // The types of stream parts differ between the specifications, so the call is untyped.
       for (const part of parts) Reflect.apply(controller.enqueue, controller, [part]);
       if (ending === "end") controller.close();
     },
-    // An error discards unread parts, so the stream throws only after all parts were read.
+    // An error discards parts that were not read. The stream therefore throws only after all parts were read.
     pull(controller) {
       if (ending === "broken") controller.error(new TypeError("terminated"));
     },
@@ -176,7 +176,7 @@ export function textParts(pieces: readonly string[], { id = "t", metadata }: { i
   ];
 }
 
-/** Creates the stream parts of a call: the arguments in two halves, and then the complete call. */
+/** The arguments come in two halves, and then the complete call. */
 export function callParts(id: string, [toolName, input]: readonly [string, string], more: object = {}): object[] {
   const half = input.length >> 1;
   return [

@@ -45,7 +45,7 @@ const returning = ({ part }: MediaRow): LoopOptions["tools"] => [
 const textsOf = (value: unknown): string => JSON.stringify(value);
 const carries = (body: unknown, { traces, says: mediaType = "" }: MediaRow): boolean =>
   traces.some((trace) => textsOf(body).includes(trace)) && textsOf(body).includes(mediaType);
-/** Ignores backslashes, because `words` may be part of a JSON string that was escaped twice. */
+/** Ignores backslashes, because `words` may be in a JSON string that was escaped twice. */
 const says = (body: unknown, words: string): boolean => textsOf(body).replaceAll("\\", "").includes(words.replaceAll("\\", ""));
 
 const rowOf = (kind: string): MediaRow => {

@@ -8,7 +8,7 @@ export interface AnthropicWireClient {
 }
 
 export interface AnthropicWireOptions {
-  /** The size in bytes of the pieces in which the SDK receives responses. By default, pieces arrive as the network sends them. */
+  /** The SDK receives responses in pieces of this number of bytes. By default, pieces arrive as the network sends them. */
   readonly pieceBytes?: number;
 }
 

@@ -47,7 +47,7 @@ describe("anthropicMessages over a real connection", () => {
       { frames: [start(), text(0, "Hel"), ending("end_turn")] },
       { text: "Hel", usage: spent(2) },
     ],
-    // An event that no blank line follows is incomplete.
+    // An event is complete only if a blank line follows.
     [
       "the blank line after message_stop is missing",
       { frames: [start(), text(0, "Hel"), stop("end_turn").trimEnd()] },

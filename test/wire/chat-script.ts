@@ -24,7 +24,7 @@ const ends: Ends = {
 
 const delta = (fields: object, rest: object = {}): string => sse({ choices: [{ index: 0, delta: fields, ...rest }] });
 
-/** Writes the names of all calls, then the first half of each call's arguments, and then the second halves. */
+/** Writes the names of all calls, then the first half of the arguments of each call, and then the second halves. */
 function toCalls(calls: readonly ScriptedCall[]): readonly string[] {
   const frame = (index: number, rest: object): string => delta({ tool_calls: [{ index, ...rest }] });
   const half = (which: 0 | 1): readonly string[] =>
@@ -33,7 +33,7 @@ function toCalls(calls: readonly ScriptedCall[]): readonly string[] {
   return [...begins, ...half(0), ...half(1)];
 }
 
-/** Writes reasoning in the format of OpenRouter, which has separate fields for text and encrypted data. */
+/** Writes reasoning as OpenRouter does, with separate fields for text and encrypted data. */
 function toThought([text, data]: readonly [string, string]): string {
   return delta({ reasoning_content: text, reasoning_details: [{ type: "reasoning.encrypted", data }] });
 }

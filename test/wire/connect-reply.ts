@@ -3,7 +3,7 @@ import type { Provider } from "turnwright";
 import type { Iteration } from "./provider-iteration.ts";
 import { type RawReply, type RawServer, startRawServer } from "./raw-sse-server.ts";
 
-/** The expected result of reading an empty stream. */
+/** The result of reading an empty stream. */
 export const nothing: Iteration = {
   text: "",
   reasoning: "",

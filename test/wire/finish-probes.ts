@@ -22,7 +22,7 @@ const reasons: { readonly [Reason in FinishReason]: string } = {
 
 type Known = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** For each finish reason, finds the values that a service sends. Tries every value in messages with calls and without calls. */
+/** Finds the values that a service sends for each finish reason. Tries every value in messages with and without calls. */
 async function listen(adapter: Adapter): Promise<Known> {
   const known = new Map<string, Set<string>>();
   for (const { end, words } of listEnds(adapter.ends)) {
@@ -50,7 +50,7 @@ async function play(
 
 const listened = new WeakMap<Adapter, Promise<Known>>();
 
-/** Formats the values for a table cell. Omits a value such as `stop end_turn` if `stop` alone is also a value. */
+/** Leaves out a value such as `stop end_turn` if `stop` alone is also a value. */
 function toCell(words: ReadonlySet<string> | undefined): string {
   if (words === undefined) return no;
   return [...words]

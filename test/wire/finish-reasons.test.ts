@@ -54,7 +54,7 @@ const endings = {
   broken: "the stream reports an error",
 } as const;
 
-/** Some services use one stop reason for several endings. */
+/** Some services use one stop reason for several endings. These words say which ending is meant. */
 const contexts: { readonly [Name in End]?: string } = { tools: " after tool calls", refusal: " after a refusal" };
 
 const isCut = (end: End): end is keyof typeof endings => end === "lost" || end === "dropped" || end === "broken";
@@ -68,7 +68,7 @@ const outcomeOf = (reads: End): string => {
   return isCut(reads) ? `the error "${finish}"` : `the finish reason "${finish}"`;
 };
 
-/** For each ending, lists the values that a service sends, the most common value first. */
+/** Lists the values that a service sends for each ending, the most common value first. */
 function cellsOf({ ends }: Adapter): readonly (readonly Cell[])[] {
   return listEnds(ends).map(({ end, words }) =>
     words.map((said) => {
@@ -97,7 +97,7 @@ for (const adapter of adapters) {
   });
 }
 
-// The loop sees only the finish reason, so one service value for each finish reason is enough.
+// The loop sees only the finish reason, so one value of the service for each finish reason is enough.
 for (const adapter of [...vendorAdapters, ...specAdapters]) {
   describe(`runToolLoop with ${adapter.name}`, () => {
     it.for(cellsOf(adapter).flatMap((cells) => cells.slice(0, 1).map((cell) => [statusOf(cell), cell.cause, cell] as const)))(

@@ -5,14 +5,14 @@ import type { End } from "./scripted.ts";
 export type Content = "text" | "nothing" | "calls";
 
 export type FinishRow = {
-  /** The finish reason or the error code from the provider. Undefined if the stream has neither. */
+  /** The finish reason or the error code that the provider reports. Undefined if the stream has neither. */
   readonly finish: FinishReason | ProviderErrorCode | undefined;
   /** The finish reason of a message with calls. Default: the value of `finish`. */
   readonly finishWithCalls?: FinishReason;
 } & {
   /**
-   * How the run ends for each content: the outcomes of its calls, the status and reason of the run, and the number of requests.
-   * The second response is always a text.
+   * How the run ends for each content. The text has the outcomes of the calls, the status and reason of the run, and the number of
+   * requests. The second response is always a text.
    */
   readonly [Name in Content]: string;
 };
@@ -29,7 +29,7 @@ const declined = (kind: "refusal" | "content-filter"): FinishRow => ({
   calls: `not-run, completed ${kind}, 1`,
 });
 const cut = { text: "completed length, 1", nothing: "error no-output, 1", calls: "truncated, completed answered, 2" };
-// The second response continues the same message, so the message still contains the calls of the first response.
+// The second response continues the same message, so that message still has the calls of the first response.
 const goesOn = { text: "completed answered, 2", nothing: "completed answered, 2", calls: "not-run, error finish-unknown, 2" };
 
 export const finishRows: { readonly [Name in End]: FinishRow } = {

@@ -20,9 +20,9 @@ const modelParts = new Set([
 ]);
 
 /**
- * Returns the rules that the body of a `generateContent` request breaks. Roles alternate, starting with the user. Each part has
- * exactly one kind of content. After calls, the next content begins with one response for each call, in the same order and with
- * the same names and ids. Only a part with a signature can be empty.
+ * Returns the rules that the body of a `generateContent` request breaks. Roles alternate, and the user is first. Each part has
+ * exactly one kind of content. The content after calls begins with one response for each call, in the same order and with the same
+ * names and ids. Only a part with a signature may be empty.
  */
 export function checkGenerateContract(body: unknown, { signed = true }: ContractRules = {}): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];

@@ -35,8 +35,8 @@ const ends: Ends = {
 };
 
 /**
- * Writes a call. Gemini sends arguments as an object, so invalid JSON is written as a streamed call that is inconsistent or
- * incomplete.
+ * Gemini sends arguments as an object. Arguments that are invalid JSON are therefore written as a streamed call, which is
+ * inconsistent or incomplete.
  */
 function toCall([id, name, args]: ScriptedCall): string {
   try {
@@ -48,7 +48,7 @@ function toCall([id, name, args]: ScriptedCall): string {
   }
 }
 
-/** Writes a call in the streaming format of Vertex AI, with each string argument in two halves. */
+/** Writes a call as Vertex AI streams it, with each string argument in two halves. */
 function toStreamedCall([id, name, args]: ScriptedCall): string {
   const fields: { readonly [field: string]: string } = JSON.parse(args);
   const values = Object.entries(fields).flatMap(([field, text]) =>
@@ -58,7 +58,7 @@ function toStreamedCall([id, name, args]: ScriptedCall): string {
   return [piece({ id, name, willContinue: true }), ...pieces, piece({})].join("");
 }
 
-/** Creates the token counts of a response. `candidatesTokenCount` excludes reasoning tokens. */
+/** `candidatesTokenCount` does not include reasoning tokens. */
 function toCounts({ input, output, cached, reasoning = 0 }: ScriptedUsage): object {
   return {
     promptTokenCount: input,

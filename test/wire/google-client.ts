@@ -7,7 +7,7 @@ export interface GoogleWireClient {
 }
 
 export interface GoogleWireOptions {
-  /** The size in bytes of the pieces in which the SDK receives responses. By default, pieces arrive as the network sends them. */
+  /** The SDK receives responses in pieces of this number of bytes. By default, pieces arrive as the network sends them. */
   readonly pieceBytes?: number;
   readonly vertexai?: boolean;
   /** The retry options of the SDK. Default: no retries. */

@@ -232,7 +232,7 @@ describe("googleGenerateContent over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  // The adapter has to close the connection, because the SDK alone leaves it open.
+  // The adapter has to close the connection. The SDK alone would leave it open.
   it("closes the connection when the reader of the stream stops", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     for await (const { type } of provider.stream(ask("hi"), createCall())) if (type === "text-delta") break;

@@ -9,7 +9,7 @@ export const callPart = (id: string, name: string, args: unknown): object => ({
   functionCall: { ...(id === "" ? {} : { id }), name, args },
 });
 
-/** Creates token counts. `candidates` does not include `thoughts`. */
+/** `candidates` does not include `thoughts`. */
 export const counts = (prompt: number, candidates: number, thoughts = 0): object => ({
   promptTokenCount: prompt,
   candidatesTokenCount: candidates,

@@ -78,5 +78,5 @@ export const call = (id = ""): object => callPart(id, "get_weather", oslo);
 export const output = (id = ""): object => ({
   functionResponse: { ...(id === "" ? {} : { id }), name: "get_weather", response: { output: { celsius: 3 } } },
 });
-/** The `thoughtSignature` that Gemini accepts for a call that it did not sign. */
+/** Gemini accepts this `thoughtSignature` for a call that Gemini did not sign. */
 export const placeholder: string = "skip_thought_signature_validator";

@@ -4,7 +4,7 @@ import { type Adapter, specAdapters, vendorAdapters } from "./adapters.ts";
 import { ask, runIteration } from "./provider-iteration.ts";
 import type { ScriptedTurn } from "./scripted.ts";
 
-/** AI SDK models of v3 and v4 report two values: the finish reason of the AI SDK, and the original value of the service. */
+/** AI SDK models of v3 and v4 report two values: the finish reason of the AI SDK, and the word of the service. */
 const say = ({ variant }: Adapter, word: string): { readonly end: "unknown"; readonly word: string } => ({
   end: "unknown",
   word: variant === "v3" || variant === "v4" ? `other ${word}` : word,

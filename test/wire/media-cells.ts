@@ -1,4 +1,4 @@
-// The expected outcome for each kind of image and file on each API, from a user and from a tool.
+// The expected outcome for each kind of image and file on each API. The part comes from a user or from a tool.
 
 import type { ContentPart } from "turnwright";
 
@@ -10,15 +10,15 @@ export type MediaWire = (typeof mediaWires)[number];
 export type MediaSender = "user" | "tool";
 
 /**
- * `sent`: the request contains the part. `refused`: the iteration ends with an error before a request. `told`: the tool result
- * contains a text in place of the part.
+ * "sent": the request contains the part. "refused": the iteration ends with an error before a request. "told": the tool result has
+ * a text in place of the part.
  */
 export type MediaOutcome = "sent" | "refused" | "told";
 
 export interface MediaRow {
   readonly kind: string;
   readonly part: Exclude<ContentPart, { readonly type: "text" }>;
-  /** If a request contains the part, at least one of these texts is in the request. */
+  /** A request that contains the part has at least one of these texts. */
   readonly traces: readonly string[];
   /** The media type that appears in a request with the part. Undefined if some APIs send no media type. */
   readonly says?: string;
@@ -27,7 +27,7 @@ export interface MediaRow {
   readonly sentOn: readonly MediaWire[];
 }
 
-/** Tests put this secret into URLs and unreadable data. Error messages must not contain it. */
+/** URLs and unreadable data in the tests contain this secret. Error messages must not contain it. */
 export const secret = "hunter2";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

@@ -26,7 +26,7 @@ const fromTool = (...parts: readonly ContentPart[]): readonly Message[] => [
   },
 ];
 
-/** Returns true if a value in a request has the bytes, the text or the URL of the part. */
+/** The value may be the bytes, the text or the URL of the part. */
 function isPart(value: unknown, { data }: MediaPart): boolean {
   if (typeof value !== "string") return false;
   return data === base64 ? value.endsWith(base64) || value.includes(content) : value === data;

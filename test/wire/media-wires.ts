@@ -57,7 +57,7 @@ const overModels: readonly Player[] = specs.map((spec) => ({
     return { provider: aiSdkModel({ model }), bodies: calls };
   },
   check: () => [],
-  // Tool results of specification v2 cannot contain URLs.
+  // In specification v2, tool results cannot contain URLs.
   expect: (row, from) =>
     spec.version === "v2" && from === "tool" && row.kind.endsWith("https: URL") ? "told" : outcomeOf(row, aiSdk, from),
 }));

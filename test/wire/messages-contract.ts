@@ -6,9 +6,9 @@ const toolName = /^[a-zA-Z0-9_-]{1,128}$/;
 const userTypes = new Set(["text", "image", "document", "tool_result"]);
 
 /**
- * Returns the rules that the body of a Messages request breaks. Roles alternate, starting with the user. The message after calls
- * begins with exactly one result for each call. Texts are not blank, and thinking has a signature. The call of a server tool has
- * a result, or ends a paused message. There are at most 4 cache marks.
+ * Returns the rules that the body of a Messages request breaks. Roles alternate, and the user is first. The message after calls
+ * begins with exactly one result for each call. Texts are not blank, and thinking has a signature. The call of a server tool has a
+ * result, or is the end of a paused message. There are at most 4 cache marks.
  */
 export function checkMessagesContract(body: unknown): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
@@ -24,7 +24,7 @@ export function checkMessagesContract(body: unknown): readonly string[] {
 }
 
 interface Walk {
-  /** The ids of the calls in the previous message. The next message must begin with the results of these calls. */
+  /** The ids of the calls in the previous message. The next message must begin with their results. */
   open: readonly string[];
   readonly ids: Set<string>;
   readonly isLast: () => boolean;

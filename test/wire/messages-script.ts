@@ -23,10 +23,7 @@ const ends: Ends = {
   broken: ["an error"],
 };
 
-/**
- * Creates the token counts at the start and at the end of a stream. Those at the end replace those at the start, unless they are
- * null.
- */
+/** The token counts at the end of a stream replace the counts at the start, unless they are null. */
 function toCounts({
   input,
   output,

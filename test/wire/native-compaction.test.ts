@@ -30,7 +30,7 @@ interface Body {
 
 describe("anthropicMessages with compaction, with the SDK of Anthropic", () => {
   const summary = "<summary>The user asks about Oslo.</summary>";
-  // The shapes of BetaCompactionBlock, BetaCompactionContentBlockDelta and BetaCompactionIterationUsage in the SDK.
+  // These shapes are BetaCompactionBlock, BetaCompactionContentBlockDelta and BetaCompactionIterationUsage in the SDK.
   const compaction = block(
     0,
     { type: "compaction", content: null, encrypted_content: null, signature: null },
@@ -113,7 +113,7 @@ describe("anthropicMessages with compaction, with the SDK of Anthropic", () => {
 });
 
 describe("openaiResponses with compaction, with the SDK of OpenAI", () => {
-  // The shape of ResponseCompactionItem in the SDK.
+  // This shape is ResponseCompactionItem in the SDK.
   const compaction = { type: "compaction", id: "cmp_1", encrypted_content: "opaque" };
   const asked = { type: "function_call", call_id: "call_a", name: "get_weather", arguments: "{}" };
   const asks: RawReply = { frames: respond(compaction, { ...asked, id: "fc_1", status: "completed" }) };

@@ -35,7 +35,7 @@ interface Body {
 
 type Connect = (fetch: typeof globalThis.fetch, options: object) => Provider;
 
-/** The factories with clients of the vendors' own addresses. */
+/** The clients use the real addresses of the vendors. */
 const connects: { readonly [Name in Wire["name"]]: Connect } = {
   openai: (fetch, options) => openaiChat({ client: new OpenAI({ apiKey: "test", fetch }), model: "gpt-5", ...options }),
   "openai-responses": (fetch, options) =>
@@ -53,7 +53,6 @@ const connects: { readonly [Name in Wire["name"]]: Connect } = {
 const schema = z.object({ city: z.string().min(2), degrees: z.int() });
 const instructions = "Give your final answer as JSON";
 
-/** The schema that each service gets. */
 const sent = {
   type: "object",
   properties: { city: { type: "string", description: 'Constraints: {"minLength":2}' }, degrees: { type: "integer" } },
@@ -77,9 +76,9 @@ const wireOf = (name: Wire["name"]): Wire => {
 
 interface Played {
   readonly result: LoopResult;
-  /** For each request, the fields of the format in the body at the `fetch` of the SDK. */
+  /** For each request, the fields that describe the format in the body that the SDK passed to `fetch`. */
   readonly formats: readonly Body[];
-  /** For each request: does it describe the schema in its text? */
+  /** For each request: true if its text describes the schema. */
   readonly described: readonly boolean[];
 }
 

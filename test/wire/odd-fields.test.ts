@@ -7,7 +7,7 @@ import { ask, runIteration } from "./provider-iteration.ts";
 
 const odd = '"__proto__":{"x":1},"constructor":"c","toString":""';
 
-/** Parses events from JSON text, because `__proto__` in an object literal would set the prototype. */
+/** Parses events from JSON text. In an object literal, `__proto__` would set the prototype. */
 async function* streamOf(...events: readonly string[]): AsyncGenerator<unknown> {
   for (const event of events) yield JSON.parse(event);
 }

@@ -7,9 +7,9 @@ export interface WireClient {
 }
 
 export interface WireClientOptions {
-  /** The size in bytes of the pieces in which the SDK receives responses. By default, pieces arrive as the network sends them. */
+  /** The SDK receives responses in pieces of this number of bytes. By default, pieces arrive as the network sends them. */
   readonly pieceBytes?: number;
-  /** The maximum number of retries by the SDK. Default 0, because the SDK waits in real time before a retry. */
+  /** How often the SDK retries a request. Default 0, because the SDK waits in real time before a retry. */
   readonly maxRetries?: number;
 }
 

@@ -62,7 +62,7 @@ describe("openaiResponses over a real connection", () => {
     ["the stream ends after a text delta", { frames: [created, said] }, { text: "Hel" }],
     ["the stream ends after a complete message", { frames: [created, wholeItem(message("Hel"))] }, { text: "Hel" }],
     ["[DONE] arrives in place of response.completed", { frames: [created, said, sse("[DONE]")] }, { text: "Hel" }],
-    // An event that no blank line follows is incomplete.
+    // An event is complete only if a blank line follows.
     [
       "the blank line after response.completed is missing",
       { frames: [created, said, ended("completed").trimEnd()] },

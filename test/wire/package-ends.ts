@@ -8,8 +8,8 @@ import type { End, Ends, Misread } from "./scripted.ts";
 type Version = AiSdkLanguageModel["specificationVersion"];
 
 /**
- * Creates rows for finish reasons that OpenAI never sends. Packages of v2 report "unknown", as for a stream that was cut off.
- * Later versions report "other" and the original finish reason.
+ * Creates rows for finish reasons that OpenAI never sends. Packages of v2 report "unknown", as for a stream that was cut off. Later
+ * versions report "other" and the original finish reason.
  */
 function strangers(version: Version, words: readonly string[]): readonly Misread[] {
   const reads: End = version === "v2" ? "lost" : "unknown";

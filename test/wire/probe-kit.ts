@@ -4,7 +4,7 @@ import { ask, type Iteration, runIteration } from "./provider-iteration.ts";
 import type { Scripted } from "./scripted.ts";
 import type { Connecting } from "./wire.ts";
 
-/** One row of a table in docs/adapters.md. `find` sends requests through an adapter and returns the text of the cell. */
+/** One row of a table in docs/adapters.md. `find` sends requests with an adapter, and returns the text of the cell. */
 export interface Probe {
   readonly title: string;
   find(adapter: Adapter): Promise<string>;
@@ -38,7 +38,7 @@ export async function send(
   return { iteration, chunks, bodies };
 }
 
-/** A primitive value in a request, with its path. The path omits array indexes. */
+/** A primitive value in a request, with its path. The path leaves out array indexes. */
 export interface Leaf {
   readonly path: string;
   readonly value: unknown;
@@ -70,8 +70,8 @@ export async function compare(
 }
 
 /**
- * Returns the paths at which `leaves` contain the value. Returns `no` if `leaves` is empty. Throws if `leaves` contain only
- * other values.
+ * Returns the paths at which `leaves` contain the value, or `no` if `leaves` is empty. Throws if `leaves` contain only other
+ * values.
  */
 export function placeOf(leaves: readonly Leaf[], value: unknown): string {
   const found = leaves.filter((leaf) => leaf.value === value);
@@ -80,7 +80,7 @@ export function placeOf(leaves: readonly Leaf[], value: unknown): string {
   throw new Error(`The request has changed, and does not say ${JSON.stringify(value)}: ${JSON.stringify(leaves)}`);
 }
 
-/** Calls `probe` with the first of `options` that the adapter supports. Returns undefined if it supports none of them. */
+/** Calls `probe` with the first of `options` that the adapter supports. Returns undefined if there is none. */
 export async function withOption<Found>(
   options: readonly object[],
   probe: (option: object, name: string) => Promise<Found>,

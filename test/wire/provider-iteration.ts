@@ -39,9 +39,9 @@ export interface Iteration {
   readonly refusal: string;
   readonly calls: readonly IterationCall[];
   readonly usage: Usage | undefined;
-  /** The finish reason. Undefined if the stream has no finish reason. */
+  /** Undefined if the stream has no finish reason. */
   readonly finish: string | undefined;
-  /** The error that the stream threw or yielded, converted by `toProviderError`. */
+  /** The error that the stream threw or yielded, after `toProviderError`. */
   readonly error: ProviderError | undefined;
 }
 

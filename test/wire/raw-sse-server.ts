@@ -1,5 +1,5 @@
-// A server that sends exactly the given bytes. It covers cases that vendors' mock servers lack: early ends, errors within a
-// stream, dropped connections, and bodies of a wrong type.
+// A server that sends exactly the given bytes. Mock servers of vendors lack these cases: early ends, errors inside of a stream,
+// dropped connections, and bodies of a wrong type.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { readBody, serve } from "./serve.ts";
@@ -9,8 +9,7 @@ export interface RawReply {
   readonly headers?: { readonly [name: string]: string };
   readonly frames?: readonly string[];
   /**
-   * The action after the last frame: "end" completes the body, "drop" closes the connection, and "stall" keeps it open. Default
-   * "end".
+   * After the last frame, "end" completes the body, "drop" closes the connection, and "stall" keeps it open. Default "end".
    */
   readonly ending?: "end" | "drop" | "stall";
 }
@@ -33,7 +32,7 @@ export const json = (status: number, body: unknown, headers: { readonly [name: s
   frames: [JSON.stringify(body)],
 });
 
-/** Starts a server that sends the n-th reply for the n-th request. Requests without a reply get status 500. */
+/** Sends the n-th reply for the n-th request. Requests without a reply get status 500. */
 export async function startRawServer(replies: readonly RawReply[]): Promise<RawServer> {
   const bodies: unknown[] = [];
   let markLeft: () => void = () => undefined;

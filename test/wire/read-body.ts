@@ -1,4 +1,4 @@
-// Reads texts and tool names from the request bodies of every provider API.
+// Reads texts and tool names from request bodies of every API.
 
 type Content = string | readonly { readonly text?: string }[];
 interface Said {

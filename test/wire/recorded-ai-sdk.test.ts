@@ -20,21 +20,18 @@ const wires = {
 
 const sql = { name: "write_sql", args: "SELECT * FROM users WHERE age > 25", problem: undefined };
 
-/** Recorded streams from which a package reads other data than the vendor's SDK, with the data that the package reads. */
+/** Recorded streams that a package reads differently from the SDK of the vendor, with the data that the package reads. */
 const exceptions: ReadonlyMap<string, Partial<ReturnType<typeof factsOf>>> = new Map([
-  // Mistral's calls have no index, and the package rejects such calls.
+  // Calls of Mistral have no index, and the package rejects such calls.
   ["mistral-tool-call, chat", { calls: [], inputTokens: undefined, end: "server" }],
-  // The package reads text only from delta events, and most texts in this stream arrived without deltas.
+  // The package reads text only from delta events. Most texts in this stream arrived without deltas.
   ["openai-phase.1, responses", { text: "Got itHere are a few **AI" }],
   // The package of specification v2 ignores calls of custom tools.
   ["openai-custom-tool.1, responses, v2", { calls: [], end: "stop" }],
   ["openai-custom-tool.1, responses", { calls: [sql] }],
 ]);
 
-/**
- * Returns the data of an iteration, without data in which packages differ: ids, blank lines between messages, and token counts of
- * 0.
- */
+/** Leaves out the data in which packages differ: ids, blank lines between messages, and token counts of 0. */
 function factsOf({ text, calls, usage, finish, error }: Iteration) {
   return {
     text: text.replaceAll("\n\n", ""),
@@ -44,7 +41,7 @@ function factsOf({ text, calls, usage, finish, error }: Iteration) {
   };
 }
 
-/** Matches the event that ends a response. Some files contain several responses, and only the first response is read. */
+/** Matches the event that ends a response. If a file contains several responses, only the first one is read. */
 const ends = /^(?:response\.(?:completed|incomplete|failed)|message_stop)$/;
 
 function toBody(api: PackageWire["api"], name: string): string {
@@ -59,7 +56,7 @@ function toBody(api: PackageWire["api"], name: string): string {
     .join("");
 }
 
-/** Caches the results of the vendor's SDK, because several packages are compared with the same result. */
+/** Several packages are compared with the same result of the vendor's SDK, so that result is cached. */
 const factsOfVendor = new Map<string, Promise<ReturnType<typeof factsOf>>>();
 function readVendor(api: PackageWire["api"], recorded: string): Promise<ReturnType<typeof factsOf>> {
   const key = `${recorded}, ${api}`;

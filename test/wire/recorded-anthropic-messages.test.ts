@@ -112,12 +112,12 @@ const recorded: readonly Recorded[] = [
 function readEvents({ name, message = 0 }: Recorded): readonly { readonly type: string; readonly [field: string]: unknown }[] {
   const events = readRecorded("anthropic-messages", name).map((line) => JSON.parse(line));
   const starts = events.flatMap(({ type }, at) => (type === "message_start" ? [at] : []));
-  // Messages are counted by their end, because the recording duplicate-message-start has two start events for one message.
+  // Counts messages by their ends. In the recording duplicate-message-start, one message has two start events.
   const ends = events.flatMap(({ type }, at) => (type === "message_stop" ? [at + 1] : []));
   return ends.length === 1 ? events : events.slice(starts[message], ends[message]);
 }
 
-/** Joins the text or the thinking of all deltas without using the adapter. */
+/** Does not use the adapter. */
 function joinDeltas(events: ReturnType<typeof readEvents>, field: "text" | "thinking"): string {
   return events.map(({ delta }) => Object(delta)[field] ?? "").join("");
 }

@@ -12,7 +12,7 @@ interface Recorded {
   readonly calls: readonly IterationCall[];
   readonly usage: Usage;
   readonly finish: string;
-  /** For each part, its kind or tool name, followed by `signed` if the part has a signature. */
+  /** The kind or the tool name of each part, followed by `signed` if the part has a signature. */
   readonly providerMetadata: readonly string[];
 }
 
@@ -70,7 +70,7 @@ const recorded: readonly Recorded[] = [
   },
 ];
 
-/** Joins the texts or the thoughts of all events without using the adapter. */
+/** Does not use the adapter. */
 function joinTexts(events: readonly unknown[], isThought: boolean): string {
   return events
     .flatMap((event) => Object(event).candidates?.[0]?.content?.parts ?? [])

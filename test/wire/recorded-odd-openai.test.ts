@@ -7,7 +7,6 @@ import { connectOpenAI } from "./openai-client.ts";
 import { done, type RawReply, sse, startRawServer } from "./raw-sse-server.ts";
 import { readOdd } from "./recorded-streams.ts";
 
-/** The names of the recorded tools without arguments. */
 const names = ["lookup_harbor_label", "lookup_orchard_label", "llm_version"];
 const answer: RawReply = {
   frames: [
@@ -20,7 +19,7 @@ const answer: RawReply = {
 interface Played {
   readonly result: LoopResult;
   readonly asked: readonly unknown[];
-  /** The recorded message in the form in which the next run sends it back. */
+  /** The recorded message as the next run sends it back. */
   readonly echo: { readonly [field: string]: unknown };
 }
 

@@ -102,7 +102,7 @@ function readEvents({ name, response = 0 }: Pick<Recorded, "name" | "response">)
   return events.slice(starts[response], starts[response + 1]);
 }
 
-/** Joins the texts of all items of one type with blank lines, without using the adapter. */
+/** Joins the texts of all items of one type with blank lines. Does not use the adapter. */
 function readWords(events: readonly WireEvent[], itemType: string, field: "content" | "summary"): string {
   const items = events.flatMap(({ type, item }) => (type === "response.output_item.done" ? [Object(item)] : []));
   const words = (parts: readonly { readonly text?: string }[] = []): string =>
@@ -183,7 +183,7 @@ if (hasRecorded("openai-responses")) {
       expect(result).toMatchObject({ status: "completed", text: "The final result is **570**.", iterations: 4 });
       expect(asked).toHaveLength(3);
       expect(bodies.map(checkResponsesContract)).toEqual([[], [], [], []]);
-      // Three events contain the reasoning item with different encrypted content. Only the content in output_item.done counts.
+      // Three events contain the reasoning item, each with other encrypted content. Only the content in output_item.done counts.
       const finished = readEvents({ name: azure }).find(({ type }) => type === "response.output_item.done");
       const input: readonly { readonly [field: string]: unknown }[] = Object(bodies[3]).input;
       expect(input.map(({ type, role }) => type ?? role)).toEqual([

@@ -1,4 +1,4 @@
-// Reads streams that were recorded from real providers. The recordings are stored outside the repository, and may be missing.
+// Reads streams that were recorded from real providers. The recordings are outside of the repository, and may be missing.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -36,7 +36,7 @@ export function pieceSizesOf(index: number, sizes: readonly number[], shift = 0)
 
 const failing = new URL("../../../shared/fixtures/recorded-failing/", import.meta.url);
 
-/** Returns the bodies of recorded streams with unusual formats, by name. Returns an empty map if the recordings are missing. */
+/** Returns the bodies of recorded streams with unusual formats, by name. The map is empty if the recordings are missing. */
 export function readOdd(wire: string): ReadonlyMap<string, string> {
   const folder = fileURLToPath(new URL(`${wire}/`, failing));
   if (!existsSync(folder)) return new Map();

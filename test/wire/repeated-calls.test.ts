@@ -124,7 +124,7 @@ describe("a tool call that arrives twice in one stream", () => {
   ])("runs once if sent by the %s", async ([what, provider]) => {
     const { ran, kept } = await run(provider);
     expect(ran).toHaveLength(1);
-    // The Chat Completions adapter keeps no provider metadata for calls.
+    // The adapter for Chat Completions keeps no provider metadata for calls.
     expect(kept).toBe(what.startsWith("Chat") ? 0 : 1);
   });
 });

@@ -13,9 +13,9 @@ interface Given {
   /** The value of the option `toolSearch`. Default true. */
   readonly toolSearch?: string;
   readonly extra: { readonly [field: string]: string };
-  /** The setting for structured output. It contains the text `probe`, so that a test can find it in the request. */
+  /** The setting for structured output. Contains the text `probe`, so that a test can find the setting in the request. */
   readonly format: { readonly [field: string]: Json };
-  /** Returns a provider that sends schemas by default, another one that does not, and the difference between the two. */
+  /** Returns two providers, and the difference between them. Only the first one sends schemas by default. */
   readonly owned?: () => readonly [where: string, providers: readonly Provider[]];
 }
 
@@ -62,7 +62,7 @@ const given: { readonly [Factory in Adapter["factory"]]: Given } = {
 
 const tool: ToolDefinition = { name: "look", description: "Looks", inputSchema: { type: "object" }, deferred: true };
 
-/** Creates a probe that sends a request with the given settings, and returns the path of `value` in its body. */
+/** Sends a request with the given settings, and returns the path of `value` in its body. */
 function setting(name: string, settings: ModelSettings, value: unknown): Probe {
   return {
     title: `\`${name}\``,
@@ -121,8 +121,8 @@ const choices: ProbeGroup = {
 };
 
 /**
- * Creates a probe that returns the name of the first option that the adapter supports, or `no`. Throws if a request with this
- * option does not contain `word`.
+ * Returns the name of the first option that the adapter supports, or `no`. Throws if a request with this option does not contain
+ * `word`.
  */
 function option(title: string, toOptions: (given: Given) => readonly object[], word: RegExp): Probe {
   return {
@@ -174,7 +174,7 @@ const schema = {
 };
 const output = { schema, instructions: "As JSON." };
 
-/** Returns the field that contains the schema of the answer, or `no` if the request describes the schema in its text. */
+/** Returns the field that contains the schema of the answer. If the text of the request describes the schema, returns `no`. */
 async function formatOf(adapter: Adapter, plain: Partial<ModelRequest>, options: object): Promise<string> {
   const leaves = await compare(adapter, { ...plain, output }, { plain, options: { structuredOutput: true, ...options } });
   if (leaves.every(({ value }) => value === output.instructions)) return no;

@@ -31,7 +31,6 @@ interface Walk {
   readonly open: Map<string, string>;
   readonly ids: Set<string>;
   readonly stored: boolean;
-  /** True if the previous item was reasoning. */
   reasoned: boolean;
   readonly report: (problem: string) => void;
 }
@@ -58,7 +57,7 @@ function checkInput(input: readonly unknown[], stored: boolean): readonly string
 
 const outputTypes = new Set<unknown>(outputOf.values());
 
-/** If an item of these types has an id, the service looks it up among stored items. */
+/** If an item of one of these types has an id, the service looks for it among stored items. */
 const lookedUp = new Set<unknown>(["message", "reasoning", ...outputOf.keys()]);
 
 function checkItem(item: Fields, walk: Walk): void {
@@ -128,7 +127,7 @@ function checkTools({ tools, tool_choice: choice }: Fields): readonly string[] {
 function checkTool(tool: unknown, kinds: Map<unknown, unknown>): readonly string[] {
   if (!isFields(tool)) return ["there is a tool that is not an object"];
   const { type, name, parameters, strict } = tool;
-  // A provider tool has a type but no name.
+  // A tool of the provider has a type but no name.
   if (type !== "function" && type !== "custom") return typeof type === "string" ? [] : ["there is a tool without a type"];
   const shown = JSON.stringify(name);
   const violations: string[] = [];

@@ -1,6 +1,6 @@
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
 
-/** Streams the events. Throws if an event is an `Error`. Calls `onLeft` if the reader stops before the last event. */
+/** Throws if an event is an `Error`. Calls `onLeft` if the reader stops before the last event. */
 export async function* streamScript(
   events: readonly unknown[],
   onLeft: () => void = () => {},

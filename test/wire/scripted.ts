@@ -1,4 +1,4 @@
-// Scripted responses, independent of the API. Each wire formats a script as a stream of its API.
+// Scripted responses that do not depend on an API. Each wire formats a script as a stream of its API.
 
 import type { RawReply } from "./raw-sse-server.ts";
 
@@ -23,7 +23,7 @@ type CutEnd = "lost" | "dropped" | "broken";
 
 export type End = SaidEnd | CutEnd;
 
-/** A stop reason that the adapter reads as another ending. `because` says why. */
+/** A stop reason that the adapter reads as another ending. `because` gives the reason. */
 export interface Misread {
   readonly word: string;
   readonly reads: End;
@@ -32,13 +32,9 @@ export interface Misread {
   readonly because: string;
 }
 
-/**
- * The stop reasons with which an API reports an ending, the most common first. If the API has no such stop reason, `none` says
- * why.
- */
+/** The stop reasons with which an API reports an ending, the most common first. If there is none, `none` says why. */
 type Words = readonly (string | Misread)[] | { readonly none: string };
 
-/** For each ending, the stop reasons with which an API reports it. */
 export type Ends = { readonly [Name in End]: Words };
 
 export interface ScriptedTurn {

@@ -1,4 +1,4 @@
-// Tests streams in which the beginning of one answer is followed by another answer. A gateway sends such a stream if it loses its
+// In these streams, the beginning of one answer is followed by another answer. A gateway sends such a stream if it loses its
 // connection to the model and repeats the request.
 
 import { describe, expect, it } from "vitest";

@@ -1,7 +1,7 @@
 import type { Adapter } from "./adapters.ts";
 import { no, type ProbeGroup } from "./probe-kit.ts";
 
-/** A table column. A cell contains one text if all adapters of the column have the same result. */
+/** A column of a table. If all adapters of the column have the same result, a cell has only one text. */
 export interface Column {
   readonly title: string;
   readonly adapters: readonly Adapter[];

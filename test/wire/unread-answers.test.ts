@@ -25,7 +25,7 @@ const page = (status: number, type: string, ...frames: readonly string[]): RawRe
   frames,
 });
 
-/** Splits a body into three pieces. The first piece is blank, so it does not show whether the body is JSON. */
+/** Splits a body into three pieces. The first piece is blank, so it does not show if the body is JSON. */
 const inPieces = (text: string): readonly string[] => [" \n", text.slice(0, 9), text.slice(9)];
 
 interface Connected {

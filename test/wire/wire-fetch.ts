@@ -4,7 +4,7 @@ export interface WireFetch {
   readonly headers: readonly Headers[];
 }
 
-/** Creates a `fetch` that records requests. `pieceBytes` cuts responses into pieces of that size. Default: no cuts. */
+/** Records requests. `pieceBytes` cuts responses into pieces of that size. Default: no cuts. */
 export function createWireFetch(pieceBytes: number | undefined): WireFetch {
   const bodies: unknown[] = [];
   const headers: Headers[] = [];
@@ -24,8 +24,8 @@ export function createWireFetch(pieceBytes: number | undefined): WireFetch {
 }
 
 /**
- * Splits a stream into pieces of `pieceBytes`. A server cannot do this, because the network joins small pieces. Creates each
- * piece on demand, because Node is slow if thousands of pieces wait in a stream.
+ * Splits a stream into pieces of `pieceBytes`. A server cannot do this, because the network joins small pieces. Each piece is
+ * created on demand, because Node is slow if thousands of pieces wait in a stream.
  */
 function recut(source: ReadableStream<Uint8Array>, pieceBytes: number): ReadableStream<Uint8Array> {
   const reader = source.getReader();

@@ -1,5 +1,4 @@
-// A "wire" stands for the API of one vendor. It formats scripts as responses, and creates the provider that reads these
-// responses.
+// A "wire" is the API of one vendor. It formats scripts as responses, and creates the provider that reads them.
 
 import type { Provider } from "turnwright";
 import type { RawReply } from "./raw-sse-server.ts";

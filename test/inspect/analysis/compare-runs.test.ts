@@ -140,7 +140,7 @@ describe("compareRuns", () => {
     const start = lines.findIndex((line) => line.includes('"iteration-start"') && line.includes('"iteration":1'));
     const isAdded = (line: string): boolean => line.includes('"iteration-start"') || line.includes('"request"');
     const again = lines.slice(start, start + 3).filter(isAdded);
-    // After a crash, the stream begins again, and its request keeps all messages of the first one.
+    // Changes a log as if the process had crashed during the stream. The repeated request keeps all messages of the first request.
     const repeated = again.map((line) => line.replace(/"keep":\d+/, '"keep":3').replace(/"add":\[.*\]/, '"add":[]'));
     const log = parseRunLog(
       [...lines.slice(0, start + again.length), ...repeated, ...lines.slice(start + again.length)].join(""),

@@ -1,4 +1,4 @@
-// Renders the components of the page that show requests, budgets and comparisons. The page has its own tests in a browser.
+// Renders components of the page: requests, budgets and comparisons. Other tests open the whole page in a browser.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,6 @@ const globals = { window, document: window.document, navigator: window.navigator
 const before = Object.keys(globals).map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)] as const);
 const folder = mkdtempSync(join(tmpdir(), "components-"));
 
-/** Shows a component in the document. */
 type Show = (component: string, props: object) => void;
 let show: Show;
 let clear: () => void;
@@ -68,7 +67,7 @@ const hostile = defineTool({
   execute: () => ({ [payload]: payload }),
 });
 
-/** Logs a run whose texts are all hostile. */
+/** All texts of the logged run are attacks. */
 function logHostile(answer: string, edit?: RequestEdit): Promise<LoggedRun> {
   const provider = createMockProvider(
     ({ iteration }) => [
@@ -98,7 +97,7 @@ const click = (label: string): void => {
   button.click();
 };
 
-/** Opens all folds, also those in others. */
+/** Opens all folds, including folds inside of others. */
 async function openAll(): Promise<void> {
   for (let depth = 0; depth < 4; depth += 1) {
     for (const fold of window.document.querySelectorAll("details")) {
@@ -109,7 +108,7 @@ async function openAll(): Promise<void> {
   }
 }
 
-/** The page has no element and no attribute that comes from a text. */
+/** Checks that no text has become an element or an attribute of the page. */
 function expectOnlyTexts(): void {
   const elements = [...window.document.body.querySelectorAll("*")];
   expect(elements.filter(({ tagName }) => ["SCRIPT", "IMG", "IFRAME"].includes(tagName))).toEqual([]);

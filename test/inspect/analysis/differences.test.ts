@@ -15,7 +15,7 @@ function requestsOf(run: LoggedRun): readonly LoggedRequest[] {
   return run.iterations.flatMap(({ request }) => request ?? []);
 }
 
-/** Makes the messages of the next request from those of the previous one. */
+/** Makes the messages of the next request from the messages of the previous request. */
 function applyChanges(before: readonly Message[], changes: readonly MessageChange[]): readonly Message[] {
   return changes.flatMap((change) => {
     if (change.kind === "kept") return before.slice(change.index, change.index + change.count);
@@ -23,7 +23,7 @@ function applyChanges(before: readonly Message[], changes: readonly MessageChang
   });
 }
 
-/** Makes the names of the next tools from those of the previous ones. */
+/** Makes the names of the next tools from the names of the previous tools. */
 function applyTools(before: LoggedRequest["tools"], tools: RequestDifference["tools"]): LoggedRequest["tools"] {
   if (tools === undefined) return before;
   const changed = new Map(tools.changed.map(({ name, after }) => [name, after]));

@@ -2,10 +2,9 @@ import { type LoopOptions, type ModelRequest, type Provider, runToolLoop } from 
 import type { Message } from "turnwright/provider-kit";
 import { type LoggedRun, parseRunLog, withRunLog } from "turnwright/inspect";
 
-/** The parts of a request that a test may replace. */
 export type RequestEdit = (request: ModelRequest) => Partial<ModelRequest>;
 
-/** Runs a loop whose log has other requests than the loop has made, as if another wrapper had changed them. */
+/** Changes the logged requests of a run, as if another wrapper had changed them. */
 export async function logEdited(options: LoopOptions, edit: RequestEdit = () => ({})): Promise<LoggedRun> {
   const lines: string[] = [];
   const logged = withRunLog(options, { to: { write: (line) => lines.push(line) } });
@@ -27,13 +26,11 @@ function editing(provider: Provider, edit: RequestEdit): Provider {
   };
 }
 
-/** Changes the messages of each request after the first one. */
 export const editMessages =
   (edit: (messages: readonly Message[], iteration: number) => readonly Message[]): RequestEdit =>
   ({ messages, iteration }) =>
     iteration === 0 ? {} : { messages: edit(messages, iteration) };
 
-/** Changes the request of one iteration. */
 export const editAt =
   (iteration: number, edit: RequestEdit): RequestEdit =>
   (request) =>

@@ -4,13 +4,13 @@ import { describe, expect, it } from "vitest";
 import { type LoggedRun, toMarkdown } from "turnwright/inspect";
 import { runWith } from "./run-with.ts";
 
-/** The viewer that the transcript must withstand: it allows HTML and makes links from addresses. */
+/** This viewer allows HTML and turns addresses into links, so it shows every attack that a transcript contains. */
 const viewer = new MarkdownIt({ html: true, linkify: true, typographer: true });
 
 const tags = (html: string): ReadonlySet<string> =>
   new Set([...html.matchAll(/<\/?([^\s>]+)[^>]*>/g)].map(([, tag = ""]) => tag));
 
-/** Returns the rendered page without the content of its code, which is all that texts may change. */
+/** Returns the rendered page without the content of its code. Texts from the run may change only that content. */
 function skeletonOf(run: LoggedRun): string {
   return viewer
     .render(toMarkdown(run, { maxChars: Number.POSITIVE_INFINITY }))

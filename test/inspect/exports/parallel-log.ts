@@ -1,4 +1,4 @@
-// A log with calls at the same time, an approval and a nested run.
+// A log with parallel calls, an approval and a nested run.
 
 import type { RunLog } from "turnwright/inspect";
 import { logOf } from "./trace-events.ts";

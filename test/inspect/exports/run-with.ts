@@ -1,5 +1,3 @@
-// A run with given texts of users, models and tools.
-
 import type { LoggedRun } from "turnwright/inspect";
 import { place, request, start, usage } from "./parallel-log.ts";
 import { logOf } from "./trace-events.ts";
@@ -17,7 +15,7 @@ export interface Texts {
 
 const harmless: Texts = { system: "s", said: "u", text: "t", reasoning: "r", name: "n", args: "a", result: "x", error: "e" };
 
-/** A run with texts of users, models and tools in all places, also in a nested run. */
+/** Puts the texts of users, models and tools in all places, including a nested run. */
 export function runWith(texts: Partial<Texts> = {}): LoggedRun {
   const { system, said, text, reasoning, name, args, result, error } = { ...harmless, ...texts };
   const call = { iteration: 0, callId: name, name, index: 0 };

@@ -13,7 +13,7 @@ export interface BothTraces {
   readonly log: RunLog;
 }
 
-/** Wraps options so that a run is traced and logged. `end` makes the spans of the log. */
+/** Wraps options so that a run is traced and logged. `end` makes spans from the log. */
 export function traceTwice(
   how: TracingOptions = {},
   clock?: RunLogOptions["clock"],
@@ -28,7 +28,7 @@ export function traceTwice(
   const sink = { write: (line: string) => lines.push(line) };
   return {
     lines,
-    // A new sink knows nothing about the earlier execution, so that the replayed steps are logged again.
+    // A new sink knows nothing about the earlier execution, so it logs the replayed steps again.
     wrap: (options, isNew = false) => withTracing(withRunLog(options, { to: isNew ? { ...sink } : sink, clock }), live.options),
     end() {
       const log = parseRunLog(lines.join(""));
@@ -60,7 +60,7 @@ export interface PlainSpan {
   readonly [fact: string]: unknown;
 }
 
-/** Returns the spans without their ids and times, in the order of their places in the tree. */
+/** Leaves out ids and times. The spans are in the order of their places in the tree. */
 export function plainSpans({ spans }: TracingStage): readonly PlainSpan[] {
   const all = spans();
   const byId = new Map(all.map((span) => [span.spanContext().spanId, span]));
@@ -76,7 +76,7 @@ export function plainSpans({ spans }: TracingStage): readonly PlainSpan[] {
       kind: span.kind,
       status: span.status,
       attributes,
-      // The log has the ids that the run gave to calls without an id.
+      // The log has the ids that the run invented for calls without an id.
       said: String(said).replaceAll(/"id":"call_i\d+_\d+",/g, ""),
       hasFirstChunk: seconds !== undefined,
       events: span.events.map(({ name, attributes: facts }) => ({ name, facts: facts ?? {} })),
@@ -92,7 +92,7 @@ function placeOf({ name, attributes }: ReadableSpan): string {
   return `${name} ${String(attributes["gen_ai.tool.call.id"] ?? attributes["turnwright.run.id"])}`;
 }
 
-/** Returns the starts and ends of spans by their facts, in milliseconds since 1970. */
+/** Returns the start and end of each span in milliseconds since 1970. */
 export function timesOf({ spans }: TracingStage): readonly (readonly [place: string, start: number, end: number])[] {
   const toMs = ([seconds, nanos]: readonly [number, number]): number => seconds * 1000 + nanos / 1e6;
   const timed = spans().map(

@@ -65,13 +65,12 @@ async function openTrace(log: RunLog): Promise<Page> {
   return page;
 }
 
-/** Returns the names and durations of the profiles, as the list of profiles shows them. */
 async function profilesOf(page: Page): Promise<readonly string[]> {
   const rows = await page.locator("table", { hasText: "Total Weight" }).locator("tbody tr").all();
   return Promise.all(rows.map(async (row) => (await row.locator("td").allTextContents()).slice(1).join(": ")));
 }
 
-/** Returns the total times and the names of the frames of the profile that is shown, without their arguments. */
+/** Leaves out the arguments in the names of frames. */
 async function framesOf(page: Page): Promise<readonly string[]> {
   const [, rows = ""] = (await page.locator("body").innerText()).split("Symbol Name");
   const frames = rows.matchAll(/(\S+ \(\S+%\))\s+\S+ \(\S+%\)\s+(.+)/g);

@@ -1,4 +1,4 @@
-// Reads traces, and checks the rules of their viewers.
+// Reads traces, and checks the rules that trace viewers need.
 
 import { parseRunLog, type RunLog, toChromeTrace } from "turnwright/inspect";
 import { expect } from "vitest";
@@ -21,7 +21,7 @@ export function readTrace(trace: string): readonly TraceEvent[] {
 
 export const traceOf = (log: RunLog): readonly TraceEvent[] => readTrace(toChromeTrace(log));
 
-/** Lines of a log that a test writes by hand. Times are milliseconds since the start. */
+/** Makes a log from lines that a test writes by hand. Times are milliseconds since the start. */
 export function logOf(
   lines: readonly { readonly type: string; readonly at: number; readonly [field: string]: unknown }[],
 ): RunLog {
@@ -42,7 +42,7 @@ function byThread(events: readonly TraceEvent[]): ReadonlyMap<string, readonly T
   return threads;
 }
 
-/** Checks that the complete events of each thread follow or contain each other. */
+/** Two complete events of a thread must follow each other, or one must contain the other. */
 export function expectNested(events: readonly TraceEvent[]): void {
   const threads = byThread(events);
   for (const [thread, ofThread] of threads) {
@@ -61,7 +61,7 @@ export function expectNested(events: readonly TraceEvent[]): void {
   }
 }
 
-/** Shows the complete events of each thread as indented lines with their times in milliseconds. */
+/** Shows the complete events of each thread as indented lines, with times in milliseconds. */
 export function drawTrace(events: readonly TraceEvent[]): string {
   const names = new Map(
     events.flatMap(({ ph, name, pid, tid, args }) =>

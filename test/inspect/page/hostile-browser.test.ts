@@ -1,4 +1,4 @@
-// Opens pages whose logs are attacks, and counts the scripts that ran and the requests that were sent.
+// Opens pages whose logs are attacks. Counts the scripts that ran and the requests that the page sent.
 
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => browser.close());
 
-/** Scrolls through the transcript, opens everything that can be opened, and returns the number of clicks. */
+/** Returns the number of clicks. */
 async function clickAll({ page }: OpenPage): Promise<number> {
   return page.evaluate(async () => {
     const scroller = document.querySelector(".transcript") ?? document.documentElement;
@@ -66,7 +66,7 @@ describe("the inspect page with hostile logs", () => {
       }
       expect(await harm(opened)).toEqual(none);
       const shown = await page.locator("main").innerText();
-      // Control characters are visible, and cannot reorder the text.
+      // The page shows control characters as visible text, so they cannot reorder the text.
       expect(shown).toContain("safe‹U+202E›txt.exe");
       expect(shown).not.toMatch(/(?![\t\n])[\p{Cc}\p{Bidi_Control}\u2028]/u);
       expect(await page.title()).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);

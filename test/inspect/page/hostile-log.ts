@@ -24,12 +24,11 @@ export const payloads: readonly string[] = [
   `\ud800 lone surrogate \u0000 null`,
 ];
 
-/** All attacks in one text. */
 export const everything: string = payloads.join("\n");
 
 type Fields = { readonly [name: string]: unknown };
 
-/** Attacks as keys and as values, with own properties such as "__proto__". */
+/** Attacks as keys and as values. Some keys are own properties such as "__proto__". */
 const objects: Fields = Object.fromEntries([
   ...payloads.map((payload) => [payload, payload] as const),
   ["constructor", { prototype: { x: 1 } }],
@@ -69,7 +68,7 @@ const request = {
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
 const pending = { id: text, callId: text, name: text, args: objects, waitsFor: text };
 
-/** The lines of the first iteration, to the result of its second call. */
+/** Ends with the result of the second call. */
 const firstLines: readonly Fields[] = [
   {
     ...{ type: "run-start", runId: text, path: [], ...service, version: text, limits: objects, timeouts: objects },
@@ -123,8 +122,8 @@ const lastLines: readonly Fields[] = [
 const start = 1_700_000_000_000;
 
 /**
- * Returns the log, which has a result of `longestLine` characters without a line break. All texts of all lines are attacks, also
- * those that a library would never write.
+ * All texts of all lines are attacks, even in lines that the library would never write. One result has `longestLine` characters
+ * without a line break.
  */
 export function hostileLog(longestLine = 20_000): string {
   const image = `<img src=x onerror=${attack}>`;

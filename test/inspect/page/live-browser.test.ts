@@ -1,4 +1,4 @@
-// Tests a page that follows the logs of a folder while runs write them.
+// The page follows the logs of a folder while runs write them.
 
 import { appendFileSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ afterAll(() => browser.close());
 interface LivePage {
   readonly page: Page;
   readonly errors: readonly string[];
-  /** The byte from which each request for the first log has started. */
+  /** For each request for the first log, the byte from which the response starts. */
   readonly starts: readonly number[];
 }
 
@@ -31,7 +31,6 @@ function makeFolder(): string {
   return folder;
 }
 
-/** Opens a page that follows a folder. */
 async function openFolder(folder: string, hash = ""): Promise<LivePage> {
   const list = async (): Promise<readonly { readonly name: string; readonly path: string }[]> =>
     readdirSync(folder).map((name) => ({ name, path: join(folder, name) }));
@@ -93,7 +92,7 @@ describe("the live inspect page", () => {
 
     appendFileSync(path, lines.slice(120, 200).join(""));
     await expect.poll(async () => Number(await iterations.innerText()), { timeout: 10_000 }).toBeGreaterThan(before);
-    // Marks that appear in earlier entries change their height by fractions of a pixel.
+    // If a mark appears in an earlier entry, the height of that entry changes by a fraction of a pixel.
     expect(Math.abs((await placeOf()) - place)).toBeLessThan(2);
     expect(await page.evaluate(() => location.hash)).toBe("#r1/i5/tool/0");
 

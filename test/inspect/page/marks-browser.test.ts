@@ -16,7 +16,7 @@ afterAll(() => browser.close());
 
 type Logs = Parameters<typeof openRunPage>[1];
 
-/** Opens a page, and expects at the end of the test that it had no problems. */
+/** At the end of the test, expects that the page had no problems. */
 async function openLogs(logs: Logs): Promise<Page> {
   const { page, problems, close } = await openRunPage(browser, logs);
   onTestFinished(async () => {

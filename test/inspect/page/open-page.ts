@@ -1,4 +1,4 @@
-// Opens a page of runs in headless Chromium, from a file as users do, and notes everything that a page must not do.
+// Opens a page of runs in headless Chromium, from a file as users do. Records everything that a page must not do.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,12 +13,12 @@ export const launch = (): Promise<Browser> => chromium.launch({ executablePath: 
 
 export interface OpenPage {
   readonly page: Page;
-  /** Errors and warnings of the console, and errors that nothing caught. */
+  /** Errors and warnings in the console, and uncaught errors. */
   readonly problems: readonly string[];
-  /** The URLs of all requests but the one for the page itself. */
+  /** The URLs of all requests, except the request for the page itself. */
   readonly requests: readonly string[];
   readonly dialogs: readonly string[];
-  /** Opens the page with another hash in a new document. */
+  /** Opens the page again in a new document, with another hash. */
   open(hash: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -108,7 +108,7 @@ describe("the inspect page of a run", () => {
       await page.keyboard.press("/");
       await page.keyboard.type("RELIABLE");
       const count = page.getByRole("status", { name: "Hits" });
-      // The question, the answer and the result of the inner run, in both calls.
+      // Both calls show the question, the answer and the result of the nested run.
       await count.getByText("6 hits").waitFor();
       await page.keyboard.press("Enter");
       await count.getByText("1 of 6").waitFor();

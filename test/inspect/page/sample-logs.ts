@@ -1,4 +1,4 @@
-// Logs of runs for tests and pictures of the page: an ordinary run, nested runs, suspended, failed and crashed ones.
+// Logs of runs for tests and pictures of the page: an ordinary run, nested runs, and suspended, failed and crashed runs.
 
 import { defineAgentTool, type LoopOptions, memoryJournal, withRetry } from "turnwright";
 import { createMockProvider, fail, type MockMessage, reasoning, text, toolCall, wait } from "turnwright/testing";
@@ -130,7 +130,7 @@ export async function nestedLog(): Promise<string> {
   return lines.join("");
 }
 
-/** The run waits for an approval. With `resumeAfterDays`, it is resumed with that decision. */
+/** The run waits for an approval. With `resumeAfterDays`, a person approves the call after that time. */
 export async function suspendedLog(resumeAfterDays?: number): Promise<string> {
   const { clock, lines, run } = openStage();
   const tool = toolsOf(clock);

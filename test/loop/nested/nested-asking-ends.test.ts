@@ -25,7 +25,7 @@ interface Stage {
   start(more?: Partial<LoopOptions>): Playing;
 }
 
-/** `make` creates the tools with the function `work`. Each run of such a tool is added to `ran`. */
+/** `make` creates the tools with the function `work`. `ran` lists the runs of these tools. */
 function setUp(names: readonly string[], make: (work: (name: string, traits?: Partial<Tool>) => Tool) => readonly Tool[]): Stage {
   const ran: string[] = [];
   const store = createDurableStore();

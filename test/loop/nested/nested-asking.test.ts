@@ -12,10 +12,7 @@ interface Stage {
   readonly start: (options?: Partial<LoopOptions>) => Playing;
 }
 
-/**
- * Sets up an outer run with calls of an agent, `pay` and `look`. The agent also calls `pay` and `look`. Only `pay` needs
- * approval.
- */
+/** The outer run calls an agent, `pay` and `look`. The agent calls `pay` and `look`. Only `pay` needs approval. */
 function setUp(kind: Kind): Stage {
   const ran: string[] = [];
   const work = (name: string): ReturnType<typeof tool> => tool(name, (_, { idempotencyKey }) => void ran.push(idempotencyKey));

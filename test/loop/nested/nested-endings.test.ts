@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => listeners.stop());
 
-/** Work of the innermost run, and the endings for which the run waits the full `settleMs` for this work. */
+/** Work of the innermost run. `settlesAt` lists the endings for which the run waits the full `settleMs`. */
 const busy: readonly (readonly [what: string, turn: MockMessage, settlesAt: readonly string[]])[] = [
   ["a silent stream", stall(), []],
   ["a stream that ignores its signal", stall({ ignoreSignal: true }), ["the wall clock"]],

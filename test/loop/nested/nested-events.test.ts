@@ -27,7 +27,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     const { events } = playing.recording;
     expect(pathsOf(events, "run-end")).toEqual(["first > second", "first", "-"]);
     expect(pathsOf(events, "tool-progress")).toEqual(["first > second"]);
-    // For a listener of an inner run, the path of an event begins below that run.
+    // A listener of an inner run gets paths that begin below that run.
     expect(pathsOf(middle.events, "run-end")).toEqual(["second", "-"]);
     expect(pathsOf(inner.events, "run-end")).toEqual(["-"]);
     expect(inner.events).toEqual(events.filter(({ path }) => path?.length === 2).map(({ path: _, ...event }) => event));

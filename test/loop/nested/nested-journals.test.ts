@@ -16,7 +16,7 @@ import { createOrderedStore } from "./ordered-store.ts";
 
 const ok = tool("ok", () => "fine");
 
-/** Creates a model that chooses its message by the length of the transcript, so that a new process continues correctly. */
+/** The model chooses its message by the length of the transcript, so that it continues correctly in a new process. */
 const model = (turns: readonly MockMessage[]) =>
   createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
 

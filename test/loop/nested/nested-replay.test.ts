@@ -123,7 +123,7 @@ it("context.budget counts the usage of runs inside a recorded ordinary call in a
   const entries = Object.entries(stepsOf(first));
   const end = entries.findIndex(([key]) => key.endsWith("i1/tool/0/look"));
   await runToolLoop({ ...options, runId: first.runId, journal: over(entries.slice(0, end)) });
-  // Of the 10 calls, five were made: child, inside, ok, ok and look. The five streams used 25 of the 1,000 tokens.
+  // Five of the 10 calls were made: child, inside, ok, ok and look. The five streams used 25 of the 1,000 tokens.
   expect(left).toEqual([
     [5, 975],
     [5, 975],

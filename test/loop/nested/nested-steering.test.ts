@@ -27,7 +27,7 @@ interface Stage {
   run(options?: Partial<LoopOptions>): Promise<LoopResult>;
 }
 
-/** Sets up nested runs. The innermost run is steered once, through a control of its own. */
+/** The innermost run is steered once, with a control of its own. */
 function setUp(when: When, levels = 1, slow: () => void = () => {}): Stage {
   const told: Stage["told"] = { inner: new Set(), outer: new Set() };
   const results: LoopResult[] = [];

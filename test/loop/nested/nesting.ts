@@ -28,7 +28,7 @@ export type Prepare = (args: unknown, context: ToolContext) => NestedLoopOptions
 
 export const question: readonly UserMessage[] = [{ role: "user", content: "Well?" }];
 
-/** Creates a tool that starts a nested run. Both kinds of tools convert the result of the nested run in the same way. */
+/** Both kinds of tools convert the result of the nested run in the same way. */
 export function nesting(kind: Kind, name: string, prepare: Prepare): Tool {
   if (kind === "ordinary tool") {
     const execute = async (args: unknown, context: ToolContext): Promise<unknown> =>

@@ -1,5 +1,5 @@
-// Simulates a workflow engine that identifies steps by their order. Throws if a process requests steps in a different order than
-// an earlier process.
+// Simulates a workflow engine that identifies steps by their order. Throws if a process requests steps in another order than an
+// earlier process.
 
 import type { Journal, Step } from "turnwright";
 

@@ -11,11 +11,11 @@ type Decisions = NonNullable<LoopOptions["decisions"]>;
 interface Word {
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "drain";
-  /** The index of the run whose control method is called. The outermost run has the index 0. */
+  /** The index of the run whose control method is called. 0 is the outermost run. */
   readonly run: number;
 }
 
-/** One process of the run. It crashes after `afterRecords` records. */
+/** One process that executes the run. It crashes after `afterRecords` records. */
 interface Life {
   readonly answers: readonly ("approve" | "deny" | "none")[];
   readonly words: readonly Word[];
@@ -107,7 +107,7 @@ const idOf = (key: string): string =>
     .map(({ index }) => `call_i0_${index}`)
     .join("/");
 
-/** Checks that a sequential call runs alone: all earlier calls have ended, and no later call has started. */
+/** A sequential call must run alone: all earlier calls have ended, and no later call has started. */
 function checkOrder(deeds: readonly Deed[]): void {
   const begun = begunIn(deeds);
   for (const [at, later] of begun.entries()) {
@@ -211,7 +211,7 @@ async function check(plan: Plan, given: readonly Life[]): Promise<void> {
     if (end === undefined) continue;
     last = end;
     if (end.status === "suspended") continue;
-    // If the resumed run ends before its first new step, its journal still waits, so the run can be resumed again.
+    // If the resumed run ends before its first new step, its journal shows a waiting run. That run can be resumed again.
     const told = await live(plan, { journal: replayJournal(history.store.open()) });
     if ((told.end as LoopResult).status === "suspended") {
       last = told.end as LoopResult;

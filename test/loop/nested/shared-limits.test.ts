@@ -153,7 +153,7 @@ describe.for(kinds)("context.budget of a tool inside an %s", (kind) => {
       ["tool at 1", { iterations: 4, toolCalls: 2, tokens: 960 }],
       ["tool at 1", { iterations: 3, toolCalls: 1, tokens: 920 }],
     ]);
-    // The limit of the outer run is 1,000 ms, and some of that time has passed.
+    // Less than the 1,000 ms of the outer run, because some time has passed.
     for (const [, { wallClockMs }] of seen) expect(wallClockMs).toBeLessThanOrEqual(1_000);
   });
 

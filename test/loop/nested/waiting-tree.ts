@@ -15,8 +15,8 @@ import { tool } from "../play.ts";
 import { question } from "./nesting.ts";
 
 /**
- * These tools start no nested run. "ask" waits for a decision, "alone" is sequential, "fatal" ends its run, and "drain" drains
- * its run.
+ * These tools start no nested run. A call of "ask" waits for a decision, "alone" is sequential, "fatal" ends its run, and "drain"
+ * drains its run.
  */
 const leaves = ["look", "slow", "alone", "slow_alone", "ask", "ask", "ask_alone", "fatal", "drain"] as const;
 type Leaf = (typeof leaves)[number];

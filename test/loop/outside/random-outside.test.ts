@@ -14,18 +14,18 @@ import { checkTranscript } from "../run-plan.ts";
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 
 /**
- * `job`, `ask` and `sign` get results from outside the run, and `sign` also needs approval. `agent` starts a nested run that
+ * `job`, `ask` and `sign` get results from outside of the run, and `sign` also needs approval. `agent` starts a nested run that
  * calls `job`.
  */
 const names = ["job", "job", "ask", "sign", "look", "alone", "agent"] as const;
 type Name = (typeof names)[number];
 
-/** One process of the run: the waiting calls that get results, in order, and the number of records before a crash. */
+/** One process that executes the run: the number of records before it crashes, and the waiting calls that get results, in order. */
 interface Life {
   readonly picks: readonly number[];
-  /** True to also pass all earlier results again. */
+  /** True to pass all earlier results once more. */
   readonly repeats: boolean;
-  /** True to also pass one decision of the wrong kind. */
+  /** True to add one decision of the wrong kind. */
   readonly errs: boolean;
   readonly afterRecords: number | undefined;
 }

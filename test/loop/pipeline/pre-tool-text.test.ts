@@ -100,10 +100,10 @@ describe("policies.preToolText", () => {
     ["continues for a listed family if the call times out", "novelai", "Noted.", "plain:hang", wentOn],
     ["continues if a call of a listed tool fails", undefined, "Noted.", "memory:fail", wentOn],
     ["continues if one of two listed tools fails", undefined, "Noted.", "quiet memory:fail", wentOn],
-    // A context restart always continues the run, because the model must see the new context.
+    // After a context restart, the run always continues, because the model must see the new context.
     ["continues for a listed family after a context restart", "novelai", "Noted.", "plain:restart", wentOn],
     ["continues after a context restart beside a listed tool", undefined, "Noted.", "memory quiet:restart", wentOn],
-    // If a call also returns endTurn, the run ends for the reason end-turn.
+    // If a call also returns endTurn, that is the reason for which the run ends.
     ["reports end-turn for a listed family", "novelai", "Noted.", "plain plain:end", "completed/end-turn: Noted."],
     ["reports end-turn for a listed tool", undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
     ["reports end-turn even if a call fails", "novelai", "Noted.", "plain:fail plain:end", "completed/end-turn: Noted."],
@@ -221,7 +221,7 @@ describe("policies.preToolText with various values", () => {
       "quiet",
       ended,
     ],
-    // The list in the policy has priority over the field `requiresFollowUp` of the tool.
+    // The list in the policy overrides the field `requiresFollowUp` of the tool.
     ["ends for a listed tool with requiresFollowUp: true", { suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
   ])("%s", async ([, preToolText, family, calls, end]) => {
     expect(await endOf([family, "Noted.", calls], { policies: { preToolText } })).toBe(end);

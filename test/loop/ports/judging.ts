@@ -19,7 +19,7 @@ const skipped = (policies: (fault: never) => LoopPolicies, more: Partial<LoopOpt
   hangs: "answered",
 });
 
-/** For policies whose promises the run does not await, and whose failures it ignores. */
+/** For policies that return promises. The run does not await these promises, and ignores their failures. */
 const atOnce = (policies: (fault: never) => LoopPolicies): Port => {
   const { over, ends } = skipped(policies);
   return { over, ends };
@@ -46,7 +46,7 @@ const store: (verb: string) => Port = (verb) => ({
       list: () => [...texts].map(([id, said]) => ({ id, bytes: said.length })),
       [verb]: fault,
     };
-    // There is space for only one result, so the second result removes the first.
+    // The cache has space for only one result, so the second result removes the first one.
     const { tool: look, cacher } = createResultCache({ store: own, maxBytes: 10_000 });
     const provider = createMockProvider(looking);
     return { provider, tools: [tool("t", () => "x".repeat(9_000)), look], policies: { results: processResults({ cacher }) } };

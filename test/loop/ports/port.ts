@@ -1,4 +1,4 @@
-// Describes a function that a caller passes to a run, and how the run ends if the function fails.
+// Describes a function that a caller passes to a run, and how the run ends if that function fails.
 
 import { createMockProvider, type MockProvider, type MockScript, text, toolCall, usage } from "turnwright/testing";
 import type { LoopOptions, Message, Tool } from "turnwright";
@@ -11,12 +11,12 @@ export interface Port {
   readonly ends: readonly string[];
   /**
    * How the run ends if the function never settles: an end reason, or "never" if the run waits forever. Unset if the run does not
-   * wait.
+   * wait for the function.
    */
   readonly hangs?: string;
   /** The end reason at `wallClockMs` if the function never settles. Default: "wall-clock". */
   readonly atWallClock?: string;
-  /** True for a getter. Any value is allowed, so only errors of the getter are tested. */
+  /** True for a getter. A getter may return any value, so only its errors are tested. */
   readonly isField?: true;
 }
 

@@ -83,7 +83,7 @@ export const recordingPorts: Ports = {
     ["approval-required"],
   ),
   "journal.has": asked((fault) => ({ ...inside, ...resumed(waitingInside, { has: fault }) }), ["approval-required"]),
-  // A decision may take days, so `wait` has no time limit and ends only with the run.
+  // A decision may take days. `wait` therefore has no time limit, and ends only with the run.
   "journal.wait": {
     over: (fault) => ({ ...journal(() => ({ wait: fault })), policies: asking.policies }),
     ends: ["thrown", "answered"],

@@ -7,7 +7,7 @@ import { called, type Port, type Ports, portsOf, question, usualProvider } from 
 
 const unnoticed = (over: Port["over"]): Port => ({ over, ends: ["answered"] });
 
-/** Replaces one method of an emitter. The emitter has listeners, because the run otherwise skips some methods. */
+/** Replaces one method of an emitter. The emitter has listeners, because without them the run skips some methods. */
 const emitter = (verb: string): Port =>
   unnoticed((fault) => {
     const events = createLoopEvents();
@@ -46,7 +46,7 @@ export const watchingPorts: Ports = {
     traced({ meter: { createHistogram: () => ({ record: fault }), createCounter: () => ({ add: fault }) } }),
   ),
   "the redact option of withTracing": unnoticed((fault) => traced({ captureContent: true, redact: fault })),
-  // A run reads the internal state of its control, and never calls the methods of the control.
+  // A run reads the internal state of its control, and calls none of its methods.
   "every method of a loop control": unnoticed((fault) => ({ control: Object.assign(createLoopControl(), all(fault)) })),
   "every method of an object that imitates a control": {
     over: (fault) => ({ control: all(fault) as never }),

@@ -73,13 +73,13 @@ export const workingPorts: Ports = {
         enumerable: true,
       }),
     }),
-    // The run reads the field only before its first request, so a later read that would fail does not occur.
+    // The run reads this field only before its first request. A later read, which would fail, never happens.
     ends: read === 2 ? ["thrown"] : ["answered"],
     isField: true,
   })),
   "registry.definitions": {
     over: (fault) => registry({ definitions: fault }),
-    // One of the tested values is an empty list. It is valid, so "answered" is allowed.
+    // An empty list is one of the tested values. It is valid, so the run may also end as "answered".
     ends: ["thrown", "invalid-option", "answered"],
   },
   "the getter of a tool's name in a registry": {

@@ -20,7 +20,7 @@ export interface Stage {
   readonly start: (decisions?: Decisions, more?: Partial<LoopOptions>) => Playing;
 }
 
-/** A run in a durable store, whose model calls the tools once. `execute` of the first tool notes each start in `ran`. */
+/** A run in a durable store. The model calls `book` once. `ran` lists the starts of this tool, and the notes of `execute`. */
 export function setUp(
   execute: (context: ToolContext, note: (text: string) => void) => unknown,
   more: Partial<LoopOptions> = {},

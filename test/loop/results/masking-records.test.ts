@@ -38,7 +38,7 @@ describe("the option `force` of maskResults", () => {
     });
     await again.result;
     expect(masksOf(first.provider.requests)).toEqual(["", "", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3"]);
-    // Iteration 4 began before the crash, so its recorded masks are sent again. Iteration 5 had not begun.
+    // Iteration 4 began before the crash, so the request repeats its recorded masks. Iteration 5 had not begun.
     expect(masksOf(again.provider.requests)).toEqual(["c0 c1 c2", "c0 c1 c2"]);
     expect(again.provider.requests[0]?.messages).toEqual(first.provider.requests[4]?.messages);
   });

@@ -2,7 +2,7 @@ import type { LoopOptions, Message, ModelRequest, Tool } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../play.ts";
 
-/** Creates `count` messages, each with one call of the tool `name` (ids c0, c1, …), and an answer. */
+/** Creates `count` messages and an answer. Each message has one call of the tool `name`, with the id c0, c1 and so on. */
 export const turnsOf = (count: number, name = "search"): readonly MockMessage[] => [
   ...Array.from({ length: count }, (_, index) => toolCall(name, {}, { id: `c${index}` })),
   text("Done."),

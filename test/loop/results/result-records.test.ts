@@ -159,7 +159,7 @@ describe("processed results in a journal", () => {
   });
 
   it("are not processed again if they were recorded before a crash", async () => {
-    // Crashes after six records: run, inbox, model, intent, tool and results.
+    // The process crashes after six records: run, inbox, model, intent, tool and results.
     expect(await durable({ afterRecords: 6 })).toEqual(["processor", "extractor", "store"]);
   });
 });

@@ -1,5 +1,3 @@
-// Runs that complete.
-
 import { z } from "zod";
 import { detectLoops, hasToolCall, structuredOutput } from "turnwright";
 import { details, finish, providerMetadata, reasoning, text, thoughtLog, toolCall } from "turnwright/testing";

@@ -104,7 +104,7 @@ export const controlled: readonly Scenario[] = [
       await clock.advance(40);
     },
     text: "Done.",
-    // The resumed run has no steered message, because the drained run gave that message back as undelivered.
+    // The drained run returned the steered message as undelivered, so the resumed run does not have it.
     goesOnTo: "Done.",
   },
   {

@@ -10,7 +10,7 @@ export interface Scenario {
   readonly options?: (stage: Stage) => Partial<LoopOptions>;
   readonly meanwhile?: (stage: Stage) => Promise<void> | void;
   readonly text: string;
-  /** The text of the resumed run, if the run ends without another model request. */
+  /** The text of the resumed run, if that run sends no request. */
   readonly goesOnTo?: string;
   /** True if the provider ignores its abort signal, so that its stream stays open. */
   readonly deafProvider?: true;

@@ -7,7 +7,6 @@ interface Report {
 
 export const partial: PartialOutput<Report> = createPartialOutput<Report>();
 
-/** Returns the last partial value. */
 export async function last(stream: LoopStream<Report>): Promise<DeepPartial<Report> | undefined> {
   let value: DeepPartial<Report> | undefined;
   for await (value of partialOutputs(stream)) void value.days?.[0]?.celsius?.toFixed();

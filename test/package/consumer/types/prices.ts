@@ -3,5 +3,5 @@ import { genaiPrices } from "turnwright/prices";
 
 const listed = genaiPrices({ provider: "openai" });
 
-/** Costs are list prices, except that local models have no cost. */
+/** Costs are list prices. Local models cost nothing. */
 export const pricing: Pricing = (tokens, used) => (used.provider === "ollama" ? 0 : listed(tokens, used));

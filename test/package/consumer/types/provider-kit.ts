@@ -1,4 +1,4 @@
-// A third-party adapter.
+// An adapter by a third party.
 
 import type { ModelChunk, Provider } from "turnwright";
 import { type EventReader, providerError, readSdkStream, recordOf, textOf } from "turnwright/provider-kit";
