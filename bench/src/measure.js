@@ -4,7 +4,7 @@
 /** @typedef {{ minimal: number, turnwright: number, ratio: number }} Comparison */
 
 export const rounds = 7;
-/** The number of rounds that are run before the measurement, and not counted. */
+/** The number of rounds before the measurement. Their times are not counted. */
 export const warmUps = 2;
 
 /** Returns the CPU time that this process has used so far, in milliseconds. */

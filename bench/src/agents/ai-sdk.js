@@ -109,7 +109,7 @@ async function preliminary() {
     if (part.preliminary === true) seen += 1;
     else read = String(part.output);
   });
-  // The last yield is the result, and comes as a preliminary result too.
+  // The last yielded value is the result. The AI SDK also sends it as a preliminary result.
   return `${seen - 1} preliminary results, the model reads \`${read}\``;
 }
 
@@ -131,7 +131,7 @@ async function question() {
   /** @type {import("ai").ModelMessage[]} */
   const stored = [{ role: "user", content: "Book." }];
   const options = { model, messages: stored, stopWhen: isStepCount(3) };
-  // The application stores the messages of each step that ends.
+  // The application stores the messages of each step that has ended.
   void generateText({
     ...options,
     tools: { book: toolOf(never) },
@@ -172,7 +172,7 @@ const isOverBudget = (steps) => steps.reduce((sum, { usage: { totalTokens = 0 } 
 
 async function tokenLimit() {
   const model = modelOf(partlyDone, { requests: 0 });
-  // There is no token limit, so this is a stop condition.
+  // The AI SDK has no token limit, so a stop condition is used.
   const { text } = await generateText({ model, tools: { work }, prompt: "Work.", stopWhen: ({ steps }) => isOverBudget(steps) });
   return text === "" ? "empty, with a `stopWhen` that counts tokens" : `"${text}"`;
 }

@@ -1,4 +1,4 @@
-// Measures how long a type check of many tools takes in addition to that of one tool.
+// Measures how much longer a type check of many tools takes than a type check of one tool.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -11,7 +11,7 @@ const rounds = 3;
  * @param {(index: number) => string} toTool returns the source of one tool
  */
 export async function measureCompile(imports, toTool) {
-  // In this folder, the compiler finds the packages of the benchmarks.
+  // The folder must be inside of bench/, so that the compiler finds the packages of the benchmarks.
   const folder = mkdtempSync(`${root}bench/compile-`);
   const timeOf = (/** @type {number} */ count) => {
     const tools = Array.from({ length: count }, (_, index) => toTool(index));

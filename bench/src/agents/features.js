@@ -1,4 +1,4 @@
-// The rows of the table. Each program of a library measures one of them.
+// The rows of the feature table. The program of each library measures one row at a time.
 import { agentRequests, secret, teamBudget } from "./script.js";
 
 /** @type {readonly { readonly name: string, readonly title: string }[]} */

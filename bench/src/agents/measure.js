@@ -3,7 +3,7 @@ import { features } from "./features.js";
 
 const { library } = /** @type {{ library: import("./script.js").Library }} */ (await import(`./${process.argv[2]}.js`));
 
-// A program may leave a promise behind, as a process that died would.
+// A program that simulates the death of its process may leave a rejected promise behind.
 process.on("unhandledRejection", () => {});
 
 /** @type {Record<string, string>} */

@@ -1,4 +1,3 @@
-// The features in OpenAI Agents.
 import {
   Agent,
   InputGuardrailTripwireTriggered,
@@ -173,7 +172,7 @@ async function handoffCrash() {
   });
   await handedOver.happened;
   await sleep(20);
-  // The application stores the state as late as it can: the next request is waiting.
+  // Stores the state as late as an application can, while the next request is waiting.
   const stored = result.state.toString();
   const counter = { requests: 0 };
   const triage = createDesk(counter);
@@ -281,7 +280,7 @@ async function invalidObject() {
 async function tokenLimit() {
   const work = tool({ name: "work", description: "Works", parameters: z.object({}), execute: async () => "more" });
   const model = modelOf(partlyDone, { requests: 0 });
-  // There is no token limit, so the limit of turns is the nearest one.
+  // OpenAI Agents has no token limit, so the limit of turns is used.
   const error = await runner
     .run(new Agent({ name: "worker", model, tools: [work] }), "Work.", { maxTurns: 5 })
     .catch((thrown) => thrown);

@@ -8,7 +8,7 @@
  * @typedef {Readonly<Record<string, (() => Promise<string>) | undefined>>} Library One program for each feature of features.js. Each returns a cell of the table.
  */
 
-/** An answer of 240 characters, in pieces of 10. */
+/** An answer of 240 characters. `piecesOf` cuts it into pieces of 10. */
 export const secret = "The secret is in the answer, and the check refuses it. ".repeat(5).slice(0, 240);
 
 /** @param {string} text */
@@ -27,7 +27,7 @@ export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
  */
 export const orSoon = (moment) => Promise.race([moment, sleep(200)]);
 
-/** A place where something can happen once. */
+/** A promise that can be resolved from outside. */
 export function createMoment() {
   let happen = () => {};
   /** @type {Promise<void>} */
@@ -53,13 +53,13 @@ export async function drain(values, note) {
   }
 }
 
-/** A trip from triage to billing and back. Each agent calls the handoff that it is given. */
+/** A question that goes from triage to billing and back. Each agent calls the handoff that it has. */
 export const handoffTrip = {
   question: "I was charged twice. And when do you open?",
   answer: "Your money comes back, and we open at nine.",
 };
 
-/** The object that the model writes for structured output: it has 5 fields. */
+/** Structured output with 5 fields. */
 export const order = { id: "A-17", customer: "Ada", city: "Oslo", items: 3, express: true };
 
 export const usageOfRequest = { input: 100, output: 20 };

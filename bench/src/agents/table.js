@@ -3,7 +3,7 @@ import { features } from "./features.js";
 
 /** @typedef {Readonly<Record<string, string>>} Cells The cells of one library, by feature. */
 
-/** The libraries by the name of their program. */
+/** The titles of the libraries, by the name of their program. */
 export const libraries = {
   turnwright: titleOf("turnwright", "../../../package.json"),
   "ai-sdk": titleOf("AI SDK", "../../node_modules/ai/package.json"),
@@ -22,7 +22,7 @@ function titleOf(title, path) {
 export function toFeatureTable(all) {
   const names = Object.keys(all);
   const head = ["Feature", ...names.map((name) => libraries[/** @type {keyof typeof libraries} */ (name)])];
-  // A feature that turnwright lacks would have nothing to compare.
+  // Leaves out a feature that turnwright lacks, because the table would compare nothing.
   const rows = features
     .filter(({ name }) => all["turnwright"]?.[name] !== "-")
     .map(({ name, title }) => [title, ...names.map((library) => all[library]?.[name] ?? "-")]);

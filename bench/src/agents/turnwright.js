@@ -1,4 +1,3 @@
-// The features in turnwright.
 import { z } from "zod";
 import { dist } from "../turnwright.js";
 import { measureCompile } from "./compile.js";

@@ -1,4 +1,4 @@
-// The scripted model: 200 iterations of work, and searches for tools that a request lacks.
+// The scripted model does 200 iterations of work. If a request lacks a tool, the model first searches for that tool.
 import { createRandom, definitions, writeProse } from "./write-text.js";
 
 /**
@@ -11,7 +11,7 @@ const workIterations = 200;
 /** The work needs 14 of the first 40 tools. */
 const needed = definitions.filter((_, index) => index < 40 && index % 3 === 0).map(({ name }) => name);
 
-/** The number of iterations between two tools that the work did not need before. */
+/** The number of iterations until the work needs a new tool. */
 const phaseLength = 14;
 
 /**

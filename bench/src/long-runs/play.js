@@ -30,7 +30,7 @@ import { definitions, writeLog, writeProse } from "./write-text.js";
  * }} Played
  */
 
-// The folder of the benchmarks may have an older version of the SDK, which another package needs.
+// Loads the SDK of the library's own tests. The folder of the benchmarks may have an older version, which another package needs.
 const load = createRequire(new URL("../../../package.json", import.meta.url));
 /** @type {typeof import("@anthropic-ai/sdk")} */
 const { Anthropic } = load("@anthropic-ai/sdk");

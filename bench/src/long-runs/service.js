@@ -1,5 +1,5 @@
-// Simulates the service of Anthropic: its context window, its prompt cache and its usage. Counts for the same requests the tokens
-// that an automatic cache would read.
+// Simulates the service of Anthropic: its context window, its prompt cache and its usage. For comparison, also counts the tokens
+// that an automatic cache would read for the same requests.
 import { countTokens } from "./count-tokens.js";
 import { createModel, secondsOf } from "./model.js";
 
@@ -23,13 +23,13 @@ const lifeSeconds = 300;
 const leastCached = 4_096;
 const automaticStep = 128;
 
-/** The beginning of a request up to one block. Requests that begin equally share these objects. */
+/** The blocks at the beginning of a request. Requests that begin with the same blocks share these objects. */
 class Prefix {
   /** @type {Map<string, Prefix>} */
   #next = new Map();
-  /** The second until which an entry ends here. */
+  /** A cache entry ends after this block. It is valid until this second. 0 if there is no entry. */
   cachedUntil = 0;
-  /** The second until which an automatic cache has the request up to here. */
+  /** An automatic cache has the request up to this block until this second. */
   automaticUntil = 0;
 
   /** @param {string} key */

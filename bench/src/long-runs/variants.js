@@ -1,4 +1,4 @@
-// The agents that the benchmark compares. Each one does the same work.
+// The agents that the benchmark compares. All of them do the same work.
 import { dist } from "../turnwright.js";
 
 /** @typedef {import("./play.js").Variant} Variant */

@@ -1,4 +1,4 @@
-// Writes texts that look like logs, tool definitions and answers. Equal numbers give equal texts.
+// Writes texts that look like logs, tool definitions and answers. The same seed gives the same text.
 
 const services = ["github", "jira", "slack", "salesforce", "stripe"];
 const things = ["issue", "invoice", "customer", "channel", "release", "refund"];
@@ -18,7 +18,7 @@ const events = [
  * @returns {(below: number) => number}
  */
 export function createRandom(seed) {
-  // Neighbouring seeds must not give neighbouring numbers.
+  // Similar seeds must not give similar numbers.
   let state = Math.imul(seed + 1, 2_654_435_761);
   state = Math.imul(state ^ (state >>> 15), 2_246_822_519);
   state ^= state >>> 13;

@@ -1,5 +1,5 @@
-// Makes one run with one of the compared libraries in a fresh process. Prints the duration of the run in milliseconds, without
-// the imports.
+// Makes one run with one of the compared libraries in a fresh process. Prints the duration of the run in milliseconds. Imports are
+// not included.
 import { callingModel } from "../scripts.js";
 import { forecastAtOnce } from "../subjects.js";
 import { peers } from "./table.js";

@@ -106,7 +106,7 @@ try {
       without.push(compile(program, plain));
       within.push(compile(program, typed));
     }
-    // The shortest time, because other programs on the machine only add time.
+    // Takes the shortest time, because other programs on the machine can only make it longer.
     const minimal = Math.min(...without);
     return {
       workload: `TypeScript ${version}: ${toolCount} tools in one run`,

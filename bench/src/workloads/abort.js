@@ -33,7 +33,7 @@ async function toRow(workload, stream, execute) {
   for (let round = 0; round < rounds; round += 1) {
     samples.push(await endAfterAbort((signal) => runToolLoop({ ...options, signal })));
   }
-  // The minimal loop never ends after an abort, so it is measured only once.
+  // The minimal loop never ends after an abort, so one measurement is enough.
   const minimal = await endAfterAbort(minimalRun(stream, execute));
   return { workload: `${workload} (never: over 2 s)`, unit: "ms", minimal, turnwright: median(samples) };
 }

@@ -36,7 +36,7 @@ export async function measureWorkload() {
   ];
 }
 
-/** Starts all runs. The runs stream no text before `begin` is called, and do not end before `release` is called. */
+/** The runs stream no text before `begin` is called, and do not end before `release` is called. */
 async function startRuns() {
   const host = createRunHost({ keepMs: 0 });
   const begun = gate();
@@ -67,7 +67,7 @@ function talker(begun, released) {
       await begun;
       for (let index = 0; index < deltas; index += 1) {
         yield { type: "text-delta", text: "token " };
-        // Lets the readers run after each delta, as they can with a real provider.
+        // Gives the readers a turn after each delta, as a real provider does.
         await nextTick();
       }
       await released;
