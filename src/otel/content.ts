@@ -27,7 +27,7 @@ export class ContentWriter {
   keep(kind: ContentKind, content: () => Json): Json | undefined {
     if (!this.isOn) return undefined;
     try {
-      // `redact` gets a copy, because it may change its argument but the run uses the original.
+      // `redact` may change its argument, and the run still uses the original, so `redact` gets a copy.
       const kept = this.#redact === undefined ? content() : this.#redact(structuredClone(content()), kind);
       dropPromise(kept);
       return kept;

@@ -1,5 +1,3 @@
-// The conformance suite for conversation stores. It checks everything that a conversation relies on.
-
 import type {
   ConversationChange,
   ConversationLock,

@@ -63,7 +63,6 @@ async function runJournalCheck(setup: JournalSuiteSetup, run: (bench: JournalBen
   }
 }
 
-/** Counts tool runs and requests by name. */
 class Tally {
   readonly counts: { [name: string]: number } = {};
 

@@ -136,8 +136,8 @@ export function reasoning(thought: string, options: TextOptions = {}): MockPart 
 }
 
 /**
- * Makes a part in which the model refuses, in text separate from its answer. Set the finish reason yourself. The options are
- * those of `text`.
+ * Makes a part in which the model refuses, in text that is separate from its answer. To set the finish reason, add `finish`. The
+ * options are those of `text`.
  */
 export function refusal(said: string, options: TextOptions = {}): MockPart {
   checkWord(said, "refusal", { what: "the text", example: 'refusal("No.")' });

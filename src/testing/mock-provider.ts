@@ -133,7 +133,7 @@ export function createMockProvider(messages: MockScript, options: MockOptions = 
   };
 }
 
-/** Copies the lists of a request, because the loop changes them after the request. */
+/** The loop changes the lists of a request later, so they are copied. */
 function copyOf(request: ModelRequest): ModelRequest {
   const { messages, tools, transcript } = request;
   const copy = { ...request, messages: [...messages], tools: [...tools] };

@@ -1,5 +1,3 @@
-// The conformance suite for providers. It checks everything that the loop relies on, for any model API.
-
 import {
   type AssistantPart,
   type Message,

@@ -1,5 +1,3 @@
-// Records the events of a run, and prints them as a tree.
-
 import { EventEmitter } from "eventemitter3";
 import type { EmittedPart, LoopEmitter, LoopEvent, LoopEvents, LoopEventType, ResultEvent } from "../core/entry-kit.ts";
 

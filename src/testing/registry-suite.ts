@@ -1,5 +1,3 @@
-// The conformance suite for tool registries. It checks everything that the loop relies on, for tools from any source.
-
 import {
   isRecord,
   stableJson,
