@@ -50,7 +50,7 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: { assert: { type: "boolean" }, write: { type: "boolean" } },
 });
-/** Each of these has a table of its own. */
+/** These workloads have tables of their own. */
 const alone = new Set(["peers", "agents", "durable", "inspect-page", "long-runs", "types"]);
 const known = [...workloads, ...alone];
 const chosen = positionals.length > 0 ? positionals : known;

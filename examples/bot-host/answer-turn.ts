@@ -19,7 +19,7 @@ export interface Room {
   readonly conversation: Conversation;
   /** The posts that are in the conversation and have no answer yet. */
   unanswered: readonly Post[];
-  /** The answered posts, oldest first. */
+  /** Oldest first. */
   said: readonly Post[];
   waiting: readonly Post[];
   servedUser: string | undefined;

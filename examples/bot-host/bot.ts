@@ -18,7 +18,6 @@ export interface BotOptions {
   readonly stash: ContextStash;
   readonly service: ChatService;
   readonly persona: string;
-  /** The ids of rooms in which no notices are shown. */
   readonly quietRooms: ReadonlySet<string>;
   readonly env: Environment;
   /** Writes a line to the operator's log, which users cannot see. */

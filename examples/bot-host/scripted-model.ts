@@ -24,9 +24,8 @@ export function createScriptedModel(): MockProvider {
 interface Turn {
   readonly user: string;
   readonly said: string;
-  /** The user's profile, if the tool `read_profile` has loaded it. */
+  /** Undefined until the tool `read_profile` has loaded it. */
   readonly profile: string | undefined;
-  /** The latest call of the tool `set_reminder`, with its outcome. */
   readonly reminder: Attempt | undefined;
   /** The arguments of the last reminder that was set before the current posts. */
   readonly before: z.infer<typeof reminderSchema> | undefined;

@@ -66,7 +66,6 @@ if (values.check) {
   await page.remove();
 }
 
-/** Returns the folder to explore. Default: this repository. */
 function findFolder(named: string | undefined): string {
   // npm starts a script in the folder of package.json. The user's path is relative to the folder in which `npm` was called.
   if (named !== undefined) return resolve(process.env["INIT_CWD"] ?? process.cwd(), named);

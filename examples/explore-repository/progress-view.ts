@@ -8,7 +8,6 @@ import { formatRow, type ToolRow } from "./tool-row.ts";
 
 export interface ProgressView {
   show(event: LoopEvent): void;
-  /** Stops redrawing. The lines stay on the screen. */
   close(): void;
 }
 
@@ -76,7 +75,6 @@ export function createProgressView(terminal: Terminal): ProgressView {
   };
 }
 
-/** Calls that run in parallel are joined by brackets. */
 function bracketAt(index: number, count: number): string {
   if (count < 2) return " ";
   if (index === 0) return "┌";

@@ -75,7 +75,6 @@ function findMostFrequent(names: readonly string[]): string | undefined {
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0];
 }
 
-/** Prefers the source file with the most matches. */
 export function findMainMatch(matches: readonly Match[]): Match | undefined {
   const inSource = matches.filter(({ path }) => !/(^|\/)(tests?|examples?|docs|bench)\/|\.test\.|\.(md|txt)$/.test(path));
   const path = findMostFrequent(inSource.map((match) => match.path));

@@ -48,7 +48,6 @@ function tellLoop({ shownName, shown, sought, decider, caller }: Clues): string 
   return sentences.filter((sentence) => sentence !== undefined).join(" ");
 }
 
-/** Comment markers are characters such as `//` and `*`. */
 function withoutMarks(line: string): string {
   return line.replace(/^[/*#\s]+/, "").replace(/\s*\*\/$/, "");
 }

@@ -5,7 +5,6 @@ import { type Clues, findClues, soughtWords } from "./clues.ts";
 import { composeAnswer } from "./scripted-answer.ts";
 import { type Call, readSeen, type Seen } from "./seen.ts";
 
-/** With `isPaced`, the model writes at reading speed. */
 export function createScriptedModel({ isPaced }: { readonly isPaced: boolean }): MockProvider {
   const pause = (ms: number): readonly MockPart[] => (isPaced ? [wait(ms)] : []);
   const say = (words: string): readonly MockPart[] =>
@@ -25,7 +24,6 @@ export function createScriptedModel({ isPaced }: { readonly isPaced: boolean }):
   );
 }
 
-/** The calls of one iteration, and the text before them. */
 interface Plan {
   readonly words: string;
   readonly calls: readonly Call[];

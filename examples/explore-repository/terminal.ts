@@ -36,7 +36,6 @@ export function createTerminal(out: NodeJS.WriteStream, env: NodeJS.ProcessEnv =
   };
 }
 
-/** The values "0" and "false" count as off. */
 export function isOn(variable: string | undefined): boolean {
   return variable !== undefined && variable !== "" && variable !== "0" && variable !== "false";
 }

@@ -5,7 +5,6 @@ export interface ToolRow {
   readonly name: string;
   readonly args: Json;
   readonly startedAt: number;
-  /** The last progress text that the tool has reported. */
   progress?: string;
   /** The event "tool-end" of the call. Undefined while the call runs. */
   end?: LoopEvents["tool-end"];
@@ -59,7 +58,6 @@ function summarize({ outcome, metadata, result }: LoopEvents["tool-end"]): strin
   return typeof reason === "string" ? `${outcome}: ${reason}` : outcome;
 }
 
-/** Quotes values with spaces. */
 function formatArgs(args: Json): string {
   if (typeof args !== "object" || args === null) return JSON.stringify(args);
   return Object.values(args)

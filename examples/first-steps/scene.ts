@@ -19,7 +19,6 @@ const forecast = defineTool({
 
 export const tools: readonly Tool[] = [forecast];
 
-/** The model calls the forecast tool once, and then answers. */
 export function createProvider(): Provider {
   return createMockProvider([[text("Let me look. "), toolCall("get_forecast", { city: "Oslo" })], text("Yes, take a coat.")]);
 }

@@ -13,7 +13,6 @@ const lastText = (messages: readonly Message[]): string => {
   return typeof content === "string" ? content : "";
 };
 
-/** A small model that judges the topic. */
 const judge = createMockProvider(({ messages }) => [
   text(JSON.stringify({ isAboutBanking: !lastText(messages).includes("lock") })),
   usage({ inputTokens: 40, outputTokens: 4 }),

@@ -1,11 +1,9 @@
 // The facts about a support desk that must be the same with both libraries, and the check of its input.
 
 export interface DeskFacts {
-  /** The lines that the program showed. */
   readonly shown: readonly string[];
   /** The system text and the names of the tools of each request. */
   readonly requests: readonly { readonly system: string; readonly tools: readonly string[] }[];
-  /** The system text of the next run. */
   readonly nextSystem: string;
   readonly refunds: readonly string[];
 }

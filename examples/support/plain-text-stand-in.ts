@@ -28,7 +28,6 @@ const task = z.object({
 });
 const findings = z.object({ action_results: z.record(z.string(), z.json()) });
 
-/** The prompt ends with JSON. */
 function thinkOf(prompt: string): string {
   const [, said] = /\n\n(\{\n(?:(?!\n\n).)*)\n\nModel:$/s.exec(prompt) ?? [];
   if (said === undefined) return "I can only plan trips.";

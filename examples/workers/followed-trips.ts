@@ -4,7 +4,6 @@ import { isLoopError, type LoopEvent } from "turnwright";
 import type { DurableLoop } from "turnwright/dbos";
 import type { Trip } from "./trips.ts";
 
-/** A trip as a page shows it. */
 export interface FollowedTrip {
   readonly id: string;
   readonly text: string;

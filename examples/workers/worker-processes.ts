@@ -12,7 +12,6 @@ export class WorkerProcesses {
     this.#databaseUrl = databaseUrl;
   }
 
-  /** The process ids of the workers. */
   get ids(): readonly number[] {
     return [...this.#processes.keys()];
   }

@@ -5,7 +5,6 @@ export interface Following {
   until(end: string): Promise<string>;
 }
 
-/** Reads a response that stays open. */
 export async function follow(url: string): Promise<Following> {
   const { body } = await fetch(url);
   const reader = (body as ReadableStream<Uint8Array>).getReader();

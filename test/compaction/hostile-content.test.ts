@@ -12,7 +12,6 @@ function askedFor(request: ModelRequest | undefined): string {
   return message?.role === "user" && typeof message.content === "string" ? message.content : "";
 }
 
-/** Returns the texts of the requests for a summary. */
 async function summarize(
   { messages, call }: { readonly messages: readonly Message[]; readonly call?: MockMessage },
   compaction: CompactionOptions,

@@ -55,7 +55,6 @@ function mortal(store: ConversationStore, death: Death | undefined): Conversatio
   return { ...store, lock: async (id) => wrap(await store.lock(id)) };
 }
 
-/** Without `death`, the process does not kill itself. */
 export function openChat(
   { folder, hasJournal }: Pick<Life, "folder" | "hasJournal">,
   store: ConversationStore,

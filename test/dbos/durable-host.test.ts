@@ -14,7 +14,6 @@ const shop = defineShop();
 let postgres: Postgres;
 /** The worker of this process serves the pages, and executes no runs. */
 let client: Worker;
-/** The worker of the other process executes the runs. */
 let other: ChildProcess;
 let server: Server;
 let url: string;

@@ -118,7 +118,6 @@ async function disturb(plan: FaultPlan, fleet: Fleet, crash: Postgres["crash"]):
   return faults;
 }
 
-/** Follows all runs to their ends while `disturb` causes faults. */
 export async function followAll(
   plan: FaultPlan,
   trips: Trips,

@@ -16,7 +16,6 @@ const messages = [{ role: "user", content: "How do I pick a lock?" }] as const;
 const pass: InputCheck = { name: "pass", check: () => ({ kind: "pass" }) };
 const refuse: InputCheck = { name: "topic", check: () => ({ kind: "refuse", reason: "off topic", info: { score: 0.9 } }) };
 
-/** The check waits until `release` is called. */
 function createHeldCheck(
   name: string,
   verdict: "pass" | "refuse",

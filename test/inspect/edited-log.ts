@@ -9,7 +9,6 @@ export const startLine = (run: number, more: Line = {}): Line => ({
 
 export const streamLine: Line = { type: "iteration-start", iteration: 0, continuation: 0 };
 
-/** Returns the first run of a log with these lines. */
 export function readEdited(lines: readonly Line[]): LoggedRun {
   const all: readonly Line[] = [{ type: "log", version: 1 }, ...lines];
   const [run] = parseRunLog(all.map((line, at) => `${JSON.stringify({ at, ...line })}\n`).join("")).runs;

@@ -10,7 +10,6 @@ const ended = (result: unknown): Line => ({ ...call, type: "tool-end", outcome: 
 const user: Line = { role: "user", content: "Hello" };
 const request = (more: Line): Line => ({ type: "request", run: 0, iteration: 0, keep: 0, add: [user, user], ...more });
 
-/** Returns a value inside `levels` lists. */
 function nest(levels: number, inner = "1"): unknown {
   return JSON.parse(`${"[".repeat(levels)}${inner}${"]".repeat(levels)}`);
 }

@@ -12,7 +12,6 @@ const lookUp = defineTool({
   execute: () => ({ found: true }),
 });
 
-/** The run and its log have the same test clock. */
 async function logTimed(options: Omit<LoopOptions, "messages">): Promise<Awaited<ReturnType<typeof logRun>>> {
   const clock = createTestClock(start);
   const logged = logRun({ messages, clock, runId: "r", ...options }, { clock });

@@ -14,7 +14,6 @@ interface Size {
   readonly log: number;
   /** The number of bytes in the messages of the run and its nested runs. */
   readonly content: number;
-  /** The size of the log after half of the iterations. */
   readonly firstHalf: number;
 }
 

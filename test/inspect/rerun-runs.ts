@@ -17,7 +17,6 @@ import { makeFolder } from "../journal/folder.ts";
 const any = { type: "object" } as const;
 export const counted: MockPart = usage({ inputTokens: 100, outputTokens: 7, cachedInputTokens: 60 });
 
-/** The names of the tools whose calls ran. */
 export const ran: string[] = [];
 
 export function tool(name: string, execute: () => unknown, more: Partial<ExecutableTool> = {}): ExecutableTool {

@@ -8,7 +8,6 @@ export interface CountedStore extends BlobStore {
   readonly gets: (readonly string[])[];
 }
 
-/** The store is in memory and answers immediately. */
 export function createStore(): CountedStore {
   const texts = new Map<string, string>();
   const puts: string[] = [];

@@ -25,7 +25,6 @@ export type Death =
 export interface Life {
   readonly folder: string;
   readonly death?: Death | undefined;
-  /** True if payments and digging need approval. */
   readonly asks?: boolean | undefined;
   /** True if payments and digging get their results from outside the run. */
   readonly defers?: boolean | undefined;
@@ -125,7 +124,6 @@ function mortalJournal(folder: string, death: Death | undefined): Journal {
   return { ...journal, step, all: (steps) => Promise.all(steps.map((one) => step(one))) };
 }
 
-/** Kills the process immediately, so that nothing more is written. */
 function die(): never {
   process.kill(process.pid, "SIGKILL");
   throw new Error("The process goes on.");

@@ -28,7 +28,6 @@ export interface Ended {
   readonly provider: MockProvider;
   readonly workshop: Workshop;
   readonly options: LoopOptions;
-  /** The messages that the control accepted, in order. */
   readonly accepted: readonly string[];
 }
 

@@ -142,7 +142,6 @@ describe("a tool that is a generator", () => {
     expect([answersOf(await result)[0]?.result, shownOf(recording.events)]).toEqual(["ok", [1, 2, 3]]);
   });
 
-  /** The generator notes its steps, and never ends by itself. */
   function endless(notes: string[], wait: (context: ToolContext) => Promise<unknown>, traits: Partial<Tool> = {}): Tool {
     const execute = async function* (_args: unknown, context: ToolContext): AsyncGenerator {
       try {

@@ -15,7 +15,6 @@ async function disconnect(connection: Connection): Promise<void> {
   await vi.waitFor(() => expect(isAlive(connection.pid)).toBe(false));
 }
 
-/** Each call of this function starts a server. */
 async function connect(generation: Generation, options: Partial<McpRegistryOptions> = {}): Promise<Everything> {
   const connection = await generation.connectEverything();
   onTestFinished(() => disconnect(connection));

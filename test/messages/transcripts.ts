@@ -40,7 +40,6 @@ const answers = fc.record({
   outcome: fc.constantFrom("completed" as const, "completed" as const, "failed" as const, "denied" as const),
 });
 
-/** Random transcripts that a run accepts. */
 export const transcripts: fc.Arbitrary<readonly Message[]> = fc
   .array(fc.oneof(users, answers), { minLength: 1, maxLength: 5 })
   .map((units) => units.flatMap((unit, index) => ("role" in unit ? [unit] : toMessages(unit, index))));

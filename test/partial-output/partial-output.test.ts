@@ -10,7 +10,6 @@ const delta = (said: string): { readonly type: string } => Object.assign({ type:
 const start = Object.assign({ type: "iteration-start" }, { continuation: 0 });
 const end = Object.assign({ type: "iteration-end" }, { finish: "stop" });
 
-/** The answer arrives in these pieces. */
 function valuesOf(pieces: readonly string[]): readonly unknown[] {
   const partial = createPartialOutput();
   return [start, ...pieces.map(delta), end].flatMap((event) => {
@@ -105,7 +104,6 @@ describe("createPartialOutput", () => {
   });
 });
 
-/** True if `later` contains all of `earlier`. */
 function isPart(earlier: unknown, later: unknown): boolean {
   if (typeof earlier === "string" && typeof later === "string") return later.startsWith(earlier);
   if (typeof earlier !== "object" || earlier === null) return Object.is(earlier, later);

@@ -8,7 +8,6 @@ import { look } from "./plan-stage.ts";
 import { createCountingFetch, type Sending, startSlowService, type TextWire, textWires } from "./wire-stage.ts";
 
 const megabyte = 1024 * 1024;
-/** 5 MB of text after the plan. */
 const chatter: readonly string[] = Array.from({ length: 80 }, () => "x".repeat(megabyte / 16));
 
 interface Counted {

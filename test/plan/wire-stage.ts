@@ -52,7 +52,6 @@ export const textWires: readonly TextWire[] = [
   },
 ];
 
-/** Says how many bytes of one response were sent. */
 export interface Sending {
   readonly size: number;
   /** The number of bytes that the server had sent when the response ended or its connection closed. */

@@ -28,7 +28,6 @@ const [weather, look] = [tool("weather"), tool("look")];
 const call = (id: string): Scripted => ({ text: "Hmm.", calls: [[id, "weather", '{"city":"Oslo"}']], end: "tools" });
 const script: readonly Scripted[] = [call("a"), call("b"), { text: "Oslo.", end: "stop" }];
 
-/** The tools of the registry change after the first iteration. */
 function changing(before: readonly ExecutableTool[], after: readonly ExecutableTool[]): { readonly create: () => ToolRegistry } {
   const [first, second] = [before, after].map((tools) =>
     tools.map(({ name, description, inputSchema: schema }) => ({ name, description, inputSchema: schema as JsonSchema })),
@@ -50,7 +49,6 @@ const planned = (plan: (iteration: number) => object): Partial<LoopOptions> => (
   hooks: { prepareIteration: ({ iteration }) => plan(iteration) },
 });
 
-/** Changes the messages of all requests after the first one. */
 const editing =
   (edit: (messages: readonly Message[]) => readonly Message[]) =>
   (provider: Provider): Provider => ({

@@ -40,7 +40,6 @@ export async function playWatched(script: MockScript, options: Partial<LoopOptio
   return { result, recording };
 }
 
-/** Reports these bodies, one for each request. */
 function reporting(bodies: readonly object[]): Provider {
   const provider = createMockProvider(rounds(bodies.length));
   return {

@@ -9,7 +9,6 @@ const messages = [{ role: "user", content: "Look around." }] as const;
 const other = (name: string, description = "Other"): Tool =>
   defineTool({ name, description, inputSchema: { type: "object" }, execute: () => "ok" });
 
-/** Plays three iterations. Then resumes the run with other options. */
 async function resume(before: Partial<LoopOptions>, after: Partial<LoopOptions>, iterations = 5): Promise<Watched> {
   const journal = memoryJournal();
   const first = await playWatched(rounds(iterations), { ...before, runId: "r", journal, limits: { maxIterations: 3 } });

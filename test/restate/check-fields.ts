@@ -1,6 +1,5 @@
 import { equal } from "node:assert/strict";
 
-/** The value may have further fields. */
 export function checkFields(actual: unknown, expected: object): void {
   for (const [name, value] of Object.entries(expected)) {
     const field = (actual as Record<string, unknown>)[name];
@@ -9,7 +8,6 @@ export function checkFields(actual: unknown, expected: object): void {
   }
 }
 
-/** Makes a check for `rejects` of node:assert. */
 export function hasFields(expected: object): (error: unknown) => true {
   return (error) => {
     checkFields(error, expected);

@@ -47,7 +47,6 @@ export function startProgram(file: string, args: readonly string[] = []): ChildP
   return spawn(node.program, options, { stdio: ["ignore", "pipe", "inherit"] });
 }
 
-/** Collects the results of checks from another process. */
 class Ends {
   readonly #ends = new Map<string, CheckEnd>();
   readonly #waiting = new Map<string, (end: CheckEnd) => void>();

@@ -11,7 +11,6 @@ const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolv
 it("restWhenWaiting: keeps a resting run marked, even if the store answers an earlier request late", async () => {
   let isMarked = false;
   let isAbandoned = false;
-  /** The calls of `rest` that Restate has not answered yet. */
   const held: (() => void)[] = [];
   const worker = {
     store: {

@@ -13,7 +13,6 @@ export function safeCallsOf(runs: number): number {
 export interface RestateFaultReport extends FaultReport {
   /** How many calls of tools with `replay: "safe"` ended and then ran again. Restate had not stored their results. */
   readonly endedTwice: number;
-  /** How many tool calls ended in total. */
   readonly ended: number;
   /** How many calls of tools with `replay: "safe"` a payment service counted. It ignores repeated idempotency keys. */
   readonly charged: number;

@@ -36,7 +36,6 @@ export class ChatServer {
     this.#options = options;
   }
 
-  /** The page uses this function as `fetch`. */
   readonly fetch = async (_url: unknown, init: RequestInit = {}): Promise<Response> => {
     if (init.method === "GET") return this.#reload();
     const sent = new Request("http://chat.test/api/chat", {

@@ -3,7 +3,6 @@ import type { Provider } from "turnwright";
 import type { Iteration } from "./provider-iteration.ts";
 import { type RawReply, type RawServer, startRawServer } from "./raw-sse-server.ts";
 
-/** The result of reading an empty stream. */
 export const nothing: Iteration = {
   text: "",
   reasoning: "",

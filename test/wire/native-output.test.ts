@@ -78,7 +78,6 @@ interface Played {
   readonly result: LoopResult;
   /** For each request, the fields that describe the format in the body that the SDK passed to `fetch`. */
   readonly formats: readonly Body[];
-  /** For each request: true if its text describes the schema. */
   readonly described: readonly boolean[];
 }
 

@@ -39,7 +39,6 @@ export interface Iteration {
   readonly refusal: string;
   readonly calls: readonly IterationCall[];
   readonly usage: Usage | undefined;
-  /** Undefined if the stream has no finish reason. */
   readonly finish: string | undefined;
   /** The error that the stream threw or yielded, after `toProviderError`. */
   readonly error: ProviderError | undefined;

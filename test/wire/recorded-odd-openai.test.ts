@@ -19,7 +19,6 @@ const answer: RawReply = {
 interface Played {
   readonly result: LoopResult;
   readonly asked: readonly unknown[];
-  /** The recorded message as the next run sends it back. */
   readonly echo: { readonly [field: string]: unknown };
 }
 

@@ -59,7 +59,6 @@ export const handoffTrip = {
   answer: "Your money comes back, and we open at nine.",
 };
 
-/** Structured output with 5 fields. */
 export const order = { id: "A-17", customer: "Ada", city: "Oslo", items: 3, express: true };
 
 export const usageOfRequest = { input: 100, output: 20 };

@@ -15,7 +15,6 @@ import { peers } from "./table.js";
 const rounds = 5;
 /** A task that takes longer than this is measured only once, without a warm-up. */
 const patienceMs = 2000;
-/** The duration of the warm-up of a short task. */
 const warmUpMs = 2000;
 /** The approximate duration of a round. Short tasks are repeated until a round takes this long. */
 const roundMs = 300;

@@ -11,7 +11,6 @@ const iterations = 2_000;
 const resultLength = 25_000;
 const rounds = 5;
 
-/** Each iteration has a different result of 25 KB. */
 async function makeLog() {
   /** @type {typeof import("../../../src/inspect/index.ts")} */
   const { withRunLog } = await import(new URL("inspect.js", dist).href);

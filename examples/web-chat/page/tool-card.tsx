@@ -5,7 +5,6 @@ import { type JSX, useState } from "react";
 import { readRuns } from "./read-runs.ts";
 import { type PageMessage, readNumber, type RunChat } from "./use-run-chat.ts";
 
-/** A part of a message that shows a tool call. */
 export type ToolPart = Extract<PageMessage["parts"][number], { toolCallId: string }>;
 
 interface CardProps {
@@ -101,13 +100,11 @@ function Decision({ chat, approvalId, input }: DecisionProps): JSX.Element {
   );
 }
 
-/** Short values get one line. */
 function toText(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value, null, 1) ?? "");
   return text.length > 70 ? text : text.replaceAll(/\n\s*/g, " ");
 }
 
-/** Returns undefined if the text is not valid JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -89,7 +89,6 @@ function isDisconnect(status: string, error: Error | undefined): boolean {
   return status === "error" && error instanceof TypeError;
 }
 
-/** Returns undefined if the field is not a number. */
 export function readNumber(data: unknown, field: string): number | undefined {
   const value: unknown = typeof data === "object" && data !== null ? Reflect.get(data, field) : undefined;
   return typeof value === "number" ? value : undefined;

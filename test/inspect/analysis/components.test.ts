@@ -67,7 +67,6 @@ const hostile = defineTool({
   execute: () => ({ [payload]: payload }),
 });
 
-/** All texts of the logged run are attacks. */
 function logHostile(answer: string, edit?: RequestEdit): Promise<LoggedRun> {
   const provider = createMockProvider(
     ({ iteration }) => [
@@ -97,7 +96,6 @@ const click = (label: string): void => {
   button.click();
 };
 
-/** Opens all folds, including folds inside of others. */
 async function openAll(): Promise<void> {
   for (let depth = 0; depth < 4; depth += 1) {
     for (const fold of window.document.querySelectorAll("details")) {

@@ -3,7 +3,6 @@ import { ListLayout } from "../../../src/inspect/ui/use-measured-list.ts";
 
 const keysOf = (from: number, to: number): readonly string[] => Array.from({ length: to - from }, (_item, at) => `k${from + at}`);
 
-/** All items are 10 pixels high. */
 function layOut(keys: readonly string[]): ListLayout {
   const layout = new ListLayout();
   layout.setItems(keys, () => 10);

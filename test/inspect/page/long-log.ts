@@ -5,7 +5,6 @@ import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
 import { openStage, pricing, system, tokens, toolsOf } from "./sample-stage.ts";
 
 interface LongShape {
-  /** The number of characters of each result. */
   readonly resultLength?: number;
 }
 

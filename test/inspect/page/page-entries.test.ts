@@ -15,7 +15,6 @@ const stream = (iteration: number, continuation = 0): Fields => ({ type: "iterat
 const call = { iteration: 0, callId: "c", name: "pay", index: 0 };
 const output = (text: string, calls: readonly Fields[] = []): Fields => ({ type: "output", iteration: 0, text, calls });
 
-/** The lines are 100 ms apart. */
 function treeOf(...lines: readonly Fields[]): ReturnType<typeof buildTree> {
   const all = [{ type: "log", version: 1 }, start, ...lines].map((line, index) => ({ at: index * 100, run: 0, ...line }));
   const [run] = parseRunLog(all.map((line) => `${JSON.stringify(line)}\n`).join("")).runs;

@@ -23,7 +23,6 @@ type Name = (typeof names)[number];
 /** One process that executes the run: the number of records before it crashes, and the waiting calls that get results, in order. */
 interface Life {
   readonly picks: readonly number[];
-  /** True to pass all earlier results once more. */
   readonly repeats: boolean;
   /** True to add one decision of the wrong kind. */
   readonly errs: boolean;
