@@ -11,7 +11,7 @@ import {
   saysTheSame,
   type ToolCallPart,
 } from "../core/provider-kit.ts";
-import { isPromptName, toFileSource } from "./turn-parts.ts";
+import { isPromptName, toFileSource } from "./message-parts.ts";
 import type { PromptMessage, PromptPart, SpecWords, MessagePart } from "./model-options.ts";
 
 export interface ApprovalAnswer {

@@ -11,7 +11,7 @@ import {
   type ToolDefinition,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
-import { createMessageParts, toFilePart, MessageCalls, type MessageParts } from "./turn-parts.ts";
+import { createMessageParts, toFilePart, MessageCalls, type MessageParts } from "./message-parts.ts";
 import { toModelError } from "./model-error.ts";
 import { type ModelWords, RawEnding, readFinish, readModelUsage, type SaidFinish, toFinishReason } from "./model-finish.ts";
 import type { ModelSettings } from "./model-options.ts";

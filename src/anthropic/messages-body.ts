@@ -21,6 +21,7 @@ import {
   toBase64,
   type ToolCallPart,
   type ToolChoice,
+  type ToolDefinition,
   type ToolMessage,
   type ToolResultPart,
   toWireName,
@@ -28,12 +29,9 @@ import {
   writeUserMedia,
 } from "../core/provider-kit.ts";
 import type { createMarker, JoinedMessage, MarkableRequest, MarkedRequest } from "./cache-marks.ts";
-import type { MessagesRequestBody, MessagesSettings, WireBlock, WireMessage } from "./messages-options.ts";
+import type { CompactionEdit, MessagesRequestBody, MessagesSettings, WireBlock, WireMessage } from "./messages-options.ts";
 import { planOutput, toConfigField } from "./answer-format.ts";
-import { toCompactionField } from "./compaction.ts";
-import { toContainerField } from "./container-field.ts";
-import { toWireTools } from "./wire-tools.ts";
-import { closeMessage, invalidJsonKey, readMetadata, toWireId } from "./provider-metadata.ts";
+import { closeMessage, invalidJsonKey, readMetadata, toContainerField, toWireId } from "./provider-metadata.ts";
 
 /**
  * Converts the content of a user message. Omits blank texts, because the service rejects them. Throws a ProviderError
@@ -230,6 +228,31 @@ function join(parts: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
   return { message: { role: first.role, content: parts.flatMap((message) => message.content) }, parts };
 }
 
+/**
+ * Returns the tools of the run, then the tools that the server runs. The search tool is the last one, because a cache mark must not
+ * be on a deferred tool.
+ */
+function toWireTools(
+  tools: readonly ToolDefinition[],
+  { serverTools, toolSearch }: Pick<MessagesSettings, "serverTools" | "toolSearch">,
+): readonly object[] {
+  if (toolSearch === undefined || !tools.some(isDeferred)) return [...tools.map(toWireTool), ...serverTools];
+  const wire = tools.map((tool) => (isDeferred(tool) ? toDeferredTool(tool) : toWireTool(tool)));
+  return [...wire, ...serverTools, { type: `tool_search_tool_${toolSearch}_20251119`, name: `tool_search_tool_${toolSearch}` }];
+}
+
+function isDeferred({ deferred }: ToolDefinition): boolean {
+  return deferred === true;
+}
+
+const toWireTool = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({
+  name,
+  description,
+  input_schema: inputSchema,
+}));
+
+const toDeferredTool = memoize((tool: ToolDefinition): object => ({ ...toWireTool(tool), defer_loading: true }));
+
 function toChoiceField(choice: ToolChoice | undefined): object {
   if (choice === undefined) return {};
   if (typeof choice === "object") return { tool_choice: { type: "tool", name: choice.name } };
@@ -257,4 +280,16 @@ function toThinkingField(messages: readonly Message[], { settings, convert }: Bo
   const turn = messages[position - 1];
   const goesOn = messages[position]?.role === "tool" && turn !== undefined && convert(turn, position - 1).isRebuilt;
   return thinking.type === "enabled" && goesOn ? {} : { thinking };
+}
+
+/** The smallest trigger that the service accepts, in tokens. */
+const smallestTrigger = 50_000;
+
+function toCompactionField(
+  { compactAt }: ModelRequest,
+  edit: CompactionEdit | undefined,
+): { readonly context_management?: Json } {
+  if (compactAt === undefined || edit === undefined) return {};
+  const trigger = { type: "input_tokens", value: Math.max(smallestTrigger, compactAt) };
+  return { context_management: { edits: [{ type: "compact_20260112", trigger, ...edit }] } };
 }

@@ -15,7 +15,6 @@ import {
   oneOf,
 } from "../core/provider-kit.ts";
 import { enforcesSchemas } from "./answer-format.ts";
-import { compactionBeta, type CompactionEdit, toCompactionEdit } from "./compaction.ts";
 
 export interface WireBlock {
   readonly type: string;
@@ -138,6 +137,11 @@ export interface CacheControl {
   readonly [field: string]: Json | undefined;
 }
 
+/** The fields of the edit that are the same in each request. */
+export interface CompactionEdit {
+  readonly instructions?: string;
+}
+
 export interface MessagesSettings {
   readonly client: AnthropicMessagesClient;
   readonly model: string;
@@ -155,11 +159,14 @@ export interface MessagesSettings {
 
 const usualMaxTokens = 16_384;
 
+/** The beta feature of the field `context_management`, and of `compaction` blocks that are sent back. */
+const compactionBeta = "compact-2026-01-12";
+
 const checks: Checks<AnthropicMessagesOptions> = {
   client: ["an Anthropic client", isMessagesClient],
   model: ["the name of a model", isFilled],
-  id: ["a name", isFilled],
-  family: ["a name", isFilled],
+  id: is.name,
+  family: is.name,
   maxTokens: ["a whole number of at least 1", isCount],
   thinking: ['an object with a "type"; type "enabled" also needs "budget_tokens"', isThinking],
   cache: ['true, false, { ttl: "5m" } or { ttl: "1h" }', isCache],
@@ -195,6 +202,12 @@ function toCacheControl(cache: AnthropicMessagesOptions["cache"]): CacheControl 
   if (cache === undefined || cache === false) return undefined;
   const ttl = cache === true ? undefined : cache.ttl;
   return ttl === undefined ? { type: "ephemeral" } : { type: "ephemeral", ttl };
+}
+
+function toCompactionEdit(compaction: AnthropicMessagesOptions["compaction"]): CompactionEdit | undefined {
+  if (compaction === undefined || compaction === false) return undefined;
+  const instructions = compaction === true ? undefined : compaction.instructions;
+  return instructions === undefined ? {} : { instructions };
 }
 
 function toBetas(betas: readonly string[], compaction: CompactionEdit | undefined): readonly string[] {

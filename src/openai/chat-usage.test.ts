@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { toUsage } from "./chat-chunks.ts";
+import { toUsage } from "./chat-events.ts";
 
 it.for<[what: string, wire: unknown, usage: object | undefined]>([
   ["missing usage as undefined", undefined, undefined],

@@ -14,5 +14,5 @@ export {
   type OpenAIMessagesApi,
   toOpenAIMessages,
   type ToOpenAIOptions,
-} from "./openai-messages.ts";
+} from "./openai-history.ts";
 export type { HistoryProvider, LostContent, ReadHistory } from "../core/history-kit.ts";

@@ -1,6 +1,6 @@
 import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildChatBody, createMessageConverter } from "./chat-body.ts";
-import { chatWords, createChatReader } from "./chat-chunks.ts";
+import { chatWords, createChatReader } from "./chat-events.ts";
 import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
 
 /**

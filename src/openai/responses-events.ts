@@ -13,7 +13,7 @@ import {
   toProviderError,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
-import { toUsage } from "./chat-chunks.ts";
+import { toUsage } from "./chat-events.ts";
 import { ItemAssembly } from "./responses-items.ts";
 import { toResponsesMetadata } from "./responses-metadata.ts";
 import { kindOf, type TextKind, wordsOf } from "./responses-texts.ts";

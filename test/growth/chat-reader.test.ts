@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createChatReader } from "../../src/openai/chat-chunks.ts";
+import { createChatReader } from "../../src/openai/chat-events.ts";
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
 import { growthOf, mostGrowth } from "./measure.ts";
 

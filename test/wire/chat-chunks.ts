@@ -1,5 +1,5 @@
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
-import { createChatReader } from "../../src/openai/chat-chunks.ts";
+import { createChatReader } from "../../src/openai/chat-events.ts";
 
 export type Fields = { readonly [field: string]: unknown };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/provider-kit.ts";
-import { createChatReader } from "./chat-chunks.ts";
+import { createChatReader } from "./chat-events.ts";
 import { call, choice, finish, linesOf, read, text, usage } from "../../test/wire/chat-chunks.ts";
 
 const broke = { message: "It broke.", type: "server_error", code: null };
