@@ -1,8 +1,14 @@
-// Calculates costs with the price catalogue in @pydantic/genai-prices.
-
-import { checkFields, type Checks, type Pricing, reconcileUsage, type Usage } from "../core/entry-kit.ts";
-import { calcPrice } from "@pydantic/genai-prices";
-import { checkProvider, modelCheck, providerCheck, toCatalogueId } from "./catalogue.ts";
+import {
+  type Check,
+  checkFields,
+  type Checks,
+  invalidOption,
+  isFilled,
+  type Pricing,
+  reconcileUsage,
+  type Usage,
+} from "../core/entry-kit.ts";
+import { calcPrice, findProvider } from "@pydantic/genai-prices";
 
 /** The options of `genaiPrices`. */
 export interface GenaiPricesOptions {
@@ -20,31 +26,65 @@ export interface GenaiPricesOptions {
   readonly date?: Date | undefined;
 }
 
-const checks: Checks<GenaiPricesOptions> = {
+/** The options of `genaiContextWindow`. */
+export interface GenaiContextWindowOptions {
+  /**
+   * The provider whose models are looked up, under its `gen_ai.provider.name` or its id in the catalogue. Useful for proxies.
+   * Default: the provider of each call.
+   */
+  readonly provider?: string | undefined;
+  /** The model that is looked up. Useful for deployments with custom names. Default: the model of each call. */
+  readonly model?: string | undefined;
+}
+
+const providerCheck: Check = ["a provider in the catalogue of @pydantic/genai-prices", isFilled];
+
+const modelCheck: Check = ["the name of a model", isFilled];
+
+const windowChecks: Checks<GenaiContextWindowOptions> = { provider: providerCheck, model: modelCheck };
+
+const priceChecks: Checks<GenaiPricesOptions> = {
   provider: providerCheck,
   model: modelCheck,
   date: ["a valid Date", (value) => value instanceof Date && !Number.isNaN(value.getTime())],
 };
 
-function checkPriceOptions(options: GenaiPricesOptions): GenaiPricesOptions {
-  checkFields("options", options, checks);
-  const { provider, model, date } = options;
-  checkProvider(provider);
-  // Copies the date, so that later changes to the caller's Date object have no effect.
-  return { provider, model, date: date === undefined ? undefined : new Date(date) };
+/** An unknown provider is rejected here, because no model would be found for it. */
+function checkProvider(provider: string | undefined): void {
+  if (provider === undefined) return;
+  const id = toCatalogueId(provider);
+  // The ids are compared, because `findProvider` also accepts similar ids.
+  if (findProvider({ providerId: id })?.id !== id) throw invalidOption("provider", providerCheck[0], provider);
 }
 
-interface PriceQuestion {
+/**
+ * The catalogue ids of providers whose `gen_ai.provider.name` (OpenTelemetry's conventions for generative AI) differs from their
+ * id. Without this map, the catalogue would treat "azure.ai.openai" as OpenAI, and would not find "x_ai".
+ */
+const idByName: ReadonlyMap<string, string> = new Map([
+  ["aws.bedrock", "aws"],
+  ["azure.ai.inference", "azure"],
+  ["azure.ai.openai", "azure"],
+  ["gcp.gemini", "google"],
+  ["gcp.gen_ai", "google"],
+  ["gcp.vertex_ai", "google"],
+  ["mistral_ai", "mistral"],
+  ["moonshot_ai", "moonshotai"],
+  ["x_ai", "x-ai"],
+]);
+
+function toCatalogueId(name: string): string {
+  const id = name.trim().toLowerCase();
+  return idByName.get(id) ?? id;
+}
+
+interface Priced {
   readonly providerId: string;
   readonly model: string;
   readonly date: Date;
 }
 
-/**
- * Returns the cost of one iteration in USD. Returns undefined if the catalogue lacks the provider, the model, or the price of
- * tokens that were used.
- */
-function priceOf(usage: Usage, { providerId, model, date }: PriceQuestion): number | undefined {
+function priceOf(usage: Usage, { providerId, model, date }: Priced): number | undefined {
   const found = calcPrice(toCounts(usage), model, { providerId, timestamp: date });
   if (found === null || found.provider.id !== providerId) return undefined;
   const { input_mtok: input, output_mtok: output } = found.model_price;
@@ -87,11 +127,44 @@ function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
  * console.log(result.costUSD);
  */
 export function genaiPrices(options: GenaiPricesOptions = {}): Pricing {
-  const { provider, model, date } = checkPriceOptions(options);
+  checkFields("options", options, priceChecks);
+  const { provider, model } = options;
+  checkProvider(provider);
+  // The date is copied, so that later changes to the caller's Date object have no effect.
+  const date = options.date && new Date(options.date);
   return (usage, used) =>
     priceOf(usage, {
       providerId: toCatalogueId(provider ?? used.provider),
       model: model ?? used.model,
       date: date ?? new Date(),
     });
+}
+
+/**
+ * Returns a function that takes the id of a provider and the name of a model, and returns the size of the model's context window
+ * in tokens. The size comes from the catalogue in `@pydantic/genai-prices`, and nothing is fetched. The window has to hold the
+ * input and the answer.
+ *
+ * The function returns `undefined` if the catalogue does not know the provider, the model or the size. A provider is looked up by
+ * its exact id, as in `genaiPrices`. A server with a compatible API therefore has no sizes unless you set `provider`.
+ *
+ * `genaiContextWindow` itself throws LoopError "invalid-option" or "unknown-option".
+ *
+ * @example
+ * const contextWindow = genaiContextWindow();
+ * console.log(contextWindow("anthropic", "claude-sonnet-4-5")); // 200000
+ */
+export function genaiContextWindow(
+  options: GenaiContextWindowOptions = {},
+): (provider: string, model: string) => number | undefined {
+  checkFields("options", options, windowChecks);
+  const { provider: givenProvider, model: givenModel } = options;
+  checkProvider(givenProvider);
+  return (provider, model) => windowOf(toCatalogueId(givenProvider ?? provider), givenModel ?? model);
+}
+
+/** Calculates the price of no tokens, because only `calcPrice` matches model names in the same way as `genaiPrices`. */
+function windowOf(providerId: string, model: string): number | undefined {
+  const found = calcPrice({}, model, { providerId });
+  return found?.provider.id === providerId ? found.model.context_window : undefined;
 }

@@ -17,8 +17,16 @@ import {
   type Usage,
 } from "../core/entry-kit.ts";
 import { type Comparison, comparePrefixes } from "./compare-prefixes.ts";
-import { checkLastRequest, fromLastRequest, joinMessages, toLastRequest } from "./last-request.ts";
-import { fromDigests, type Prefix, toDigests, toPrefix } from "./prefix.ts";
+import {
+  checkLastRequest,
+  fromDigests,
+  fromLastRequest,
+  joinMessages,
+  type Prefix,
+  toDigests,
+  toLastRequest,
+  toPrefix,
+} from "./prefix.ts";
 import { readBody } from "./read-body.ts";
 
 /**
