@@ -1,5 +1,3 @@
-// The format of the answer. The two APIs of OpenAI accept it in different fields.
-
 import { createOutputPlanner, isClientOf, type JsonSchema, type ModelRequest, type OutputPlan } from "../core/provider-kit.ts";
 
 /**
@@ -12,7 +10,7 @@ export const planOutput: (request: ModelRequest, isPossible: boolean) => OutputP
   maxDepth: 10,
 });
 
-/** The fields of a format. The API requires a name. */
+/** The fields of the answer's format, which are the same in both APIs. The name is required. */
 export function toFormat(schema: JsonSchema): object {
   return { name: "answer", schema, strict: true };
 }
@@ -20,7 +18,7 @@ export function toFormat(schema: JsonSchema): object {
 /** Models that reject a schema, or that reject more keywords than other models. */
 const withoutSchemas = /^(?:ft:|gpt-3|gpt-4(?:$|-)|gpt-4o-2024-05-13|chatgpt-|o1-(?:mini|preview))|audio|realtime/i;
 
-/** True for OpenAI's own service. Other servers and Azure deployments may reject the field, or ignore it. */
+/** False for other servers and for Azure deployments: they may reject or ignore the schema. */
 export function enforcesSchemas(client: object, model: string): boolean {
   return isClientOf(client, "openai.com") && !withoutSchemas.test(model);
 }

@@ -1,5 +1,3 @@
-// Assembles tool calls from the fragments of a stream. Servers differ in how a fragment identifies its call.
-
 import {
   endArguments,
   filledOrNone,
@@ -23,22 +21,13 @@ import {
 
 export interface CallAssembly {
   readonly size: number;
-  /** Adds one entry of `delta.tool_calls`. Returns false if the stream contradicts itself. The caller must then stop reading. */
+  /** Adds an entry of `delta.tool_calls`. Returns false if the stream contradicts itself. The caller must then stop reading. */
   add(entry: UnknownRecord): boolean;
-  /**
-   * Sends `call-ready` for every call that is not ready yet. `cut` means that the model was stopped early, so the last calls may
-   * be incomplete.
-   */
+  /** Sends `call-ready` for all remaining calls. Set `cut` if the model was stopped early: the last calls may be incomplete. */
   settle(cut: boolean): void;
-  /**
-   * Called after a stream without a finish reason. Sends `call-ready` for every call that is not ready yet. Calls with incomplete
-   * arguments are marked as cut off.
-   */
+  /** Does the same after a stream without a finish reason. Only calls with incomplete arguments are marked as cut off. */
   settleWhole(): void;
-  /**
-   * The `extra_content` of each call, by the position of the call. Gemini stores thought signatures there and requires them in
-   * the next request.
-   */
+  /** The `extra_content` of each call, by the position of the call. */
   extras(): ReadonlyMap<number, unknown>;
 }
 
@@ -48,22 +37,20 @@ interface OpenCall extends IndexedCall {
   announced: boolean;
   ready: boolean;
   extra: unknown;
-  /**
-   * The list that receives the chunks of this call. It is a separate list, which can be discarded, if the call may repeat an
-   * earlier call.
-   */
+  /** Receives the chunks of this call. A call that may repeat an earlier call has a list of its own, which can be discarded. */
   readonly out: ModelChunk[];
   isRepeated: boolean;
 }
 
 /**
- * How a fragment is assigned to a call:
+ * Servers differ in how a fragment names its call:
  *
- * A fragment with a known id belongs to the call with that id. A new id begins a new call, even if its index is already used.
- * Ollama, Grok and DeepSeek behind gateways give every call the index 0. A fragment without an id belongs to the latest call with
- * its index, or to the current call if the fragment has no index. A fragment that names a function begins another call if that call
- * is complete. In this way the arguments of two calls are never merged. Evidence: github.com/agno-agi/agno/pull/8880,
- * github.com/vercel/ai/issues/14277, github.com/openai/openai-python/issues/3201.
+ * - A fragment with a known id is part of the call with that id. A fragment with a new id begins a call, even if its index is already
+ *   used: Ollama, Grok, and DeepSeek behind gateways give every call the index 0.
+ * - A fragment without an id is part of the latest call with its index. Without an index, it is part of the last call.
+ * - If that call is complete, a fragment with the name of a function begins another call. The arguments of two calls are never joined.
+ *
+ * Evidence: github.com/agno-agi/agno/pull/8880, github.com/vercel/ai/issues/14277, github.com/openai/openai-python/issues/3201.
  *
  * `call-ready` chunks are sent in the order of the calls. If the arguments of a call are certainly complete, the call becomes ready
  * when the next call begins. Every other call becomes ready after the finish reason.
@@ -103,7 +90,7 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       if (call.ready) return isLate(fragment) ? contradict(out) : true;
       const isUpToDate = call.sent > 0 && call.sent === call.args.text.length;
       takeArguments(call, fragment.args);
-      // The fragment is sent directly, because slicing it from the whole text would copy the whole text for each fragment.
+      // `sendRest` would slice the piece from the whole text, which copies that text for each fragment.
       if (isUpToDate) sendPiece(call, fragment.args);
       else announce(call);
       return true;
@@ -160,9 +147,7 @@ function takeArguments(call: OpenCall, args: string): void {
   else call.args = createObjectScan((text + args).replace(/^\s*\{\s*\}\s*(?=\{)/, ""));
 }
 
-/**
- * Sends `call-start` after the name of the call is known. Arguments that are `{}` are held back, because real arguments may follow.
- */
+/** Sends `call-start` once the name is known. Arguments that are `{}` are not sent yet, because real arguments may follow. */
 function announce(call: OpenCall): void {
   if (!call.announced) {
     if (call.name === "") return;
@@ -170,10 +155,10 @@ function announce(call: OpenCall): void {
     call.out.push({ type: "call-start", key: call.key, id: call.id, name: call.name });
   }
   const { text } = call.args;
-  if (call.sent < text.length && !mayBePrefix(text)) sendArguments(call);
+  if (call.sent < text.length && !mayBePrefix(text)) sendRest(call);
 }
 
-function sendArguments(call: OpenCall): void {
+function sendRest(call: OpenCall): void {
   const { text } = call.args;
   sendPiece(call, call.sent === 0 ? text : text.slice(call.sent));
 }
@@ -207,7 +192,7 @@ function declareReady(call: OpenCall, ended: EndedArguments, { out, finished }: 
     first.extra ??= call.extra;
     return;
   }
-  if (call.announced && call.sent < args.text.length) sendArguments(call);
+  if (call.announced && call.sent < args.text.length) sendRest(call);
   if (call.out !== out) for (const chunk of call.out) out.push(chunk);
   out.push({ type: "call-ready", key, id, name, ...ended });
 }

@@ -5,7 +5,7 @@ interface ObjectScan {
   depth: number;
   inString: boolean;
   isEscaped: boolean;
-  /** The state of the JSON object. "closed" means that only whitespace has followed the closing brace. */
+  /** "closed": the JSON object is closed, and only whitespace has followed. "broken": the text is not one JSON object. */
   state: "open" | "closed" | "broken";
   isObject: boolean | undefined;
 }
@@ -41,7 +41,7 @@ function readString(scan: ObjectScan, code: number): void {
   else if (code === quote) scan.inString = false;
 }
 
-/** Counts opening and closing brackets. The JSON parser checks later whether the brackets match. */
+/** Counts brackets of both kinds together. Brackets that do not match are found later, by the JSON parser. */
 function readOutside(scan: ObjectScan, code: number): void {
   const isFirst = scan.depth === 0;
   if (isFirst && (scan.state === "closed" || code !== 0x7b)) scan.state = "broken";
@@ -79,10 +79,7 @@ interface CallIndex<Call extends IndexedCall> {
   find(fragment: Fragment): Call | undefined;
 }
 
-/**
- * Finds calls by id or index. If several calls share an id or index, a lookup returns the latest call. Each lookup takes constant
- * time.
- */
+/** Finds calls by id or index in constant time. If several calls share an id or index, a lookup returns the latest call. */
 export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   const all: Call[] = [];
   const byIndex = new Map<number, Call>();
@@ -103,7 +100,7 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
       if (isRepetition(call, fragment)) return call;
       return beginsAnother(call, fragment) || isHeadElsewhere(call, fragment) ? undefined : call;
     }
-    // A server may send the name of a call before its id, so the matching call may have no id yet.
+    // A server may send the name of a call before the id, so the call may have no id yet.
     const begun = nameless.get(index);
     return begun !== undefined && (name === "" || (name === begun.name && begun.args.text === "")) ? begun : undefined;
   }
@@ -111,8 +108,7 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   function findByIndex(index: number, fragment: Fragment): Call | undefined {
     const call = byIndex.get(index);
     if (call !== undefined) return beginsAnother(call, fragment) ? undefined : call;
-    // A fragment without a name cannot begin a call. If its index is unknown, the index is wrong, and the fragment belongs to the
-    // last call.
+    // A fragment without a name cannot begin a call. If it has an unknown index, it is taken as part of the last call.
     return fragment.name === "" ? all[all.length - 1] : undefined;
   }
 
@@ -141,17 +137,14 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   };
 }
 
-/**
- * Returns true for a fragment with a different name if `call` already has arguments, and for a fragment with the same name if
- * `call` is complete.
- */
+/** A different name begins another call if `call` has arguments. The same name does so if `call` is complete. */
 function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
   if (name === "" || call.name === "") return false;
   if (name !== call.name) return call.args.text !== "";
   return args.trimStart().startsWith("{") && !mayBePrefix(call.args.text) && isWholeObject(call.args);
 }
 
-/** True if the fragment has a name and another index than `call`. It then begins a second call with the same id. */
+/** True for the head of a second call with the same id: it has a name and another index than `call`. */
 function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean {
   if (index === undefined || call.index === undefined || index === call.index || name === "") return false;
   return name !== call.name || isWholeObject(call.args);
@@ -163,7 +156,7 @@ export function isRepetition(call: IndexedCall, { id, name, args }: Fragment): b
   return args.trim() !== "" && isWholeObject(call.args) && isSameArguments(args, call.args.text);
 }
 
-/** True for `{}`, the beginning of `{}`, and blank text. */
+/** True for `{}`, for its beginning and for blank text. Some servers send `{}` before the real arguments. */
 export function mayBePrefix(text: string): boolean {
   return text.length < 16 && /^\s*(?:\{\s*(?:\}\s*)?)?$/.test(text);
 }

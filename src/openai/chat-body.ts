@@ -31,8 +31,8 @@ import { planOutput, toFormat } from "./answer-format.ts";
 import { readChatMetadata } from "./chat-metadata.ts";
 
 /**
- * Converts the content of a user message. Text without other parts stays a string, because servers for text models accept nothing
- * else. Throws a ProviderError `bad-request` for content that the API does not support.
+ * Text without other parts stays a string, because servers for text models accept nothing else. Throws a ProviderError
+ * `bad-request` for content that the API does not support.
  */
 export function toUserContent(
   content: string | readonly ContentPart[],
@@ -53,8 +53,8 @@ export function toChatMedia(part: MediaPart): ChatPart | string {
 }
 
 /**
- * The API accepts only PDFs as files, so text files are sent as text. See
- * https://developers.openai.com/api/docs/guides/file-inputs.
+ * As files, the API accepts only PDFs (https://developers.openai.com/api/docs/guides/file-inputs). Text files are therefore sent as
+ * text.
  */
 const chatMedia: MediaForms<ChatPart> = {
   takes: "images as base64 or https: or http: URLs; PDFs, UTF-8 text files, and WAV or MP3 audio only as base64",
@@ -84,7 +84,7 @@ const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
 
 export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId">;
 
-/** Omits an empty message. Makes one message for each tool result. Errors name a message by its `index` in the conversation. */
+/** `index` is the position of the message in the conversation. Errors about the message name this position. */
 type MessageConverter = (message: Message, index: number) => readonly ChatMessage[];
 
 export function createMessageConverter(settings: MessageSettings): MessageConverter {
@@ -104,7 +104,7 @@ function toChatMessages(message: Message, index: number, settings: MessageSettin
   }
 }
 
-/** Servers reject empty messages, so a message with only reasoning is omitted. */
+/** Omits a message that has only reasoning, because servers reject empty messages. */
 function toAssistantMessages(turn: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
   const { text, calls: asked } = readAssistantMessage(turn);
   if (text === "" && asked.length === 0) return [];
@@ -144,15 +144,12 @@ function toChatCall({ callId, name, args }: ToolCallPart, extra: Json | undefine
   };
 }
 
-/** Returns the text if it still has these arguments. Equal texts let the service use its prompt cache. */
+/** Sends the text of the service unchanged if it has these arguments. Different spaces would make the prompt cache useless. */
 function keepText(text: string, args: Json): string {
   return isRecord(args) && isSameArguments(text, JSON.stringify(args)) ? text : toWireArguments(args);
 }
 
-/**
- * Makes one message for each result, directly after the assistant message. Content that tool messages cannot contain follows in one
- * user message.
- */
+/** Images and files that a tool message cannot contain follow in one user message after the results. */
 function toToolMessages({ results }: ToolMessage, settings: MessageSettings): readonly ChatMessage[] {
   const inTool = settings.toolResultMedia === "tool-message";
   const messages: ChatMessage[] = [];

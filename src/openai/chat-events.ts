@@ -20,9 +20,9 @@ import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
 import { collectReasoningDetails, type ReasoningDetails, toChatMetadata } from "./chat-metadata.ts";
 
 /**
- * Reads token counts. `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI,
- * `completion_tokens` exclude reasoning tokens (recorded: 291 prompt, 26 completion, 196 reasoning, 513 in total). The difference
- * shows in the total, or in a reasoning count above the completion count.
+ * `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI, they do not (recorded: 291
+ * prompt, 26 completion, 196 reasoning, 513 in total). The total, or a reasoning count above the completion count, shows which of the
+ * two a server does.
  */
 export function toUsage(usage: unknown): Usage | undefined {
   if (!isRecord(usage)) return undefined;
@@ -88,7 +88,6 @@ export function isCut(reason: FinishReason): boolean {
   return reason === "length" || reason === "context-full";
 }
 
-/** True for a normal finish reason. If several finish reasons arrive, a normal one never replaces an abnormal one. */
 export function isCleanEnd(reason: FinishReason): boolean {
   return reason === "stop" || reason === "tool-calls";
 }
@@ -102,7 +101,7 @@ interface Reading {
   finish: { readonly raw: string; readonly reason: FinishReason } | undefined;
   hasSpoken: boolean;
   usage: Usage | undefined;
-  /** True after the final token counts. False again if the model produces more content. */
+  /** True after token counts that look final. More content makes it false again. */
   isCounted: boolean;
   refused: boolean;
   /** True if token counts arrived with the finish reason or later. Nothing else is expected after them. */
@@ -112,10 +111,7 @@ interface Reading {
   failed: boolean;
 }
 
-/**
- * Reads text, refusals, calls, reasoning in every known field, usage in every known position, and errors inside the stream. Ignores
- * chunks without choices or delta, which Azure sends.
- */
+/** Reads every field in which a known server sends content. Azure also sends chunks without choices or without a delta. */
 export function createChatReader(out: ModelChunk[], words: FinishWords = chatWords): EventReader {
   const calls = createCallAssembly(out);
   const reading: Reading = {
@@ -153,7 +149,7 @@ export function createChatReader(out: ModelChunk[], words: FinishWords = chatWor
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const error = chunk.error ?? (chunk.object === "error" ? chunk : undefined);
   if (error !== undefined && error !== null) {
-    // After the finish reason, the answer is complete, so an error is ignored.
+    // After the finish reason, the answer is complete, so the error is ignored.
     if (reading.finish === undefined) fail(error, reading);
     return;
   }
@@ -202,7 +198,7 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
   return entries.length > 0;
 }
 
-/** Servers that send `reasoning_details` usually, but not always, repeat the same text in `reasoning`. */
+/** Most servers that send `reasoning_details` repeat the text in `reasoning`. If a server does not, the text of the details is used. */
 function readReasoning(delta: UnknownRecord, { out, details }: Reading): void {
   const plain = delta.reasoning_content ?? delta.reasoning;
   const detailed = details.add(listOf(delta.reasoning_details));
@@ -218,14 +214,15 @@ function readFinish(choice: UnknownRecord, reading: Reading): void {
   if (typeof raw !== "string" || raw === "") return;
   if (isRecord(choice.error)) return fail(choice.error, reading);
   const said = { raw, reason: reading.words.get(raw) ?? "unknown" } as const;
+  // A second finish reason is read only if the first one was normal, so that an abnormal one is never lost.
   if (reading.finish === undefined || isCleanEnd(reading.finish.reason)) reading.finish = said;
   reading.calls.settle(isCut(reading.finish.reason));
 }
 
 /**
- * OpenAI sends the final counts in a separate chunk, unless the stream was interrupted. Some servers send the final counts with an
- * empty delta. Counts with an empty delta are final only if no counts came before, because other servers send counts in every
- * chunk.
+ * Sets `isCounted` if the counts are final: the answer is then complete, even without a finish reason. OpenAI sends the final counts
+ * in a chunk without choices. Some servers send them with an empty delta. Counts with an empty delta are final only if no counts came
+ * before, because other servers send counts in every chunk.
  */
 function takeUsage(
   usage: Usage,
@@ -239,10 +236,7 @@ function takeUsage(
   reading.out.push({ type: "usage", usage: reading.usage, mode: "snapshot" });
 }
 
-/**
- * Called when another answer begins in the same stream. Stops reading. If no finish reason has arrived, the first answer was cut
- * off.
- */
+/** Stops reading, because another answer begins in the same stream. Without a finish reason, the first answer was cut off. */
 function leave(reading: Reading): void {
   reading.isLeft = true;
   reading.isOver = true;

@@ -19,8 +19,8 @@ export interface ReasoningDetails {
 type OpenDetail = { [field: string]: Json };
 
 /**
- * Joins the fragments of reasoning details. A fragment belongs to the detail with the same type and index. Without an index, it
- * belongs to the last detail if the types are equal. The fields `text` and `summary` arrive in pieces and are joined. For every
+ * Joins the fragments of reasoning details. A fragment is part of the detail with the same type and index. Without an index, it is
+ * part of the last detail, if that has the same type. The fields `text` and `summary` arrive in pieces and are joined. For every
  * other field, the last non-empty value is kept, because gateways send `signature: ""` until the text is complete.
  */
 export function collectReasoningDetails(): ReasoningDetails {
@@ -47,10 +47,7 @@ export function collectReasoningDetails(): ReasoningDetails {
   };
 }
 
-/**
- * Encrypted data and signatures arrive complete. If a text without an index follows a signature, it therefore begins another
- * detail.
- */
+/** Encrypted data and signatures arrive complete. A text without an index that follows a signature begins another detail. */
 function continues(begun: OpenDetail, fragment: UnknownRecord, isPlaced: boolean): boolean {
   if (!isPlaced && typeof begun.index === "number") return false;
   if (differ(begun.id, fragment.id) || differ(begun.data, fragment.data)) return false;
@@ -87,11 +84,11 @@ export function toChatMetadata(details: readonly Json[], extras: ReadonlyMap<num
 export interface MetadataFields {
   readonly reasoningDetails: Json | undefined;
   readonly extras: ReadonlyMap<number, Json>;
-  /** The arguments of calls as the service wrote them, by position. Only converted histories have them. */
+  /** The arguments of calls as the service wrote them, by position. Only `fromOpenAIMessages` records them. */
   readonly argumentTexts: ReadonlyMap<number, string>;
 }
 
-/** Reads the parts to send back. Ignores parts from another server or model, because signatures are not portable. */
+/** Ignores metadata from another server or model, because a signature is only valid where it was made. */
 export function readChatMetadata(
   providerMetadata: ProviderMetadata | undefined,
   provider: { readonly id: string; readonly model: string },

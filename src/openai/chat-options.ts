@@ -1,4 +1,4 @@
-// The options of `openaiChat`, and the request types of the API. The types are not imported from the SDK, so any SDK version works.
+// The types of the API are declared here instead of imported from the SDK, so that any SDK version works.
 
 import {
   checkFields,
@@ -97,8 +97,8 @@ export interface OpenAIChatOptions {
    * A key that the service combines with the beginning of a request to choose a server, sent as `prompt_cache_key`. Requests with
    * equal keys and beginnings reach the same server, whose prompt cache they share. Use one key for requests that share a long
    * beginning, such as the name of the agent, or of the agent and the customer. According to OpenAI, a server takes about 15 of
-   * these requests per minute. The others go elsewhere, so a busy agent needs several keys. Default: no key, so that only the
-   * beginning decides.
+   * these requests per minute. Further requests go to other servers, so a busy agent needs several keys. Default: no key, so that
+   * only the beginning decides.
    */
   readonly promptCacheKey?: string | undefined;
   /**

@@ -89,7 +89,7 @@ const checks: Checks<OpenAIHistoryOptions> = {
 /**
  * Converts a history of OpenAI to a transcript: messages of the Chat Completions API, or input and output items of the Responses
  * API. System and developer messages at the beginning become `system`. Later ones become pinned user messages. A call without a
- * result gets a `not-run` result, and a result without a call is omitted. Ids and states of items are not compared.
+ * result gets a `not-run` result, and a result without a call is omitted. `lost` does not list the ids and states of items.
  *
  * Throws LoopError "invalid-messages" if a field has a wrong type; the message names its path. Throws "invalid-option" or
  * "unknown-option" if an option is invalid.
@@ -113,7 +113,7 @@ function toOwner({ provider, store = false }: OpenAIHistoryOptions): HistoryOwne
   return { id: provider?.id ?? "openai", model: provider?.model, store };
 }
 
-/** Refuses messages of other libraries, which would otherwise lose their parts and calls. */
+/** Throws for messages of other libraries. Otherwise their parts and calls would be dropped without notice. */
 function refuseOtherFormat(item: FieldReader): void {
   const { parts, content } = item.fields;
   if (Array.isArray(parts)) throw item.wrong("parts", "absent. For messages of the AI SDK, use fromUIMessages");

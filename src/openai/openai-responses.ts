@@ -18,8 +18,8 @@ import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-
  * another model, only its text and calls are sent.
  *
  * With the option `compaction`, the service replaces old items with an encrypted summary if the run has the policy
- * `compactMessages`. The summary is sent back with its message, even if nothing is stored. Requests still have the items before it,
- * because another model needs them.
+ * `compactMessages`. The summary is sent back with its message, even if nothing is stored. Requests still have the items before the
+ * summary, because other models cannot read it.
  *
  * Commentary and the final answer are both sent as text, separated by a blank line. The settings `stopSequences` and `seed` are not
  * sent, because the API has no fields for them.

@@ -1,5 +1,3 @@
-// Reads messages of the Chat Completions API.
-
 import {
   addMetadata,
   type FieldReader,
@@ -25,16 +23,17 @@ import {
 import { createMessageConverter } from "./chat-body.ts";
 import { collectReasoningDetails } from "./chat-metadata.ts";
 
-/** The provider that gets the history, and sends back its provider metadata. */
+/** The provider whose model wrote the history. */
 export interface HistoryOwner {
   readonly id: string;
+  /** Undefined if the caller named no provider. Nothing then becomes provider metadata. */
   readonly model: string | undefined;
   readonly store: boolean;
 }
 
-/** Adds Chat messages to a history. The leading system messages are not included. */
+/** `messages` does not have the system messages at the beginning. */
 export function readChatMessages(messages: readonly FieldReader[], draft: HistoryDraft, owner: HistoryOwner): void {
-  // Deprecated functions have no call ids. A result belongs to the last call of its function.
+  // A deprecated `function_call` has no id. A result is for the last call of its function.
   const functions = new Map<string, string>();
   for (const message of messages) {
     const { piece } = message;
@@ -117,7 +116,7 @@ function readAudio(audio: FieldReader): ContentPart {
   return { type: "file", mediaType: format === "mp3" ? "audio/mpeg" : `audio/${format}`, data: audio.base64("data") };
 }
 
-/** Servers other than OpenAI's send reasoning in several fields. */
+/** Servers other than OpenAI's send reasoning in one or more of these fields. */
 function readChatReasoning({ fields }: FieldReader): readonly AssistantPart[] {
   const { reasoning_content: content, reasoning, reasoning_details: details } = fields;
   const text = textOf(content) || textOf(reasoning) || collectReasoningDetails().add(listOf(details));
@@ -155,7 +154,7 @@ export function toArgs(text: string): Json {
   return "args" in parsed ? (parsed.args as Json) : text;
 }
 
-/** Returns the content that may only be sent back to the same model. */
+/** Returns the content that becomes provider metadata, because only the same model accepts it. */
 function readKeptItems(message: FieldReader): readonly Json[] {
   const { reasoning_details: details } = message.fields;
   const items = message.records("tool_calls").flatMap(({ fields }, call): readonly Json[] => {
@@ -177,7 +176,10 @@ function readResult(message: FieldReader, callId: string): Parameters<HistoryDra
   return { callId, outcome: "completed", ...(isText ? { result: texts.join("") } : toReadResult(parts)) };
 }
 
-/** Removes differences in form that have no meaning, and reasoning that is kept as text. */
+/**
+ * Prepares a message for the comparison that finds lost content. Removes differences in form without meaning, and reasoning, which
+ * the transcript has as text.
+ */
 export function normalizeChat(message: UnknownRecord): Json {
   const { content, reasoning_content: _one, reasoning: _other, tool_calls: calls, ...rest } = message;
   const parts = typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
@@ -203,7 +205,7 @@ function isEmptyText(part: unknown): boolean {
   return isRecord(part) && part.type === "text" && part.text === "" && Object.keys(part).length === 2;
 }
 
-/** Joins texts that have no other fields. */
+/** Joins neighbouring text parts, unless they have further fields. */
 function joinTexts(parts: readonly unknown[]): readonly unknown[] {
   const joined: unknown[] = [];
   for (const part of parts) {

@@ -1,5 +1,3 @@
-// Reads items of the Responses API. Consecutive items of the model become one assistant message.
-
 import {
   addMetadata,
   type FieldReader,
@@ -24,7 +22,7 @@ import { isCallType } from "./responses-calls.ts";
 import { toResponsesMetadata } from "./responses-metadata.ts";
 import { kindOf, wordsOf } from "./responses-texts.ts";
 
-/** Adds items to a history. The leading system messages are not included. */
+/** Consecutive items of the model become one assistant message. `items` does not have the system messages at the beginning. */
 export function readResponsesItems(items: readonly FieldReader[], draft: HistoryDraft, owner: HistoryOwner): void {
   let group: FieldReader[] = [];
   const close = (): void => {
@@ -42,7 +40,7 @@ export function readResponsesItems(items: readonly FieldReader[], draft: History
 
 const results: ReadonlySet<unknown> = new Set(["function_call_output", "custom_tool_call_output"]);
 
-/** True for items that the model created. Also true for unknown items, which only the service can read. */
+/** Also true for items of unknown types, which only the service can read. */
 function isFromModel(item: FieldReader): boolean {
   const { role, type } = item.fields;
   if (role === "user" || role === "system" || role === "developer" || results.has(type)) return false;
@@ -60,7 +58,10 @@ function addInput(item: FieldReader, draft: HistoryDraft): void {
   else draft.add({ role: "user", content: readContent(item), ...(role === "user" ? {} : { pinned: true }) }, [piece]);
 }
 
-/** A response may have several messages. They stay together if the service sent them, and if calls wait for their results. */
+/**
+ * True if the item begins another assistant message. Messages of one response stay together: those with a list of parts, as the
+ * service sends them, and those after a call, because its result must follow.
+ */
 function beginsMessage({ fields }: FieldReader, group: readonly FieldReader[], { model }: HistoryOwner): boolean {
   if (fields.role !== "assistant" || group.some((item) => isCallType(item.fields.type))) return false;
   return (model === undefined || typeof fields.content === "string") && group.some((item) => item.fields.role === "assistant");
@@ -113,7 +114,7 @@ function readItemCall(item: FieldReader): readonly AssistantPart[] {
   return [{ ...call, args: type === "function_call" ? toArgs(item.text("arguments")) : { input: item.text("input") } }];
 }
 
-/** The adapter accepts messages only in the form that the service sends. */
+/** Writes messages in the form of the service, because `readResponsesMetadata` accepts only that form. */
 function toOutputItem({ fields }: FieldReader): Json {
   if (fields.role !== "assistant") return fields as Json;
   const { content, ...rest } = fields;
@@ -156,7 +157,7 @@ function readInputPart(part: FieldReader): readonly ContentPart[] {
   }
 }
 
-/** Removes ids, states, and differences in form that have no meaning. */
+/** Prepares an item for the comparison that finds lost content. Removes ids, states, and differences in form without meaning. */
 export function normalizeItem(item: UnknownRecord): Json {
   const { id: _id, status: _status, created_by: _by, type, content, output, summary, ...rest } = item;
   const isMessage = typeof item.role === "string";

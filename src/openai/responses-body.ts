@@ -31,10 +31,7 @@ import { type CallType, isCallType } from "./responses-calls.ts";
 import { planOutput, toFormat } from "./answer-format.ts";
 import { readResponsesMetadata, toWireCallId } from "./responses-metadata.ts";
 
-/**
- * Converts the content of a user message. Text without other parts stays a string. Throws a ProviderError `bad-request` for
- * content that the API does not support.
- */
+/** Text without other parts stays a string. Throws a ProviderError `bad-request` for content that the API does not support. */
 export function toInputContent(
   content: string | readonly ContentPart[],
   place: Omit<MediaPlace, "part">,
@@ -80,13 +77,13 @@ const inputMedia: MediaForms<InputItem> = {
     if (media.kind !== "url") {
       return ending === undefined ? undefined : { type: "input_file", filename: `file.${ending}`, file_data: toDataUrl(media) };
     }
-    // For a generic media type, the service detects the type when it fetches the file.
+    // If the media type is generic, the service finds out the type when it fetches the file.
     const isKnown = ending !== undefined || media.mediaType === "application/octet-stream";
     return isKnown && isOnWeb(media) ? { type: "input_file", file_url: media.url } : undefined;
   },
 };
 
-/** The API requires a file name with an ending. Returns the ending, or undefined for types that the service does not support. */
+/** Returns the ending of the file name, which the API requires. Undefined for types that the service does not support. */
 function endingOf(mediaType: string): string | undefined {
   const known = endings.get(mediaType);
   if (known !== undefined || !isTextType(mediaType)) return known;
@@ -99,9 +96,10 @@ type InputConverter = (messages: readonly Message[]) => readonly InputItem[];
 
 interface ConvertedMessage {
   readonly items: readonly InputItem[];
-  /** The calls in an assistant message, by call id. The type of a result item depends on the type of its call. */
+  /** The calls in an assistant message, by call id. A result needs the type of its call. */
   readonly calls: ReadonlyMap<string, WireCall>;
-  readonly turn: ConvertedMessage | undefined;
+  /** The message before these results. Undefined for other messages. */
+  readonly before: ConvertedMessage | undefined;
 }
 
 interface WireCall {
@@ -112,7 +110,7 @@ interface WireCall {
 
 const noCalls: ReadonlyMap<string, WireCall> = new Map();
 
-/** Caches the result for each message object. Tool results are converted again if the message before them changes. */
+/** Converts each message object once. Tool results are converted again if the message before them changes. */
 export function createInputConverter(settings: InputSettings): InputConverter {
   const converted = new WeakMap<Message, ConvertedMessage>();
   return (messages) => {
@@ -120,7 +118,7 @@ export function createInputConverter(settings: InputSettings): InputConverter {
     let before: ConvertedMessage | undefined;
     for (const [index, message] of messages.entries()) {
       const known = converted.get(message);
-      const isKnown = known !== undefined && (message.role !== "tool" || known.turn === before);
+      const isKnown = known !== undefined && (message.role !== "tool" || known.before === before);
       const current = isKnown ? known : toInputItems(message, { before, index }, settings);
       if (!isKnown) converted.set(message, current);
       for (const item of current.items) input.push(item);
@@ -139,12 +137,12 @@ function toInputItems(message: Message, { before, index }: Place, settings: Inpu
   switch (message.role) {
     case "user": {
       const content = toInputContent(message.content, { provider: settings.id, message: index });
-      return { items: [{ role: "user", content }], calls: noCalls, turn: undefined };
+      return { items: [{ role: "user", content }], calls: noCalls, before: undefined };
     }
     case "assistant":
       return toAssistantInput(message, settings);
     case "tool":
-      return { items: toResultInput(message, before?.calls ?? noCalls, settings), calls: noCalls, turn: before };
+      return { items: toResultInput(message, before?.calls ?? noCalls, settings), calls: noCalls, before };
     default:
       return assertNever(message);
   }
@@ -154,7 +152,7 @@ function toAssistantInput(message: AssistantMessage, settings: InputSettings): C
   const items = readResponsesMetadata(message, settings) ?? rebuildMessage(message, settings);
   const calls = new Map<string, WireCall>();
   for (const { type, call_id: id, caller } of items) if (isCallType(type)) calls.set(textOf(id), { type, caller });
-  return { items, calls, turn: undefined };
+  return { items, calls, before: undefined };
 }
 
 /** Keeps only text and calls, because a model cannot read another model's reasoning. */
@@ -172,10 +170,7 @@ function rebuildCall({ callId, name, args }: ToolCallPart, { customTools }: Inpu
   return { type: "function_call", ...known, arguments: toWireArguments(args) };
 }
 
-/**
- * Makes one item for each result, directly after the assistant message. With `toolResultMedia: "user-message"`, images and files
- * follow in one user message.
- */
+/** With `toolResultMedia: "user-message"`, the images and files of all results follow in one user message. */
 function toResultInput(
   { results }: ToolMessage,
   calls: ReadonlyMap<string, WireCall>,
@@ -212,7 +207,7 @@ interface BodyPorts {
 
 type ToolConverter = (definition: ToolDefinition) => object;
 
-/** Builds the request body. The request's `settings.extra` may replace every field except `stream`. */
+/** `settings.extra` of the request may replace every field except `stream`. */
 export function buildResponsesBody(request: ModelRequest, { settings, toInput, toTool }: BodyPorts): ResponsesRequestBody {
   const { messages, tools, toolChoice, settings: model = {} } = request;
   const text = recordOf(model.extra?.["text"]);

@@ -11,7 +11,7 @@ import {
 
 export type CallType = "function_call" | "custom_tool_call";
 
-/** True for calls to tools of the run, not to tools that the service runs. */
+/** True for calls to tools of the run. Calls to tools that the service runs have other types. */
 export function isCallType(type: unknown): type is CallType {
   return type === "function_call" || type === "custom_tool_call";
 }
@@ -25,10 +25,7 @@ export interface CallDraft {
   text: string;
   sent: number;
   announced: boolean;
-  /**
-   * True while another call has the same call id. The chunks of this call are held back until it is clear whether it repeats the
-   * other call.
-   */
+  /** True while the call may repeat an earlier call with the same id. Its chunks are then held back. */
   isHeld: boolean;
   ready: boolean;
 }
@@ -49,14 +46,14 @@ export function nameCall(call: CallDraft, { call_id: callId, id, name }: Unknown
 export function extendCall(call: CallDraft, piece: string, out: ModelChunk[]): void {
   const isUpToDate = call.announced && call.sent === call.text.length;
   call.text += piece;
-  // The fragment is sent directly, because slicing it from the whole text would copy the whole text for each fragment.
+  // `sendRest` would slice the piece from the whole text, which copies that text for each fragment.
   if (isUpToDate) sendArgsPiece(call, piece, out);
   else sendRest(call, out);
 }
 
 /**
- * The complete arguments take precedence over the fragments. If the complete arguments do not start with the fragments, no more
- * arguments are sent until `call-ready`. An empty text means "no arguments" only if there were no fragments.
+ * Replaces the fragments with the complete arguments. If these do not start with the fragments, no more arguments are sent until
+ * `call-ready`. An empty text means "no arguments" only if there were no fragments.
  */
 export function completeCall(call: CallDraft, text: string, out: ModelChunk[]): void {
   if (text === "" || text === call.text) return;
@@ -71,13 +68,13 @@ export function argumentsOf({ type, arguments: args, input }: UnknownRecord): st
   return typeof whole === "object" && whole !== null ? JSON.stringify(whole) : textOf(whole);
 }
 
-/** True if name, arguments and type are equal. Ids are not compared, because some servers change them. */
+/** Ids are not compared, because some servers change them. */
 export function isSameCall({ name, text, type }: CallDraft, fields: UnknownRecord): boolean {
   const other = argumentsOf(fields);
   return name === fields.name && (type === "function_call" ? isSameArguments(text, other) : text === other);
 }
 
-/** True if `call` may be an incomplete copy of `other`: the names are equal, and the arguments are a prefix. */
+/** True if `call` may be an incomplete copy of `other`. */
 export function isContained(call: CallDraft, other: CallDraft): boolean {
   return call.name === other.name && other.text.startsWith(call.text);
 }
@@ -86,7 +83,7 @@ export function declareCall(call: CallDraft, cut: boolean, out: ModelChunk[]): v
   call.ready = true;
   const { key, id, name, type, text } = call;
   if (type === "custom_tool_call") {
-    // The chunks so far form an open JSON string in an object, `{"input":"...`. Close both.
+    // The chunks so far are `{"input":"...`: a string in an object, both open.
     if (call.sent > 0) out.push({ type: "call-args-delta", key, text: '"}' });
     const args = { input: text };
     const problem = cut ? "truncated" : undefined;
@@ -109,7 +106,7 @@ function sendArgsPiece(call: CallDraft, piece: string, out: ModelChunk[]): void 
   else out.push({ type: "call-args-delta", key, text: `${sent === 0 ? '{"input":"' : ""}${JSON.stringify(piece).slice(1, -1)}` });
 }
 
-/** Servers require a JSON object for arguments that are sent back. */
+/** True for a JSON object, which servers require for arguments that are sent back. */
 export function isObjectText(text: string): boolean {
   const parsed = parseToolArguments(text);
   return !hasNoArguments(text) && "args" in parsed && isRecord(parsed.args);

@@ -22,7 +22,6 @@ type ResponseEnd =
   | { readonly kind: "completed" | "incomplete"; readonly reason: FinishReason; readonly raw: string }
   | { readonly kind: "failed"; readonly error: ProviderError };
 
-/** The response status for each final event, from worst to best. */
 const statusByEvent: ReadonlyMap<string, string> = new Map([
   ["response.failed", "failed"],
   ["response.cancelled", "cancelled"],
@@ -31,8 +30,8 @@ const statusByEvent: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Finish reasons for the reasons in the API reference. `steered` is not listed: it occurs only on WebSocket connections, where
- * another response follows.
+ * The reasons for an incomplete response in the API reference. `steered` is not listed: it occurs only on WebSocket connections,
+ * where another response follows.
  */
 export const incompleteWords: FinishWords = new Map<string, FinishReason>([
   ["max_output_tokens", "length"],
@@ -45,8 +44,8 @@ export function isTerminal(eventType: unknown): eventType is string {
 }
 
 /**
- * If the last event and the status differ, the worse of the two applies. An incomplete response is treated as completed if the
- * caller maps its reason to a normal finish reason.
+ * If the last event and the status differ, the worse of the two is used. An incomplete response is treated as completed if the
+ * option `finishReasons` maps its reason to a normal finish reason.
  */
 export function toResponseEnd(eventType: string, response: UnknownRecord, words: FinishWords = incompleteWords): ResponseEnd {
   const said = new Set([statusByEvent.get(eventType), response.status]);
@@ -61,7 +60,7 @@ export function toResponseEnd(eventType: string, response: UnknownRecord, words:
   return { kind: reason === "stop" || reason === "tool-calls" ? "completed" : "incomplete", reason, raw };
 }
 
-/** Matches error codes for invalid requests, which a retry does not fix. `image` matches a dozen codes about images. */
+/** The error codes of invalid requests. A retry would fail again. `image` matches a dozen codes about images. */
 const badRequest = /^(?:invalid_prompt|data_residency_mismatch|bio_policy|cyber_policy)$|image/;
 
 const codes: ReadonlyMap<string, ProviderErrorCode> = new Map([
@@ -69,7 +68,7 @@ const codes: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["server_is_overloaded", "overloaded"],
 ]);
 
-/** The fields of the error may be in the event itself or in its `error` object. */
+/** Some servers put the fields of the error into the event itself, others into its `error` object. */
 export function toResponseError(error: unknown): ProviderError {
   if (!isRecord(error)) return providerError("server", textOf(error) || "The response failed, and the service gave no reason.");
   const { code: ownCode, message: ownMessage } = isRecord(error.error) ? error.error : error;
@@ -90,8 +89,8 @@ interface EventReading {
 }
 
 /**
- * Makes the reader of a response stream. Items may arrive in any order, in fragments or complete. Events with unknown types are
- * ignored. Items with unknown types produce no text, but are kept and sent back.
+ * Items may arrive in any order, in fragments or complete. Events of unknown types are ignored. Items of unknown types have no text,
+ * but are kept and sent back.
  */
 export function createResponsesReader(out: ModelChunk[], store: boolean, words: FinishWords = incompleteWords): EventReader {
   const reading: EventReading = { out, store, words, items: new ItemAssembly(out), failed: false, ending: undefined };
@@ -106,7 +105,7 @@ export function createResponsesReader(out: ModelChunk[], store: boolean, words: 
       return reading.failed;
     },
     read: (event) => {
-      // The stream contains one response, so events after the end of the response are ignored.
+      // The stream contains one response, so events after its end are ignored.
       if (isRecord(event) && reading.ending === undefined) readEvent(event, reading);
     },
     end: () => void out.push(...(reading.ending ?? [])),
@@ -143,7 +142,7 @@ function readEvent(event: UnknownRecord, reading: EventReading): void {
   }
 }
 
-/** If the first response was empty, a second response becomes the answer. */
+/** A second response in the stream is an error, unless the first one was empty. */
 function beginResponse(reading: EventReading): void {
   if (reading.items.isEmpty) return;
   reading.failed = true;
@@ -179,7 +178,7 @@ function readPart(event: UnknownRecord, items: ItemAssembly): void {
   items.addText(event, { kind, index, isSummary }, { text: wordsOf(part), isWhole: true });
 }
 
-/** The service would reject an incomplete last item, so the items of a cut-off response are not kept. */
+/** The items of a cut-off response are not kept, because the service would reject an incomplete last item. */
 function endResponse(eventType: string, value: unknown, reading: EventReading): void {
   const response = recordOf(value);
   const { items, out, store, words } = reading;
@@ -204,7 +203,7 @@ function endResponse(eventType: string, value: unknown, reading: EventReading): 
   ];
 }
 
-/** Reads token counts, which mean the same as in Chat Completions but have other names. */
+/** The token counts mean the same as in Chat Completions, but have other names. */
 function readUsage({ usage: wire }: UnknownRecord, out: ModelChunk[]): void {
   if (!isRecord(wire)) return;
   const usage = toUsage({

@@ -1,5 +1,3 @@
-// Finds the output item that a stream event belongs to, even if positions and ids are unreliable.
-
 import { findRecent, type Json, type UnknownRecord } from "../core/provider-kit.ts";
 import { createCallDraft, isCallType, isSameCall, type CallDraft } from "./responses-calls.ts";
 import { createItemTexts, type ItemTexts, type TextFlow } from "./responses-texts.ts";
@@ -28,19 +26,18 @@ type TakeItem = (address: ItemAddress, fields: UnknownRecord) => OpenItem | unde
 export interface ItemIndex {
   readonly all: readonly OpenItem[];
   create(address: ItemAddress): OpenItem;
-  /** Finds an item by its id, or else an item that `isFree` accepts. */
+  /** Finds an item by its id. Otherwise finds an item by its index or type, if `isFree` accepts the item. */
   find(address: ItemAddress, isFree: (item: OpenItem) => boolean): OpenItem | undefined;
   identify(item: OpenItem, id: unknown): void;
   takeFrom(): TakeItem;
 }
 
 /**
- * How an event is assigned to an item:
+ * Finds the item of an event, even if ids and positions are unreliable:
  *
- * An event belongs to the item with the event's `item_id`, if this item is known and has the right type. Otherwise the event
- * belongs to the item at the event's `output_index`, because GitHub Copilot changes the id of an item in each event
- * (github.com/vercel/ai/pull/18548). If the event has no index, or the item at the index has another type, the event belongs to the
- * latest item with the right type.
+ * 1. The item with the event's `item_id`, if it has the right type.
+ * 2. The item at the event's `output_index`. GitHub Copilot changes the id of an item in each event (github.com/vercel/ai/pull/18548).
+ * 3. The latest item of the right type, if the event has no index or the item at the index has another type.
  */
 export function createItemIndex(flow: TextFlow): ItemIndex {
   const all: OpenItem[] = [];
@@ -102,13 +99,13 @@ function fits({ type, call }: OpenItem, address: ItemAddress): boolean {
   return call?.id === undefined || typeof address.callId !== "string" || call.id === address.callId;
 }
 
-/** The maximum number of items that a lookup by type checks. No server has more unfinished items of one type at the same time. */
+/** A lookup by type checks at most this many items. No server has more unfinished items of one type at the same time. */
 const farthest = 64;
 
 /**
- * Assigns an item to each entry of the list in the last event: the item with the same id, otherwise the item with the same call
- * id, otherwise the next unassigned item of the same type. A server may invent new ids for the list, so a call with another id is
- * accepted if its name and arguments are the same.
+ * Finds the item for each entry of the list in the last event: the item with the same id, otherwise the item with the same call id,
+ * otherwise the next item of the same type that has no entry yet. A server may invent new ids for the list, so a call with another
+ * id is accepted if its name and arguments are the same.
  */
 function createQueues(items: readonly OpenItem[], findKnown: (address: ItemAddress) => OpenItem | undefined): TakeItem {
   const byCallId = new Map<unknown, OpenItem>();

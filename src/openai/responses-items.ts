@@ -1,6 +1,3 @@
-// Assembles the output items of a response. Servers send fragments, complete texts, finished items, or only a list of items in the
-// last event.
-
 import { copyFields, isRecord, listOf, textOf, type Json, type ModelChunk, type UnknownRecord } from "../core/provider-kit.ts";
 import {
   argumentsOf,
@@ -21,9 +18,11 @@ export interface AddedText {
 }
 
 /**
- * Assembles the items of a response. A finished item takes precedence over its fragments. `call-ready` is sent when a call is
- * finished and another item has begun, or when the response has ended. Until then, the call may be incomplete: a cut-off response
- * may mark its last call as completed.
+ * Assembles the items of a response. Servers send fragments, complete texts, finished items, or only a list of items in the last
+ * event. If a finished item differs from its fragments, the finished item is used.
+ *
+ * `call-ready` is sent when a call is finished and another item has begun, or when the response has ended. Until then, the call may
+ * be incomplete: a cut-off response may mark its last call as completed.
  */
 export class ItemAssembly {
   readonly #out: ModelChunk[];
@@ -59,7 +58,7 @@ export class ItemAssembly {
       found.begun = true;
       return;
     }
-    // An item that is already finished cannot finish again. Some servers give all items the same id.
+    // Some servers give all items the same id. If the item with this id is already finished, the event begins another item.
     const item = found === undefined || found.fields !== undefined ? this.#create(address) : found;
     item.begun = true;
     this.#index.identify(item, fields.id);
@@ -94,10 +93,7 @@ export class ItemAssembly {
     else extendCall(call, text, this.#out);
   }
 
-  /**
-   * Reads the item list in the last event, and sends `call-ready` for every call that is not ready yet. `cut` means that the
-   * model was stopped early.
-   */
+  /** Reads the item list in the last event, and sends `call-ready` for all remaining calls. Set `cut` if the model was stopped early. */
   settle(output: unknown, cut: boolean): void {
     const take = this.#index.takeFrom();
     for (const [place, fields] of listOf(output).entries()) {
@@ -132,7 +128,7 @@ export class ItemAssembly {
     this.#index.identify(item, fields.id);
     item.texts.completeAll(fields);
     if (item.call === undefined) return;
-    // Complete the arguments before setting the name. Setting the name sends all arguments, which must not be outdated fragments.
+    // The arguments come first: `#name` sends all arguments, which must not be the outdated fragments.
     completeCall(item.call, argumentsOf(fields), this.#out);
     this.#name(item, fields);
     this.#declareFinished();
@@ -179,10 +175,7 @@ function isUnfinished({ fields }: OpenItem): boolean {
   return fields === undefined;
 }
 
-/**
- * True if the start of an item arrives after the complete item. Some servers give all items the same id, so the positions must
- * match too.
- */
+/** True if the start of an item arrives after the finished item. Positions are compared too, because ids may be all the same. */
 function isBegunLate({ begun, fields, position }: OpenItem, place: unknown): boolean {
   return !begun && fields !== undefined && (typeof place !== "number" || place === position);
 }

@@ -28,9 +28,9 @@ export interface OwnMessageReader extends MetadataReader {
 /**
  * Returns the items to send back, or undefined if the message must be rebuilt from its text and calls.
  *
- * All items must come from this service and model, because reasoning is not portable. The items must also have the same text and
- * calls as the message. Items and message differ if a call got another id, or if the message was edited. No item may wait for an
- * answer that this adapter cannot give, such as an MCP approval.
+ * All items must come from this service and model, because no other model can read the reasoning. The items must also have the same
+ * text and calls as the message: they differ if a call got another id, or if the message was edited. No item may wait for an answer
+ * that this adapter cannot give, such as an MCP approval.
  */
 export function readResponsesMetadata(turn: AssistantMessage, reader: OwnMessageReader): readonly InputItem[] | undefined {
   const parts = readItems(turn, reader);
@@ -40,7 +40,7 @@ export function readResponsesMetadata(turn: AssistantMessage, reader: OwnMessage
   return withoutTail(parts.flatMap(({ item, stored }) => toInputItem(item, stored && reader.store)));
 }
 
-/** Removes reasoning items at the end of the list, because the service rejects them there. */
+/** Removes reasoning at the end of the message, because the service rejects it there. */
 function withoutTail(items: readonly InputItem[]): readonly InputItem[] {
   let end = items.length;
   while (items[end - 1]?.type === "reasoning") end -= 1;
@@ -68,7 +68,7 @@ function saysTheSame(items: readonly UnknownRecord[], turn: AssistantMessage): b
   const written = items.map(textOfItem).filter((text) => text !== "");
   const asked = items.filter(({ type }) => isCallType(type));
   if (written.join("\n\n") !== said || asked.length !== names.size) return false;
-  // If the server sent two calls with the same id, the message has new ids for them. The items then do not match.
+  // If the server sent two calls with the same id, the calls of the message have other ids, so the items do not match.
   return asked.every(({ call_id: id, name }) => {
     const known = names.get(textOf(id));
     names.delete(textOf(id));
@@ -81,7 +81,7 @@ function textOfItem({ type, content }: UnknownRecord): string {
   return content.map((part: unknown) => (isRecord(part) && kindOf(part.type) !== undefined ? wordsOf(part) : "")).join("");
 }
 
-/** Items that request an action from the client. The service sends such an item only if the request offers the matching tool. */
+/** Items that ask the client to do something. The service sends such an item only if the request has the matching tool. */
 const clientCalls: ReadonlySet<unknown> = new Set([
   "computer_call",
   "local_shell_call",
@@ -134,7 +134,7 @@ function toInputItem(item: OutputItem["item"], keepId: boolean): readonly InputI
   return [known];
 }
 
-/** If a reasoning item is sent without its id, it must have content: encrypted, or plain text from an open model. */
+/** Without its id, a reasoning item must have content: encrypted, or plain text from an open model. */
 function toReasoning({ encrypted_content: encrypted, ...rest }: InputItem, keepId: boolean): readonly InputItem[] {
   const isEmpty = typeof encrypted !== "string" && !(Array.isArray(rest.content) && rest.content.length > 0);
   if (isEmpty && !keepId) return [];

@@ -1,5 +1,4 @@
-// The options of `openaiResponses`, and the request types of the API. The types are not imported from the SDK, so any SDK version
-// works.
+// The types of the API are declared here instead of imported from the SDK, so that any SDK version works.
 
 import {
   checkFields,
@@ -15,7 +14,7 @@ import {
 } from "../core/provider-kit.ts";
 import { enforcesSchemas } from "./answer-format.ts";
 
-/** One item of the input. An item that the model created may have any type and fields. A message may omit `type`. */
+/** An item that the model created may have any type and fields. A message may omit `type`. */
 export interface InputItem {
   readonly [field: string]: Json | undefined;
 }
@@ -101,8 +100,8 @@ export interface OpenAIResponsesOptions {
    * A key that the service combines with the beginning of a request to choose a server, sent as `prompt_cache_key`. Requests with
    * equal keys and beginnings reach the same server, whose prompt cache they share. Use one key for requests that share a long
    * beginning, such as the name of the agent, or of the agent and the customer. According to OpenAI, a server takes about 15 of
-   * these requests per minute. The others go elsewhere, so a busy agent needs several keys. Default: no key, so that only the
-   * beginning decides.
+   * these requests per minute. Further requests go to other servers, so a busy agent needs several keys. Default: no key, so that
+   * only the beginning decides.
    */
   readonly promptCacheKey?: string | undefined;
   /**

@@ -2,7 +2,7 @@ import { isRecord, listOf, textOf, type ModelChunk } from "../core/provider-kit.
 
 export type TextKind = "text-delta" | "refusal-delta" | "reasoning-delta";
 
-/** Sends texts, with a blank line between the messages of one response and between the parts of the reasoning. */
+/** Puts a blank line between the messages of a response, and between the parts of its reasoning. */
 export interface TextFlow {
   readonly refused: boolean;
   /** `owner` is the message, or the part of the reasoning, that contains the text. */
@@ -30,7 +30,7 @@ export function createTextFlow(out: ModelChunk[]): TextFlow {
 }
 
 interface TextPart {
-  told: string;
+  sent: string;
 }
 
 export interface ItemTexts {
@@ -57,31 +57,31 @@ export function createItemTexts(flow: TextFlow): ItemTexts {
     const index = typeof place === "number" ? place : 0;
     let part = parts.get(index);
     if (part === undefined) {
-      part = { told: "" };
+      part = { sent: "" };
       parts.set(index, part);
     }
     return part;
   }
 
-  function tell(place: TextPlace, part: TextPart, text: string): void {
-    part.told += text;
-    // All parts of a message form one text. Each part of the reasoning is a separate text.
+  function send(place: TextPlace, part: TextPart, text: string): void {
+    part.sent += text;
+    // The parts of a message are one text, but each part of the reasoning is a text of its own.
     flow.push(place.kind === "reasoning-delta" ? part : contents, place.kind, text);
   }
 
-  /** Returns the part with the text. If its index is new, the text may already have arrived under another index. */
+  /** Finds the part of a complete text. Its fragments may have arrived under another index. */
   function partOf(place: TextPlace, whole: string): TextPart {
     const { index, isSummary } = place;
     const isNew = typeof index === "number" && !(isSummary ? summaries : contents).has(index);
-    if (!isNew || latest?.isSummary !== isSummary || latest.part.told === "") return partAt(place);
-    const { told } = latest.part;
-    return (latest.isWhole ? whole === told : whole.startsWith(told)) ? latest.part : partAt(place);
+    if (!isNew || latest?.isSummary !== isSummary || latest.part.sent === "") return partAt(place);
+    const { sent } = latest.part;
+    return (latest.isWhole ? whole === sent : whole.startsWith(sent)) ? latest.part : partAt(place);
   }
 
   function complete(place: TextPlace, whole: string): void {
     const part = partOf(place, whole);
     if (latest?.part === part) latest.isWhole = true;
-    if (whole.length > part.told.length && whole.startsWith(part.told)) tell(place, part, whole.slice(part.told.length));
+    if (whole.length > part.sent.length && whole.startsWith(part.sent)) send(place, part, whole.slice(part.sent.length));
   }
 
   function completeList(list: unknown, isSummary: boolean): void {
@@ -97,7 +97,7 @@ export function createItemTexts(flow: TextFlow): ItemTexts {
     extend(place, piece) {
       const part = partAt(place);
       if (latest?.part !== part) latest = { part, isSummary: place.isSummary, isWhole: false };
-      tell(place, part, piece);
+      send(place, part, piece);
     },
     complete,
     completeAll({ content, summary }) {
@@ -121,15 +121,15 @@ function readWholes(list: unknown): readonly WholeText[] {
 }
 
 /**
- * Finds the position of each text in the list. Usually this is the index of the streamed text, but one server uses index 1 for
- * the only part of a message. In that case the texts are matched in index order. Undefined means that a text cannot be matched.
+ * Returns the index under which each text was streamed. This is usually the position in the list, but one server uses index 1 for
+ * the only part of a message. The texts are then matched in the order of their indexes. Undefined: no streamed text matches.
  */
 function findPlaces(wholes: readonly WholeText[], parts: ReadonlyMap<number, TextPart>): readonly (number | undefined)[] {
-  const streamed = [...parts].filter(([, { told }]) => told !== "").sort(([one], [other]) => one - other);
+  const streamed = [...parts].filter(([, { sent }]) => sent !== "").sort(([one], [other]) => one - other);
   const byPosition = new Map(wholes.map(({ position, text }) => [position, text]));
-  const isPositional = streamed.every(([index, { told }]) => byPosition.get(index)?.startsWith(told) === true);
+  const isPositional = streamed.every(([index, { sent }]) => byPosition.get(index)?.startsWith(sent) === true);
   if (isPositional) return wholes.map(({ position }) => position);
-  const isRanked = streamed.every(([, { told }], rank) => wholes[rank]?.text.startsWith(told) === true);
+  const isRanked = streamed.every(([, { sent }], rank) => wholes[rank]?.text.startsWith(sent) === true);
   if (!isRanked) return wholes.map(({ position }) => (wholes.length > streamed.length ? position : undefined));
   const next = (streamed.at(-1)?.[0] ?? -1) + 1;
   return wholes.map((_, rank) => streamed[rank]?.[0] ?? next + rank);

@@ -14,7 +14,7 @@ export function toDataUrl(media: Exclude<ReadableMedia, { readonly kind: "url" }
 
 /**
  * Returns undefined for media other than images, and for URLs that a server cannot fetch. Compatible servers support more image
- * types than OpenAI, but no server supports SVG. Base64 data must have a specific type, not `image/*`.
+ * types than OpenAI, but no server supports SVG. Base64 data needs an exact type, not `image/*`.
  */
 export function toImageUrl(media: ReadableMedia): string | undefined {
   const { mediaType } = media;
@@ -23,7 +23,6 @@ export function toImageUrl(media: ReadableMedia): string | undefined {
   return mediaType === "image/*" ? undefined : toDataUrl(media);
 }
 
-/** The API expects the arguments as JSON text. */
 export function toWireArguments(args: Json): string {
   return JSON.stringify(toArgumentsObject(args));
 }
