@@ -43,10 +43,7 @@ interface FileForms {
   readonly result: MediaForms<PromptPart>;
 }
 
-/**
- * Makes the file formats of a model. `urls` are the URL patterns that the model accepts. Media types are not checked; the model's
- * package may reject them.
- */
+/** `urls` are the URL patterns that the model accepts. Media types are not checked: the package of the model may reject them. */
 export function createFileForms(words: SpecWords, urls: unknown): FileForms {
   const takes = "files as base64, and only some URLs";
   const forms = (write: (file: FileFacts) => PromptPart | undefined): MediaForms<PromptPart> => ({
@@ -69,8 +66,8 @@ function toFile(media: ReadableMedia): FileFacts {
 }
 
 /**
- * The keys of `patterns` are media types, such as `image/*` or `*`. Many patterns expect a lower-case URL. A file therefore also
- * matches if the lower-case form of its URL matches.
+ * The keys of `patterns` are media types, such as `image/*` or `*`. Many patterns expect a lower-case URL, so the lower-case form of
+ * the URL is tried too.
  */
 function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean {
   if (source.kind === "base64") return true;
@@ -93,7 +90,7 @@ function isMediaTypeOf(mediaType: string, key: string): boolean {
 interface ResultPorts {
   readonly words: SpecWords;
   readonly forms: FileForms;
-  /** The metadata that the service sent with each call, by call id. Some of this metadata must be sent back with the result. */
+  /** The metadata of the service for each call, by call id. It is sent back with the result, because some services require it. */
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
@@ -151,7 +148,7 @@ function createPromptConverter(reader: OwnMessageReader): PromptConverter {
     const forms = createFileForms(reader.words, urls);
     for (const [index, message] of messages.entries()) {
       let made = known.get(message);
-      // The tool results are converted again if they now follow a different assistant message.
+      // Tool results are converted again if they now follow another assistant message.
       if (made?.after !== callOptions) {
         made = { after: callOptions, converted: convert(message, reader, { forms, callOptions, index }) };
         known.set(message, made);
@@ -184,7 +181,7 @@ function convert(message: Message, reader: OwnMessageReader, { forms, callOption
   }
 }
 
-/** Converts a user message. As in the AI SDK, empty text parts are omitted, because some services reject them. */
+/** As in the AI SDK, empty text parts are omitted, because some services reject them. */
 function toUserMessages(
   { content }: UserMessage,
   { user }: FileForms,
@@ -205,7 +202,7 @@ function convertAssistantMessage(message: AssistantMessage, reader: OwnMessageRe
   return { messages: content.length === 0 ? [] : [{ role: "assistant", content }], callOptions: noOptions };
 }
 
-/** Omits reasoning, because the reasoning has no signature or the signature of another model. */
+/** Omits reasoning: it has no signature, or the signature of another model. */
 function rebuildMessage(turn: AssistantMessage): readonly PromptPart[] {
   const { text, calls } = readAssistantMessage(turn);
   return [...(text === "" ? [] : [{ type: "text", text }]), ...calls.map(toCallPart)];
@@ -215,21 +212,18 @@ function toCallPart({ callId, name, args }: ToolCallPart): PromptPart {
   return { type: "tool-call", toolCallId: callId, toolName: toWireName(name), input: toArgumentsObject(args) };
 }
 
-/** The rules of all services combined, because the service of the model is unknown. */
+/** The strictest rules of all services, because the service behind the model is unknown. */
 const planOutput = /* @__PURE__ */ createOutputPlanner({ maxOptional: 0, maxUnions: 16, maxDepth: 4 });
 
 type CallBuilder = (request: ModelRequest, signal: AbortSignal) => Promise<AiSdkCallOptions>;
 
-/**
- * Makes a function that builds the options of `doStream`. The function throws a ProviderError `bad-request` if a message has
- * content that cannot be sent to the model.
- */
+/** The builder throws a ProviderError `bad-request` if a message has content that cannot be sent to the model. */
 export function createCallBuilder(settings: ModelSettings): CallBuilder {
   const { model, id } = settings;
   const words = specWords[model.specificationVersion];
   const convert = createPromptConverter({ id, model: model.modelId, words });
   return async (request, signal) => {
-    // `supportedUrls` is a promise if the model must first find out which URLs it accepts.
+    // `supportedUrls` may be a promise.
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
     const { system, schema } = planOutput(request, request.settings?.extra?.["responseFormat"] === undefined);
@@ -242,14 +236,14 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
       ...(schema === undefined ? {} : { responseFormat: { type: "json", name: "answer", schema } }),
       // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
       ...request.settings?.extra,
-      // With raw chunks, a gateway would send everything twice over the network: as a part, and as a raw chunk.
+      // A gateway would send everything twice over the network: as a part, and as a raw chunk.
       includeRawChunks: !model.provider.startsWith("gateway"),
       abortSignal: signal,
     };
   };
 }
 
-/** Joins two consecutive tool messages: one with approval answers for the service, and one with tool results. */
+/** Two tool messages in a row are joined: one has approval answers for the service, the other has tool results. */
 function joinMessages(system: string | undefined, messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const prompt = groupByRole(messages).flatMap((group): readonly PromptMessage[] => {
     const results = group.flatMap((message) => (message.role === "tool" ? message.content : []));

@@ -53,7 +53,7 @@ export interface MessageParts {
 interface PartDraft {
   readonly part: MessagePart;
   text: string | undefined;
-  /** The latest metadata of this part. It is copied only once, when the message is finished. */
+  /** The latest metadata of this part. It is copied when the message is finished, not for each event. */
   metadata: unknown;
 }
 
@@ -108,7 +108,7 @@ interface OpenCall {
   readonly key: string;
   readonly id: string;
   readonly name: string;
-  readonly isHeard: boolean;
+  readonly isStreamed: boolean;
   argsText: string;
 }
 
@@ -125,17 +125,17 @@ export class MessageCalls {
   }
 
   /**
-   * Streams a call only if it names a tool of the run. The service may run any other call itself, and the chunks of a streamed call
-   * cannot be withdrawn.
+   * Streams a call only if it names a tool of the run. The service may run any other call itself, and chunks that were sent cannot be
+   * withdrawn.
    */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
-    // A call that the service runs is sent a second time when it is complete. If the id is known, this start is that second copy.
+    // A start with a known id is a second copy: calls that the service runs are sent again when they are complete.
     if (providerExecuted === true || this.#open.has(id)) return;
     const { out, names } = this.#ports;
     const name = textOf(toolName);
     const call = this.#begin(id, name, names.has(name) && inputEncoding !== "text" && !this.#taken.hasId(textOf(id)));
     this.#open.set(id, call);
-    if (call.isHeard) out.push({ type: "call-start", key: call.key, id: call.id, name });
+    if (call.isStreamed) out.push({ type: "call-start", key: call.key, id: call.id, name });
   }
 
   extendInput({ id, delta }: UnknownRecord): void {
@@ -143,7 +143,7 @@ export class MessageCalls {
     const text = textOf(delta);
     if (call === undefined || text === "") return;
     call.argsText += text;
-    if (call.isHeard) this.#ports.out.push({ type: "call-args-delta", key: call.key, text });
+    if (call.isStreamed) this.#ports.out.push({ type: "call-args-delta", key: call.key, text });
   }
 
   take(said: UnknownRecord): void {
@@ -177,10 +177,10 @@ export class MessageCalls {
     this.#open.clear();
   }
 
-  #begin(id: unknown, name: string, isHeard: boolean): OpenCall {
+  #begin(id: unknown, name: string, isStreamed: boolean): OpenCall {
     const key = `call-${this.#begun}`;
     this.#begun += 1;
-    return { key, id: textOf(id), name, isHeard, argsText: "" };
+    return { key, id: textOf(id), name, isStreamed, argsText: "" };
   }
 
   #declareReady({ key, id, name }: Pick<OpenCall, "key" | "id" | "name">, argsText: string, isCut: boolean): void {
@@ -194,10 +194,7 @@ function toInput(argsText: string): Json {
   return isRecord(input) ? input : toArgumentsObject(argsText);
 }
 
-/**
- * Provider metadata wraps the input of a call in this many nesting levels. The depth limit for the input is lower by this number,
- * so that all levels together stay within the limit.
- */
+/** Provider metadata wraps the input of a call in this many levels, so the depth limit of the input is lower by this number. */
 const levelsAround = 4;
 
 /** Input that is not JSON, or is nested too deeply, stays a string. */

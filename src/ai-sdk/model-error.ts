@@ -1,5 +1,3 @@
-// Converts the errors that provider packages throw or send as stream parts.
-
 import { isRecord, parseJson, providerError, toProviderError } from "../core/provider-kit.ts";
 import type { ProviderError, ProviderErrorCode, UnknownRecord } from "../core/provider-kit.ts";
 
@@ -15,8 +13,9 @@ const codeByName: ReadonlyMap<string, ProviderErrorCode> = new Map([
 ]);
 
 /**
- * Reads the response body of an `APICallError` from `data` (parsed) or `responseBody` (text). The package's `isRetryable: true`
- * makes an unknown error retryable. Its `isRetryable: false` makes a status that is retryable by default not retryable.
+ * Converts an error that a provider package threw, or sent as a stream part. The response body of an `APICallError` is in `data`
+ * (parsed) or `responseBody` (text). With `isRetryable: true`, an unknown error becomes retryable. With `isRetryable: false`, a status
+ * that is retryable by default does not.
  */
 export function toModelError(thrown: unknown): ProviderError {
   if (!isRecord(thrown)) return toProviderError(thrown);

@@ -1,5 +1,3 @@
-// Reads usage and finish reasons from AI SDK models of specification v2, v3 and v4, and from raw chunks of services.
-
 import {
   countOf,
   type FinishReason,
@@ -67,15 +65,13 @@ const words: ReadonlyMap<string, string> = new Map([
   ["completed", "stop"],
 ]);
 
-/** Reads the finish reason and usage from raw chunks of Chat Completions, Responses and Gemini. */
+/** Reads raw chunks of Chat Completions, Responses and Gemini. */
 export class RawEnding {
   #usage: Usage | undefined;
   #word: string | undefined;
-  /** True if the chunks come from Gemini, which may send content even after the finish reason. */
+  /** True for chunks of Gemini, which may send content even after the finish reason. */
   mayGoOn = false;
-  /**
-   * True if the latest event contained the finish reason. If the package cannot parse that event, the rest of the event is lost.
-   */
+  /** True if the latest event had the finish reason. If the package cannot parse that event, its other content is lost. */
   isLast = false;
 
   get finish(): SaidFinish | undefined {
@@ -139,10 +135,9 @@ const unifiedWords: FinishWords = new Map<string, FinishReason>([
 ]);
 
 /**
- * Finish reasons from services, which are more exact than the AI SDK's reasons. Packages report Anthropic's pauses as "stop" or
- * "other", its full context as "length", and its refusals as "content-filter". They report Gemini's malformed calls and some of
- * its filters as "error" or "other". If a response with calls was cut off for a rare reason, OpenAI's package reports
- * "tool-calls".
+ * Finish reasons of services that the packages report less exactly. Anthropic's pauses become "stop" or "other", its full context
+ * becomes "length", and its refusals become "content-filter". Gemini's malformed calls and some of its filters become "error" or
+ * "other". At OpenAI, a response with calls that was cut off for a rare reason becomes "tool-calls".
  */
 const exactWords: FinishWords = new Map<string, FinishReason>([
   ["pause_turn", "paused"],

@@ -1,5 +1,4 @@
-// The options of `aiSdkModel`, and the differences between models of specification v2, v3 and v4. The types are not imported from
-// the SDK, so all three versions work.
+// The types of the SDK are declared here instead of imported, so that models of the specifications v2, v3 and v4 work.
 
 import {
   checkFields,
@@ -41,7 +40,7 @@ export type PromptMessage =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user" | "assistant" | "tool"; readonly content: readonly PromptPart[] };
 
-/** A part of a finished message, with the same fields as a part of a prompt. The data of a file is base64 or a URL. */
+/** A part of a finished message. It has the fields of a prompt part, but the data of a file is base64 or a URL. */
 export interface MessagePart {
   readonly type: string;
   readonly [field: string]: Json | undefined;
@@ -56,9 +55,10 @@ export interface FileFacts {
   readonly source: FileSource;
 }
 
+/** The differences between the versions of the specification. */
 export interface SpecWords {
   toFileData(source: FileSource): unknown;
-  /** Returns undefined if a tool result of the specification version cannot contain this file. */
+  /** Returns undefined if a tool result of this version cannot contain the file. */
   toResultFile(file: FileFacts): PromptPart | undefined;
   toDenial(reason: string): PromptPart;
   readonly providerToolType: string;
@@ -89,7 +89,7 @@ const v3: SpecWords = {
   unknownParts: onlyInV4,
 };
 
-/** The URL is passed on as text, because parsing may change a URL such as "gs://…". */
+/** If parsing has changed the URL, such as "gs://…", the original text is sent too. */
 function toTaggedData(source: FileSource): object {
   if (source.kind === "base64") return { type: "data", data: source.data };
   const { url, text } = source;

@@ -41,9 +41,11 @@ interface MetadataContent {
 }
 
 /**
- * Returns undefined if the message must be rebuilt from its text and calls. All parts in the metadata must come from this service
- * and model, because signatures are not portable. The parts must also have the same text and calls as the message. This is not
- * the case if the message was edited, if a call got another id, or if a continuation was cut off.
+ * Returns undefined if the message must be rebuilt from its text and calls.
+ *
+ * All parts must come from this service and model, because a signature is only valid where it was made. The parts must also have the
+ * same text and calls as the message: they differ if the message was edited, if a call got another id, or if a continuation was cut
+ * off.
  */
 export function readMetadata(turn: AssistantMessage, reader: OwnMessageReader): MetadataContent | undefined {
   const own = readOwnItems(turn.providerMetadata, reader) ?? [];

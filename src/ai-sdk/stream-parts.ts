@@ -27,9 +27,8 @@ interface PartReader {
 }
 
 /**
- * Cancels the stream when the signal fires, because a model may ignore the signal. The stream's own iterator is not used: it cannot
- * be cancelled while it waits for a part, and some browsers do not have it. A value that is not a ReadableStream is returned
- * unchanged.
+ * Cancels the stream when the signal fires, because a model may ignore the signal. The iterator of the ReadableStream itself cannot be
+ * cancelled while it waits for a part, and some browsers do not have one. Any other value is returned unchanged.
  */
 export function toIterable(stream: unknown, signal: AbortSignal): unknown {
   if (!isPartStream(stream)) return stream;
@@ -108,7 +107,7 @@ export function createPartsReader(out: ModelChunk[], { settings, words, tools }:
     },
     opened: (headers) => void (reading.answerType = textOf(recordOf(headers)["content-type"])),
     read: (part) => {
-      // The stream contains one message, so parts after the end of the message are ignored.
+      // The stream contains one message, so parts after its end are ignored.
       if (isRecord(part) && !reading.isOver) readPart(part, reading);
     },
     end: () => endReading(reading),
@@ -187,7 +186,7 @@ function endText({ id, providerMetadata, citations }: UnknownRecord, { parts, re
   if (Array.isArray(citations) && citations.length > 0) references.push(copyFields({ citations }));
 }
 
-/** A preliminary result is skipped, because the final result follows. */
+/** Skips a preliminary result, because the final result follows. */
 function addServiceResult(part: UnknownRecord, parts: MessageParts): void {
   if (part.preliminary === true) return;
   const { value = null } = copyFields({ value: part.result });
@@ -210,7 +209,7 @@ function tellWarnings(warnings: unknown, { onWarning }: ModelSettings): void {
   }
 }
 
-/** Ignores errors and rejections of the caller's function. They must not end the iteration or the process. */
+/** Errors and rejections of the caller's function must not end the iteration or the process. */
 function attempt<Result>(run: () => Result): Result | undefined {
   try {
     const result = run();
@@ -221,7 +220,7 @@ function attempt<Result>(run: () => Result): Result | undefined {
   }
 }
 
-/** An error after the finish reason is ignored, unless the package could not parse the event that contains the finish reason. */
+/** Ignores an error after the finish reason, unless the package could not parse the event with the finish reason. */
 function fail(error: unknown, reading: Reading): void {
   const { ending, out } = reading;
   if (ending.finish !== undefined && !ending.mayGoOn && !ending.isLast) return;
@@ -249,7 +248,7 @@ function endReading(reading: Reading): void {
   if (!isOver && ending.usage !== undefined) out.push({ type: "usage", usage: ending.usage, mode: "snapshot" });
   calls.settle();
   const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
-  // Content before a refusal must not be sent back, so it is not kept.
+  // A refused message has no provider metadata, because its content must not be sent back to the model.
   if (reason !== "refusal" && reason !== "content-filter") {
     for (const item of toMetadataItems({ parts: parts.all(), references, answers }))
       out.push({ type: "provider-metadata", item });
@@ -261,7 +260,7 @@ function isNoStream(mediaType: string): boolean {
   return /^\s*(?:application\/json|text\/html)\b/i.test(mediaType);
 }
 
-/** The provider package consumes the response body, so the error does not contain it. */
+/** The package has consumed the response body, so the message cannot quote it. */
 function noStreamError(mediaType: string): ProviderError {
   const message = `The service sent ${mediaType} instead of a stream. Check the base URL and any proxy: the response may be an error page.`;
   return providerError("server", message, { retryable: false });

@@ -19,8 +19,8 @@ const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__P
 });
 
 /**
- * The service rejects a format together with citations, which its own search tools add. It also rejects a format if the model has to
- * continue a message.
+ * The service rejects a format together with citations, which its search tools add. It also rejects a format if the last message is
+ * from the model, which then continues it.
  */
 export function planOutput(request: ModelRequest, serverTools: readonly object[]): OutputPlan {
   const isContinued = request.messages.at(-1)?.role === "assistant";
@@ -37,10 +37,9 @@ function configOf({ settings }: ModelRequest): { readonly [field: string]: Json 
   return recordOf(settings?.extra?.["output_config"]) as { readonly [field: string]: Json };
 }
 
-/** Models that reject a schema. */
 const withoutSchemas = /claude-(?:instant|v?[123]\b|(?:sonnet|opus)-4(?:$|-0|-2025))/i;
 
-/** True for Anthropic's own service. Bedrock, Vertex AI and compatible servers support the field only for some models. */
+/** False for Bedrock, Vertex AI and compatible servers, which support schemas only for some models. */
 export function enforcesSchemas(client: object, model: string): boolean {
   return isClientOf(client, "anthropic.com") && !withoutSchemas.test(model);
 }

@@ -17,8 +17,8 @@ import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-
  * message was edited or goes to another model, only its text and calls are sent.
  *
  * With the option `compaction`, the service replaces old messages with a summary if the run has the policy `compactMessages`. The
- * summary is not part of the text. It is sent back with its message, and the service then ignores everything before it. Requests
- * still have the messages before it, because another model needs them. The usage includes the tokens of the summary.
+ * summary is not part of the text. It is sent back with its message, and the service then ignores everything before the summary.
+ * Requests still have the older messages, because other models do not get the summary. The usage includes the tokens of the summary.
  *
  * The setting `seed` is not sent, because the API has no field for it.
  *
@@ -46,7 +46,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const abilities = { compacts: compaction !== undefined, searchesTools: toolSearch !== undefined };
   return createSdkProvider({ ...settings, ...abilities }, (request, call, out) => ({
     open: async (signal) => {
-      // Containers expire at a date. `Date.now()` is used, because the call's clock may start at any number.
+      // Containers expire at a date, but the clock of the call may start at any number.
       const body = buildMessagesBody(request, { settings, convert, mark, now: Date.now() });
       call.sending?.(body, settings);
       return openAnswer(client.messages.create(body, { signal, ...headers }), call.clock);

@@ -1,6 +1,3 @@
-// Assembles content blocks from their deltas. Sends each delta as a chunk immediately, and keeps the blocks unchanged for the next
-// request.
-
 import {
   copyFields,
   endArguments,
@@ -20,27 +17,21 @@ import { invalidJsonKey } from "./provider-metadata.ts";
 
 export interface BlockAssembly {
   readonly size: number;
-  /** True if the message calls a tool of the run. Calls to tools that the server runs do not count. */
+  /** True if the message calls a tool of the run. */
   readonly hasCalls: boolean;
   start(index: unknown, block: UnknownRecord): void;
   /** Returns false if the stream contradicts itself. The caller must then stop reading. */
   extend(index: unknown, delta: UnknownRecord): boolean;
-  /**
-   * Sends `call-ready` for the last call of the message. `cut` is true if the model was stopped early, so that the call may be
-   * incomplete.
-   */
+  /** Sends `call-ready` if the last block is a call. Set `cut` if the model was stopped early: the call may be incomplete. */
   settle(cut: boolean): void;
-  /** Returns the blocks for the next request. If `cut` is true, omits a last block that the service would reject as incomplete. */
+  /** Returns the blocks for the next request. With `cut`, omits a last block that the service would reject as incomplete. */
   blocks(cut: boolean): readonly WireBlock[];
 }
 
-/** A call to one of the run's tools, not to a tool that the server runs. */
+/** A call to a tool of the run. A call to a tool that the server runs is a block without `call`. */
 interface OpenCall {
   readonly key: string;
-  /**
-   * The list that receives the chunks of this call. It is a separate list, which can be discarded, if the call may repeat an
-   * earlier call.
-   */
+  /** Receives the chunks of this call. A call that may repeat an earlier call has a list of its own, which can be discarded. */
   readonly out: ModelChunk[];
   ready: boolean;
   isRepeated: boolean;
@@ -54,18 +45,18 @@ interface OpenBlock {
 }
 
 /**
- * Assembles the blocks of a message. The service closes every block, even one that was cut off. A closed block may therefore be
- * incomplete, so `call-ready` is sent only when the next block begins or the stop reason is known.
+ * Sends each delta as a chunk immediately, and keeps the blocks unchanged for the next request. The service closes every block, even
+ * one that was cut off. A closed call may therefore be incomplete, so `call-ready` is sent only when the next block begins or the stop
+ * reason is known.
  *
- * If the block of a text delta is missing or has another type, the delta begins a new block. In this way no text is lost, and
- * each block that is sent back has only the fields of its type.
+ * If the block of a text delta is missing or has another type, the delta begins a new block. No text is lost, and each block that is
+ * sent back has only the fields of its type.
  */
 export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   const blocks: OpenBlock[] = [];
   const byIndex = new Map<unknown, OpenBlock>();
   const finished = new FinishedCalls<OpenCall>();
   let hasCalls = false;
-  /** Sends `call-ready` if the last block is a call. Every earlier call became ready when the next block began. */
   const settle = (cut: boolean): void => {
     const { call, fields, json } = blocks[blocks.length - 1] ?? {};
     if (call?.ready === false && fields !== undefined) declareReady(call, { out, finished, fields, json: json ?? "", cut });
@@ -129,10 +120,7 @@ function blockType({ type }: UnknownRecord): string | undefined {
   }
 }
 
-/**
- * Compares only the end of the block type, because calls that the server runs have the types "server_tool_use" and
- * "mcp_tool_use".
- */
+/** Compares the ends of the types, because calls to server tools have the types "server_tool_use" and "mcp_tool_use". */
 function fits(block: OpenBlock | undefined, delta: UnknownRecord): boolean {
   const type = blockType(delta);
   return block !== undefined && type !== undefined && textOf(block.fields.type).endsWith(type);
@@ -164,7 +152,7 @@ function extendFields(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[])
       block.citations.push(copyJson(delta.citation));
       fields.citations = block.citations;
       return;
-    // A `signature_delta` or `compaction_delta` contains complete values, which replace earlier values.
+    // These deltas have complete values, which replace earlier ones.
     case "signature_delta":
     case "compaction_delta":
       for (const [field, value] of Object.entries(copyFields(delta))) if (field !== "type") setField(fields, field, value);
@@ -201,7 +189,7 @@ interface Readiness {
 
 function declareReady(call: OpenCall, { out, finished, fields, json, cut }: Readiness): void {
   call.ready = true;
-  // If code on the server calls the tool, the call arrives complete, without deltas.
+  // If code on the server made the call, the call arrives complete, without deltas.
   const argsText =
     json === "" && isRecord(fields.input) && Object.keys(fields.input).length > 0 ? JSON.stringify(fields.input) : json;
   const [id, name] = [textOf(fields.id), textOf(fields.name)];
@@ -211,10 +199,7 @@ function declareReady(call: OpenCall, { out, finished, fields, json, cut }: Read
   out.push({ type: "call-ready", key: call.key, id, name, ...endArguments(argsText, cut) });
 }
 
-/**
- * Omits a block that the service would reject because it was cut off: thinking without a signature, or a server tool call with
- * incomplete input.
- */
+/** Omits blocks that the service would reject: cut-off thinking without a signature, and server calls with incomplete input. */
 function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly WireBlock[] {
   const { type } = fields;
   if (typeof type !== "string" || call?.isRepeated === true) return [];
@@ -225,10 +210,7 @@ function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly 
   return call === undefined ? [] : [{ ...fields, type, input: { [invalidJsonKey]: json } }];
 }
 
-/**
- * Provider metadata wraps the input of a call in this many nesting levels. The depth limit for the input is lower by this number,
- * so that all levels together stay within the limit.
- */
+/** Provider metadata wraps the input of a call in this many levels, so the depth limit of the input is lower by this number. */
 const levelsAround = 4;
 
 function readInput(json: string): Json | undefined {

@@ -1,20 +1,19 @@
-// Places the cache marks of a request. The server writes an entry at each mark, and reads the longest entry that ends at a mark or
-// at most 20 blocks before it.
+// A cache mark is the field `cache_control` of a block. The server writes a cache entry at each mark, and reads the longest entry
+// that ends at a mark or at most 20 blocks before a mark.
 
 import { isRecord, listOf, type UnknownRecord } from "../core/provider-kit.ts";
 import type { CacheControl, WireBlock, WireMessage } from "./messages-options.ts";
 
-/** The maximum number of marks in one request. The server rejects requests with more. */
+/** The server rejects requests with more marks. */
 const mostMarks = 4;
 
-/** A message of the request, with the messages of the run from which it was joined. */
+/** A message of the request, with the messages of the run that it was joined from. */
 export interface JoinedMessage {
   readonly message: WireMessage;
   /** Empty for a message that the adapter adds itself. */
   readonly parts: readonly WireMessage[];
 }
 
-/** The parts of a request that can get marks. */
 export interface MarkableRequest {
   readonly system: string | undefined;
   readonly tools: readonly object[];
@@ -29,17 +28,21 @@ export interface MarkedRequest {
   readonly messages: readonly WireMessage[];
 }
 
-/** The last request of a conversation: its messages, and the indexes of those after which the server has written an entry. */
+/** The last request of a conversation. */
 interface Sent {
   readonly parts: readonly Part[];
+  /** The indexes of the parts after which the server has written a cache entry. */
   readonly entries: readonly number[];
+  /** The index of the part with mark 4 in the list at `createMarker`. */
   readonly kept: number | undefined;
 }
 
-/** A message of the run inside a joined message. `end` is the number of blocks of the joined message up to its end. */
+/** A message of the run inside a joined message. */
 interface Part {
   readonly wire: WireMessage;
+  /** The index of the joined message. */
   readonly joinedAt: number;
+  /** The position after the last block of this part, in the joined message. */
   readonly end: number;
 }
 
@@ -50,11 +53,11 @@ type Marker = (request: MarkableRequest) => MarkedRequest;
  *
  * 1. The end of the last user message. If that message was joined from several messages, the mark comes before the last of these,
  *    which may be context that moves in the next request.
- * 2. The last mark of an earlier request before which nothing has changed. The server reads its entry even if more than 20 blocks
- *    were added. After a restart of the process: the end of the user message before the last one.
+ * 2. The last mark of an earlier request before which nothing has changed. The server can then read this entry, even if more than 20
+ *    blocks were added. After a restart of the process: the end of the user message before the last one.
  * 3. The system text.
- * 4. The end of the messages that were changed last, for example by masking. The next change comes after them, so the next
- *    request can still read them.
+ * 4. The end of the messages that were changed last, for example by masking. The next change comes after this mark, so the next
+ *    request can still read its entry.
  * 5. The last tool.
  */
 export function createMarker(cacheControl: CacheControl): Marker {
@@ -79,7 +82,6 @@ interface Chosen {
   readonly tools: boolean;
 }
 
-/** Chooses the marks of a request, the most useful first, while marks are left. */
 function chooseMarks({ system, tools, extra }: MarkableRequest, { end, read, kept }: Places): Chosen {
   let left = mostMarks - countForeign({ tools, extra });
   const take = (isPossible: boolean): boolean => {
@@ -144,7 +146,7 @@ function findPlaces(parts: readonly Part[], sent: Sent | undefined): Places {
   };
 }
 
-/** The number of messages with which both requests begin. */
+/** Returns how many parts at the beginning of the requests are the same. */
 function countSame(parts: readonly Part[], before: readonly Part[]): number {
   const at = before.findIndex(({ wire }, index) => wire !== parts[index]?.wire);
   return at === -1 ? before.length : at;
@@ -157,7 +159,7 @@ function findBefore(parts: readonly Part[], at: number): number | undefined {
   return found === -1 ? undefined : found;
 }
 
-/** Returns the last user message that replaced another one. Messages that follow it are the same as in the previous request. */
+/** Returns the index of the last user message that replaced another one, if the message after it is unchanged. */
 function findChanged(parts: readonly Part[], { parts: before }: Sent, same: number): number | undefined {
   for (let at = before.length - 2; at >= same; at -= 1) {
     const part = parts[at];
@@ -167,7 +169,7 @@ function findChanged(parts: readonly Part[], { parts: before }: Sent, same: numb
   return undefined;
 }
 
-/** Counts the marks of the caller: in `extra`, and on tools that the server runs. */
+/** Counts the marks that the caller has set: in `extra`, and on server tools. */
 function countForeign({ tools, extra }: Pick<MarkableRequest, "tools" | "extra">): number {
   const { cache_control: automatic, messages } = extra;
   const inMessages = listOf(messages).map((message) => countMarks(isRecord(message) ? message.content : undefined));
@@ -179,7 +181,7 @@ function countMarks(blocks: unknown): number {
   return listOf(blocks).filter((block) => isRecord(block) && isRecord(block.cache_control)).length;
 }
 
-/** The server rejects marks on deferred tools, which are not part of the prefix. */
+/** Returns the index of the last tool that may have a mark. The server rejects marks on deferred tools. */
 function lastLoaded(tools: readonly object[]): number {
   return tools.findLastIndex((tool) => !("defer_loading" in tool && tool.defer_loading === true));
 }

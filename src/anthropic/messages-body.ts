@@ -34,8 +34,8 @@ import { planOutput, toConfigField } from "./answer-format.ts";
 import { closeMessage, invalidJsonKey, readMetadata, toContainerField, toWireId } from "./provider-metadata.ts";
 
 /**
- * Converts the content of a user message. Omits blank texts, because the service rejects them. Throws a ProviderError
- * `bad-request` for content that the API does not support.
+ * Omits blank texts, because the service rejects them. Throws a ProviderError `bad-request` for content that the API does not
+ * support.
  */
 export function toUserBlocks(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WireBlock[] {
   if (typeof content === "string") return toTextBlocks(content);
@@ -55,7 +55,7 @@ function toTextBlocks(text: string): readonly WireBlock[] {
   return text.trim() === "" ? [] : [{ type: "text", text }];
 }
 
-/** The image types that the service accepts. It accepts SVG only as text. */
+/** The image types that the service accepts. The service accepts SVG only as text. */
 const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
 
 const blockMedia: MediaForms<WireBlock> = {
@@ -86,7 +86,7 @@ function toTextDocument(media: ReadableMedia): WireBlock | undefined {
 
 interface ConvertedMessage {
   readonly wire: WireMessage;
-  /** The message as it is sent if it is the last one of a request. Only the last message may contain unfinished server calls. */
+  /** Sent if the message is the last one of a request. Only the last message may have unfinished calls to server tools. */
   readonly asLast: WireMessage;
   readonly isRebuilt: boolean;
 }
@@ -124,8 +124,8 @@ function convertAssistantMessage(message: AssistantMessage, reader: MetadataRead
 }
 
 /**
- * Keeps only text and calls, because the service rejects reasoning without its signature. Trailing spaces are removed, because the
- * service also rejects a last assistant message that ends with a space.
+ * Keeps only text and calls, because the service rejects reasoning without a signature. It also rejects a space at the end of the
+ * last assistant message.
  */
 function rebuildMessage(turn: AssistantMessage): readonly WireBlock[] {
   const { text, calls } = readAssistantMessage(turn);
@@ -161,13 +161,13 @@ function toResultContent({ result, content = [] }: ToolResultPart): Json | undef
 interface BodyPorts {
   readonly settings: MessagesSettings;
   readonly convert: MessageConverter;
-  /** Adds cache marks. Undefined without the option `cache`. */
+  /** Undefined without the option `cache`. */
   readonly mark: ReturnType<typeof createMarker> | undefined;
   /** The current time in milliseconds since 1970. Used to detect expired containers. */
   readonly now: number;
 }
 
-/** Builds the request body. The request's `settings.extra` may replace every field except `stream`. */
+/** `settings.extra` of the request may replace every field except `stream`. */
 export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): MessagesRequestBody {
   const { messages, settings: model = {} } = request;
   const { settings, mark } = ports;
@@ -207,7 +207,7 @@ function withoutMarks({ system, tools, joined }: MarkableRequest): MarkedRequest
   return { system, tools, messages: joined.map(({ message }) => message) };
 }
 
-/** Sent first if a conversation starts with an assistant message, because the service requires a user message first. */
+/** Sent before a conversation that starts with an assistant message, because the service requires a user message first. */
 const opening: JoinedMessage = {
   message: { role: "user", content: [{ type: "text", text: "(The conversation begins.)" }] },
   parts: [],
@@ -228,10 +228,7 @@ function join(parts: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
   return { message: { role: first.role, content: parts.flatMap((message) => message.content) }, parts };
 }
 
-/**
- * Returns the tools of the run, then the tools that the server runs. The search tool is the last one, because a cache mark must not
- * be on a deferred tool.
- */
+/** The search tool comes last, because the last tool may get a cache mark, which the service rejects on a deferred tool. */
 function toWireTools(
   tools: readonly ToolDefinition[],
   { serverTools, toolSearch }: Pick<MessagesSettings, "serverTools" | "toolSearch">,
@@ -270,7 +267,7 @@ function toSettingFields({ temperature, topP, stopSequences }: ModelSettings): o
 
 /**
  * With a thinking budget, the service rejects tool results after an assistant message that does not begin with thinking. A message
- * from another model has no thinking, so the next request disables thinking.
+ * from another model has no thinking, so the request with its results is sent without `thinking`.
  */
 function toThinkingField(messages: readonly Message[], { settings, convert }: BodyPorts): object {
   const { thinking } = settings;

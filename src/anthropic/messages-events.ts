@@ -18,10 +18,7 @@ import { type BlockAssembly, createBlockAssembly } from "./block-assembly.ts";
 import type { WireContainer } from "./messages-options.ts";
 import { toContainer, toMetadataItems } from "./provider-metadata.ts";
 
-/**
- * The stop reason `compaction` (beta) means that the service has summarized the context. The message with the summary is sent
- * back, and the model continues.
- */
+/** `compaction` (beta): the service has summarized the context. The summary is sent back, and the model then continues. */
 export const stopWords: FinishWords = new Map<string, FinishReason>([
   ["end_turn", "stop"],
   ["stop_sequence", "stop"],
@@ -38,10 +35,7 @@ export function toFinishReason(raw: string, hasCalls: boolean, words: FinishWord
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
-/**
- * The service closes every block, even if a stop sequence cut off its arguments. Returns true if the stop reason means that the
- * last block may be incomplete.
- */
+/** True if the last block may be incomplete. The service closes every block, even one that a stop sequence has cut off. */
 export function mayBeCut(raw: string, words: FinishWords = stopWords): boolean {
   const reason = words.get(raw);
   return raw === "stop_sequence" || (reason !== "stop" && reason !== "tool-calls" && reason !== "paused");
@@ -54,7 +48,7 @@ interface UsageCounts {
 
 type Counts = { [Name in "input" | "cacheWrite" | "cacheRead" | "output" | "reasoning"]?: number | undefined };
 
-/** `input_tokens` does not include tokens that were read from or written to the cache, so they are added to the input here. */
+/** `input_tokens` excludes tokens that were read from or written to the cache. `Usage` includes them in the input. */
 export function countUsage(): UsageCounts {
   let counts: Counts = {};
   let compactions: readonly Counts[] = [];
@@ -82,10 +76,7 @@ function readCounts(usage: UnknownRecord, before: Counts): Counts {
   };
 }
 
-/**
- * Reads the token counts of the requests that summarized the context. These requests are billed, but are not included in the
- * counts of the message.
- */
+/** The counts of the message exclude the requests that summarized the context, although these requests are billed. */
 function readCompactions(iterations: readonly unknown[]): readonly Counts[] {
   return iterations
     .map(recordOf)
@@ -121,7 +112,7 @@ interface Reading {
   failed: boolean;
 }
 
-/** Makes the reader of a message stream. Unknown events and deltas are ignored. Unknown blocks are kept and sent back. */
+/** Unknown events and deltas are ignored. Unknown blocks are kept and sent back. */
 export function createMessagesReader(out: ModelChunk[], words: FinishWords = stopWords): EventReader {
   const reading: Reading = {
     out,
@@ -177,12 +168,11 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
   }
 }
 
-/** `message_start` contains the whole message if code on the server calls a tool and the model generates nothing. */
+/** If code on the server calls a tool and the model generates nothing, `message_start` contains the whole message. */
 function readMessage(message: unknown, reading: Reading): void {
   if (!isRecord(message)) return;
   const id = textOf(message.id);
-  // Some gateways send `message_start` twice in a row. If other events came between, the second `message_start` belongs to
-  // another message.
+  // Some gateways send `message_start` twice in a row. After other events, a second `message_start` begins another message.
   if (reading.hasBegun || (id !== "" && reading.messageId !== "" && id !== reading.messageId)) return failSpliced(reading);
   reading.messageId ||= id;
   if (Array.isArray(message.content) && reading.blocks.size === 0) {
@@ -233,7 +223,7 @@ function endReading({ out, words, blocks, container, stopReason, explanation, ha
   if (!finished || failed || stopReason === undefined) return;
   const reason = toFinishReason(stopReason, blocks.hasCalls, words);
   if (reason === "refusal") {
-    // A refused message must not be sent back to the model, so its content does not become provider metadata.
+    // A refused message has no provider metadata, because its content must not be sent back to the model.
     if (explanation !== "") out.push({ type: "refusal-delta", text: hasText ? `\n\n${explanation}` : explanation });
   } else {
     for (const item of toMetadataItems(blocks.blocks(mayBeCut(stopReason, words)), container))

@@ -1,5 +1,4 @@
-// The options of `anthropicMessages`, and the request types of the API. The types are not imported from the SDK, so any SDK
-// version works.
+// The types of the API are declared here instead of imported from the SDK, so that any SDK version works.
 
 import {
   checkFields,
@@ -21,7 +20,7 @@ export interface WireBlock {
   readonly [field: string]: Json | undefined;
 }
 
-/** A message in the format of the API. `content` is always a list, because only a block can have a cache mark. */
+/** `content` is always a list, because only a block can have a cache mark. */
 export interface WireMessage {
   readonly role: "user" | "assistant";
   readonly content: readonly WireBlock[];
@@ -97,9 +96,9 @@ export interface AnthropicMessagesOptions {
   readonly cache?: boolean | { readonly ttl?: "5m" | "1h" | undefined } | undefined;
   /**
    * Set to true to let the service replace old messages with a summary, if the run has the policy `compactMessages`. Default false.
-   * `instructions` replace the service's own instructions for the summary. The option adds `compact-2026-01-12` to `betas`, so keep
-   * it set as long as a conversation contains a summary of the service. The service starts at 50,000 tokens or more, and not all
-   * models support it: https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
+   * `instructions` replace the service's own instructions for the summary. The option adds `compact-2026-01-12` to `betas`. Keep the
+   * option set as long as a conversation contains a summary of the service. The service starts at 50,000 tokens or more, and not all
+   * models support summaries: https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
    */
   readonly compaction?: boolean | { readonly instructions?: string | undefined } | undefined;
   /**
@@ -137,7 +136,6 @@ export interface CacheControl {
   readonly [field: string]: Json | undefined;
 }
 
-/** The fields of the edit that are the same in each request. */
 export interface CompactionEdit {
   readonly instructions?: string;
 }
@@ -159,7 +157,7 @@ export interface MessagesSettings {
 
 const usualMaxTokens = 16_384;
 
-/** The beta feature of the field `context_management`, and of `compaction` blocks that are sent back. */
+/** Required for the field `context_management`, and for requests with `compaction` blocks. */
 const compactionBeta = "compact-2026-01-12";
 
 const checks: Checks<AnthropicMessagesOptions> = {

@@ -26,9 +26,11 @@ export function toMetadataItems(blocks: readonly WireBlock[], container: WireCon
 }
 
 /**
- * Returns the blocks to send back, if they may be sent. All of them must come from this service and model, because signatures are
- * not portable. The blocks must also have the same text and calls as the message. This is not the case if the message was edited,
- * if a call got another id, or if a continuation was cut off.
+ * Returns the blocks to send back, or undefined if the message must be rebuilt from its text and calls.
+ *
+ * All blocks must come from this service and model, because a signature is only valid where it was made. The blocks must also have
+ * the same text and calls as the message: they differ if the message was edited, if a call got another id, or if a continuation was
+ * cut off.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): readonly WireBlock[] | undefined {
   const blocks = readBlocks(turn.providerMetadata, reader);
@@ -72,8 +74,8 @@ interface ContainerPorts {
 }
 
 /**
- * Returns the last container of the conversation, unless it has expired. Skills in `extra.container` are kept. A compaction may
- * remove the message with the container from `messages`, so the whole transcript is searched.
+ * Returns the last container of the conversation, unless it has expired. Skills in `extra.container` are kept. The whole transcript
+ * is searched, because a compaction may remove the message with the container from `messages`.
  */
 export function toContainerField(
   { messages, transcript, settings }: ModelRequest,
@@ -95,10 +97,7 @@ function lastContainer(messages: readonly Message[], id: string): WireContainer 
   return undefined;
 }
 
-/**
- * Returns the last container of a message. It may come from another model of the provider `id`, because containers belong to the
- * account.
- */
+/** Returns the last container of a message. Another model of the provider may have made it, because accounts own containers. */
 export function readContainer(providerMetadata: ProviderMetadata, id: string): WireContainer | undefined {
   let last: WireContainer | undefined;
   for (const { provider, item } of providerMetadata) {
@@ -122,7 +121,7 @@ function toRecorded(blocks: readonly WireBlock[]): RecordedMessage<WireBlock> {
   return { text, calls: blocks.filter(({ type }) => type === "tool_use"), isCall };
 }
 
-/** Matches the tool names and call ids that the service accepts. */
+/** The tool names and call ids that the service accepts. */
 const wireName = /^[\w-]{1,128}$/;
 
 function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {
@@ -144,8 +143,8 @@ export function toWireId(callId: string): string {
 }
 
 /**
- * Removes unfinished calls to server tools from a paused message that is not the last message. If the message also calls tools of
- * the run, the server calls are kept: the service completes them after it has the results of these tools.
+ * Removes unfinished calls to server tools from a message that is not the last one. If the message also calls tools of the run, the
+ * server calls are kept: the service completes them after it has the results of these tools.
  */
 export function closeMessage(blocks: readonly WireBlock[]): readonly WireBlock[] {
   if (blocks.some(({ type }) => type === "tool_use")) return blocks;

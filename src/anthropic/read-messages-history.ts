@@ -1,5 +1,3 @@
-// Reads messages of the Messages API.
-
 import {
   addMetadata,
   FieldReader,
@@ -23,7 +21,7 @@ import {
 } from "../core/provider-kit.ts";
 import { createMessageConverter } from "./messages-body.ts";
 
-/** Adds messages to a history. Content that may only be sent back to one model is kept if the owner has a `model`. */
+/** Without an `owner`, content that only one model accepts is not kept, such as signatures of thinking. */
 export function readAnthropicMessages(
   messages: readonly FieldReader[],
   draft: HistoryDraft,
@@ -39,7 +37,6 @@ export function readAnthropicMessages(
   }
 }
 
-/** Returns the blocks of a message. A string is one text block. */
 function readGivenBlocks(message: FieldReader): readonly FieldReader[] {
   const { content } = message.fields;
   if (typeof content !== "string") return message.records("content");
@@ -137,7 +134,7 @@ export function createBlockWriter(owner: MetadataReader | undefined): PieceWrite
   return (messages) => messages.flatMap((message) => convert(message, 0).asLast.content.map(normalizeBlock));
 }
 
-/** Removes differences in form that have no meaning. */
+/** Prepares a block for the comparison that finds lost content. Removes differences in form without meaning. */
 function normalizeBlock(block: UnknownRecord): Json {
   if (block.type !== "tool_result") return withoutDefaults(block);
   const { content, ...rest } = block;

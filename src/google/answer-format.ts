@@ -12,11 +12,11 @@ const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__P
   maxDepth: 4,
 });
 
-/** The fields that a format needs, or that exclude it. */
+/** If the caller sets one of these fields in `extra`, the schema is not sent. */
 const formatFields = ["responseMimeType", "responseJsonSchema", "responseSchema", "responseFormat"];
 
 /**
- * Models before Gemini 3 reject a format together with tools. Gemini 3 rejects it together with a required call
+ * Models before Gemini 3 reject a schema together with tools. Gemini 3 rejects a schema together with a required call
  * (`google-language-model.ts` in @ai-sdk/google 4.0.121).
  */
 export function planOutput(request: ModelRequest, { generation, serverTools }: Combined): OutputPlan {
@@ -26,7 +26,7 @@ export function planOutput(request: ModelRequest, { generation, serverTools }: C
   return plan(request, canCombine && formatFields.every((field) => extra[field] === undefined));
 }
 
-/** Models that reject a schema: Gemma, models before Gemini 2.5, and models with other output than text. */
+/** Gemma, models before Gemini 2.5, and models with other output than text. */
 const withoutSchemas = /gemma|gemini-(?:1|2\.0|2-|pro|ultra)|image|tts|live|audio|embedding/i;
 
 export function enforcesSchemas(model: string): boolean {

@@ -31,8 +31,7 @@ import type { GenerateContentParams, GenerateSettings, WireContent, WirePart } f
 import { idOfCall, isCallPart, readMetadata, toWireName } from "./provider-metadata.ts";
 
 /**
- * Converts the content of a user message. Omits blank texts, because Vertex AI rejects them. Throws a ProviderError `bad-request`
- * for content that the API does not support.
+ * Omits blank texts, because Vertex AI rejects them. Throws a ProviderError `bad-request` for content that the API does not support.
  */
 export function toContentParts(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WirePart[] {
   if (typeof content === "string") return toTextParts(content);
@@ -49,7 +48,7 @@ export function toResultMedia(part: MediaPart): MediaWirePart | string {
   return writeToolMedia(part, partMedia);
 }
 
-/** Media in the form of base64 data, or of a URL that the service fetches: from the Files API, a storage bucket or the web. */
+/** Base64 data, or a URL that the service fetches: from the Files API, a storage bucket or the web. */
 export type MediaWirePart =
   | { readonly inlineData: { readonly mimeType: string; readonly data: string } }
   | { readonly fileData: { readonly mimeType: string; readonly fileUri: string } };
@@ -59,7 +58,7 @@ export function standsInAnswer(part: MediaWirePart): boolean {
   return "inlineData" in part && answerTypes.has(part.inlineData.mimeType);
 }
 
-/** The media types that a function response may contain. Source: Gemini API, Function calling, "Multimodal function responses". */
+/** The media types in function responses. Source: Gemini API, Function calling, "Multimodal function responses". */
 const answerTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"]);
 
 const partMedia: MediaForms<MediaWirePart> = {
@@ -83,21 +82,18 @@ function toKnownType(mediaType: string): string | undefined {
 
 export type ContentSettings = Pick<GenerateSettings, "id" | "model" | "generation">;
 
-/**
- * Converts one message. If the returned content has no parts, the caller must omit it. Throws a ProviderError `bad-request` if a
- * user message has content that the API does not support.
- */
+/** Content without parts must not be sent. Throws a ProviderError `bad-request` for user content that the API does not support. */
 type ContentConverter = (message: Message, before: Message | undefined, index: number) => WireContent;
 
-/** `ids` contains, for each call, the id that the result of the call must have. A call without an id has no entry. */
 interface ConvertedAssistant {
   readonly content: WireContent;
+  /** The ids that the results must have, by call id. A call without an id of the service has no entry. */
   readonly ids: ReadonlyMap<string, string>;
 }
 
-/** `turn` is the assistant message with the calls of these results. The ids in `content` are taken from that message. */
 interface ConvertedResults {
-  readonly turn: Message | undefined;
+  /** The message with the calls. The ids in `content` are from this message. */
+  readonly before: Message | undefined;
   readonly content: WireContent;
 }
 
@@ -107,19 +103,19 @@ export function createContentConverter(settings: ContentSettings): ContentConver
     role: "user",
     parts: toContentParts(content, { provider: settings.id, message: index }),
   }));
-  const toPlayedMessage = memoize((message: AssistantMessage) => convertAssistantMessage(message, settings));
+  const toAssistant = memoize((message: AssistantMessage) => convertAssistantMessage(message, settings));
   return (message, before, index) => {
     switch (message.role) {
       case "user":
         return toUser(message, index);
       case "assistant":
-        return toPlayedMessage(message).content;
+        return toAssistant(message).content;
       case "tool": {
         const known = results.get(message);
-        if (known !== undefined && known.turn === before) return known.content;
-        const ids = before?.role === "assistant" ? toPlayedMessage(before).ids : noIds;
+        if (known !== undefined && known.before === before) return known.content;
+        const ids = before?.role === "assistant" ? toAssistant(before).ids : noIds;
         const content: WireContent = { role: "user", parts: convertResults(message, ids, settings) };
-        results.set(message, { turn: before, content });
+        results.set(message, { before, content });
         return content;
       }
       default:
@@ -133,7 +129,7 @@ const noIds: ReadonlyMap<string, string> = new Map();
 function convertAssistantMessage(message: AssistantMessage, settings: ContentSettings): ConvertedAssistant {
   const providerMetadata = readMetadata(message, settings);
   const written = providerMetadata ?? rebuildMessage(message);
-  // A message that contains only thoughts is omitted.
+  // A message with only thoughts gets no parts, so it is not sent.
   const parts = written.every(({ thought }) => thought === true) ? [] : written;
   const signed = settings.generation === 3 ? signFirstCall(parts) : parts;
   return {
@@ -169,10 +165,7 @@ function toCallPart({ name, args }: ToolCallPart): WirePart {
 /** A placeholder that the service accepts as a signature (https://ai.google.dev/gemini-api/docs/thought-signatures, FAQ). */
 const noSignature = "skip_thought_signature_validator";
 
-/**
- * Gemini 3 requires a signature on the first call, and messages from another model do not have one. A message that already has a
- * signature stays unchanged.
- */
+/** Gemini 3 requires a signature on the first call. A message from another model has no signature. */
 function signFirstCall(parts: readonly WirePart[]): readonly WirePart[] {
   const first = parts.findIndex(isCallPart);
   if (first === -1 || parts.some(({ thoughtSignature }) => thoughtSignature !== undefined)) return parts;
@@ -187,9 +180,9 @@ function convertResults(
   const answers: WirePart[] = [];
   const media: WirePart[] = [];
   for (const result of results) {
-    const { texts, inside, behind } = sortContent(result, settings);
+    const { texts, inside, after } = sortContent(result, settings);
     answers.push({ functionResponse: toFunctionResponse(result, ids.get(result.callId), { texts, inside }) });
-    if (behind.length > 0) media.push({ text: `Content that the tool ${result.name} returned:` }, ...behind);
+    if (after.length > 0) media.push({ text: `Content that the tool ${result.name} returned:` }, ...after);
   }
   return [...answers, ...media];
 }
@@ -197,28 +190,24 @@ function convertResults(
 interface SortedContent {
   readonly texts: readonly string[];
   readonly inside: readonly MediaWirePart[];
-  readonly behind: readonly MediaWirePart[];
+  readonly after: readonly MediaWirePart[];
 }
 
 function sortContent({ content = [] }: ToolResultPart, { generation }: ContentSettings): SortedContent {
   const texts: string[] = [];
   const inside: MediaWirePart[] = [];
-  const behind: MediaWirePart[] = [];
+  const after: MediaWirePart[] = [];
   for (const part of content) {
     const written = part.type === "text" ? part.text : toResultMedia(part);
     if (typeof written === "string") texts.push(written);
     else if (generation === 3 && standsInAnswer(written)) inside.push(written);
-    else behind.push(written);
+    else after.push(written);
   }
-  return { texts, inside, behind };
+  return { texts, inside, after };
 }
 
 /** The keys "output" and "error" come from the docstring of `FunctionResponse.response` in @google/genai. */
-function toFunctionResponse(
-  part: ToolResultPart,
-  id: string | undefined,
-  { texts, inside }: Omit<SortedContent, "behind">,
-): Json {
+function toFunctionResponse(part: ToolResultPart, id: string | undefined, { texts, inside }: Omit<SortedContent, "after">): Json {
   const said = texts.filter((text) => text !== "").join("\n");
   return {
     ...(id === undefined ? {} : { id }),
@@ -235,8 +224,8 @@ interface RequestPorts {
 }
 
 /**
- * The request's `settings.extra` may replace fields of `config`, except those that this adapter relies on: the signal, the
- * continuation token, and the fields that keep the SDK from running tools or continuing by itself.
+ * `settings.extra` of the request may replace fields of `config`. It cannot replace the signal, the continuation token, and the fields
+ * that keep the SDK from running tools or continuing an answer by itself.
  */
 export function buildGenerateParams(request: ModelRequest, { settings, convert, signal }: RequestPorts): GenerateContentParams {
   const { messages, continuationToken, settings: model = {} } = request;
@@ -260,7 +249,7 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
   };
 }
 
-/** Sent first if a conversation starts with an assistant message, because the service requires a user message first. */
+/** Sent before a conversation that starts with an assistant message, because the service requires a user message first. */
 const opening: WireContent = { role: "user", parts: [{ text: "(The conversation begins.)" }] };
 
 function joinContents(messages: readonly Message[], convert: ContentConverter): readonly WireContent[] {
@@ -279,10 +268,7 @@ function toToolFields({ tools, toolChoice }: ModelRequest, settings: GenerateSet
   return { tools: [...functions, ...serverTools], ...(tools.length === 0 ? {} : toToolConfig(toolChoice, settings)) };
 }
 
-/**
- * If a request has tools of the run and tools of the service, Gemini 3 requires `includeServerSideToolInvocations`. Vertex AI has no
- * such field.
- */
+/** Gemini 3 requires `includeServerSideToolInvocations` if tools of the run and of the service are combined. Vertex AI has no such field. */
 function toToolConfig(choice: ToolChoice | undefined, settings: GenerateSettings): object {
   const { client, generation, serverTools, streamArguments } = settings;
   const calling = {

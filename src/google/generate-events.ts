@@ -19,10 +19,7 @@ import {
 import { toMetadataItems } from "./provider-metadata.ts";
 import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
 
-/**
- * The finish reasons of the API. The service also reports STOP for calls. Reasons that are not listed, such as
- * FINISH_REASON_UNSPECIFIED, become "unknown".
- */
+/** The service also sends STOP for calls. Reasons that are not listed, such as FINISH_REASON_UNSPECIFIED, become "unknown". */
 export const generateWords: FinishWords = new Map<string, FinishReason>([
   ["STOP", "stop"],
   ["MAX_TOKENS", "length"],
@@ -62,7 +59,6 @@ export function toFinishReason(
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
-/** True for a normal finish reason. If several finish reasons arrive, a normal one never replaces an abnormal one. */
 function isCleanEnd(raw: string, words: FinishWords = generateWords): boolean {
   const reason = words.get(raw);
   return reason === "stop" || reason === "tool-calls";
@@ -87,8 +83,8 @@ const fields = [
 type Counts = { [Field in (typeof fields)[number]]?: number };
 
 /**
- * Each `usageMetadata` object contains totals for the stream so far. In the middle of a stream, Vertex AI sends objects without
- * counts. A missing count keeps its earlier value. Prompt counts include cached tokens, but not the input of tools that the service
+ * Each `usageMetadata` object contains totals for the stream so far. A missing count keeps its earlier value, because Vertex AI sends
+ * objects without counts in the middle of a stream. Prompt counts include cached tokens, but not the input of tools that the service
  * runs. Candidate counts exclude thoughts.
  */
 export function countUsage(): UsageCounts {
@@ -112,7 +108,7 @@ export function countUsage(): UsageCounts {
   };
 }
 
-/** The reported `total` may leave out an earlier count, so the total is at least the sum of all counts. */
+/** The reported `total` may leave out an earlier count. `usageOf` therefore raises it to the sum of all counts. */
 function toUsage(counts: Counts, total: number): Usage | undefined {
   const { promptTokenCount: prompt, candidatesTokenCount: candidates, thoughtsTokenCount: thoughts } = counts;
   if (prompt === undefined && candidates === undefined && thoughts === undefined) return undefined;
@@ -145,10 +141,8 @@ interface Reading {
 }
 
 /**
- * Makes the reader of a stream. Only the first candidate is read. Parts of unknown kinds are kept and sent back.
- *
- * A continuation token may arrive before the end of the stream, so that a client can resume after a lost connection. The reader
- * uses the token only if the finish reason requests a continuation; a lost connection is a failure.
+ * Only the first candidate is read. Parts of unknown kinds are kept and sent back. A continuation token may arrive before the end of
+ * the stream, for a client that resumes after a lost connection. It is used only if the finish reason requests a continuation.
  */
 export function createGenerateReader(out: ModelChunk[], words: FinishWords = generateWords): EventReader {
   const reading: Reading = {
@@ -202,7 +196,7 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
   if (usage !== undefined) reading.out.push({ type: "usage", usage, mode: "snapshot" });
 }
 
-/** If a candidate has no index, its position in the list is used. Further candidates arrive only if the caller requests them. */
+/** Further candidates arrive only if the caller requests them. A candidate without an index has its position in the list. */
 function isFirst(candidate: unknown, place: number): boolean {
   const { index } = recordOf(candidate);
   return (typeof index === "number" ? index : place) === 0;
@@ -214,6 +208,7 @@ function readCandidate({ content, finishReason, finishMessage, continuationToken
   if (textOf(continuationToken) !== "") reading.token = textOf(continuationToken);
   if (typeof finishReason !== "string" || finishReason === "" || (reading.runsCode && isCleanEnd(finishReason))) return;
   reading.explanation = textOf(finishMessage).trim();
+  // A second finish reason is read only if the first one was normal, so that an abnormal one is never lost.
   if (reading.finishRaw === undefined || isCleanEnd(reading.finishRaw, reading.words)) reading.finishRaw = finishReason;
   reading.parts.settle();
 }
@@ -239,10 +234,7 @@ function readFeedback({ blockReason, blockReasonMessage }: UnknownRecord, readin
   reading.explanation = textOf(blockReasonMessage).trim();
 }
 
-/**
- * Called when another answer begins in the same stream. Stops reading. If no finish reason has arrived, the first answer was cut
- * off.
- */
+/** Stops reading, because another answer begins in the same stream. Without a finish reason, the first answer was cut off. */
 function leave(reading: Reading): void {
   reading.isLeft = true;
   if (reading.finishRaw !== undefined || reading.blockRaw !== undefined) return;
@@ -258,8 +250,8 @@ function fail(error: unknown, reading: Reading): void {
 function endReading({ out, words, parts, finishRaw, blockRaw, explanation, token, hasText, failed }: Reading): void {
   const raw = blockRaw ?? finishRaw;
   if (raw === undefined || failed) return;
-  const turn = { hasCalls: parts.hasCalls, hasToken: token !== "" };
-  const reason = blockRaw === undefined ? toFinishReason(raw, turn, words) : "content-filter";
+  const message = { hasCalls: parts.hasCalls, hasToken: token !== "" };
+  const reason = blockRaw === undefined ? toFinishReason(raw, message, words) : "content-filter";
   if (reason === "content-filter" && explanation !== "") {
     out.push({ type: "refusal-delta", text: hasText ? `\n\n${explanation}` : explanation });
   }

@@ -1,5 +1,4 @@
-// The options of `googleGenerateContent`, and the request types of the API. The types are not imported from the SDK, so many SDK
-// versions work.
+// The types of the API are declared here instead of imported from the SDK, so that many SDK versions work.
 
 import {
   checkFields,
@@ -129,7 +128,7 @@ export function checkGenerateOptions(options: GoogleGenerateContentOptions): Gen
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);
   const { client, model, family, thinking, streamArguments = false, serverTools = [] } = options;
-  // The Gemini API does not stream arguments. With this option, the SDK would reject every request.
+  // The Gemini API cannot stream arguments, so the SDK would reject every request.
   if (streamArguments && client.vertexai === false) {
     throw invalidOption("streamArguments", "false for a client of the Gemini API", streamArguments);
   }

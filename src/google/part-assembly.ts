@@ -1,5 +1,3 @@
-// Reads the parts of a stream. Sends each part as chunks immediately, and keeps the parts unchanged for the next request.
-
 import {
   copyFields,
   endArguments,
@@ -23,9 +21,7 @@ export interface PartAssembly {
   parts(): readonly WirePart[];
 }
 
-/**
- * A text part that later parts may continue. Text with a signature is never continued, because the signature covers only that text.
- */
+/** A text part that later parts continue. A text with a signature is not continued, because the signature covers only that text. */
 interface OpenText {
   text: string;
   readonly isThought: boolean;
@@ -40,10 +36,7 @@ interface OpenCall {
   readonly call: { [field: string]: Json };
   whole: string | undefined;
   inPieces: boolean;
-  /**
-   * The list that receives the chunks of this call. It is a separate list, which can be discarded, if the call may repeat an
-   * earlier call.
-   */
+  /** Receives the chunks of this call. A call that may repeat an earlier call has a list of its own, which can be discarded. */
   out: ModelChunk[];
   isRepeated: boolean;
 }
@@ -59,8 +52,9 @@ interface Assembly {
 }
 
 /**
- * Assembles messages from parts. A call usually arrives complete in one part, and is then ready. Vertex AI may stream a call:
- * first a part with the name and `willContinue`, then parts with `partialArgs`, and a last part without `willContinue`.
+ * Sends each part as chunks immediately, and keeps the parts unchanged for the next request. A call usually arrives complete in one
+ * part. Vertex AI may stream a call: first a part with the name and `willContinue`, then parts with `partialArgs`, and a last part
+ * without `willContinue`.
  */
 export function createPartAssembly(out: ModelChunk[]): PartAssembly {
   const assembly: Assembly = { out, kept: [], finished: new FinishedCalls(), calls: 0, open: undefined };
@@ -85,7 +79,7 @@ function addText(part: UnknownRecord, text: string, { out, kept }: Assembly): vo
     kept.push({ fields: copyFields(part) });
     return;
   }
-  // Vertex AI rejects empty texts in the next request, so they are not kept.
+  // An empty text is not kept, because Vertex AI would reject it in the next request.
   if (text === "") return;
   const last = kept[kept.length - 1];
   if (last !== undefined && "text" in last && last.text.isThought === isThought) last.text.text += text;
@@ -105,7 +99,7 @@ function addCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): 
     extendCall(call, open, assembly);
     return;
   }
-  // If another call begins while a call is open, the remaining arguments of the open call are unknown.
+  // Another call begins, so the rest of the open call's arguments is lost.
   closeCall(assembly, false);
   // An empty call only marks the end of the previous call.
   if (Object.keys(call).length > 0) extendCall(call, startCall(part, call, assembly), assembly);
@@ -128,7 +122,7 @@ function startCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly)
   return open;
 }
 
-/** Adds missing fields, such as a signature that arrives with a later part of the call. Existing fields are never replaced. */
+/** Adds fields that are missing, such as a signature that arrives with a later part of the call. */
 function addMissing(fields: OpenCall["part"], { functionCall: _, ...later }: UnknownRecord): void {
   for (const [field, value] of Object.entries(copyFields(later)))
     if (!Object.hasOwn(fields, field)) setField(fields, field, value);
@@ -186,10 +180,7 @@ function writeArguments(args: unknown): string {
   }
 }
 
-/**
- * Provider metadata wraps the arguments of a call in this many nesting levels. The depth limit for arguments is lower by this
- * number, so that all levels together stay within the limit.
- */
+/** Provider metadata wraps the arguments of a call in this many levels, so their depth limit is lower by this number. */
 const levelsAround = 5;
 
 /** Arguments that are nested too deeply are kept as text in an object, because the API requires an object. */

@@ -2,7 +2,7 @@ import { isRecord, textOf, type UnknownRecord } from "../core/provider-kit.ts";
 
 type PathSegment = string | number;
 
-/** The maximum number of segments in a path. Real arguments are less deep. */
+/** The maximum number of segments in a path. Real arguments are not that deep. */
 const deepest = 64;
 
 const segmentAt = /\.([^.[\]*]+)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\]/y;
@@ -56,8 +56,8 @@ interface ArgumentsText {
 }
 
 /**
- * Writes the JSON text of the arguments while their values arrive. The values must arrive in the order of the text: after a value
- * out of order, such as a field of a closed object, nothing more is written.
+ * Writes the JSON text of the arguments while their values arrive. After a value that the text has no place for, such as a field of a
+ * closed object, nothing more is written.
  */
 function createArgumentsText(): ArgumentsText {
   let started = false;
@@ -106,12 +106,9 @@ function closersOf(path: readonly PathSegment[], depth: number): string {
 }
 
 export interface PartialArguments {
-  /** Adds one entry of `partialArgs`. Returns the JSON text to send; empty if the entry is out of order. */
+  /** Adds an entry of `partialArgs`. Returns the JSON text to send, which is empty if the entry is out of order. */
   add(entry: unknown): string;
-  /**
-   * The problem with the arguments: "malformed" if entries of `partialArgs` contradict each other, "truncated" if a string is
-   * incomplete.
-   */
+  /** "malformed" if entries of `partialArgs` contradict each other, "truncated" if a string is incomplete. */
   readonly problem: "malformed" | "truncated" | undefined;
   end(): string;
   toText(): string;
@@ -131,10 +128,7 @@ type ArgumentNode =
   | { readonly kind: "array"; readonly items: ArgumentNode[] }
   | Leaf;
 
-/**
- * Assembles arguments from streamed values. Contradictions make the arguments malformed: a second value for the same path, a gap
- * in an array, or a path that does not identify one value.
- */
+/** Malformed are a second value for the same path, a gap in an array, and a path that does not identify one value. */
 export function createPartialArguments(): PartialArguments {
   const root: ArgumentNode = { kind: "object", fields: new Map() };
   const text = createArgumentsText();

@@ -21,9 +21,10 @@ export function toMetadataItems(parts: readonly WirePart[]): readonly Json[] {
 }
 
 /**
- * Returns undefined if the message must be rebuilt from its text and calls. All parts in the metadata must come from this service
- * and model, because signatures are not portable. The parts must also have the same text and calls as the message. This is not
- * the case if the message was edited, or if a continuation was cut off.
+ * Returns the parts to send back, or undefined if the message must be rebuilt from its text and calls.
+ *
+ * All parts must come from this service and model, because a signature is only valid where it was made. The parts must also have the
+ * same text and calls as the message: they differ if the message was edited, or if a continuation was cut off.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): readonly WirePart[] | undefined {
   const items = readOwnItems(turn.providerMetadata, reader);
@@ -43,12 +44,12 @@ function toRecorded(parts: readonly WirePart[]): RecordedMessage<WirePart> {
   return { text, calls, isCall: (part, call) => !isAmbiguous && isCall(part, call) };
 }
 
-/** True for a call to a tool of the run. A call to a tool that the service runs has the field `toolCall` instead. */
+/** True for calls to tools of the run. Calls to tools that the service runs have the field `toolCall` instead. */
 export function isCallPart({ functionCall }: WirePart): boolean {
   return isRecord(functionCall);
 }
 
-/** Returns undefined without an id. Vertex AI, and models before Gemini 3, often send none. */
+/** Vertex AI, and models before Gemini 3, often send no id. */
 export function idOfCall({ functionCall }: WirePart): string | undefined {
   return filledOrNone(recordOf(functionCall).id);
 }
@@ -68,10 +69,7 @@ function isCall(part: WirePart, call: ToolCallPart): boolean {
   return name === call.name && wireName.test(call.name) && (args === undefined || isRecord(args));
 }
 
-/**
- * Replaces an invalid tool name, which a model may invent. Otherwise the service would reject every later request that contains
- * the name.
- */
+/** A model may invent an invalid tool name. Unchanged, the service would reject every later request with that name. */
 export function toWireName(name: string): string {
   const plain = name.replace(/[^\w.:-]/g, "_").slice(0, 64);
   return wireName.test(plain) ? plain : `_${plain}`;

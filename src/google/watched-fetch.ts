@@ -1,5 +1,5 @@
-// Reads details from responses that the Google SDK does not pass on: the headers of an error, the status of an error without a
-// JSON body, and the body of a response that is not a stream.
+// The Google SDK hides details of failed responses: the headers of an error, the status of an error without a JSON body, and the
+// body of a response that is not a stream. A wrapped fetch function reads them.
 
 import { checkBody, type Clock, isRecord, parseJson, recordOf } from "../core/provider-kit.ts";
 import type { GenerateContentParams, GoogleGenAIClient } from "./generate-options.ts";
@@ -12,9 +12,9 @@ interface WatchedRequest {
 }
 
 /**
- * Wraps the fetch function of the request. The body of an error response becomes JSON, because the SDK parses the body before it
- * reads the status, and would throw a SyntaxError. If a response is not a stream, the wrapped fetch throws the error in the
- * response. If the client does not expose its fetch, nothing is wrapped.
+ * Wraps the fetch function of the request. The body of an error response becomes JSON: the SDK parses the body before it reads the
+ * status, and would throw a SyntaxError. If a response is not a stream, the wrapped fetch throws the error in the response. If the
+ * client does not expose its fetch function, nothing is wrapped.
  */
 export function watchFetch(client: GoogleGenAIClient, params: GenerateContentParams, clock: Clock): WatchedRequest {
   const own = readFetch(client, params);
@@ -51,10 +51,7 @@ function isFetch(value: unknown): value is Fetch {
 /** Node's fetch stores its dispatcher under this key. */
 const dispatcherKey = Symbol.for("undici.globalDispatcher.1");
 
-/**
- * Disables the timeouts of Node's fetch after 300 s of silence. The SDK does so itself only for requests without a custom fetch
- * function.
- */
+/** Node's fetch fails after 300 s of silence. The SDK disables this timeout only for requests without a custom fetch function. */
 const fetchWithoutLimits: Fetch = (input, init) => {
   const dispatch = (options: object, handler: unknown): unknown => {
     const dispatcher = recordOf(Reflect.get(globalThis, dispatcherKey));
@@ -81,10 +78,7 @@ async function toReadable(response: Response): Promise<Response> {
   return new Response(body, { status: isError(status) ? status : 400, statusText, headers: plain });
 }
 
-/**
- * A `Response` with a body cannot have a status such as 304 or 999. Such a response gets the status 400, and the original status is
- * added to the error later.
- */
+/** A `Response` with a body cannot have a status such as 304 or 999. `explain` adds the original status to the error later. */
 function isError(status: number): boolean {
   return status >= 400 && status <= 599;
 }

@@ -122,7 +122,8 @@ function readWholes(list: unknown): readonly WholeText[] {
 
 /**
  * Returns the index under which each text was streamed. This is usually the position in the list, but one server uses index 1 for
- * the only part of a message. The texts are then matched in the order of their indexes. Undefined: no streamed text matches.
+ * the only part of a message. The texts are then matched in the order of their indexes. Undefined for a text that cannot be
+ * matched.
  */
 function findPlaces(wholes: readonly WholeText[], parts: ReadonlyMap<number, TextPart>): readonly (number | undefined)[] {
   const streamed = [...parts].filter(([, { sent }]) => sent !== "").sort(([one], [other]) => one - other);

@@ -1,5 +1,3 @@
-// Adds up the usage of all model requests in one iteration, for each model that answered.
-
 import {
   addUsage,
   type Answerer,
@@ -17,11 +15,11 @@ import {
 
 type ChunkOf<Type extends ModelChunk["type"]> = Extract<ModelChunk, { type: Type }>;
 
-/** Counts tokens. Tokens of another model, or of a discarded attempt, are counted separately. */
+/** Adds up the usage of all model requests in one iteration. A new count begins for another model, or after a discarded attempt. */
 export class Account {
   #before: Usage = noUsage;
   #now: Usage | undefined;
-  /** The estimated usage of ended requests that did not report usage. */
+  /** The estimated usage of requests that reported none. It is sent only if another request reports usage. */
   #unsaid: Usage = noUsage;
   #isSaid = false;
   #request: ModelRequest | undefined;
@@ -41,10 +39,7 @@ export class Account {
     return this.#now === undefined ? [...this.#spent] : [...this.#spent, this.#toSpending(this.#now)];
   }
 
-  /**
-   * Begins the next request. From the second request on, the attempt is restarted, so that each request gets the full time limit
-   * for its first chunk.
-   */
+  /** From the second request on, restarts the attempt, so that each request gets the full time limit for its first chunk. */
   begin(request: ModelRequest): readonly ModelChunk[] {
     if (this.#now !== undefined) this.#before = addUsage(this.#before, this.#now);
     this.#endRequest();
@@ -58,7 +53,7 @@ export class Account {
     return this.#takeTold();
   }
 
-  /** Counts a chunk. Returns the chunks to send in its place, or undefined to pass the chunk on unchanged. */
+  /** Returns the chunks to send in place of this one, or undefined to pass it on unchanged. */
   note(chunk: ModelChunk): readonly ModelChunk[] | undefined {
     const { type } = chunk;
     if (type === "attempt-start") return this.#start(chunk);
@@ -71,7 +66,7 @@ export class Account {
     return type === "reasoning-delta" ? this.#think(chunk) : undefined;
   }
 
-  /** Adds a blank line between the reasoning of this request and the reasoning of earlier requests. */
+  /** Puts a blank line between the reasoning of two requests. */
   #think(chunk: ChunkOf<"reasoning-delta">): readonly ModelChunk[] | undefined {
     if (chunk.text === "" || this.#thinks) return undefined;
     const isFirst = !this.#hasThoughts;
@@ -80,15 +75,12 @@ export class Account {
     return isFirst ? undefined : [{ type: "reasoning-delta", text: "\n\n" }, chunk];
   }
 
-  /** A request that is closed early cannot report more usage, so the usage is estimated. */
+  /** Estimates the usage of a request that is closed early, because the service cannot report it any more. */
   close(): ModelChunk {
     return this.#use(this.#estimate());
   }
 
-  /**
-   * Ends the request. If other requests reported usage and this one did not, its usage is estimated, so that it does not appear
-   * free.
-   */
+  /** If other requests reported usage and this one did not, its usage is estimated. Otherwise it would look free. */
   end(): readonly ModelChunk[] {
     if (this.#now !== undefined) return [];
     if (this.#isSaid) return [this.close()];
@@ -100,7 +92,7 @@ export class Account {
     return this.#now === undefined && this.#read !== "" ? [this.close()] : [];
   }
 
-  /** Starts a new count if the provider or model changes, because prices differ. */
+  /** Begins a new count if the provider or model changes, because prices differ. */
   #start(chunk: ChunkOf<"attempt-start">): readonly ModelChunk[] {
     const { provider, model } = this.#answerer;
     const isAnother = provider !== chunk.provider || model !== chunk.model;
@@ -152,10 +144,7 @@ export class Account {
     return { type: "usage", usage: addUsage(this.#before, usage), mode: "snapshot" };
   }
 
-  /**
-   * Estimates the usage of the current request. Reported input tokens are kept. Output tokens are at least the estimate for the
-   * received text.
-   */
+  /** Reported input tokens are kept. The output tokens are at least the estimate for the received text. */
   #estimate(): Usage {
     const said = this.#now ?? noUsage;
     const { system = "", messages = [] } = this.#request ?? {};
@@ -165,7 +154,7 @@ export class Account {
   }
 }
 
-/** Omits the data of images. The number of tokens for an image does not depend on the number of its bytes. */
+/** Omits the data of images, because the tokens of an image do not depend on its bytes. */
 function withoutBytes(key: string, value: unknown): unknown {
   return key === "data" ? undefined : value;
 }

@@ -1,5 +1,3 @@
-// Requests the answer without tools. Converts the conversation to text for a model that cannot call tools.
-
 import {
   type AssistantMessage,
   groupByRole,
@@ -41,7 +39,7 @@ export async function* askForAnswer(
   }
 }
 
-/** Adds the tool results at the end of the conversation or, if the model continues the last message, before that message. */
+/** The tool results come last. If the model continues the last message, they come before that message. */
 function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answering): readonly Message[] {
   const { donePlans } = rounds;
   if (donePlans.length === 0) return joinUserMessages(conversation);
@@ -51,8 +49,8 @@ function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answerin
 }
 
 /**
- * Holds back provider metadata until the answer ends. If the answer contains calls, the model invented them. The metadata is then
- * dropped, so that the next request does not repeat these calls.
+ * Holds back provider metadata until the answer ends. If the answer contains calls, the model has invented them, and the metadata is
+ * dropped. Otherwise the next request would repeat these calls.
  */
 class AnswerDraft {
   readonly #providerMetadata: ModelChunk[] = [];
@@ -86,8 +84,8 @@ class AnswerDraft {
 }
 
 /**
- * Returns the conversation without calls. The results from earlier runs become user messages in the same place. The results of
- * this run are omitted, because they are added later.
+ * Returns the conversation for a model that cannot call tools. The results of earlier runs become user messages in the same place. The
+ * results of this run are omitted, because `toMessages` adds them.
  */
 export function conversationOf(messages: readonly Message[], { messages: all, given }: RequestTranscript): readonly Message[] {
   const own = new Set(all.slice(given).flatMap((message) => (message.role === "assistant" ? callIdsOf(message) : [])));
@@ -104,7 +102,7 @@ function callIdsOf({ content }: AssistantMessage): readonly string[] {
   return content.flatMap((part) => (part.type === "tool-call" ? [part.callId] : []));
 }
 
-/** Keeps the provider metadata of a message only if no call was removed from the message. */
+/** Removes the calls. Provider metadata is kept only if there were no calls, because it would still contain them. */
 function spoken({ role, content, providerMetadata }: AssistantMessage): readonly AssistantMessage[] {
   const said = content.filter((part) => part.type !== "tool-call");
   const own = said.length === content.length ? (providerMetadata ?? []).filter(({ item }) => !isPlanMetadata(item)) : [];

@@ -1,5 +1,3 @@
-// Makes the plan for one iteration, with a model or with the caller's function. An unreadable plan is requested again.
-
 import {
   type FinishReason,
   hiddenContent,
@@ -24,10 +22,9 @@ type PlanEnd =
 
 type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 
-/** Sent in place of each hidden chunk, so that the timeouts of the stream notice the chunk. */
+/** Sent in place of a hidden chunk, so that the timeouts of the stream notice that a chunk arrived. */
 const emptyContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
-/** Requests a plan. The text of the plan is not passed on to the reader. */
 async function* askForPlan(
   asking: Asking,
   request: ModelRequest,
@@ -67,8 +64,8 @@ const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
 };
 
 /**
- * Finish reasons that leave a plan incomplete, with the problem to report. After other abnormal finish reasons, no plan is
- * requested again, and the iteration ends with that finish reason.
+ * The problems that are reported to the model, which then makes the plan again. After any other abnormal finish reason, the iteration
+ * ends with that finish reason.
  */
 const problems: { readonly [Reason in FinishReason]?: string } = {
   length: "The plan was cut off at the token limit.",
@@ -84,7 +81,7 @@ class PlanDraft {
   #refusal = "";
   finish: FinishChunk | undefined;
 
-  /** True if the plan says "response". No later text can then make a tool run. */
+  /** True if the plan says "response". Later text can then no longer make a tool run. */
   get isOver(): boolean {
     return this.#scanner.isLeading && this.#scanner.isResponse;
   }
@@ -105,7 +102,7 @@ class PlanDraft {
     if (reason === "stop" || reason === "tool-calls") return this.#toPlan();
     const problem = problems[reason];
     if (problem !== undefined) return this.#toProblem(problem);
-    // Models without a separate refusal field refuse in plain text.
+    // Some models have no field for refusals, and refuse in plain text.
     const refusal = reason === "refusal" && this.#refusal === "" ? this.#text : this.#refusal;
     return { kind: "ended", chunks: refusal === "" ? [finish] : [{ type: "refusal-delta", text: refusal }, finish] };
   }
@@ -164,7 +161,7 @@ export async function* makePlan(asking: Asking, request: ModelRequest, planning:
       yield noPlan(`The model sent no valid plan in ${tries} ${tries === 1 ? "try" : "tries"}: ${problem}`);
       return "ended";
     }
-    // Only the last complaint is sent. Otherwise each request would repeat all earlier unreadable texts.
+    // Only the last unreadable plan is sent back. Otherwise each request would repeat all earlier ones.
     complaint = toComplaint(text, problem);
   }
 }
@@ -175,7 +172,7 @@ function allow(read: DecisionRead, chosen: string | undefined): DecisionRead {
   return isChosen ? read : { kind: "invalid", problem: `Only the tool "${chosen}" may be used now.` };
 }
 
-/** Checks the return value of the caller's function. A missing text would be sent as "undefined". */
+/** Without this check, a missing text would be sent as "undefined". */
 function callPrompt({ prompt, input }: Planning): PlannerPrompt {
   const made: unknown = prompt(input);
   if (isThenable(made)) Promise.resolve(made).catch(() => {});
@@ -198,7 +195,7 @@ function toComplaint(text: string, problem: string): readonly Message[] {
   return text.trim() === "" ? [note] : [{ role: "assistant", content: [{ type: "text", text }] }, note];
 }
 
-/** Calls the caller's planning function. Its errors end the iteration as a provider error. */
+/** Errors of the caller's function end the iteration as a provider error. */
 async function* callPlanner(
   { call, exit }: Asking,
   planner: Planner,

@@ -107,7 +107,7 @@ export function recordsOf(turn: AssistantMessage, answers: Message | undefined):
 }
 
 /**
- * Every iteration reads all messages, so records are cached. The cache key is the pair of messages, because an assistant
+ * The records are cached, because every iteration reads all messages. The cache key is the pair of messages, because an assistant
  * message may get other results later.
  */
 const recordsWith = memoize((turn: AssistantMessage) => memoize(({ results }: ToolMessage) => toRecords(turn, results)));

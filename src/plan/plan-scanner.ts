@@ -1,21 +1,18 @@
-// Reads a plan while it streams. Finds the JSON object in the text, and reports the action of the plan as soon as the action is
-// known.
-
 import { cutText, isRecord, toPlainError, type UnknownRecord } from "../core/entry-kit.ts";
 import { isPlan, planFields, saysResponse } from "./read-decision.ts";
 
 const begin = "<think>";
 const end = "</think>";
 
+/** Drops a `<think>` block at the beginning of a text. */
 export class ThoughtFilter {
-  #state: "before" | "inside" | "behind" = "before";
+  #state: "before" | "inside" | "after" = "before";
   #held = "";
 
   /** Returns the part of the text that is certainly not reasoning. Leading blanks are dropped. */
   take(piece: string): string {
-    if (this.#state === "behind") return piece;
-    // Leading blanks are not held back. Otherwise each fragment of an endless blank text would take longer than the fragment
-    // before it.
+    if (this.#state === "after") return piece;
+    // Leading blanks are dropped at once. If an endless blank text were held, each fragment would take longer than the last.
     this.#held += this.#held === "" ? piece.trimStart() : piece;
     if (this.#state === "before") {
       if (this.#held.length < begin.length && begin.startsWith(this.#held)) return "";
@@ -29,7 +26,7 @@ export class ThoughtFilter {
   }
 
   #release(from: number): string {
-    this.#state = "behind";
+    this.#state = "after";
     return this.#held.slice(from);
   }
 }
@@ -45,7 +42,7 @@ const longest = 64;
 
 const longestLead = 32;
 
-/** Finds the first JSON object that is a plan. Reads each character of the text once. */
+/** Finds the first JSON object that is a plan, while the text streams. Reads each character once. */
 export class PlanScanner {
   /** The JSON text of the current object, in pieces and without trailing commas. */
   #pieces: string[] = [];
@@ -61,9 +58,7 @@ export class PlanScanner {
   #candidate: string | undefined;
   #lead = "";
   #objects = 0;
-  /**
-   * The problem of the last object that was not a plan. The message is made only when needed, because redacting a message is slow.
-   */
+  /** The last object that was not a plan. Its problem is put into words only when needed, because redacting a message is slow. */
   #fault: { readonly thrown?: unknown } | undefined;
   #hasBrace = false;
   #hasMore = false;
@@ -73,7 +68,7 @@ export class PlanScanner {
   push(text: string): void {
     this.#from = 0;
     for (let at = 0; at < text.length;) {
-      if (this.plan !== undefined) at = this.#lookBehind(text, at);
+      if (this.plan !== undefined) at = this.#seekMore(text, at);
       else if (this.#open.length === 0) at = this.#seek(text, at);
       else if (this.#isInString) at = this.#takeString(text, at);
       else at = this.#take(text, at);
@@ -81,7 +76,7 @@ export class PlanScanner {
     if (this.#open.length > 0) this.#keep(text, text.length);
   }
 
-  /** True if `next_action` is "response". If the field is repeated, the first value applies. */
+  /** True if `next_action` is "response". If the field is repeated, its first value is used. */
   get isResponse(): boolean {
     return saysResponse(this.#action);
   }
@@ -92,7 +87,7 @@ export class PlanScanner {
   }
 
   get problem(): string | undefined {
-    // If there are two objects, one of them may be a quotation, and it is unknown which one.
+    // One of two objects may be a quotation, and nothing shows which one.
     if (this.#hasMore) return "The answer contains more than one JSON object.";
     if (this.plan !== undefined) return undefined;
     return this.#open.length > 0 ? "The plan was cut off." : wordFault(this.#fault);
@@ -114,8 +109,8 @@ export class PlanScanner {
     return at + 1;
   }
 
-  /** The beginning of a second object is enough to make the plan ambiguous. */
-  #lookBehind(text: string, from: number): number {
+  /** Looks for the beginning of a second object, which makes the plan ambiguous. */
+  #seekMore(text: string, from: number): number {
     if (this.#hasMore) return text.length;
     if (!this.#hasBrace) {
       const at = text.indexOf("{", from);
@@ -153,7 +148,7 @@ export class PlanScanner {
     const isClosing = character === "}" || character === "]";
     if (this.#hasComma && !isClosing) {
       this.#keep(text, at);
-      // Only a comma before a closing bracket is dropped. Two commas in a row stay, so that the JSON is rejected.
+      // Only a comma before a closing bracket is dropped. Two commas in a row stay, and make the JSON invalid.
       this.#pieces.push(",");
     }
     this.#hasComma = character === ",";

@@ -1,6 +1,3 @@
-// Reads several model requests as one stream. If the reader stops early, the current request is abandoned, even if the request
-// ignores its signal.
-
 import {
   type AttemptSpending,
   followSignal,
@@ -12,6 +9,7 @@ import {
 } from "../core/entry-kit.ts";
 import type { Account } from "./account.ts";
 
+/** Lets the reader of a stream stop early: the current request is then abandoned, even if it ignores its signal. */
 export class Exit {
   #isLeft = false;
   #leave: () => void = () => {};
@@ -25,9 +23,7 @@ export class Exit {
     if (this.#isLeft) throw givenUp();
   }
 
-  /**
-   * Waits for `work`, and settles in the same way. Rejects when the reader stops early. Only one wait may be pending at a time.
-   */
+  /** Waits for `work`, but rejects when the reader stops early. Only one wait may be pending at a time. */
   until<T>(work: T | PromiseLike<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#leave = () => reject(givenUp());
@@ -48,7 +44,6 @@ export interface Asking {
   readonly account: Account;
 }
 
-/** If the reader stops early, the request is closed without waiting for its end. */
 export async function* readChunks(
   { provider, call, exit, account }: Asking,
   request: ModelRequest,
@@ -57,7 +52,7 @@ export async function* readChunks(
   const before = account.spendings;
   call.signal.throwIfAborted();
   exit.throwIfLeft();
-  // The request gets a separate signal, because it may be abandoned while the iteration continues.
+  // The request has a signal of its own, because it may be abandoned while the iteration continues.
   const own = followSignal(call.signal);
   let isOpen = true;
   let hasFinished = false;
@@ -87,7 +82,7 @@ export async function* readChunks(
   }
 }
 
-/** Calls the methods on the original call, which may be an instance of a class. */
+/** The methods are called on the original call, which may be an instance of a class. */
 function toCall(call: ModelCall, signal: AbortSignal, before: readonly AttemptSpending[]): ModelCall {
   const { iteration, clock, timeouts, sending } = call;
   const mayAsk: ModelCall["mayAsk"] = (spent) => call.mayAsk?.([...before, ...spent]) !== false;
@@ -98,12 +93,12 @@ export function mayAskOn({ call, account }: Asking): boolean {
   return call.mayAsk?.(account.spendings) !== false;
 }
 
-/** Closes a stream without waiting for it. Errors are ignored. */
+/** Closes a stream without waiting for its end. */
 function abandon(chunks: AsyncIterator<ModelChunk> | undefined): void {
   new Promise((resolve) => resolve(chunks?.return?.())).catch(() => {});
 }
 
-/** The reader of this stream can stop while a value is pending. A plain generator would first wait for the value. */
+/** The reader can stop while a value is pending. A plain generator would first wait for the value. */
 export function leavable(
   open: (exit: Exit) => AsyncGenerator<ModelChunk, void, undefined>,
 ): AsyncIterableIterator<ModelChunk, void> {

@@ -1,4 +1,3 @@
-// Parses and checks a plan. Supported forms are normalized; any other form is rejected with the reasons.
 // Uses only the common subset of zod 3 and zod 4, so that either version may be installed.
 
 import { z } from "zod";
@@ -25,14 +24,14 @@ export type DecisionRead =
   | { readonly kind: "decision"; readonly decision: PlanDecision }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** Reads a missing or null string as "", because models often omit fields. */
+/** A missing or null string becomes "", because models often omit fields. */
 const text = z
   .string()
   .trim()
   .nullish()
   .transform((given) => given ?? "");
 
-/** Some models write the arguments as JSON text, which is parsed. A key "__proto__" is kept as data. */
+/** Some models write the arguments as JSON text, which is parsed. `toJson` keeps a key "__proto__" as data. */
 const kwargs = z
   .unknown()
   .default({})
@@ -48,8 +47,8 @@ const kwargs = z
   });
 
 /**
- * A command with fields but without a tool name is rejected, not dropped, because the planner may have meant it. Empty objects are
- * allowed.
+ * A command with fields but without `tool_name` makes the plan invalid, because the planner may have meant a call. An empty object is
+ * ignored.
  */
 const named = z.custom<unknown>(
   (value) => !isRecord(value) || Object.hasOwn(value, "tool_name") || Object.keys(value).length === 0,
@@ -110,7 +109,7 @@ export function isPlan(value: UnknownRecord): boolean {
   return planFields.some((field) => Object.hasOwn(value, field));
 }
 
-/** The maximum number of issues in a complaint. The model gets each issue, which costs tokens. */
+/** The model gets at most this many issues of a plan, because each one costs tokens. */
 const mostIssues = 5;
 
 function describeIssues({ issues }: z.ZodError): string {

@@ -1,5 +1,3 @@
-// Lets any text model use tools: requests a plan, converts the plan to tool calls, and finally requests the answer.
-
 import {
   assertProvider,
   checkFields,
@@ -44,7 +42,7 @@ async function* streamIteration(
   request: ModelRequest,
   settings: IterationSettings,
 ): AsyncGenerator<ModelChunk, void, undefined> {
-  // A request outside a run has no transcript, and therefore no earlier rounds.
+  // A request outside a run has no transcript, so it has no earlier rounds.
   const transcript = request.transcript ?? { messages: request.messages, given: request.messages.length };
   const conversation = conversationOf(request.messages, transcript);
   const rounds = foldRounds(transcript);
@@ -52,12 +50,11 @@ async function* streamIteration(
   const { maxRounds, extraRequirement, extraInstruction } = settings;
   const availableTools = [...toolsOf(request)];
   const mayPlan = availableTools.length > 0 && rounds.roundIndex < maxRounds && !goesOn;
-  // The messages already contain the tool results. If the transcript were passed on, an inner planner would add the results
-  // again.
+  // An inner planner would read the tool results from the transcript, and add them to messages that already have them.
   const asked = { ...request, tools: [], toolChoice: undefined, transcript: undefined };
   const userInput = userInputOf(transcript);
   const makeInput = (): PlannerInput => {
-    // The planner gets a copy, so that its changes do not affect the records.
+    // The planner may change its copy.
     const { donePlans, lastRoundRecords, roundIndex } = structuredClone(rounds);
     const { system } = request;
     return {
@@ -133,7 +130,7 @@ const checks: Checks<PlannerOptions> = {
   closesEarly: is.flag,
 };
 
-/** Options that only affect planning by the model. They are rejected if `planner` is set. */
+/** Options for plans of the model. They are rejected if `planner` is set. */
 const notRead = ["prompt", "planRetries", "closesEarly"] as const;
 
 const instruction =
@@ -165,7 +162,7 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
   const unread = notRead.find((name) => options.planner !== undefined && options[name] !== undefined);
   if (unread !== undefined) throw invalidOption(unread, 'omitted if "planner" is set', options[unread]);
   if (options.enabled === false) return provider;
-  // `compacts` is not passed on. A summary that the service makes during a plan would be lost, because only plans are kept.
+  // Without `compacts`, the service makes no summary. A summary in the answer with a plan would be lost.
   const { id, model, family } = provider;
   const settings = {
     maxRounds: options.maxRounds ?? 5,
