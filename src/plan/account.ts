@@ -19,7 +19,7 @@ type ChunkOf<Type extends ModelChunk["type"]> = Extract<ModelChunk, { type: Type
 export class Account {
   #before: Usage = noUsage;
   #now: Usage | undefined;
-  /** The estimated usage of requests that reported none. It is sent only if another request reports usage. */
+  /** The estimated usage of requests that reported none, until it is sent. */
   #unsaid: Usage = noUsage;
   #isSaid = false;
   #request: ModelRequest | undefined;

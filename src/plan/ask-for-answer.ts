@@ -102,7 +102,7 @@ function callIdsOf({ content }: AssistantMessage): readonly string[] {
   return content.flatMap((part) => (part.type === "tool-call" ? [part.callId] : []));
 }
 
-/** Removes the calls. Provider metadata is kept only if there were no calls, because it would still contain them. */
+/** Removes the calls. Keeps the provider metadata only if the message had no calls. */
 function spoken({ role, content, providerMetadata }: AssistantMessage): readonly AssistantMessage[] {
   const said = content.filter((part) => part.type !== "tool-call");
   const own = said.length === content.length ? (providerMetadata ?? []).filter(({ item }) => !isPlanMetadata(item)) : [];

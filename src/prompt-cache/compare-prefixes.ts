@@ -1,12 +1,10 @@
-// Finds the place where a request begins to differ from the previous one, and the cause.
-
 import { type CacheBreakCause, countBytes, type ModelRequest } from "../core/entry-kit.ts";
 import { findMessageCause, findReplaced, findToolCause } from "./find-cause.ts";
 import { countShared, isSamePart, type Part, toText } from "./part.ts";
 import { type Prefix, sumBytes } from "./prefix.ts";
 import { settingPlaces } from "./read-body.ts";
 
-/** The result of comparing a request with the previous one. Sizes are bytes of the previous request. */
+/** A request in comparison with the previous one. Sizes are bytes of the previous request. */
 export interface Comparison {
   readonly sharedBytes: number;
   /** The bytes before the first change that a policy made on purpose. */
@@ -21,7 +19,7 @@ interface Change {
   readonly cause: CacheBreakCause | undefined;
 }
 
-/** A change of the messages. Without a cause, the change happens in every run: context items move, and a paused message grows. */
+/** A change without a cause is normal: context items move to the end, and a paused message becomes longer. */
 interface MessageChange extends Change {
   readonly isIntended: boolean;
 }
@@ -40,7 +38,7 @@ export function comparePrefixes(before: Prefix, next: Prefix, request: ModelRequ
   };
 }
 
-/** Returns the first change before the messages: of the tools, the system text, or a setting that services read before it. */
+/** Returns the first change of the tools, the system text, or a setting that services read before the messages. */
 function findHeadChange(before: Prefix, next: Prefix): Change | undefined {
   const toolBytes = sumBytes(before.tools);
   const headBytes = toolBytes + sumBytes(before.system);
@@ -73,7 +71,7 @@ function countUntil(at: number, before: readonly Part[], next: readonly Part[]):
   return sumBytes(before, at) + countShared(before[at]?.value, next[at]?.value);
 }
 
-/** Returns the first change of the messages. If it was not made on purpose, also returns the first one that was. */
+/** Returns the first change of the messages. If no policy made this change, also returns the first change that a policy made. */
 function findMessageChanges(before: Prefix, next: Prefix, request: ModelRequest): readonly MessageChange[] {
   const at = before.messages.findIndex((part, index) => !isSamePart(part, next.messages[index]));
   if (at === -1) return [];
@@ -95,8 +93,8 @@ function findMessageChanges(before: Prefix, next: Prefix, request: ModelRequest)
 }
 
 /**
- * True if the last message of the previous request has only become longer, as a paused message or joined user messages do. After
- * a resume the old text is unknown, and the last message is not compared.
+ * True if the last message of the previous request has only become longer: a paused message was continued, or user messages were
+ * joined. After a resume, the old text is unknown, so any change of the last message is expected.
  */
 function isExpected(at: number, before: Prefix, next: Prefix): boolean {
   const [old, part] = [before.messages[at], next.messages[at]];
@@ -106,8 +104,8 @@ function isExpected(at: number, before: Prefix, next: Prefix): boolean {
 }
 
 /**
- * Returns the number of bytes of the messages before the context items, or Infinity if there are none. They are in the last two
- * messages, either alone or as the last block of a message.
+ * Returns the bytes of the messages before the context items, or Infinity if there are no context items. They are in one of the last
+ * two messages, either alone or as its last block.
  */
 function findContext({ messages, context }: Prefix): number {
   if (context === undefined) return Number.POSITIVE_INFINITY;
@@ -116,7 +114,7 @@ function findContext({ messages, context }: Prefix): number {
     const text = toText(messages[at]?.value);
     const found = text.lastIndexOf(inner);
     if (found === -1) continue;
-    // The block begins before its text, and a comma separates it from the block before. The first block is the whole message.
+    // `block - 1` is the comma before the block. If the first block has the context, the whole message is context.
     const block = text.lastIndexOf("{", found);
     const isAlone = block === 0 || text.indexOf("{", 1) === block;
     return sumBytes(messages, at) + (isAlone ? 0 : countBytes(text.slice(0, block - 1)));

@@ -1,5 +1,3 @@
-// Names the cause of a change.
-
 import { type CacheBreakCause, isRecord, type ModelRequest, recordOf, stableJson, userTextOf } from "../core/entry-kit.ts";
 import { isSamePart, type Part, toText } from "./part.ts";
 import type { Prefix } from "./prefix.ts";
@@ -38,8 +36,8 @@ function hasSameFields(one: Part, other: Part): boolean {
 }
 
 /**
- * True if two messages of the model have the same text and calls, so that only reasoning, signatures or ids differ. Also true if
- * one of them has neither text nor calls: an item with reasoning was then added or removed.
+ * True if two messages of the model have the same text and calls: only reasoning, signatures or ids differ. Also true if one of them
+ * has neither text nor calls, because an item with reasoning was then added or removed.
  */
 function isMetadataChange(before: unknown, next: unknown): boolean {
   if (before === undefined || !isOfModel(before) || !isOfModel(next)) return false;
@@ -47,17 +45,16 @@ function isMetadataChange(before: unknown, next: unknown): boolean {
   return old.length === 0 || now.length === 0 || JSON.stringify(old) === JSON.stringify(now);
 }
 
-/** True for a message or an item that the model wrote, in any format. */
 function isOfModel(value: unknown): boolean {
   const { role, type } = recordOf(value);
   if (role !== undefined) return role === "assistant" || role === "model";
   return typeof type === "string" && !type.endsWith("_output");
 }
 
-/** The fields whose strings are texts, names and arguments, in all formats. */
+/** In all formats, strings in these fields are texts, names and arguments. */
 const shownFields: ReadonlySet<string> = new Set(["text", "content", "name", "toolName", "arguments"]);
 
-/** Lists the texts, names and arguments in a message of the model, without its reasoning. */
+/** Lists texts, names and arguments, but no reasoning. */
 function listShown(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value.flatMap(listShown);
   if (!isRecord(value) || value["type"] === "reasoning" || value["thought"] === true) return [];
@@ -73,7 +70,7 @@ interface Replaced {
   readonly cause: CacheBreakCause;
 }
 
-/** Returns the first message that contains a text with which a policy of the run replaced other content. */
+/** Finds the first message in which a policy of the run has replaced content with a text. */
 export function findReplaced(
   before: Prefix,
   next: Prefix,
@@ -92,16 +89,15 @@ export function findReplaced(
   return undefined;
 }
 
-/** A text that replaced other content on purpose. */
 interface Replacement {
   readonly kind: Extract<CacheBreakCause["kind"], "messages-masked" | "messages-compacted">;
-  /** The text as it is inside a JSON string. Adapters send it unchanged in every format. */
+  /** The new text, escaped for a JSON string. Adapters send it unchanged in every format. */
   readonly text: string;
 }
 
 /**
- * Compares the messages of a request with the transcript, which policies do not change. A tool message that is not in the transcript
- * has masked results. A user message that is not in the transcript is a summary, unless it is the context at the end.
+ * Policies do not change the transcript. A tool message that is not in the transcript therefore has masked results. A user message
+ * that is not in the transcript is a summary, unless it is the context at the end.
  */
 function findReplacements({ messages, transcript }: ModelRequest): readonly Replacement[] {
   if (transcript === undefined) return [];

@@ -1,21 +1,19 @@
-// The parts of a request: tools, system texts and messages, each with its size and digest as JSON.
-
 import { countBytes, digest, isRecord, type PartDigest, textOf, type UnknownRecord } from "../core/entry-kit.ts";
 
-/** One tool, system text or message of a request. */
+/** A tool, system text or message of a request. */
 export interface Part {
   readonly digest: string;
   /** The UTF-8 bytes of the part as JSON. */
   readonly bytes: number;
   readonly name: string | undefined;
-  /** The part as it was sent. Undefined for a part that another execution sent. */
+  /** The part as it was sent. Undefined for a part that was read from a record. */
   readonly value: unknown;
 }
 
-/** Providers convert each message once, so most parts of a request are the same objects as in the previous request. */
+/** Providers convert each message once, so most parts are the same objects as in the previous request. */
 const known = new WeakMap<object, Part>();
 
-/** Returns the part for a value. `before` is the part at the same place of the previous request. */
+/** `before` is the part at the same place in the previous request. */
 export function toPart(value: unknown, before: Part | undefined): Part {
   if (before !== undefined && isSameValue(before.value, value)) return before;
   if (typeof value !== "object" || value === null) return measure(value);
@@ -41,7 +39,7 @@ export function isSamePart(one: Part | undefined, other: Part | undefined): bool
   return one === other || (one !== undefined && one.digest === other?.digest && one.bytes === other.bytes);
 }
 
-/** Returns the name of a tool. Undefined for a message. */
+/** Undefined for a message. */
 function nameOf(value: unknown): string | undefined {
   if (!isRecord(value) || "role" in value) return undefined;
   const { name, type } = value;
@@ -49,7 +47,7 @@ function nameOf(value: unknown): string | undefined {
   return [name, inner, type].map(textOf).find((text) => text !== "");
 }
 
-/** True if two objects have equal fields. Lists are equal if their items are the same objects, as in joined messages. */
+/** Two objects are the same if their fields are. Two lists are the same if they have the same objects, as in joined messages. */
 function isSameValue(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (!isRecord(one) || !isRecord(other)) return false;
@@ -64,17 +62,16 @@ function isSameField(one: unknown, other: unknown): boolean {
   return one.every((item: unknown, at) => item === other[at]);
 }
 
-/** Fields that mark the end of a cached prefix. They move in each request, and are not content. */
+/** Fields that mark the end of a cached prefix. They are not compared, because they move in each request. */
 const marks: ReadonlySet<string> = new Set(["cache_control", "prompt_cache_breakpoint"]);
 
-/** Returns the JSON text of a part without its cache marks. */
 export function toText(value: unknown): string {
   const text = JSON.stringify(value) ?? "";
   const isMarked = [...marks].some((mark) => text.includes(`"${mark}"`));
   return isMarked ? JSON.stringify(withoutMarks(value)) : text;
 }
 
-/** Removes marks from a part and the blocks in its content. A field with the same name in the arguments of a call is content. */
+/** Removes marks only from a part and the blocks in its content. The arguments of a call may have fields with the same names. */
 function withoutMarks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutMarks);
   if (!isRecord(value)) return value;
@@ -82,13 +79,13 @@ function withoutMarks(value: unknown): unknown {
   return "content" in kept ? { ...kept, content: withoutMarks(kept["content"]) } : kept;
 }
 
-/** The number of bytes with which both texts begin. Undefined values share nothing. */
+/** Counts the bytes at the beginning that both values share as JSON. Undefined values share nothing. */
 export function countShared(one: unknown, other: unknown): number {
   if (one === undefined || other === undefined) return 0;
   const [text, next] = [toText(one), toText(other)];
   let at = 0;
   while (at < text.length && text.charCodeAt(at) === next.charCodeAt(at)) at += 1;
-  // Two different characters may begin with the same half of a surrogate pair.
+  // Two different characters may share the first half of a surrogate pair.
   if (isHighHalf(text.charCodeAt(at - 1))) at -= 1;
   return countBytes(text.slice(0, at));
 }

@@ -1,5 +1,3 @@
-// The prefix of one request: its parts in the order in which services read them. Also converts a prefix to a record and back.
-
 import {
   digest,
   invalidOption,
@@ -14,17 +12,18 @@ import {
 import { fromDigest, isSamePart, type Part, toDigest, toPart } from "./part.ts";
 import type { BodyParts } from "./read-body.ts";
 
+/** The parts of one request, in the order in which services read them. */
 export interface Prefix {
   readonly tools: readonly Part[];
   readonly system: readonly Part[];
   readonly settings: BodyParts["settings"];
   readonly messages: readonly Part[];
   readonly bytes: number;
-  /** The text of the context items, which move to the end of each request. */
+  /** The text of the context items, which are at the end of each request. */
   readonly context: string | undefined;
 }
 
-/** Makes the prefix of a request. Parts that were sent before are not measured again. */
+/** Parts that the request before has too are not measured again. */
 export function toPrefix(body: BodyParts, request: ModelRequest, before: Prefix | undefined): Prefix {
   const tools = toParts(body.tools, before?.tools);
   const system = toParts(body.system, before?.system);
@@ -44,7 +43,7 @@ export function sumBytes(parts: readonly Part[], end: number = parts.length): nu
   return bytes;
 }
 
-/** Returns the text of the context items. They are not in the transcript, and only a paused message of the model can follow them. */
+/** The context items are the last user message, if it is not in the transcript. Only a paused message of the model can follow it. */
 function contextOf({ messages, transcript }: ModelRequest): string | undefined {
   const last = messages.at(-1);
   const context = last?.role === "assistant" ? messages.at(-2) : last;
@@ -54,7 +53,7 @@ function contextOf({ messages, transcript }: ModelRequest): string | undefined {
 
 type Digests = Pick<RequestPrefix, "tools" | "system" | "settings" | "messageCount" | "messages">;
 
-/** Returns the digests of the parts that differ from the previous request, so that records of a long run stay small. */
+/** Returns only the digests of parts that differ from the previous request, so that the records of a long run stay small. */
 export function toDigests(next: Prefix, before: Prefix | undefined): Digests {
   const { tools, system, settings, messages } = next;
   return {
@@ -76,7 +75,7 @@ const unknownPart: Part = { digest: "", bytes: 0, name: undefined, value: undefi
 
 const emptyPrefix: Prefix = { tools: [], system: [], settings: {}, messages: [], bytes: 0, context: undefined };
 
-/** Makes the prefix of a recorded request. Ignores indexes that cannot be right, because a record may have been edited. */
+/** Reads a recorded request. A record may have been edited, so impossible indexes are ignored. */
 export function fromDigests(record: RequestPrefix, before: Prefix = emptyPrefix): Prefix {
   const count = Math.min(record.messageCount, before.messages.length + record.messages.length);
   const messages = before.messages.slice(0, count);
@@ -91,10 +90,10 @@ export function fromDigests(record: RequestPrefix, before: Prefix = emptyPrefix)
   };
 }
 
-/** The number of messages at the end that are compared one by one. Older ones are in groups, each twice as large as the next. */
+/** The last request of a run has this many messages one by one. Older messages are in groups, each twice as large as the next. */
 const mostSingle = 8;
 
-/** Returns the numbers of messages in each group, the oldest first. There are few groups, however many messages there are. */
+/** The oldest group comes first. */
 function groupSizes(count: number): readonly number[] {
   const sizes: number[] = [];
   for (let left = count; left > 0; left -= sizes[0] ?? left) {
@@ -103,7 +102,6 @@ function groupSizes(count: number): readonly number[] {
   return sizes;
 }
 
-/** Joins the first messages of a prefix to groups of these sizes. */
 export function joinMessages(prefix: Prefix, sizes: readonly number[]): Prefix {
   const messages: Part[] = [];
   let start = 0;

@@ -1,8 +1,6 @@
-// Finds the parts of a request body in the order in which services read them, for every format that an adapter sends.
-
 import { isRecord, listOf, recordOf, textOf, type UnknownRecord } from "../core/entry-kit.ts";
 
-/** The parts of a request body as they were sent. */
+/** The parts of a request body in the order in which services read them. */
 export interface BodyParts {
   readonly tools: readonly unknown[];
   readonly system: readonly unknown[];
@@ -50,7 +48,7 @@ function toTools(tool: unknown): readonly unknown[] {
   return isDeferred === true ? [] : [tool];
 }
 
-/** The settings that a service reads before the messages. "system" means: before the system text, which is then lost too. */
+/** The settings that a service reads before the messages. "system": before the system text, so a change also loses that text. */
 export const settingPlaces: { readonly [name: string]: "system" | "messages" } = {
   response_format: "system",
   "text.format": "system",
@@ -71,7 +69,7 @@ function readSettings(fields: UnknownRecord): BodyParts["settings"] {
 
 const choices: ReadonlySet<string> = new Set(["any", "tool", "none"]);
 
-/** Only Anthropic reads `tool_choice` and `thinking` before the messages. Its default choice is "auto". */
+/** Only Anthropic reads `tool_choice` before the messages. "auto" is left out, because it means the same as no choice. */
 function isPrefixSetting(name: string, value: unknown): boolean {
   return name !== "tool_choice" || (isRecord(value) && choices.has(textOf(value["type"])));
 }

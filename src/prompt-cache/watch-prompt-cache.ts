@@ -34,9 +34,9 @@ import { readBody } from "./read-body.ts";
  * at a fraction of its price. Each request that begins differently emits the event `cache-break` with the cause and the bytes that
  * were lost. `result.cache` has the sums.
  *
- * The policy compares the bodies that adapters hand to their SDKs. A provider of your own must call `call.sending` for this;
- * otherwise its requests are not counted. The facts are recorded in the journal, so a replayed run has the same events and sums. The
- * first request of a resumed run is compared with the last recorded one. A value can be used by any number of runs.
+ * The policy compares the bodies that adapters hand to their SDKs. A provider of your own must call `call.sending`; otherwise its
+ * requests are not counted. The measurements are recorded in the journal, so a replayed run has the same events and sums. The first
+ * request of a resumed run is compared with the last recorded one. Any number of runs can use the same value.
  *
  * The first request of a run is compared with nothing, unless `startWith(result.cache?.last)` gives the policy the last request of
  * an earlier run. `createConversation` does this by itself.
@@ -62,12 +62,12 @@ type Sender = Pick<RequestPrefix, "provider" | "model">;
 
 interface Sent extends Sender {
   readonly prefix: Prefix;
-  /** The record of a request of an earlier run, which has old messages in groups. */
+  /** Set if an earlier run sent the request. Old messages are then in groups. */
   readonly earlier?: LastRequest | undefined;
 }
 
-/** Keeps the last request to each model. */
 class RunWatcher implements CacheWatcher {
+  /** The last request to each model. */
   readonly #sent = new Map<string, Sent>();
   #last: Sent | undefined;
 
@@ -98,7 +98,7 @@ class RunWatcher implements CacheWatcher {
     for (const record of requests) this.#recall(record);
   }
 
-  /** Forgets a record that was edited, so that the next request is compared with nothing. */
+  /** An edited record may be invalid. The next request is then compared with nothing. */
   #recall(record: RequestPrefix): void {
     const { provider, model } = record;
     try {
@@ -113,7 +113,7 @@ class RunWatcher implements CacheWatcher {
     return { ...sumUses(results), last: last && (last.earlier ?? toLastRequest(last, last.prefix)) };
   }
 
-  /** Returns undefined for a body that cannot be measured. The SDK will report what is wrong with it. */
+  /** Returns undefined for a body that cannot be measured. The SDK will report the problem of the body. */
   #measure(body: unknown, request: ModelRequest, sender: Sender): RequestPrefix | undefined {
     try {
       const parts = readBody(body);
@@ -138,7 +138,7 @@ class RunWatcher implements CacheWatcher {
     }
   }
 
-  /** Compares the first request to a model with the last request to another model, which is lost as a whole. */
+  /** The first request to a model shares nothing with the last request, which another model got. */
   #switch({ provider, model }: Sender): Comparison {
     const last = this.#last;
     const nothing = { sharedBytes: 0, possibleBytes: 0, cause: undefined, isIntended: false };
@@ -156,12 +156,12 @@ class RunWatcher implements CacheWatcher {
   }
 }
 
-/** Returns the prefix of a request of this run. The journal of the run has all parts of it, but nothing of earlier runs. */
+/** Returns undefined for a request of an earlier run. A record must not refer to its parts, which this run's journal does not have. */
 function ownPrefix(sent: Sent | undefined): Prefix | undefined {
   return sent?.earlier === undefined ? sent?.prefix : undefined;
 }
 
-/** Groups messages like those of the request to compare with. */
+/** Puts messages into the same groups as in the request of the earlier run. */
 function alike(prefix: Prefix, { earlier }: Sent): Prefix {
   return earlier === undefined
     ? prefix
@@ -181,7 +181,7 @@ function toBreak({ cause, isIntended, sharedBytes }: Comparison, { prefixBytes, 
   return cause && { ...place, cause, isIntended, keptBytes: sharedBytes, lostBytes: prefixBytes - sharedBytes };
 }
 
-/** Returns the price without a cache, minus the cost. Undefined if a price is unknown, or a service did not report its cache. */
+/** Returns the price without a cache, minus the cost. Undefined if a price is unknown, or if a service reported no cached tokens. */
 function sumSavings(
   spendings: readonly AttemptSpending[],
   priceOf: (usage: Usage, by: AttemptSpending) => unknown,
@@ -204,7 +204,7 @@ function sumUses(results: readonly StreamResult[]): Omit<PromptCacheUse, "last">
   const sum = (field: "prefixBytes" | "possibleBytes" | "sharedBytes"): number =>
     requests.reduce((total, request) => total + request[field], 0);
   const possibleBytes = sum("possibleBytes");
-  // A change before an intended one can share fewer bytes than possible, but never more.
+  // `share` is at most 1: the first change is never after the first intended one.
   const sharedBytes = sum("sharedBytes");
   return {
     requests: requests.length,
