@@ -66,8 +66,8 @@ function toFile(media: ReadableMedia): FileFacts {
 }
 
 /**
- * The keys of `patterns` are media types, such as `image/*` or `*`. Many patterns expect a lower-case URL, so the lower-case form of
- * the URL is tried too.
+ * The keys of `patterns` are media types, such as `image/*` or `*`. Many patterns expect a lower-case URL, so the lower-case form
+ * of the URL is tried too.
  */
 function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean {
   if (source.kind === "base64") return true;
@@ -203,8 +203,8 @@ function convertAssistantMessage(message: AssistantMessage, reader: OwnMessageRe
 }
 
 /** Omits reasoning: it has no signature, or the signature of another model. */
-function rebuildMessage(turn: AssistantMessage): readonly PromptPart[] {
-  const { text, calls } = readAssistantMessage(turn);
+function rebuildMessage(message: AssistantMessage): readonly PromptPart[] {
+  const { text, calls } = readAssistantMessage(message);
   return [...(text === "" ? [] : [{ type: "text", text }]), ...calls.map(toCallPart)];
 }
 

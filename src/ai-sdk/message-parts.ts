@@ -125,8 +125,8 @@ export class MessageCalls {
   }
 
   /**
-   * Streams a call only if it names a tool of the run. The service may run any other call itself, and chunks that were sent cannot be
-   * withdrawn.
+   * Streams a call only if it names a tool of the run. The service may run any other call itself, and chunks that were sent cannot
+   * be withdrawn.
    */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
     // A start with a known id is a second copy: calls that the service runs are sent again when they are complete.

@@ -169,7 +169,8 @@ const cutWords: ReadonlySet<string> = new Set(["interrupted", "unknown"]);
 
 /**
  * Returns undefined if the stream was cut off. Provider packages report a finish reason even then: "unknown" in v2, "other" without
- * `raw` in v3, and "interrupted" in v4. "unknown" and "interrupted" are finish reasons only if the option `finishReasons` maps them.
+ * `raw` in v3, and "interrupted" in v4. "unknown" and "interrupted" are finish reasons only if the option `finishReasons` maps
+ * them.
  */
 export function readFinish(said: unknown, words: ModelWords = knownWords): SaidFinish | undefined {
   const fields = isRecord(said) ? said : { unified: said };

@@ -166,8 +166,8 @@ export interface AiSdkModelOptions {
   readonly approveProviderTool?: ((request: AiSdkApprovalRequest) => boolean) | undefined;
   /**
    * Set to true to send the schema of `policies.output` as `responseFormat`. The package of the model decides what it sends to the
-   * service, and some packages drop the schema. So set it only if the model enforces a schema. If the run has tools, the model must
-   * enforce it together with tools. Default false: the schema is described in the system text.
+   * service, and some packages drop the schema. Set this option only if the model enforces schemas. If the run has tools, the model
+   * must also enforce schemas in requests with tools. Default false: the schema is described in the system text.
    */
   readonly structuredOutput?: boolean | undefined;
   /** Called with each warning. A warning may be repeated for every request. Errors from the function are ignored. Default none. */

@@ -43,17 +43,17 @@ interface MetadataContent {
 /**
  * Returns undefined if the message must be rebuilt from its text and calls.
  *
- * All parts must come from this service and model, because a signature is only valid where it was made. The parts must also have the
- * same text and calls as the message: they differ if the message was edited, if a call got another id, or if a continuation was cut
- * off.
+ * All parts must come from this service and model, because a signature is only valid where it was made. The parts must also have
+ * the same text and calls as the message: they differ if the message was edited, if a call got another id, or if a continuation was
+ * cut off.
  */
-export function readMetadata(turn: AssistantMessage, reader: OwnMessageReader): MetadataContent | undefined {
-  const own = readOwnItems(turn.providerMetadata, reader) ?? [];
+export function readMetadata(message: AssistantMessage, reader: OwnMessageReader): MetadataContent | undefined {
+  const own = readOwnItems(message.providerMetadata, reader) ?? [];
   const items = own.flatMap(({ part, approval }): readonly (MessagePart | ApprovalAnswer)[] =>
     isMessagePart(part) ? [part] : isAnswer(approval) ? [approval] : [],
   );
   const parts = items.filter((item) => isMessagePart(item));
-  if (parts.length === 0 || !saysTheSame(turn, toRecorded(parts))) return undefined;
+  if (parts.length === 0 || !saysTheSame(message, toRecorded(parts))) return undefined;
   return { messages: toMessages(items, reader.words), callOptions: new Map(parts.flatMap(toCallOptions)) };
 }
 

@@ -27,8 +27,8 @@ interface PartReader {
 }
 
 /**
- * Cancels the stream when the signal fires, because a model may ignore the signal. The iterator of the ReadableStream itself cannot be
- * cancelled while it waits for a part, and some browsers do not have one. Any other value is returned unchanged.
+ * Cancels the stream when the signal fires, because a model may ignore the signal. The iterator of the ReadableStream itself cannot
+ * be cancelled while it waits for a part, and some browsers do not have one. Any other value is returned unchanged.
  */
 export function toIterable(stream: unknown, signal: AbortSignal): unknown {
   if (!isPartStream(stream)) return stream;
@@ -248,7 +248,7 @@ function endReading(reading: Reading): void {
   if (!isOver && ending.usage !== undefined) out.push({ type: "usage", usage: ending.usage, mode: "snapshot" });
   calls.settle();
   const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
-  // A refused message has no provider metadata, because its content must not be sent back to the model.
+  // A refused or filtered message has no provider metadata, because its content must not be sent back to the model.
   if (reason !== "refusal" && reason !== "content-filter") {
     for (const item of toMetadataItems({ parts: parts.all(), references, answers }))
       out.push({ type: "provider-metadata", item });

@@ -9,8 +9,9 @@ import {
 } from "../core/provider-kit.ts";
 
 /**
- * The service allows 24 optional properties and 16 unions (https://platform.claude.com/docs/en/build-with-claude/structured-outputs).
- * Schemas with 11 optional properties have failed too (`supports-native-structured-output-schema.ts` in @ai-sdk/anthropic 4.0.105).
+ * The service allows 24 optional properties and 16 unions
+ * (https://platform.claude.com/docs/en/build-with-claude/structured-outputs). Schemas with 11 optional properties have failed too
+ * (`supports-native-structured-output-schema.ts` in @ai-sdk/anthropic 4.0.105).
  */
 const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__PURE__ */ createOutputPlanner({
   maxOptional: 10,

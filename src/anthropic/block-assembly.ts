@@ -17,7 +17,6 @@ import { invalidJsonKey } from "./provider-metadata.ts";
 
 export interface BlockAssembly {
   readonly size: number;
-  /** True if the message calls a tool of the run. */
   readonly hasCalls: boolean;
   start(index: unknown, block: UnknownRecord): void;
   /** Returns false if the stream contradicts itself. The caller must then stop reading. */
@@ -45,12 +44,12 @@ interface OpenBlock {
 }
 
 /**
- * Sends each delta as a chunk immediately, and keeps the blocks unchanged for the next request. The service closes every block, even
- * one that was cut off. A closed call may therefore be incomplete, so `call-ready` is sent only when the next block begins or the stop
- * reason is known.
+ * Sends each delta as a chunk immediately, and keeps the blocks unchanged for the next request. The service closes every block,
+ * even one that was cut off. A closed call may therefore be incomplete, so `call-ready` is sent only when the next block begins or
+ * the stop reason is known.
  *
- * If the block of a text delta is missing or has another type, the delta begins a new block. No text is lost, and each block that is
- * sent back has only the fields of its type.
+ * If the block of a text delta is missing or has another type, the delta begins a new block. No text is lost, and each block that
+ * is sent back has only the fields of its type.
  */
 export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   const blocks: OpenBlock[] = [];

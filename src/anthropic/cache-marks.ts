@@ -53,8 +53,8 @@ type Marker = (request: MarkableRequest) => MarkedRequest;
  *
  * 1. The end of the last user message. If that message was joined from several messages, the mark comes before the last of these,
  *    which may be context that moves in the next request.
- * 2. The last mark of an earlier request before which nothing has changed. The server can then read this entry, even if more than 20
- *    blocks were added. After a restart of the process: the end of the user message before the last one.
+ * 2. The last mark of an earlier request before which nothing has changed. The server can then read this entry, even if more than
+ *    20 blocks were added. After a restart of the process: the end of the user message before the last one.
  * 3. The system text.
  * 4. The end of the messages that were changed last, for example by masking. The next change comes after this mark, so the next
  *    request can still read its entry.

@@ -127,8 +127,8 @@ function convertAssistantMessage(message: AssistantMessage, reader: MetadataRead
  * Keeps only text and calls, because the service rejects reasoning without a signature. It also rejects a space at the end of the
  * last assistant message.
  */
-function rebuildMessage(turn: AssistantMessage): readonly WireBlock[] {
-  const { text, calls } = readAssistantMessage(turn);
+function rebuildMessage(message: AssistantMessage): readonly WireBlock[] {
+  const { text, calls } = readAssistantMessage(message);
   return [...toTextBlocks(text.trimEnd()), ...calls.map(toToolUse)];
 }
 
@@ -161,7 +161,6 @@ function toResultContent({ result, content = [] }: ToolResultPart): Json | undef
 interface BodyPorts {
   readonly settings: MessagesSettings;
   readonly convert: MessageConverter;
-  /** Undefined without the option `cache`. */
   readonly mark: ReturnType<typeof createMarker> | undefined;
   /** The current time in milliseconds since 1970. Used to detect expired containers. */
   readonly now: number;
@@ -274,8 +273,8 @@ function toThinkingField(messages: readonly Message[], { settings, convert }: Bo
   if (thinking === undefined) return {};
   let position = messages.length - 1;
   while (messages[position]?.role === "user") position -= 1;
-  const turn = messages[position - 1];
-  const goesOn = messages[position]?.role === "tool" && turn !== undefined && convert(turn, position - 1).isRebuilt;
+  const before = messages[position - 1];
+  const goesOn = messages[position]?.role === "tool" && before !== undefined && convert(before, position - 1).isRebuilt;
   return thinking.type === "enabled" && goesOn ? {} : { thinking };
 }
 

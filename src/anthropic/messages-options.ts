@@ -96,9 +96,9 @@ export interface AnthropicMessagesOptions {
   readonly cache?: boolean | { readonly ttl?: "5m" | "1h" | undefined } | undefined;
   /**
    * Set to true to let the service replace old messages with a summary, if the run has the policy `compactMessages`. Default false.
-   * `instructions` replace the service's own instructions for the summary. The option adds `compact-2026-01-12` to `betas`. Keep the
-   * option set as long as a conversation contains a summary of the service. The service starts at 50,000 tokens or more, and not all
-   * models support summaries: https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
+   * `instructions` replace the service's own instructions for the summary. The option adds `compact-2026-01-12` to `betas`. Keep
+   * the option set as long as a conversation contains a summary of the service. The service starts at 50,000 tokens or more, and
+   * not all models support summaries: https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
    */
   readonly compaction?: boolean | { readonly instructions?: string | undefined } | undefined;
   /**
@@ -118,8 +118,8 @@ export interface AnthropicMessagesOptions {
    */
   readonly toolSearch?: "bm25" | "regex" | undefined;
   /**
-   * Set to true to send the schema of `policies.output` in the field `output_config.format`, so that the service enforces it. Set to
-   * false for services and models that reject the field; the schema is then described in the system text. Default: true for
+   * Set to true to send the schema of `policies.output` in the field `output_config.format`, so that the service enforces it. Set
+   * to false for services and models that reject the field; the schema is then described in the system text. Default: true for
    * Anthropic's own address, except for models before Claude Opus 4.1; otherwise false.
    */
   readonly structuredOutput?: boolean | undefined;

@@ -32,9 +32,9 @@ export function toMetadataItems(blocks: readonly WireBlock[], container: WireCon
  * the same text and calls as the message: they differ if the message was edited, if a call got another id, or if a continuation was
  * cut off.
  */
-export function readMetadata(turn: AssistantMessage, reader: MetadataReader): readonly WireBlock[] | undefined {
-  const blocks = readBlocks(turn.providerMetadata, reader);
-  return blocks !== undefined && saysTheSame(turn, toRecorded(blocks)) ? toSendable(blocks) : undefined;
+export function readMetadata(message: AssistantMessage, reader: MetadataReader): readonly WireBlock[] | undefined {
+  const blocks = readBlocks(message.providerMetadata, reader);
+  return blocks !== undefined && saysTheSame(message, toRecorded(blocks)) ? toSendable(blocks) : undefined;
 }
 
 /**
@@ -66,20 +66,13 @@ function readBlocks(providerMetadata: ProviderMetadata | undefined, reader: Meta
   return blocks.length === 0 ? undefined : blocks;
 }
 
-interface ContainerPorts {
-  /** The id of the provider. */
-  readonly id: string;
-  /** The current time in milliseconds since 1970. Used to detect expired containers. */
-  readonly now: number;
-}
-
 /**
  * Returns the last container of the conversation, unless it has expired. Skills in `extra.container` are kept. The whole transcript
  * is searched, because a compaction may remove the message with the container from `messages`.
  */
 export function toContainerField(
   { messages, transcript, settings }: ModelRequest,
-  { id, now }: ContainerPorts,
+  { id, now }: { readonly id: string; readonly now: number },
 ): { readonly container?: Json } {
   const extra = settings?.extra?.container;
   if (extra !== undefined && !(isRecord(extra) && extra.id === undefined)) return {};

@@ -31,7 +31,8 @@ import type { GenerateContentParams, GenerateSettings, WireContent, WirePart } f
 import { idOfCall, isCallPart, readMetadata, toWireName } from "./provider-metadata.ts";
 
 /**
- * Omits blank texts, because Vertex AI rejects them. Throws a ProviderError `bad-request` for content that the API does not support.
+ * Omits blank texts, because Vertex AI rejects them. Throws a ProviderError `bad-request` for content that the API does not
+ * support.
  */
 export function toContentParts(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WirePart[] {
   if (typeof content === "string") return toTextParts(content);
@@ -138,10 +139,10 @@ function convertAssistantMessage(message: AssistantMessage, settings: ContentSet
   };
 }
 
-function readIds(turn: AssistantMessage, providerMetadata: readonly WirePart[]): ReadonlyMap<string, string> {
+function readIds(message: AssistantMessage, providerMetadata: readonly WirePart[]): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
   const asked = providerMetadata.filter(isCallPart);
-  for (const [position, call] of readAssistantMessage(turn).calls.entries()) {
+  for (const [position, call] of readAssistantMessage(message).calls.entries()) {
     const part = asked[position];
     const id = part === undefined ? undefined : idOfCall(part);
     if (id !== undefined) ids.set(call.callId, id);
@@ -153,8 +154,8 @@ function readIds(turn: AssistantMessage, providerMetadata: readonly WirePart[]):
  * Keeps only text and calls, because thoughts and ids may come from another service. Calls need no ids: results are sent in the
  * order of the calls.
  */
-function rebuildMessage(turn: AssistantMessage): readonly WirePart[] {
-  const { text, calls } = readAssistantMessage(turn);
+function rebuildMessage(message: AssistantMessage): readonly WirePart[] {
+  const { text, calls } = readAssistantMessage(message);
   return [...toTextParts(text), ...calls.map(toCallPart)];
 }
 
@@ -224,8 +225,8 @@ interface RequestPorts {
 }
 
 /**
- * `settings.extra` of the request may replace fields of `config`. It cannot replace the signal, the continuation token, and the fields
- * that keep the SDK from running tools or continuing an answer by itself.
+ * `settings.extra` of the request may replace fields of `config`. It cannot replace the signal, the continuation token, and the
+ * fields that keep the SDK from running tools or continuing an answer by itself.
  */
 export function buildGenerateParams(request: ModelRequest, { settings, convert, signal }: RequestPorts): GenerateContentParams {
   const { messages, continuationToken, settings: model = {} } = request;
@@ -268,7 +269,10 @@ function toToolFields({ tools, toolChoice }: ModelRequest, settings: GenerateSet
   return { tools: [...functions, ...serverTools], ...(tools.length === 0 ? {} : toToolConfig(toolChoice, settings)) };
 }
 
-/** Gemini 3 requires `includeServerSideToolInvocations` if tools of the run and of the service are combined. Vertex AI has no such field. */
+/**
+ * Gemini 3 requires `includeServerSideToolInvocations` if tools of the run and of the service are combined. Vertex AI has no such
+ * field.
+ */
 function toToolConfig(choice: ToolChoice | undefined, settings: GenerateSettings): object {
   const { client, generation, serverTools, streamArguments } = settings;
   const calling = {

@@ -83,9 +83,9 @@ const fields = [
 type Counts = { [Field in (typeof fields)[number]]?: number };
 
 /**
- * Each `usageMetadata` object contains totals for the stream so far. A missing count keeps its earlier value, because Vertex AI sends
- * objects without counts in the middle of a stream. Prompt counts include cached tokens, but not the input of tools that the service
- * runs. Candidate counts exclude thoughts.
+ * Each `usageMetadata` object contains totals for the stream so far. A missing count keeps its earlier value, because Vertex AI
+ * sends objects without counts in the middle of a stream. Prompt counts include cached tokens, but not the input of tools that the
+ * service runs. Candidate counts exclude thoughts.
  */
 export function countUsage(): UsageCounts {
   const counts: Counts = {};
@@ -141,8 +141,8 @@ interface Reading {
 }
 
 /**
- * Only the first candidate is read. Parts of unknown kinds are kept and sent back. A continuation token may arrive before the end of
- * the stream, for a client that resumes after a lost connection. It is used only if the finish reason requests a continuation.
+ * Only the first candidate is read. Parts of unknown kinds are kept and sent back. A continuation token may arrive before the end
+ * of the stream, for a client that resumes after a lost connection. It is used only if the finish reason requests a continuation.
  */
 export function createGenerateReader(out: ModelChunk[], words: FinishWords = generateWords): EventReader {
   const reading: Reading = {

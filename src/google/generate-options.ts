@@ -88,8 +88,8 @@ export interface GoogleGenerateContentOptions {
   readonly serverTools?: readonly GoogleServerTool[] | undefined;
   /**
    * Set to true to send the schema of `policies.output` in the field `responseJsonSchema`, so that the service enforces it. Set to
-   * false for models that reject the field; the schema is then described in the system text. Default: true for Gemini 2.5 and later,
-   * except for models for images, speech and live use; otherwise false.
+   * false for models that reject the field; the schema is then described in the system text. Default: true for Gemini 2.5 and
+   * later, except for models for images, speech and live use; otherwise false.
    */
   readonly structuredOutput?: boolean | undefined;
   /**

@@ -56,8 +56,8 @@ interface ArgumentsText {
 }
 
 /**
- * Writes the JSON text of the arguments while their values arrive. After a value that the text has no place for, such as a field of a
- * closed object, nothing more is written.
+ * Writes the JSON text of the arguments while their values arrive. After a value that the text has no place for, such as a field of
+ * a closed object, nothing more is written.
  */
 function createArgumentsText(): ArgumentsText {
   let started = false;
@@ -128,7 +128,7 @@ type ArgumentNode =
   | { readonly kind: "array"; readonly items: ArgumentNode[] }
   | Leaf;
 
-/** Malformed are a second value for the same path, a gap in an array, and a path that does not identify one value. */
+/** A second value for the same path, a gap in an array, or a path that does not identify one value is malformed. */
 export function createPartialArguments(): PartialArguments {
   const root: ArgumentNode = { kind: "object", fields: new Map() };
   const text = createArgumentsText();

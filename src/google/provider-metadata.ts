@@ -23,14 +23,14 @@ export function toMetadataItems(parts: readonly WirePart[]): readonly Json[] {
 /**
  * Returns the parts to send back, or undefined if the message must be rebuilt from its text and calls.
  *
- * All parts must come from this service and model, because a signature is only valid where it was made. The parts must also have the
- * same text and calls as the message: they differ if the message was edited, or if a continuation was cut off.
+ * All parts must come from this service and model, because a signature is only valid where it was made. The parts must also have
+ * the same text and calls as the message: they differ if the message was edited, or if a continuation was cut off.
  */
-export function readMetadata(turn: AssistantMessage, reader: MetadataReader): readonly WirePart[] | undefined {
-  const items = readOwnItems(turn.providerMetadata, reader);
+export function readMetadata(message: AssistantMessage, reader: MetadataReader): readonly WirePart[] | undefined {
+  const items = readOwnItems(message.providerMetadata, reader);
   const parts = items?.flatMap(({ part }) => (isPart(part) ? [part] : []));
   if (parts === undefined || parts.length !== items?.length) return undefined;
-  return saysTheSame(turn, toRecorded(parts)) ? parts : undefined;
+  return saysTheSame(message, toRecorded(parts)) ? parts : undefined;
 }
 
 function isPart(value: unknown): value is WirePart {

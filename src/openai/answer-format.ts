@@ -1,8 +1,8 @@
 import { createOutputPlanner, isClientOf, type JsonSchema, type ModelRequest, type OutputPlan } from "../core/provider-kit.ts";
 
 /**
- * In OpenAI's schemas, all properties must be required, and ten levels are allowed (https://developers.openai.com/api/docs/guides/structured-outputs,
- * "Supported schemas").
+ * In OpenAI's schemas, all properties must be required, and ten levels are allowed
+ * (https://developers.openai.com/api/docs/guides/structured-outputs, "Supported schemas").
  */
 export const planOutput: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__PURE__ */ createOutputPlanner({
   maxOptional: 0,

@@ -45,10 +45,11 @@ interface OpenCall extends IndexedCall {
 /**
  * Servers differ in how a fragment names its call:
  *
- * - A fragment with a known id is part of the call with that id. A fragment with a new id begins a call, even if its index is already
- *   used: Ollama, Grok, and DeepSeek behind gateways give every call the index 0.
+ * - A fragment with a known id is part of the call with that id. A fragment with a new id begins a call, even if its index is
+ *   already used: Ollama, Grok, and DeepSeek behind gateways give every call the index 0.
  * - A fragment without an id is part of the latest call with its index. Without an index, it is part of the last call.
- * - If that call is complete, a fragment with the name of a function begins another call. The arguments of two calls are never joined.
+ * - If that call is complete, a fragment with the name of a function begins another call. The arguments of two calls are never
+ *   joined.
  *
  * Evidence: github.com/agno-agi/agno/pull/8880, github.com/vercel/ai/issues/14277, github.com/openai/openai-python/issues/3201.
  *

@@ -105,10 +105,10 @@ function toChatMessages(message: Message, index: number, settings: MessageSettin
 }
 
 /** Omits a message that has only reasoning, because servers reject empty messages. */
-function toAssistantMessages(turn: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
-  const { text, calls: asked } = readAssistantMessage(turn);
+function toAssistantMessages(message: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
+  const { text, calls: asked } = readAssistantMessage(message);
   if (text === "" && asked.length === 0) return [];
-  const { reasoningDetails, extras, argumentTexts } = readChatMetadata(turn.providerMetadata, settings);
+  const { reasoningDetails, extras, argumentTexts } = readChatMetadata(message.providerMetadata, settings);
   const calls = asked.map((part, position) => {
     const call = toChatCall(part, extras.get(position), settings);
     const text = argumentTexts.get(position);
@@ -119,7 +119,7 @@ function toAssistantMessages(turn: AssistantMessage, settings: MessageSettings):
       role: "assistant",
       content: text === "" ? null : text,
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
-      ...(settings.echoReasoning === undefined ? {} : { [settings.echoReasoning]: reasoningOf(turn) }),
+      ...(settings.echoReasoning === undefined ? {} : { [settings.echoReasoning]: reasoningOf(message) }),
       ...(reasoningDetails === undefined ? {} : { reasoning_details: reasoningDetails }),
     },
   ];

@@ -20,9 +20,9 @@ import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
 import { collectReasoningDetails, type ReasoningDetails, toChatMetadata } from "./chat-metadata.ts";
 
 /**
- * `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI, they do not (recorded: 291
- * prompt, 26 completion, 196 reasoning, 513 in total). The total, or a reasoning count above the completion count, shows which of the
- * two a server does.
+ * `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI, they do not (recorded:
+ * 291 prompt, 26 completion, 196 reasoning, 513 in total). The total, or a reasoning count above the completion count, shows which
+ * of the two a server does.
  */
 export function toUsage(usage: unknown): Usage | undefined {
   if (!isRecord(usage)) return undefined;
@@ -198,7 +198,9 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
   return entries.length > 0;
 }
 
-/** Most servers that send `reasoning_details` repeat the text in `reasoning`. If a server does not, the text of the details is used. */
+/**
+ * Most servers that send `reasoning_details` repeat the text in `reasoning`. If a server does not, the text of the details is used.
+ */
 function readReasoning(delta: UnknownRecord, { out, details }: Reading): void {
   const plain = delta.reasoning_content ?? delta.reasoning;
   const detailed = details.add(listOf(delta.reasoning_details));
@@ -220,9 +222,9 @@ function readFinish(choice: UnknownRecord, reading: Reading): void {
 }
 
 /**
- * Sets `isCounted` if the counts are final: the answer is then complete, even without a finish reason. OpenAI sends the final counts
- * in a chunk without choices. Some servers send them with an empty delta. Counts with an empty delta are final only if no counts came
- * before, because other servers send counts in every chunk.
+ * Sets `isCounted` if the counts are final: the answer is then complete, even without a finish reason. OpenAI sends the final
+ * counts in a chunk without choices. Some servers send them with an empty delta. Counts with an empty delta are final only if no
+ * counts came before, because other servers send counts in every chunk.
  */
 function takeUsage(
   usage: Usage,

@@ -102,9 +102,9 @@ export interface OpenAIChatOptions {
    */
   readonly promptCacheKey?: string | undefined;
   /**
-   * Set to true to send the schema of `policies.output` in the field `response_format`, so that the service enforces it. Set to false for
-   * servers and models that reject the field; the schema is then described in the system text. Default: true for
-   * OpenAI's own address, except for models older than GPT-4o, fine-tuned models and audio models; otherwise false.
+   * Set to true to send the schema of `policies.output` in the field `response_format`, so that the service enforces it. Set to
+   * false for servers and models that reject the field; the schema is then described in the system text. Default: true for OpenAI's
+   * own address, except for models older than GPT-4o, fine-tuned models and audio models; otherwise false.
    */
   readonly structuredOutput?: boolean | undefined;
   /**

@@ -156,8 +156,8 @@ function toAssistantInput(message: AssistantMessage, settings: InputSettings): C
 }
 
 /** Keeps only text and calls, because a model cannot read another model's reasoning. */
-function rebuildMessage(turn: AssistantMessage, settings: InputSettings): readonly InputItem[] {
-  const { text, calls: asked } = readAssistantMessage(turn);
+function rebuildMessage(message: AssistantMessage, settings: InputSettings): readonly InputItem[] {
+  const { text, calls: asked } = readAssistantMessage(message);
   const calls = asked.map((call) => rebuildCall(call, settings));
   return text.trim() === "" ? calls : [{ role: "assistant", content: text }, ...calls];
 }

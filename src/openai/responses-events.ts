@@ -89,8 +89,8 @@ interface EventReading {
 }
 
 /**
- * Items may arrive in any order, in fragments or complete. Events of unknown types are ignored. Items of unknown types have no text,
- * but are kept and sent back.
+ * Items may arrive in any order, in fragments or complete. Events of unknown types are ignored. Items of unknown types have no
+ * text, but are kept and sent back.
  */
 export function createResponsesReader(out: ModelChunk[], store: boolean, words: FinishWords = incompleteWords): EventReader {
   const reading: EventReading = { out, store, words, items: new ItemAssembly(out), failed: false, ending: undefined };

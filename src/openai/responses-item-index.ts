@@ -36,7 +36,8 @@ export interface ItemIndex {
  * Finds the item of an event, even if ids and positions are unreliable:
  *
  * 1. The item with the event's `item_id`, if it has the right type.
- * 2. The item at the event's `output_index`. GitHub Copilot changes the id of an item in each event (github.com/vercel/ai/pull/18548).
+ * 2. The item at the event's `output_index`. GitHub Copilot changes the id of an item in each event
+ *    (github.com/vercel/ai/pull/18548).
  * 3. The latest item of the right type, if the event has no index or the item at the index has another type.
  */
 export function createItemIndex(flow: TextFlow): ItemIndex {

@@ -93,7 +93,10 @@ export class ItemAssembly {
     else extendCall(call, text, this.#out);
   }
 
-  /** Reads the item list in the last event, and sends `call-ready` for all remaining calls. Set `cut` if the model was stopped early. */
+  /**
+   * Reads the item list in the last event, and sends `call-ready` for all remaining calls. Set `cut` if the model was stopped
+   * early.
+   */
   settle(output: unknown, cut: boolean): void {
     const take = this.#index.takeFrom();
     for (const [place, fields] of listOf(output).entries()) {

@@ -32,11 +32,11 @@ export interface OwnMessageReader extends MetadataReader {
  * text and calls as the message: they differ if a call got another id, or if the message was edited. No item may wait for an answer
  * that this adapter cannot give, such as an MCP approval.
  */
-export function readResponsesMetadata(turn: AssistantMessage, reader: OwnMessageReader): readonly InputItem[] | undefined {
-  const parts = readItems(turn, reader);
+export function readResponsesMetadata(message: AssistantMessage, reader: OwnMessageReader): readonly InputItem[] | undefined {
+  const parts = readItems(message, reader);
   if (parts === undefined) return undefined;
   const items = parts.map(({ item }) => item);
-  if (!saysTheSame(items, turn) || hasUnanswered(items)) return undefined;
+  if (!saysTheSame(items, message) || hasUnanswered(items)) return undefined;
   return withoutTail(parts.flatMap(({ item, stored }) => toInputItem(item, stored && reader.store)));
 }
 
@@ -52,8 +52,8 @@ interface OutputItem {
   readonly stored: boolean;
 }
 
-function readItems(turn: AssistantMessage, reader: MetadataReader): readonly OutputItem[] | undefined {
-  const parts = readOwnItems(turn.providerMetadata, reader);
+function readItems(message: AssistantMessage, reader: MetadataReader): readonly OutputItem[] | undefined {
+  const parts = readOwnItems(message.providerMetadata, reader);
   const items = parts?.flatMap(({ output_item: item, stored }) =>
     isRecord(item) ? [{ item: copyFields(item), stored: stored === true }] : [],
   );
@@ -62,8 +62,8 @@ function readItems(turn: AssistantMessage, reader: MetadataReader): readonly Out
 
 const wireName = /^[\w-]{1,128}$/;
 
-function saysTheSame(items: readonly UnknownRecord[], turn: AssistantMessage): boolean {
-  const { text: said, calls } = readAssistantMessage(turn);
+function saysTheSame(items: readonly UnknownRecord[], message: AssistantMessage): boolean {
+  const { text: said, calls } = readAssistantMessage(message);
   const names = new Map(calls.map(({ callId, name }) => [callId, name]));
   const written = items.map(textOfItem).filter((text) => text !== "");
   const asked = items.filter(({ type }) => isCallType(type));

@@ -70,8 +70,8 @@ export interface OpenAIResponsesOptions {
    */
   readonly include?: readonly string[] | undefined;
   /**
-   * Set to true to let the service replace old items with an encrypted summary, if the run has the policy `compactMessages`. Default
-   * false. Other servers may reject the field. OpenAI's guide: https://developers.openai.com/api/docs/guides/compaction
+   * Set to true to let the service replace old items with an encrypted summary, if the run has the policy `compactMessages`.
+   * Default false. Other servers may reject the field. OpenAI's guide: https://developers.openai.com/api/docs/guides/compaction
    */
   readonly compaction?: boolean | undefined;
   /** Controls how the model reasons. Default: the model's default. */
@@ -105,9 +105,9 @@ export interface OpenAIResponsesOptions {
    */
   readonly promptCacheKey?: string | undefined;
   /**
-   * Set to true to send the schema of `policies.output` in the field `text.format`, so that the service enforces it. Set to false for
-   * servers and models that reject the field; the schema is then described in the system text. Default: true for
-   * OpenAI's own address, except for models older than GPT-4o, fine-tuned models and audio models; otherwise false.
+   * Set to true to send the schema of `policies.output` in the field `text.format`, so that the service enforces it. Set to false
+   * for servers and models that reject the field; the schema is then described in the system text. Default: true for OpenAI's own
+   * address, except for models older than GPT-4o, fine-tuned models and audio models; otherwise false.
    */
   readonly structuredOutput?: boolean | undefined;
   /**

@@ -20,14 +20,14 @@ export class Account {
   #before: Usage = noUsage;
   #now: Usage | undefined;
   /** The estimated usage of requests that reported none, until it is sent. */
-  #unsaid: Usage = noUsage;
-  #isSaid = false;
+  #unreported: Usage = noUsage;
+  #hasReport = false;
   #request: ModelRequest | undefined;
   #read = "";
   #hasThoughts = false;
   #thinks = false;
-  readonly #told: ModelChunk[] = [];
-  readonly #log = new AttemptLog((chunk) => this.#told.push(chunk));
+  readonly #logged: ModelChunk[] = [];
+  readonly #log = new AttemptLog((chunk) => this.#logged.push(chunk));
   #answerer: Answerer;
   readonly #spent: AttemptSpending[] = [];
 
@@ -50,7 +50,7 @@ export class Account {
     if (isFirst) return [];
     if (this.#log.isOpen) this.#log.repeat();
     else this.#log.start(this.#answerer);
-    return this.#takeTold();
+    return this.#takeLogged();
   }
 
   /** Returns the chunks to send in place of this one, or undefined to pass it on unchanged. */
@@ -83,8 +83,8 @@ export class Account {
   /** If other requests reported usage and this one did not, its usage is estimated. Otherwise it would look free. */
   end(): readonly ModelChunk[] {
     if (this.#now !== undefined) return [];
-    if (this.#isSaid) return [this.close()];
-    this.#unsaid = addUsage(this.#unsaid, this.#estimate());
+    if (this.#hasReport) return [this.close()];
+    this.#unreported = addUsage(this.#unreported, this.#estimate());
     return [];
   }
 
@@ -100,7 +100,7 @@ export class Account {
     if (isAnother) this.#restart();
     this.#answerer = chunk;
     this.#log.start(chunk);
-    return [...last, ...this.#takeTold()];
+    return [...last, ...this.#takeLogged()];
   }
 
   #discard({ error }: ChunkOf<"attempt-discarded">): readonly ModelChunk[] {
@@ -108,11 +108,11 @@ export class Account {
     if (!this.#log.isOpen) this.#log.start(this.#answerer);
     this.#log.discard(error);
     this.#restart();
-    return [...last, ...this.#takeTold()];
+    return [...last, ...this.#takeLogged()];
   }
 
   #settle(): readonly ModelChunk[] {
-    return this.#unsaid.totalTokens > 0 ? [this.#use(this.#now ?? noUsage)] : [];
+    return this.#unreported.totalTokens > 0 ? [this.#use(this.#now ?? noUsage)] : [];
   }
 
   #restart(): void {
@@ -131,16 +131,16 @@ export class Account {
     return { provider, model, usage };
   }
 
-  #takeTold(): readonly ModelChunk[] {
-    return this.#told.splice(0);
+  #takeLogged(): readonly ModelChunk[] {
+    return this.#logged.splice(0);
   }
 
   #use(usage: Usage): ModelChunk {
-    if (this.#unsaid.totalTokens > 0) this.#spent.push(this.#toSpending(this.#unsaid));
-    this.#before = addUsage(this.#before, this.#unsaid);
-    this.#unsaid = noUsage;
+    if (this.#unreported.totalTokens > 0) this.#spent.push(this.#toSpending(this.#unreported));
+    this.#before = addUsage(this.#before, this.#unreported);
+    this.#unreported = noUsage;
     this.#now = usage;
-    this.#isSaid = true;
+    this.#hasReport = true;
     return { type: "usage", usage: addUsage(this.#before, usage), mode: "snapshot" };
   }
 

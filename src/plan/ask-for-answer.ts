@@ -49,8 +49,8 @@ function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answerin
 }
 
 /**
- * Holds back provider metadata until the answer ends. If the answer contains calls, the model has invented them, and the metadata is
- * dropped. Otherwise the next request would repeat these calls.
+ * Holds back provider metadata until the answer ends. If the answer contains calls, the model has invented them, and the metadata
+ * is dropped. Otherwise the next request would repeat these calls.
  */
 class AnswerDraft {
   readonly #providerMetadata: ModelChunk[] = [];
@@ -84,8 +84,8 @@ class AnswerDraft {
 }
 
 /**
- * Returns the conversation for a model that cannot call tools. The results of earlier runs become user messages in the same place. The
- * results of this run are omitted, because `toMessages` adds them.
+ * Returns the conversation for a model that cannot call tools. The results of earlier runs become user messages in the same place.
+ * The results of this run are omitted, because `toMessages` adds them.
  */
 export function conversationOf(messages: readonly Message[], { messages: all, given }: RequestTranscript): readonly Message[] {
   const own = new Set(all.slice(given).flatMap((message) => (message.role === "assistant" ? callIdsOf(message) : [])));

@@ -64,8 +64,8 @@ const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
 };
 
 /**
- * The problems that are reported to the model, which then makes the plan again. After any other abnormal finish reason, the iteration
- * ends with that finish reason.
+ * The problems that are reported to the model, which then makes the plan again. After any other abnormal finish reason, the
+ * iteration ends with that finish reason.
  */
 const problems: { readonly [Reason in FinishReason]?: string } = {
   length: "The plan was cut off at the token limit.",

@@ -72,16 +72,16 @@ export function isPlanMetadata(item: Json): boolean {
  */
 export function planLogs({ messages, streamResults }: Pick<LoopResult, "messages" | "streamResults">): readonly PlanRecord[] {
   const own = new Set(streamResults.flatMap(({ calls }) => calls.map(({ callId }) => callId)));
-  return turnsOf(messages).flatMap(({ plan, callIds, records }) =>
+  return callingMessagesOf(messages).flatMap(({ plan, callIds, records }) =>
     plan === undefined ? [] : records.filter((_, index) => own.has(callIds[index] ?? "")),
   );
 }
 
 export function foldRounds({ messages, given }: RequestTranscript): PlanRounds {
-  const turns = turnsOf(messages.slice(given));
-  const rounds = turns.filter(({ plan }) => plan !== undefined);
+  const calling = callingMessagesOf(messages.slice(given));
+  const rounds = calling.filter(({ plan }) => plan !== undefined);
   return {
-    donePlans: turns.flatMap(({ records }) => records),
+    donePlans: calling.flatMap(({ records }) => records),
     lastRoundRecords: rounds.at(-1)?.records ?? [],
     roundIndex: rounds.length,
   };
@@ -93,7 +93,7 @@ interface CallingMessage {
   readonly records: readonly PlanRecord[];
 }
 
-function turnsOf(messages: readonly Message[]): readonly CallingMessage[] {
+function callingMessagesOf(messages: readonly Message[]): readonly CallingMessage[] {
   return messages.flatMap((message, at) => {
     if (message.role !== "assistant") return [];
     const records = recordsOf(message, messages[at + 1]);
@@ -102,22 +102,22 @@ function turnsOf(messages: readonly Message[]): readonly CallingMessage[] {
   });
 }
 
-export function recordsOf(turn: AssistantMessage, answers: Message | undefined): readonly PlanRecord[] {
-  return answers?.role === "tool" ? recordsWith(turn)(answers) : toRecords(turn, []);
+export function recordsOf(message: AssistantMessage, answers: Message | undefined): readonly PlanRecord[] {
+  return answers?.role === "tool" ? recordsWith(message)(answers) : toRecords(message, []);
 }
 
 /**
  * The records are cached, because every iteration reads all messages. The cache key is the pair of messages, because an assistant
  * message may get other results later.
  */
-const recordsWith = memoize((turn: AssistantMessage) => memoize(({ results }: ToolMessage) => toRecords(turn, results)));
+const recordsWith = memoize((message: AssistantMessage) => memoize(({ results }: ToolMessage) => toRecords(message, results)));
 
-function toRecords(turn: AssistantMessage, results: readonly ToolResultPart[]): readonly PlanRecord[] {
-  const { calls } = readAssistantMessage(turn);
+function toRecords(message: AssistantMessage, results: readonly ToolResultPart[]): readonly PlanRecord[] {
+  const { calls } = readAssistantMessage(message);
   if (calls.length === 0) return [];
   const byId = new Map<string, ToolResultPart>();
   for (const result of results) if (!byId.has(result.callId)) byId.set(result.callId, result);
-  const commands = planOf(turn)?.["commands"];
+  const commands = planOf(message)?.["commands"];
   const records = calls.map((call, index) =>
     Object.freeze(toRecord(call, Array.isArray(commands) ? commands[index] : undefined, byId.get(call.callId))),
   );

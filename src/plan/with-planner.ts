@@ -162,7 +162,8 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
   const unread = notRead.find((name) => options.planner !== undefined && options[name] !== undefined);
   if (unread !== undefined) throw invalidOption(unread, 'omitted if "planner" is set', options[unread]);
   if (options.enabled === false) return provider;
-  // `compacts` is not passed on: a summary that the service makes together with a plan would be lost, because only the plan is kept.
+  // `compacts` is not passed on: a summary that the service makes together with a plan would be lost, because only the plan is
+  // kept.
   const { id, model, family } = provider;
   const settings = {
     maxRounds: options.maxRounds ?? 5,

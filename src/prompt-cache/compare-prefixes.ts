@@ -104,8 +104,8 @@ function isExpected(at: number, before: Prefix, next: Prefix): boolean {
 }
 
 /**
- * Returns the bytes of the messages before the context items, or Infinity if there are no context items. They are in one of the last
- * two messages, either alone or as its last block.
+ * Returns the bytes of the messages before the context items, or Infinity if there are no context items. They are in one of the
+ * last two messages, either alone or as its last block.
  */
 function findContext({ messages, context }: Prefix): number {
   if (context === undefined) return Number.POSITIVE_INFINITY;

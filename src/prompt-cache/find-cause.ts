@@ -36,8 +36,8 @@ function hasSameFields(one: Part, other: Part): boolean {
 }
 
 /**
- * True if two messages of the model have the same text and calls: only reasoning, signatures or ids differ. Also true if one of them
- * has neither text nor calls, because an item with reasoning was then added or removed.
+ * True if two messages of the model have the same text and calls: only reasoning, signatures or ids differ. Also true if one of
+ * them has neither text nor calls, because an item with reasoning was then added or removed.
  */
 function isMetadataChange(before: unknown, next: unknown): boolean {
   if (before === undefined || !isOfModel(before) || !isOfModel(next)) return false;

@@ -43,7 +43,9 @@ export function sumBytes(parts: readonly Part[], end: number = parts.length): nu
   return bytes;
 }
 
-/** The context items are the last user message, if it is not in the transcript. Only a paused message of the model can follow it. */
+/**
+ * The context items are the last user message, if it is not in the transcript. Only a paused message of the model can follow it.
+ */
 function contextOf({ messages, transcript }: ModelRequest): string | undefined {
   const last = messages.at(-1);
   const context = last?.role === "assistant" ? messages.at(-2) : last;

@@ -30,9 +30,9 @@ import {
 import { readBody } from "./read-body.ts";
 
 /**
- * Watches the prompt cache: how much of each request begins like the previous request to the same model. A service charges this part
- * at a fraction of its price. Each request that begins differently emits the event `cache-break` with the cause and the bytes that
- * were lost. `result.cache` has the sums.
+ * Watches the prompt cache: how much of each request begins like the previous request to the same model. A service charges this
+ * part at a fraction of its price. Each request that begins differently emits the event `cache-break` with the cause and the bytes
+ * that were lost. `result.cache` has the sums.
  *
  * The policy compares the bodies that adapters hand to their SDKs. A provider of your own must call `call.sending`; otherwise its
  * requests are not counted. The measurements are recorded in the journal, so a replayed run has the same events and sums. The first
@@ -156,7 +156,9 @@ class RunWatcher implements CacheWatcher {
   }
 }
 
-/** Returns undefined for a request of an earlier run. A record must not refer to its parts, which this run's journal does not have. */
+/**
+ * Returns undefined for a request of an earlier run. A record must not refer to its parts, which this run's journal does not have.
+ */
 function ownPrefix(sent: Sent | undefined): Prefix | undefined {
   return sent?.earlier === undefined ? sent?.prefix : undefined;
 }
@@ -181,7 +183,7 @@ function toBreak({ cause, isIntended, sharedBytes }: Comparison, { prefixBytes, 
   return cause && { ...place, cause, isIntended, keptBytes: sharedBytes, lostBytes: prefixBytes - sharedBytes };
 }
 
-/** Returns the price without a cache, minus the cost. Undefined if a price is unknown, or if a service reported no cached tokens. */
+/** Returns the price without a cache, minus the cost. Undefined if a price is unknown, or if a service did not report its cache. */
 function sumSavings(
   spendings: readonly AttemptSpending[],
   priceOf: (usage: Usage, by: AttemptSpending) => unknown,
