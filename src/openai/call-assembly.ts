@@ -91,7 +91,7 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       if (call.ready) return isLate(fragment) ? contradict(out) : true;
       const isUpToDate = call.sent > 0 && call.sent === call.args.text.length;
       takeArguments(call, fragment.args);
-      // `sendRest` would slice the piece from the whole text, which copies that text for each fragment.
+      // `sendArguments` would slice the piece from the whole text, which copies that text for each fragment.
       if (isUpToDate) sendPiece(call, fragment.args);
       else announce(call);
       return true;
@@ -156,10 +156,10 @@ function announce(call: OpenCall): void {
     call.out.push({ type: "call-start", key: call.key, id: call.id, name: call.name });
   }
   const { text } = call.args;
-  if (call.sent < text.length && !mayBePrefix(text)) sendRest(call);
+  if (call.sent < text.length && !mayBePrefix(text)) sendArguments(call);
 }
 
-function sendRest(call: OpenCall): void {
+function sendArguments(call: OpenCall): void {
   const { text } = call.args;
   sendPiece(call, call.sent === 0 ? text : text.slice(call.sent));
 }
@@ -193,7 +193,7 @@ function declareReady(call: OpenCall, ended: EndedArguments, { out, finished }: 
     first.extra ??= call.extra;
     return;
   }
-  if (call.announced && call.sent < args.text.length) sendRest(call);
+  if (call.announced && call.sent < args.text.length) sendArguments(call);
   if (call.out !== out) for (const chunk of call.out) out.push(chunk);
   out.push({ type: "call-ready", key, id, name, ...ended });
 }
