@@ -1,9 +1,9 @@
 import { createSdkProvider, type Provider, recordOf } from "../core/provider-kit.ts";
-import { createCallBuilder } from "./call-options.ts";
+import { createCallBuilder } from "./model-body.ts";
 import { toModelError } from "./model-error.ts";
 import { toModelWords } from "./model-finish.ts";
 import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";
-import { createPartsReader, toIterable } from "./stream-parts.ts";
+import { createPartsReader, toIterable } from "./model-events.ts";
 
 /**
  * Makes a provider from a language model object of AI SDK 5, 6 or 7. The model may come from any package, such as

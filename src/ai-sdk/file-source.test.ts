@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createFileForms } from "./call-options.ts";
+import { createFileForms } from "./model-body.ts";
 import { specWords } from "./model-options.ts";
 
 function takesUrl(patterns: unknown, mediaType: string, url: string): boolean {
