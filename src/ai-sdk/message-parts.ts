@@ -12,7 +12,7 @@ import {
   toJson,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
-import type { FileSource, MessagePart } from "./model-options.ts";
+import type { MessagePart } from "./model-options.ts";
 
 export function toFilePart({ type, mediaType, data }: UnknownRecord): MessagePart | undefined {
   const place = toPlace(
@@ -26,18 +26,6 @@ function toPlace(data: unknown): { readonly [field: string]: Json } | undefined 
   if (data instanceof URL) return { url: data.href };
   if (typeof data !== "string" || data === "") return undefined;
   return /^https?:/i.test(data) ? { url: data } : { data };
-}
-
-export function toFileSource({ url, data }: { readonly url?: unknown; readonly data?: unknown }): FileSource | undefined {
-  if (typeof data === "string") return { kind: "base64", data };
-  if (typeof url !== "string" || !URL.canParse(url)) return undefined;
-  return { kind: "url", text: url, url: new URL(url) };
-}
-
-const promptName = /^[\w-]{1,64}$/;
-
-export function isPromptName(name: string): boolean {
-  return promptName.test(name);
 }
 
 export interface MessageParts {

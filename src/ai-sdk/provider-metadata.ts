@@ -11,8 +11,7 @@ import {
   saysTheSame,
   type ToolCallPart,
 } from "../core/provider-kit.ts";
-import { isPromptName, toFileSource } from "./message-parts.ts";
-import type { PromptMessage, PromptPart, SpecWords, MessagePart } from "./model-options.ts";
+import type { FileSource, PromptMessage, PromptPart, SpecWords, MessagePart } from "./model-options.ts";
 
 export interface ApprovalAnswer {
   readonly approvalId: string;
@@ -75,8 +74,14 @@ function toPromptPart(part: MessagePart, words: SpecWords): PromptPart | undefin
   if (words.unknownParts.has(part.type)) return undefined;
   if (part.type !== "file" && part.type !== "reasoning-file") return part;
   const { url, data, ...rest } = part;
-  const source = toFileSource({ url, data });
+  const source = toFileSource(url, data);
   return source === undefined ? undefined : { ...rest, data: words.toFileData(source) };
+}
+
+function toFileSource(url: unknown, data: unknown): FileSource | undefined {
+  if (typeof data === "string") return { kind: "base64", data };
+  if (typeof url !== "string" || !URL.canParse(url)) return undefined;
+  return { kind: "url", text: url, url: new URL(url) };
 }
 
 function toCallOptions({ type, toolCallId, providerOptions }: MessagePart): readonly (readonly [string, Json])[] {
@@ -90,8 +95,10 @@ function toRecorded(parts: readonly MessagePart[]): RecordedMessage<MessagePart>
   return { text, calls: parts.filter(({ type, providerExecuted }) => type === "tool-call" && providerExecuted !== true), isCall };
 }
 
+const wireName = /^[\w-]{1,64}$/;
+
 function isCall({ toolCallId, toolName }: MessagePart, call: ToolCallPart): boolean {
-  return toolCallId === call.callId && toolName === call.name && typeof toolName === "string" && isPromptName(toolName);
+  return toolCallId === call.callId && toolName === call.name && typeof toolName === "string" && wireName.test(toolName);
 }
 
 function isMessagePart(value: unknown): value is MessagePart {

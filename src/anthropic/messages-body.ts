@@ -22,7 +22,6 @@ import {
   type ToolCallPart,
   type ToolChoice,
   type ToolDefinition,
-  type ToolMessage,
   type ToolResultPart,
   toWireName,
   writeToolMedia,
@@ -104,7 +103,7 @@ function convert(message: Message, index: number, reader: MetadataReader): Conve
     case "assistant":
       return convertAssistantMessage(message, reader);
     case "tool":
-      return toUserMessage(convertResults(message));
+      return toUserMessage(message.results.map(toToolResult));
     default:
       return assertNever(message);
   }
@@ -139,10 +138,6 @@ function toToolUse({ callId, name, args }: ToolCallPart): WireBlock {
 /** The API accepts only objects, but the arguments of an invalid call may be any value. */
 function toWireInput(args: Json): Json {
   return isRecord(args) ? args : { [invalidJsonKey]: args };
-}
-
-function convertResults({ results }: ToolMessage): readonly WireBlock[] {
-  return results.map(toToolResult);
 }
 
 function toToolResult(part: ToolResultPart): WireBlock {

@@ -88,7 +88,7 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       calls.identify(call, fragment.id);
       if (found !== undefined && isRepetition(found, fragment)) return true;
       takeName(call, fragment.name);
-      if (call.ready) return isLate(fragment) ? contradict(out) : true;
+      if (call.ready) return fragment.args.trim() === "" || contradict(out);
       const isUpToDate = call.sent > 0 && call.sent === call.args.text.length;
       takeArguments(call, fragment.args);
       // `sendArguments` would slice the piece from the whole text, which copies that text for each fragment.
@@ -124,10 +124,6 @@ function toFragment(entry: UnknownRecord): Fragment {
 
 function isEmpty({ id, name, args }: Fragment): boolean {
   return id === undefined && name === "" && args.trim() === "";
-}
-
-function isLate({ args }: Fragment): boolean {
-  return args.trim() !== "";
 }
 
 function contradict(out: ModelChunk[]): false {

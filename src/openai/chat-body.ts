@@ -26,23 +26,16 @@ import {
   writeUserMedia,
 } from "../core/provider-kit.ts";
 import type { ChatCall, ChatMessage, ChatPart, ChatRequestBody, ChatSettings, ChatTool } from "./chat-options.ts";
-import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments } from "./wire-calls.ts";
+import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments, toWireContent } from "./wire-calls.ts";
 import { planOutput, toFormat } from "./answer-format.ts";
 import { readChatMetadata } from "./chat-metadata.ts";
 
-/**
- * Text without other parts stays a string, because servers for text models accept nothing else. Throws a ProviderError
- * `bad-request` for content that the API does not support.
- */
+/** Throws a ProviderError `bad-request` for content that the API does not support. */
 export function toUserContent(
   content: string | readonly ContentPart[],
   place: Omit<MediaPlace, "part">,
 ): string | readonly ChatPart[] {
-  if (typeof content === "string") return content;
-  const [first] = content;
-  if (first === undefined) return "";
-  if (content.length === 1 && first.type === "text") return first.text;
-  return content.map((part, index) =>
+  return toWireContent<ChatPart>(content, (part, index) =>
     part.type === "text" ? { type: "text", text: part.text } : writeUserMedia(part, chatMedia, { ...place, part: index }),
   );
 }

@@ -25,22 +25,18 @@ import {
   writeToolMedia,
   writeUserMedia,
 } from "../core/provider-kit.ts";
-import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments } from "./wire-calls.ts";
+import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments, toWireContent } from "./wire-calls.ts";
 import type { InputItem, ResponsesRequestBody, ResponsesSettings } from "./responses-options.ts";
 import { type CallType, isCallType } from "./responses-calls.ts";
 import { planOutput, toFormat } from "./answer-format.ts";
 import { readResponsesMetadata, toWireCallId } from "./responses-metadata.ts";
 
-/** Text without other parts stays a string. Throws a ProviderError `bad-request` for content that the API does not support. */
+/** Throws a ProviderError `bad-request` for content that the API does not support. */
 export function toInputContent(
   content: string | readonly ContentPart[],
   place: Omit<MediaPlace, "part">,
 ): string | readonly InputItem[] {
-  if (typeof content === "string") return content;
-  const [first] = content;
-  if (first === undefined) return "";
-  if (content.length === 1 && first.type === "text") return first.text;
-  return content.map((part, index) =>
+  return toWireContent<InputItem>(content, (part, index) =>
     part.type === "text" ? { type: "input_text", text: part.text } : writeUserMedia(part, inputMedia, { ...place, part: index }),
   );
 }

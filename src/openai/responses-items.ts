@@ -109,7 +109,8 @@ export class ItemAssembly {
   }
 
   items(): readonly Json[] {
-    return sortItems(this.#index.all).flatMap(({ fields, isRepeated }) => (fields === undefined || isRepeated ? [] : [fields]));
+    const sorted = [...this.#index.all].sort((one, other) => one.position - other.position);
+    return sorted.flatMap(({ fields, isRepeated }) => (fields === undefined || isRepeated ? [] : [fields]));
   }
 
   #create(address: ItemAddress): OpenItem {
@@ -181,8 +182,4 @@ function isUnfinished({ fields }: OpenItem): boolean {
 /** True if the start of an item arrives after the finished item. Positions are compared too, because ids may be all the same. */
 function isBegunLate({ begun, fields, position }: OpenItem, place: unknown): boolean {
   return !begun && fields !== undefined && (typeof place !== "number" || place === position);
-}
-
-function sortItems(items: readonly OpenItem[]): readonly OpenItem[] {
-  return items.slice().sort((one, other) => one.position - other.position);
 }

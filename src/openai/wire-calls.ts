@@ -1,4 +1,5 @@
 import {
+  type ContentPart,
   isOnWeb,
   type Json,
   type MediaPart,
@@ -7,6 +8,17 @@ import {
   toBase64,
   type ToolResultPart,
 } from "../core/provider-kit.ts";
+
+/** Text without other parts stays a string, because servers for text models accept nothing else. */
+export function toWireContent<Part>(
+  content: string | readonly ContentPart[],
+  write: (part: ContentPart, index: number) => Part,
+): string | readonly Part[] {
+  if (typeof content === "string") return content;
+  const [first] = content;
+  if (first === undefined) return "";
+  return content.length === 1 && first.type === "text" ? first.text : content.map(write);
+}
 
 export function toDataUrl(media: Exclude<ReadableMedia, { readonly kind: "url" }>): string {
   return `data:${media.mediaType};base64,${toBase64(media)}`;
