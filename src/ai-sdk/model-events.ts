@@ -107,7 +107,6 @@ export function createPartsReader(out: ModelChunk[], { settings, words, tools }:
     },
     opened: (headers) => void (reading.answerType = textOf(recordOf(headers)["content-type"])),
     read: (part) => {
-      // The stream contains one message, so parts after its end are ignored.
       if (isRecord(part) && !reading.isOver) readPart(part, reading);
     },
     end: () => endReading(reading),

@@ -146,7 +146,6 @@ function findPlaces(parts: readonly Part[], sent: Sent | undefined): Places {
   };
 }
 
-/** Returns how many parts at the beginning of the requests are the same. */
 function countSame(parts: readonly Part[], before: readonly Part[]): number {
   const at = before.findIndex(({ wire }, index) => wire !== parts[index]?.wire);
   return at === -1 ? before.length : at;
@@ -204,7 +203,6 @@ function markAt<Item extends object>(items: readonly Item[], at: number, cacheCo
   return items.map((item, position) => (position === at ? { ...item, cache_control: cacheControl } : item));
 }
 
-/** Makes a list of blocks, because a plain string cannot have a cache mark. */
 function markSystem(system: string, cacheControl: CacheControl): readonly WireBlock[] {
   return [{ type: "text", text: system, cache_control: cacheControl }];
 }

@@ -183,17 +183,17 @@ function readMessage(message: unknown, reading: Reading): void {
 
 function startBlock(index: unknown, block: unknown, reading: Reading): void {
   if (!isRecord(block)) return;
-  if (block.type === "text") noteText(block.text, reading);
+  if (block.type === "text") watchText(block.text, reading);
   reading.blocks.start(index, block);
 }
 
 function readDelta(index: unknown, delta: unknown, reading: Reading): void {
   if (!isRecord(delta)) return;
-  if (delta.type === "text_delta") noteText(delta.text, reading);
+  if (delta.type === "text_delta") watchText(delta.text, reading);
   if (!reading.blocks.extend(index, delta)) reading.failed = true;
 }
 
-function noteText(text: unknown, reading: Reading): void {
+function watchText(text: unknown, reading: Reading): void {
   if (!reading.hasText && typeof text === "string" && text.trim() !== "") reading.hasText = true;
 }
 

@@ -217,12 +217,12 @@ function readPart(part: unknown, reading: Reading): void {
   if (!isRecord(part)) return;
   reading.hasBegun = true;
   if (!reading.hasText && part.thought !== true && textOf(part.text).trim() !== "") reading.hasText = true;
-  noteCode(part, reading);
+  readCode(part, reading);
   reading.parts.add(part);
 }
 
 /** When the service runs code, more content follows, so an earlier normal finish reason is dropped. */
-function noteCode({ executableCode, codeExecutionResult }: UnknownRecord, reading: Reading): void {
+function readCode({ executableCode, codeExecutionResult }: UnknownRecord, reading: Reading): void {
   if (!isRecord(executableCode) && !isRecord(codeExecutionResult)) return;
   reading.runsCode = isRecord(executableCode);
   if (reading.finishRaw !== undefined && isCleanEnd(reading.finishRaw)) reading.finishRaw = undefined;

@@ -2,7 +2,6 @@ import { isRecord, textOf, type UnknownRecord } from "../core/provider-kit.ts";
 
 type PathSegment = string | number;
 
-/** The maximum number of segments in a path. Real arguments are not that deep. */
 const deepest = 64;
 
 const segmentAt = /\.([^.[\]*]+)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\]/y;

@@ -87,7 +87,7 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   const byBoth = new Map<string, Call>();
   const nameless = new Map<number | undefined, Call>();
 
-  function note(call: Call, id: string): void {
+  function register(call: Call, id: string): void {
     byId.set(id, call);
     byBoth.set(`${call.index} ${id}`, call);
     if (nameless.get(call.index) === call) nameless.delete(call.index);
@@ -118,13 +118,13 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
     identify(call, id) {
       if (call.id !== undefined || id === undefined) return;
       call.id = id;
-      note(call, id);
+      register(call, id);
     },
     add(call) {
       all.push(call);
       if (call.index !== undefined) byIndex.set(call.index, call);
       if (call.id === undefined) nameless.set(call.index, call);
-      else note(call, call.id);
+      else register(call, call.id);
     },
     find(fragment) {
       const { id, index, name } = fragment;

@@ -106,7 +106,6 @@ function sendArgsPiece(call: CallDraft, piece: string, out: ModelChunk[]): void 
   else out.push({ type: "call-args-delta", key, text: `${sent === 0 ? '{"input":"' : ""}${JSON.stringify(piece).slice(1, -1)}` });
 }
 
-/** True for a JSON object, which servers require for arguments that are sent back. */
 export function isObjectText(text: string): boolean {
   const parsed = parseToolArguments(text);
   return !hasNoArguments(text) && "args" in parsed && isRecord(parsed.args);

@@ -105,7 +105,6 @@ export function createResponsesReader(out: ModelChunk[], store: boolean, words: 
       return reading.failed;
     },
     read: (event) => {
-      // The stream contains one response, so events after its end are ignored.
       if (isRecord(event) && reading.ending === undefined) readEvent(event, reading);
     },
     end: () => void out.push(...(reading.ending ?? [])),
@@ -203,7 +202,6 @@ function endResponse(eventType: string, value: unknown, reading: EventReading): 
   ];
 }
 
-/** The token counts mean the same as in Chat Completions, but have other names. */
 function readUsage({ usage: wire }: UnknownRecord, out: ModelChunk[]): void {
   if (!isRecord(wire)) return;
   const usage = toUsage({

@@ -157,7 +157,6 @@ const isDigest = (part: unknown): boolean => Array.isArray(part) && isText(part[
 const isGroup = (part: unknown): boolean => Array.isArray(part) && isSize(part[0]) && isDigest(part.slice(1));
 const isListOf = (value: unknown, fits: (part: unknown) => boolean): boolean => Array.isArray(value) && value.every(fits);
 
-/** Throws LoopError "invalid-option". */
 export function checkLastRequest(given: LastRequest): LastRequest {
   const { provider, model, bytes, tools, system, settings, messages } = recordOf(given);
   const isFit =
