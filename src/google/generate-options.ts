@@ -73,8 +73,8 @@ export interface GoogleGenerateContentOptions {
   readonly family?: string | undefined;
   /**
    * The model generation, which determines the format of requests. Gemini 3 requires a signature on the first call of each message,
-   * and accepts images inside function responses. Gemini 2 does neither. Default: 2 if the model's name contains Gemini 1, Gemini 2 or
-   * Gemma, otherwise 3.
+   * and accepts images inside function responses. Gemini 2 does neither. Default: 2 if the model's name contains Gemini 1, Gemini 2
+   * or Gemma, otherwise 3.
    */
   readonly generation?: 2 | 3 | undefined;
   /** Controls how much the model thinks. Default: the model's default. */
