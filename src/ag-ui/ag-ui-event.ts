@@ -1,4 +1,4 @@
-// The AG-UI event types. They are declared here, not imported, because they differ between versions of `@ag-ui/core`.
+// These types are declared here, not imported, because they differ between versions of `@ag-ui/core`.
 
 import type { Json, Usage } from "../core/entry-kit.ts";
 

@@ -11,7 +11,7 @@ export interface AGUIOptions {
   readonly version?: AGUIVersion | undefined;
   /** The `threadId` from the AG-UI request. Default: the `runId` of the run. */
   readonly threadId?: string | undefined;
-  /** The `runId` from the AG-UI request, by which the client matches events to its request. Default: the `runId` of the run. */
+  /** The `runId` from the AG-UI request. The client uses it to match events to its request. Default: the `runId` of the run. */
   readonly runId?: string | undefined;
   /**
    * "start" sends all events, for a new run or a reloaded page. "live" omits replayed events. Use "live" after the user answered
@@ -21,10 +21,10 @@ export interface AGUIOptions {
   /** Set to false to omit reasoning. Default true. */
   readonly sendReasoning?: boolean | undefined;
   /**
-   * AG-UI cannot remove text from a page. If true, the output of an attempt is held back while a wrapping provider, such as
-   * `withFallback`, may still discard the attempt. If false, output is sent immediately. The output of a discarded attempt then
-   * stays visible, and a `CUSTOM` event `attempt-discarded` follows. Output of `withRetry`, and of the last provider of
-   * `withFallback`, is never discarded, so it is always sent immediately. Default true.
+   * AG-UI cannot remove text from a page. If true, the stream holds back the output of an attempt while a wrapping provider, such
+   * as `withFallback`, may still discard the attempt. If false, the stream sends output immediately. The output of a discarded
+   * attempt then stays visible, and a `CUSTOM` event `attempt-discarded` follows. Output of `withRetry`, and of the last provider
+   * of `withFallback`, is never discarded, so the stream always sends it immediately. Default true.
    */
   readonly holdAttempts?: boolean | undefined;
   /**

@@ -42,16 +42,16 @@ interface Mapped {
 }
 
 /**
- * Also maps events that are not sent to every page. In this way, each event has the same position for every page, and any page
- * can continue at its last position.
+ * Makes the entries for all pages, including entries that one page does not get. All pages then count the same positions, so a page
+ * may reconnect with another option `from`.
  */
 export class EntryMapper implements EventMapper<Entry> {
   readonly #options: AGUIOptions;
   #out: Entry[] = [];
   #run: Mapped | undefined;
-  /** The last AG-UI events of the run. A resumed run may follow, so these events are sent only when the source of events ends. */
+  /** The last AG-UI events of the run. They are sent only when the source of events ends, because a resumed run may follow. */
   #ending: readonly Entry[] | undefined;
-  /** A resumed run replays earlier events. True if this stream has already sent these events. */
+  /** True after a resumed run has begun. The resumed run replays events that this stream has already sent. */
   #skipsRecalled = false;
   #cost: { readonly streams: number; readonly usage: Usage; readonly costUSD: number | undefined } = noCost;
 
@@ -95,7 +95,7 @@ export class EntryMapper implements EventMapper<Entry> {
 
   #mapOwn(event: LoopEvent): void {
     const run = (this.#run ??= this.#start(event.runId));
-    if (this.#ending !== undefined) this.#goOn();
+    if (this.#ending !== undefined) this.#beginResumed();
     if (event.type === "run-end") this.#ending = this.#finish(run, event);
     if (event.type === "run-start" || event.type === "run-end" || this.#skips(event)) return;
     if (event.type === "tool-end" && event.outcome === "interrupted" && run.nested.isSuspended(event.callId)) return;
@@ -113,8 +113,7 @@ export class EntryMapper implements EventMapper<Entry> {
     return { ids, runId: id, events, nested: new NestedRuns({ ...place, events }) };
   }
 
-  /** Called when a resumed run begins. Drops the last events of the earlier run, and skips replayed events. */
-  #goOn(): void {
+  #beginResumed(): void {
     this.#ending = undefined;
     this.#skipsRecalled = true;
     this.#cost = noCost;
@@ -123,7 +122,7 @@ export class EntryMapper implements EventMapper<Entry> {
   #count({ events }: Mapped, event: Extract<LoopEvent, { readonly type: "iteration-end" | "compaction-end" }>): void {
     const { usage, costUSD } = event;
     const { streams, usage: before, costUSD: cost } = this.#cost;
-    // A compaction that sent no request used nothing.
+    // A compaction that sent no request used no tokens.
     if (event.provider === undefined) return;
     this.#cost = {
       streams: streams + (event.type === "iteration-end" ? 1 : 0),

@@ -30,20 +30,21 @@ export class NestedRuns {
     this.#outer = outer;
   }
 
-  /**
-   * True if the tool call has a suspended nested run. The call then ends as `interrupted`, and continues when the outermost run
-   * is resumed.
-   */
+  /** A call with a suspended nested run ends as `interrupted`, and continues when the outermost run is resumed. */
   isSuspended(callId: string): boolean {
     return [...this.#runs.values()].some(({ path, state }) => path[0] === callId && state === "suspended");
   }
 
   /**
-   * Returns the `runId` of the last nested run of a call. `path` joins the ids of the outer calls and of this call with "/",
-   * outermost call first.
+   * Returns the `runId` of the last nested run of a call. `path` is the ids of the outer calls and of the call itself, outermost
+   * first, joined by "/".
    */
   runIdAt(path: string): string | undefined {
-    return [...this.#runs.values()].findLast((run) => run.path.join("/") === path)?.runId;
+    return this.#runAt(path)?.runId;
+  }
+
+  #runAt(path: string): NestedRun | undefined {
+    return [...this.#runs.values()].findLast((run) => run.path.join("/") === path);
   }
 
   add(event: LoopEvent, path: readonly string[]): void {
@@ -131,11 +132,7 @@ export class NestedRuns {
 
   #nameOf(path: readonly string[]): string {
     const callId = path.at(-1) ?? "";
-    const around = path.length === 1 ? this.#outer.events : this.#eventsAt(path.slice(0, -1).join("/"));
+    const around = path.length === 1 ? this.#outer.events : this.#runAt(path.slice(0, -1).join("/"))?.events;
     return around?.nameOf(callId) ?? callId;
-  }
-
-  #eventsAt(path: string): RunEvents | undefined {
-    return [...this.#runs.values()].findLast((run) => run.path.join("/") === path)?.events;
   }
 }

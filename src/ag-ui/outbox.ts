@@ -1,17 +1,19 @@
-import type { AGUIAttribution, AGUIEvent } from "./ag-ui-event.ts";
+import type { EmittedPart } from "../core/entry-kit.ts";
+import { toPlain } from "../core/web-kit.ts";
+import type { AGUIAttribution, AGUIEvent, AGUIPartEvent } from "./ag-ui-event.ts";
 import type { AGUIOptions } from "./ag-ui-options.ts";
 
-/**
- * An AG-UI event, and the pages that get it. Pages with `from: "live"` do not get a "recalled" event, because they already show
- * it. Only pages with `from: "live"` get an "again" event.
- */
 export interface Entry {
   readonly event: AGUIEvent;
+  /**
+   * The pages that get the event. Pages with `from: "live"` do not get a "recalled" event, because they already show it. Only
+   * pages with `from: "live"` get an "again" event.
+   */
   readonly audience: "all" | "recalled" | "again";
 }
 
 export interface RunPlace {
-  /** The prefix of all ids of this run on the page, as returned by `toPrefix`. */
+  /** The prefix of all ids of this run on the page. */
   readonly prefix: string;
   readonly tag: AGUIAttribution;
   readonly options: AGUIOptions;
@@ -28,7 +30,7 @@ export class Outbox {
     this.#out = out;
   }
 
-  /** Identifies the current group of held-back events. Undefined if no events are held back. */
+  /** The number of the current group of held-back events. Undefined while no events are held back. */
   get holding(): number | undefined {
     return this.#held === undefined ? undefined : this.#holds;
   }
@@ -52,5 +54,49 @@ export class Outbox {
 
   drop(): void {
     this.#held = undefined;
+  }
+}
+
+/** Converts the parts that tools emit. Texts of a tool call become separate messages, and data becomes `CUSTOM` events. */
+export class EmittedParts {
+  readonly #push: (event: AGUIPartEvent) => void;
+  /** The open text messages, by the id of the tool call on the page. */
+  readonly #open = new Map<string, string>();
+  readonly #textCounts = new Map<string, number>();
+
+  constructor(push: (event: AGUIPartEvent) => void) {
+    this.#push = push;
+  }
+
+  add(toolCallId: string, part: EmittedPart): void {
+    if (part.type === "text") {
+      if (part.text === "") return;
+      const messageId = this.#open.get(toolCallId) ?? this.#begin(toolCallId);
+      return this.#push({ type: "TEXT_MESSAGE_CONTENT", messageId, delta: part.text });
+    }
+    this.end(toolCallId);
+    const { name, data, id } = part;
+    const value = toPlain({ toolCallId, name, data, ...(id !== undefined && { id }) });
+    this.#push({ type: "CUSTOM", name: "tool-emit", value });
+  }
+
+  #begin(toolCallId: string): string {
+    const count = this.#textCounts.get(toolCallId) ?? 0;
+    const messageId = `${toolCallId}:text-${count}`;
+    this.#textCounts.set(toolCallId, count + 1);
+    this.#open.set(toolCallId, messageId);
+    this.#push({ type: "TEXT_MESSAGE_START", messageId, role: "assistant" });
+    return messageId;
+  }
+
+  end(toolCallId: string): void {
+    const messageId = this.#open.get(toolCallId);
+    if (messageId === undefined) return;
+    this.#open.delete(toolCallId);
+    this.#push({ type: "TEXT_MESSAGE_END", messageId });
+  }
+
+  endAll(): void {
+    for (const toolCallId of [...this.#open.keys()]) this.end(toolCallId);
   }
 }

@@ -13,7 +13,6 @@ export function fromPageId(id: string): { readonly runId: string | undefined; re
   return { runId, id: id.slice(end + 1) };
 }
 
-/** Returns the id of the AG-UI message that contains the result of a call. */
-export function toResultId(toolCallId: string): string {
+export function toResultMessageId(toolCallId: string): string {
   return `${toolCallId}:result`;
 }

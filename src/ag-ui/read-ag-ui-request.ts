@@ -21,13 +21,13 @@ import {
   type RequestLimits,
   type OutsideResult,
 } from "../core/web-kit.ts";
-import { fromPageId, toResultId } from "./page-ids.ts";
+import { fromPageId, toResultMessageId } from "./page-ids.ts";
 
 /** The content of a request from an AG-UI client. */
 export interface AGUIRequest {
   /** The id of the conversation. Check that the user may access the conversation. */
   readonly threadId: string;
-  /** The id of this AG-UI request, by which the client matches events to the request. Not the `runId` of a run of the loop. */
+  /** The id of this AG-UI request, not the `runId` of a run of the loop. The client uses it to match events to the request. */
   readonly runId: string;
   /** The new user message. Absent if the request has decisions or results. */
   readonly message?: UserMessage | undefined;
@@ -138,7 +138,7 @@ function readToolMessages(messages: readonly unknown[]): readonly Answer[] {
     .filter(isRecord)
     .flatMap((message): Answer[] => {
       const toolCallId = readNeeded(message.toolCallId, "toolCallId");
-      if (message.id === toResultId(toolCallId)) return [];
+      if (message.id === toResultMessageId(toolCallId)) return [];
       if (isText(message.error)) return [[toolCallId, { kind: "failed", error: message.error }]];
       return [[toolCallId, { kind: "result", result: toResult(message.content) }]];
     });

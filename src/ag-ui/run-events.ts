@@ -1,10 +1,9 @@
 import type { LoopEvent, LoopEvents, LoopEventType } from "../core/entry-kit.ts";
 import { mayBeDiscarded, toFailureText, toPlain } from "../core/web-kit.ts";
 import type { AGUICustomName, AGUIPartEvent } from "./ag-ui-event.ts";
-import { EmittedParts } from "./emitted-parts.ts";
-import { type Entry, Outbox, type RunPlace } from "./outbox.ts";
-import { toResultId } from "./page-ids.ts";
-import { toContent } from "./to-content.ts";
+import { EmittedParts, type Entry, Outbox, type RunPlace } from "./outbox.ts";
+import { toResultMessageId } from "./page-ids.ts";
+import { toContent } from "./to-ag-ui-messages.ts";
 
 interface OpenPart {
   readonly kind: "text" | "reasoning";
@@ -42,7 +41,7 @@ export class RunEvents {
   #iteration = -1;
   #step: { readonly name: string; readonly audience: Entry["audience"] } | undefined;
   #text = noText;
-  /** The value of `#text` before the held-back attempt. If the attempt is discarded, `#text` gets this value again. */
+  /** The value of `#text` before the held-back attempt. `#discard` restores it. */
   #before = noText;
   /** True if the events of the current iteration are held back because the iteration is replayed. */
   #isRecalled = false;
@@ -254,7 +253,7 @@ export class RunEvents {
     call.hasEnded = true;
     const failure = { kind: "tool", toolName, outcome: event.outcome, result } as const;
     const content = outcome === "completed" ? toContent(result) : toFailureText(failure, this.#place.options.onError);
-    const facts = { messageId: toResultId(call.id), toolCallId: call.id, role: "tool", content } as const;
+    const facts = { messageId: toResultMessageId(call.id), toolCallId: call.id, role: "tool", content } as const;
     this.#push({ type: "TOOL_CALL_RESULT", ...facts, metadata: { outcome } });
   }
 

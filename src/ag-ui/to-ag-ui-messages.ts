@@ -1,7 +1,6 @@
 import { type AssistantMessage, locateMedia, type Message, type ToolResultPart, type UserPart } from "../core/entry-kit.ts";
-import { isWaiting } from "../core/web-kit.ts";
-import { toPrefix, toResultId } from "./page-ids.ts";
-import { toContent } from "./to-content.ts";
+import { isWaiting, toPlain } from "../core/web-kit.ts";
+import { toPrefix, toResultMessageId } from "./page-ids.ts";
 
 /** A message in the format of AG-UI. Pass it to a client as `initialMessages`, or send it in the event `MESSAGES_SNAPSHOT`. */
 export type AGUIMessage =
@@ -78,8 +77,12 @@ function toAssistantMessages({ content }: AssistantMessage, { id, prefix }: Ids)
 function toToolMessage({ callId, outcome, result }: ToolResultPart, prefix: string): AGUIMessage {
   const toolCallId = prefix + callId;
   const isFine = outcome === "completed" || outcome === "restarted";
-  const message = { id: toResultId(toolCallId), role: "tool", toolCallId, content: toContent(result) } as const;
+  const message = { id: toResultMessageId(toolCallId), role: "tool", toolCallId, content: toContent(result) } as const;
   return isFine ? message : { ...message, error: outcome };
+}
+
+export function toContent(result: unknown): string {
+  return typeof result === "string" ? result : JSON.stringify(toPlain(result));
 }
 
 export function toUserContent(content: string | readonly UserPart[]): string | AGUIContentPart[] {

@@ -1,7 +1,6 @@
 import { type EndReason, type Message, type ToolResultPart, type UserPart } from "../core/entry-kit.ts";
 import { isWaiting } from "../core/web-kit.ts";
-import { toUserContent } from "./to-ag-ui-messages.ts";
-import { toContent } from "./to-content.ts";
+import { toContent, toUserContent } from "./to-ag-ui-messages.ts";
 import type { AGUIInterrupt } from "./ag-ui-event.ts";
 import { toPrefix } from "./page-ids.ts";
 import { toInterrupt, waitingCallsOf } from "./to-interrupts.ts";

@@ -3,7 +3,6 @@ import { toCallPath } from "../core/web-kit.ts";
 import type { AGUIInterrupt } from "./ag-ui-event.ts";
 import { toPrefix } from "./page-ids.ts";
 
-/** Returns the calls that a suspended run waits for, or an empty array if it waits for no call. */
 export function waitingCallsOf(reason: EndReason | undefined): readonly WaitingCall[] {
   return reason !== undefined && "calls" in reason ? reason.calls : [];
 }
