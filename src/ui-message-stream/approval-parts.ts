@@ -34,14 +34,13 @@ export class ApprovalParts {
     if (call.waitsFor !== "result") this.#ask(part, call.id);
     else if (call.question !== undefined) {
       const { question, id, fromPage } = call;
-      this.#askUser(part, { ...question, questionId: this.#tools.toId(id), isLive: false, fromPage: fromPage === true });
+      this.#writeQuestion(part, { ...question, questionId: this.#tools.toId(id), isLive: false, fromPage: fromPage === true });
     }
     // The part still shows an approval. Without a reset, `useChat` would send this approval again.
     else if (part.isApproved && this.#version !== 5) this.#tools.showAgain(part, call.fromPage === true);
   }
 
-  /** Shows a question of a tool, or its end. */
-  #askUser({ id: toolCallId, name: toolName }: ToolPart, question: AskedUser): void {
+  #writeQuestion({ id: toolCallId, name: toolName }: ToolPart, question: AskedUser): void {
     const data = { ...question, toolCallId, toolName };
     this.#writer.writeBeside({ type: "data-question", id: question.questionId, data });
   }
@@ -60,7 +59,7 @@ export class ApprovalParts {
 
   #showLive(part: ToolPart, id: string, answer?: UIQuestion["answer"]): void {
     const question = this.#live.get(id);
-    if (question !== undefined) this.#askUser(part, answer === undefined ? question : { ...question, answer });
+    if (question !== undefined) this.#writeQuestion(part, answer === undefined ? question : { ...question, answer });
   }
 
   /** Shows a decision about a tool call of the outermost run. */

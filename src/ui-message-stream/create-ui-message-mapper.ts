@@ -1,11 +1,10 @@
 import { addUsage, checkFields, type LoopEvent, type LoopEvents, type LoopEventType, noUsage } from "../core/entry-kit.ts";
 import { type EventItem, type EventMapper, mayBeDiscarded } from "../core/web-kit.ts";
 import { ApprovalParts } from "./approval-parts.ts";
-import { EmittedParts } from "./emitted-parts.ts";
 import { toBrokenChunks, toEndingChunks } from "./ending-chunks.ts";
-import { MessageWriter } from "./message-writer.ts";
+import { EmittedParts, MessageWriter } from "./message-writer.ts";
 import { NestedProgress } from "./nested-progress.ts";
-import { toUserParts } from "./to-user-parts.ts";
+import { toUserParts } from "./to-ui-messages.ts";
 import { isDeferred, ToolParts } from "./tool-parts.ts";
 import type { UICompaction, UICost, UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
@@ -142,14 +141,14 @@ class MessageMapper implements UIMessageMapper {
     return [...this.#writer.take(), ...last];
   }
 
-  /** True for an event that only extends the message. Most events are text fragments of this kind, so they take a fast path. */
+  /** Most events are new text fragments. For them, `map` skips the cases of `#mapOwn`. */
   #isLive({ replayed }: LoopEvent): boolean {
     return this.#isStarted && replayed !== true && this.#ending === undefined;
   }
 
   #mapOwn(event: LoopEvent): void {
     if (!this.#isStarted) this.#start(event.runId);
-    else if (this.#ending !== undefined) this.#goOn();
+    else if (this.#ending !== undefined) this.#beginResumed();
     if (event.type === "iteration-end" || event.type === "compaction-end") this.#count(event);
     if (event.type === "run-end") this.#ending = event;
     else if (event.type === "run-start") this.#nested.clear();
@@ -169,14 +168,13 @@ class MessageMapper implements UIMessageMapper {
     this.#writer.writeBeside({ type: "start", messageId, ...(metadata !== undefined && { messageMetadata: metadata }) });
   }
 
-  /** Called when a resumed run begins. Skips replayed events, because this stream has already sent them. */
-  #goOn(): void {
+  #beginResumed(): void {
     this.#ending = undefined;
     this.#skipsRecalled = true;
     this.#cost = { streams: 0, usage: noUsage, costUSD: 0 };
   }
 
-  /** Remembers a replayed call that the page already shows. When later events of the call arrive, its part is then known. */
+  /** Remembers a replayed call that the page already shows, so that later events of the call find its part. */
   #noteRecalled(event: LoopEvent): void {
     if (event.type === "attempt-discarded") this.#writer.retries += 1;
     if (event.type === "tool-args-end") this.#tools.add(event.callId, event, true);
@@ -206,7 +204,7 @@ class MessageMapper implements UIMessageMapper {
   #count(event: Extract<LoopEvent, { readonly type: "iteration-end" | "compaction-end" }>): void {
     const { usage, costUSD } = event;
     const { streams, usage: before, costUSD: cost } = this.#cost;
-    // A compaction that sent no request used nothing.
+    // A compaction that sent no request used no tokens.
     if (event.provider === undefined) return;
     this.#cost = {
       streams: streams + (event.type === "iteration-end" ? 1 : 0),

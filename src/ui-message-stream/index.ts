@@ -45,6 +45,14 @@ export type {
 } from "./ui-message-chunk.ts";
 export { fromUIMessages, type FromUIOptions } from "./from-ui-messages.ts";
 export type { HistoryProvider, LostContent, ReadHistory } from "../core/history-kit.ts";
-export { toUIMessages, type UIHistory, type UIHistoryOptions } from "./to-ui-messages.ts";
-export type { UICalled, UIDeniedPart, UIMessage, UIMessagePart, UIToolPart } from "./ui-message.ts";
+export {
+  toUIMessages,
+  type UICalled,
+  type UIDeniedPart,
+  type UIHistory,
+  type UIHistoryOptions,
+  type UIMessage,
+  type UIMessagePart,
+  type UIToolPart,
+} from "./to-ui-messages.ts";
 export type { UIMessageOptions } from "./ui-message-options.ts";

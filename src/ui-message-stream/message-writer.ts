@@ -1,4 +1,4 @@
-import type { LoopEvents } from "../core/entry-kit.ts";
+import type { EmittedPart, LoopEvents } from "../core/entry-kit.ts";
 import type { UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 
 /** Chunks that are held back while a provider may still discard their attempt. */
@@ -29,9 +29,7 @@ export class MessageWriter {
   #hold: Hold | undefined;
   #open: OpenText | undefined;
   #inStep = false;
-  /**
-   * The number of the current iteration. Part ids are made from `#iteration` and `#parts`, so a reloaded page gets the same ids.
-   */
+  /** Part ids are made from `#iteration` and `#parts`, so a reloaded page gets the same ids. */
   #iteration = -1;
   #parts = 0;
   #partsBefore = 0;
@@ -42,7 +40,6 @@ export class MessageWriter {
     this.#version = version;
   }
 
-  /** The chunks that are held back now, if any. */
   get hold(): Hold | undefined {
     return this.#hold;
   }
@@ -125,9 +122,9 @@ export class MessageWriter {
   }
 
   /**
-   * Discards the text of the current attempt. The held-back chunks of a replayed iteration are dropped and returned. Outside of a
-   * replayed iteration, version 7 removes the text from the page. Versions 5 and 6 cannot remove text: held-back text is dropped,
-   * and text that was already sent stays visible, followed by a `data-attempt-discarded` part.
+   * Discards the text of the current attempt. In a replayed iteration, drops the held-back chunks. Otherwise, version 7 removes the
+   * text from the page. Versions 5 and 6 cannot remove text: held-back text is dropped, and text that was already sent stays
+   * visible, followed by a `data-attempt-discarded` part. Returns the dropped chunks.
    */
   discard({ iteration, attempt }: Pick<LoopEvents["attempt-discarded"], "iteration" | "attempt">): Hold | undefined {
     if (attempt === undefined) this.retries += 1;
@@ -146,8 +143,7 @@ export class MessageWriter {
     }
     if (hold !== undefined) this.#drop(hold);
     this.endText();
-    // If the current step has no text on the page, nothing needs to be marked. Outside a step, the text of the last stream must
-    // be marked.
+    // A step without text on the page needs no mark. Outside a step, the page shows the text of the last stream, which needs one.
     if (this.#inStep && this.#parts === this.#partsBefore) return hold;
     const id = `discarded-${iteration}-${attempt === undefined ? `retry${this.retries}` : this.#partsBefore}`;
     this.#partsBefore = this.#parts;
@@ -172,5 +168,48 @@ export class MessageWriter {
   #push(chunk: UIMessageChunk): void {
     if (this.#hold === undefined) this.#out.push(chunk);
     else this.#hold.chunks.push(chunk);
+  }
+}
+
+/** Writes the parts that tools emit. Each call has its own text parts, next to the text of the model. */
+export class EmittedParts {
+  readonly #writer: MessageWriter;
+  /** The open text parts, by the id of the tool call on the page. */
+  readonly #open = new Map<string, string>();
+  readonly #textCounts = new Map<string, number>();
+
+  constructor(writer: MessageWriter) {
+    this.#writer = writer;
+  }
+
+  add(toolCallId: string, part: EmittedPart): void {
+    if (part.type === "text") {
+      if (part.text === "") return;
+      const id = this.#open.get(toolCallId) ?? this.#begin(toolCallId);
+      return this.#writer.writeBeside({ type: "text-delta", id, delta: part.text });
+    }
+    this.end(toolCallId);
+    const { name, data, id } = part;
+    this.#writer.writeBeside({ type: `data-${name}`, ...(id !== undefined && { id: `${toolCallId}:${id}` }), data });
+  }
+
+  #begin(toolCallId: string): string {
+    const count = this.#textCounts.get(toolCallId) ?? 0;
+    const id = `${toolCallId}:text-${count}`;
+    this.#textCounts.set(toolCallId, count + 1);
+    this.#open.set(toolCallId, id);
+    this.#writer.writeBeside({ type: "text-start", id, providerMetadata: { turnwright: { toolCallId } } });
+    return id;
+  }
+
+  end(toolCallId: string): void {
+    const id = this.#open.get(toolCallId);
+    if (id === undefined) return;
+    this.#open.delete(toolCallId);
+    this.#writer.writeBeside({ type: "text-end", id });
+  }
+
+  endAll(): void {
+    for (const toolCallId of [...this.#open.keys()]) this.end(toolCallId);
   }
 }

@@ -51,7 +51,6 @@ export class NestedProgress {
     return this.#length - this.#sent >= Math.max(leastNew, this.#sent / share);
   }
 
-  /** Returns the next preliminary output for the page. */
   toOutput(): UINestedProgress {
     this.#sent = this.#length;
     const runs = [...this.#runs.values()].map(({ path, text, calls, status }) => ({

@@ -84,7 +84,7 @@ function readBody(body: unknown, limits: RequestLimits): UIChatRequest {
   throw new RequestError(400, 'The last message must have the role "user" or "assistant".');
 }
 
-/** Reads a user message. Metadata that is not an object is ignored. */
+/** Ignores metadata that is not an object. */
 function readMessage({ parts, metadata }: UnknownRecord, limits: RequestLimits): UserMessage {
   const message = readUserMessage(listOf(parts), limits);
   // The body was parsed from JSON, so the metadata is plain data.

@@ -1,5 +1,3 @@
-// Reads the messages of `useChat`.
-
 import type { AssistantPart, ContentPart, Json, ToolCallPart, UnknownRecord } from "../core/entry-kit.ts";
 import { isText, renderOutcome } from "../core/entry-kit.ts";
 import { FieldReader, HistoryDraft, type HistoryProvider, type Piece, toMediaPart } from "../core/history-kit.ts";
@@ -9,7 +7,7 @@ interface ReadMessages {
   readonly system: string;
 }
 
-/** Reads messages. With `provider`, the metadata of services is kept for this provider and model. */
+/** With `provider`, keeps the metadata of services for this provider and model. */
 export function readUIMessages(messages: readonly UnknownRecord[], provider: HistoryProvider | undefined): ReadMessages {
   const draft = new HistoryDraft();
   const system: string[] = [];
@@ -99,7 +97,10 @@ function nameOf(part: FieldReader): string {
   return type === "dynamic-tool" ? part.filled("toolName") : type.slice("tool-".length);
 }
 
-/** Removes the id of the message, or of a later step of a converted transcript, from a call id. */
+/**
+ * Removes the prefix that `toUIMessages` puts before a call id. The prefix is the id of the message, or of a later assistant message
+ * that `toUIMessages` joined to it.
+ */
 function toOwnCallId(callId: string, id: string): string {
   if (id !== "" && callId.startsWith(`${id}:`) && callId.length > id.length + 1) return callId.slice(id.length + 1);
   const prefix = id.replace(/\d+$/, "");
@@ -112,7 +113,7 @@ function addResult(part: FieldReader, id: string, draft: HistoryDraft): void {
   if (!isTool(type)) return;
   const call = readCall(part, id);
   const { callId } = call;
-  // The result belongs to the piece of its call, so it has no piece of its own.
+  // The piece of the call contains the result too, so `addResult` needs no piece.
   if (state === "output-available") draft.addResult({ callId, outcome: "completed", result: (output ?? null) as Json });
   else if (state === "output-error") draft.addResult({ callId, outcome: "failed", result: part.text("errorText") });
   else if (state === "output-denied") {

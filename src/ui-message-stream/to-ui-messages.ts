@@ -2,18 +2,54 @@ import {
   type AssistantMessage,
   checkFields,
   is,
+  type Json,
+  locateMedia,
   type Message,
   type ToolCallPart,
   type ToolOutcome,
   type ToolResultPart,
+  type UserPart,
 } from "../core/entry-kit.ts";
 import { isWaiting, toFailureText } from "../core/web-kit.ts";
 import { findLostMessages, type LostContent } from "../core/history-kit.ts";
 import { readUIMessages } from "./read-ui-messages.ts";
-import { toUserParts } from "./to-user-parts.ts";
-import type { UIMessage, UIMessagePart } from "./ui-message.ts";
-import type { UIVersion } from "./ui-message-chunk.ts";
+import type { UIUserPart, UIVersion } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
+
+// The types of the messages are declared here because they differ between versions of `ai`.
+
+/**
+ * A message of `useChat`, made from a transcript. `Version` is the major version of the `ai` package that the page uses. The type
+ * can be assigned to the `UIMessage` of that version.
+ */
+export interface UIMessage<Version extends UIVersion = UIVersion> {
+  readonly id: string;
+  readonly role: "user" | "assistant";
+  parts: UIMessagePart<Version>[];
+}
+
+/** A part of a UI message. */
+export type UIMessagePart<Version extends UIVersion = UIVersion> =
+  | UIUserPart
+  | { type: "text" | "reasoning"; text: string; state: "done" }
+  | { type: "step-start" }
+  | UIToolPart
+  | (Version extends 6 | 7 ? UIDeniedPart : never);
+
+/** A tool call. `providerExecuted` marks a call that ran on the server, so that the page does not send its result back. */
+export type UIToolPart = UICalled &
+  ({ state: "input-available" } | { state: "output-available"; output: Json } | { state: "output-error"; errorText: string });
+
+/** A tool call that was denied. In version 5, such a call has the state `output-error` instead. */
+export type UIDeniedPart = UICalled & { state: "output-denied"; approval: { id: string; approved: false } };
+
+/** The fields that all tool calls have. */
+export interface UICalled {
+  type: `tool-${string}`;
+  toolCallId: string;
+  input: Json;
+  providerExecuted: true;
+}
 
 /** The options of `toUIMessages`. */
 export interface UIHistoryOptions extends Pick<UIMessageOptions, "version" | "sendReasoning" | "onError"> {
@@ -77,7 +113,7 @@ export function writeUIMessages(messages: readonly Message[], options: UIHistory
 }
 
 /** Returns at least one part, because `useChat` rejects a message without parts. */
-function toFilledParts(content: Parameters<typeof toUserParts>[0]): UIMessagePart[] {
+function toFilledParts(content: string | readonly UserPart[]): UIMessagePart[] {
   return toUserParts(content.length === 0 ? "" : content);
 }
 
@@ -116,4 +152,16 @@ function toToolPart(call: ToolCallPart, { toolCallId, result }: Called, options:
     return { ...called, state: "output-denied", approval: { id: toolCallId, approved: false } };
   const failure = { kind: "tool", toolName: name, outcome: outcome as ToolOutcome["kind"], result: output } as const;
   return { ...called, state: "output-error", errorText: toFailureText(failure, options.onError) };
+}
+
+export function toUserParts(content: string | readonly UserPart[]): UIUserPart[] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return content.map((part) => {
+    if (part.type === "text") return { type: "text", text: part.text };
+    const media = locateMedia(part);
+    const { mediaType } = media;
+    if (media.kind === "url") return { type: "file", mediaType, url: media.url };
+    if (media.kind === "base64") return { type: "file", mediaType, url: `data:${mediaType};base64,${media.data}` };
+    return { type: "file", mediaType, url: typeof part.data === "string" ? part.data : part.data.href };
+  });
 }

@@ -3,7 +3,6 @@ import { toFailureText, toPlain } from "../core/web-kit.ts";
 import type { Hold, MessageWriter } from "./message-writer.ts";
 import type { UIMessageOptions } from "./ui-message-options.ts";
 
-/** The state of one tool call of the message. */
 export interface ToolPart {
   /** The id of the call on the page. */
   readonly id: string;
@@ -15,7 +14,6 @@ export interface ToolPart {
   isUnreadable: boolean;
   /** True while the page shows the call as approved by a person. */
   isApproved: boolean;
-  /** True if the call belongs to a nested run. */
   readonly isNested: boolean;
   /** The step in which the part of the call began. The page can change the arguments only during this step. */
   step: number;

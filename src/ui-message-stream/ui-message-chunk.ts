@@ -65,8 +65,8 @@ export type UILatestChunk =
   | { readonly type: "steering-message"; readonly id: string; readonly parts: UIUserPart[] };
 
 /**
- * Marks an outcome that the server sent. The mark comes back in the next request, so the server knows that this outcome is not a
- * result from the page.
+ * Marks an outcome that the server sent. The page sends the mark back in its next request, so the server knows that this outcome
+ * is not a result from the page.
  */
 export interface UIExecuted {
   readonly toolCallId: string;
@@ -95,6 +95,7 @@ export type UIDataChunk =
 
 /** Marks a text part that a tool emitted. The text of the model has no mark. */
 export type UIEmittedMark = { readonly turnwright: { readonly toolCallId: string } };
+
 /** A question that a tool asked with `context.ask`. */
 export interface UIQuestion extends ToolQuestion {
   /**
@@ -120,7 +121,9 @@ export interface UIMasked {
   readonly tokensAfter: number;
 }
 
-/** A summary that replaces old messages in requests: begun, written, or failed. The token counts are estimates of a request. */
+/**
+ * The state of a compaction, which replaces old messages in requests with a summary. The token counts are estimates of one request.
+ */
 export type UICompaction =
   | { readonly state: "started"; readonly cause: "due" | "forced" }
   | { readonly state: "compacted" | "failed"; readonly tokensBefore: number; readonly tokensAfter: number };
