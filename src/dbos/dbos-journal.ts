@@ -2,7 +2,7 @@
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { isRecord, type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
-import { createReadOnlyJournal } from "../host/durable/read-only-journal.ts";
+import { createReadOnlyJournal } from "../host/durable/durable-records.ts";
 
 /**
  * How a step is stored. `text` is the JSON text of the result, because DBOS's own format changes some values. `failed` is the

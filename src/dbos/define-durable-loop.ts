@@ -1,16 +1,17 @@
 // A loop whose runs any worker can execute, stop and show. A run is a DBOS workflow.
 
 import { DBOS, Error as errors } from "@dbos-inc/dbos-sdk";
-import { invalidOption, type Json } from "../core/entry-kit.ts";
+import { invalidOption, type Journal, type Json, type Step } from "../core/entry-kit.ts";
 import { createDurableHost } from "../host/durable/create-durable-host.ts";
 import { toLoopFields } from "../host/durable/host-options.ts";
 import { checkLoopFields, createDurableLoop, type DefinedLoop } from "../host/durable/create-durable-loop.ts";
 import type { DurableHost, DurableHostFields } from "../host/durable/durable-host.ts";
 import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loop.ts";
-import type { DurableEngine, FoundRun } from "../host/durable/durable-store.ts";
+import { createReadOnlyJournal } from "../host/durable/durable-records.ts";
+import type { DurableEngine, FoundRun, StepHooks } from "../host/durable/durable-store.ts";
 import { executeDurableRun } from "../host/durable/execute-durable-run.ts";
 import { attributesOf, errorOf, loopNames, queueOf, stateOf, workflowNameOf } from "./list-runs.ts";
-import { createRecordJournal, readRecordJournal } from "./record-journal.ts";
+import type { PostgresStore } from "./postgres-store.ts";
 import { hasWorker, type WorkerProcess, workerHere } from "./worker.ts";
 
 type Workflow = (input: string) => Promise<string>;
@@ -128,4 +129,38 @@ async function findRun(which: Parameters<typeof DBOS.listWorkflows>[0]): Promise
   const state = stateOf(found.status);
   if (state === "failed") return { state, error: errorOf(found), cause: found.error };
   return state === "ended" ? { state, readEnd: async () => String(found.output) } : { state };
+}
+
+/** Makes the journal of one execution of a run. Reads the records of earlier executions. */
+export async function createRecordJournal(store: PostgresStore, runId: string, hooks: StepHooks): Promise<Journal> {
+  const recorded = new Map((await hooks.repeat(() => store.readRecords(runId))).map((record) => [record.key, record]));
+  const keys = new Set(recorded.keys());
+  const step = async <T>({ key, kind, run }: Step<T>): Promise<T> => {
+    const known = recorded.get(key);
+    if (known !== undefined) {
+      hooks.lastRead = known.lastRead ?? hooks.lastRead;
+      return JSON.parse(known.body) as T;
+    }
+    if (kind === "inbox") await hooks.beforeInbox();
+    const body = JSON.stringify(await run({}));
+    await hooks.record(kind === "inbox" ? { key, body, lastRead: hooks.lastRead } : { key, body });
+    keys.add(key);
+    return JSON.parse(body) as T;
+  };
+  return {
+    durable: true,
+    step,
+    all: (steps) => Promise.all(steps.map(step)),
+    has: (key) => keys.has(key),
+    // A wait needs no record, because the first decision with the key counts in every execution.
+    wait: (key) => hooks.receive(key),
+  };
+}
+
+/** Returns a journal that only reads the records of a run, for `inspectJournal`. */
+function readRecordJournal(store: PostgresStore, runId: string): Journal {
+  return createReadOnlyJournal(async () => {
+    const records = await store.readRecords(runId);
+    return new Map(records.map(({ key, body }) => [key, JSON.parse(body) as unknown]));
+  });
 }

@@ -1,9 +1,21 @@
-import { checkFields, type Checks, type Clock, is, longestTimerMs, numberWithin, systemClock } from "../core/entry-kit.ts";
-import { boundStore } from "./bound-store.ts";
-import { memoryRunStore } from "./memory-run-store.ts";
+import {
+  CancelScope,
+  checkFields,
+  type Checks,
+  type Clock,
+  Deadline,
+  invalidOption,
+  is,
+  longestTimerMs,
+  LoopError,
+  numberWithin,
+  promiseOrValue,
+  recordOf,
+  systemClock,
+} from "../core/entry-kit.ts";
 import { Host } from "./host.ts";
 import type { RunHost, RunHostOptions } from "./run-host.ts";
-import type { RunStore } from "./run-store.ts";
+import { type ConversationRecord, memoryRunStore, type RunStore } from "./run-store.ts";
 import { whenBusyCheck } from "./start-options.ts";
 
 const storeMethods: readonly (keyof RunStore)[] = ["read", "write", "journal"];
@@ -44,4 +56,40 @@ export function createRunHost(options: RunHostOptions = {}): RunHost {
   const { storeMs = 60_000, clock = systemClock, wrapOptions } = options;
   const store = boundStore(options.store ?? memoryRunStore(), { storeMs, clock });
   return new Host({ store, whenBusy, maxQueued, keepMs, maxBytes, stopWhenUnread, wrapOptions, clock });
+}
+
+interface StoreLimits {
+  readonly storeMs: number;
+  readonly clock: Clock;
+}
+
+/**
+ * Limits how long the methods `read` and `write` of a store may take. A call that takes longer rejects with LoopError
+ * "store-unresponsive", and its later result is ignored. The journals of the store have their own time limit,
+ * `timeouts.journalMs`.
+ */
+function boundStore(store: RunStore, limits: StoreLimits): RunStore {
+  return {
+    read: async (id) => checkRecord(await race("read", () => store.read(id), limits)),
+    write: (id, record) => race("write", () => store.write(id, record), limits),
+    journal: (id, number) => store.journal(id, number),
+  };
+}
+
+/** Throws LoopError "invalid-option" if `store.read` returned neither a record nor undefined. */
+function checkRecord(record: unknown): ConversationRecord | undefined {
+  if (record === undefined) return undefined;
+  const { runs, status, messages } = recordOf(record);
+  if (typeof runs === "number" && typeof status === "string" && Array.isArray(messages)) return record as ConversationRecord;
+  throw invalidOption("store.read(id)", "a ConversationRecord, or undefined if the conversation does not exist", record);
+}
+
+async function race<T>(verb: "read" | "write", call: () => T | PromiseLike<T>, { storeMs, clock }: StoreLimits): Promise<T> {
+  // A call of the store has a time limit but cannot be cancelled, so this scope is never cancelled.
+  const deadline = new Deadline({ limitMs: storeMs }, { clock, scope: new CancelScope() });
+  const answer = promiseOrValue(call());
+  if (!(answer instanceof Promise)) return answer;
+  const raced = await deadline.race(answer);
+  if (raced.kind === "value") return raced.value;
+  throw raced.kind === "thrown" ? raced.error : new LoopError("store-unresponsive", { verb, ms: storeMs });
 }

@@ -1,11 +1,12 @@
 import { checkFields, isLoopError, type LoopResult, type OutsideResult, type StopRequest } from "../core/entry-kit.ts";
 import { type ConversationLimits, Conversations } from "./conversations.ts";
 import { type ExecutionEnd, type ExecutionPlan, executeRun } from "./execute-run.ts";
-import type { HostedStream, JoinOptions } from "./hosted-event.ts";
 import { BusyError, planResume, planStart, readEnding, type RunPlan } from "./plan-run.ts";
 import type {
   HostedRun,
   HostedStatus,
+  HostedStream,
+  JoinOptions,
   ResumeAnswer,
   ResumeOptions,
   RunHost,

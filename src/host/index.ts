@@ -2,12 +2,13 @@
 
 export { createRunHost } from "./create-run-host.ts";
 export { fileRunStore } from "./file-run-store.ts";
-export { memoryRunStore, type MemoryRunStoreOptions } from "./memory-run-store.ts";
-export type { HostedEvent, HostedStream, JoinOptions } from "./hosted-event.ts";
 export type {
+  HostedEvent,
   HostedLoopOptions,
   HostedRun,
   HostedStatus,
+  HostedStream,
+  JoinOptions,
   ResumeAnswer,
   ResumeOptions,
   RunHost,
@@ -16,12 +17,13 @@ export type {
   StartOptions,
   WhenBusy,
 } from "./run-host.ts";
-export type { ConversationRecord, RunStore } from "./run-store.ts";
-export { type EventRequest, lastEventId } from "./last-event-id.ts";
+export { type ConversationRecord, memoryRunStore, type MemoryRunStoreOptions, type RunStore } from "./run-store.ts";
 export type { NodeResponse, SSEOptions } from "../core/web-kit.ts";
 export {
+  type EventRequest,
   type EventSource,
   type EventStreamOptions,
+  lastEventId,
   pipeEventStream,
   toEventStream,
   toEventStreamResponse,

@@ -1,4 +1,4 @@
-import type { HostedEvent, HostedStream, JoinOptions } from "./hosted-event.ts";
+import type { HostedEvent, HostedStream, JoinOptions } from "./run-host.ts";
 import type { RunLog, LogCursor } from "./run-log.ts";
 
 type Result = IteratorResult<HostedEvent, undefined>;

@@ -1,6 +1,6 @@
 import type { LoopEvent } from "../core/entry-kit.ts";
 import { countEventBytes } from "./count-event-bytes.ts";
-import type { HostedEvent } from "./hosted-event.ts";
+import type { HostedEvent } from "./run-host.ts";
 
 /** A position in a log: the index of an entry, and the number of characters of that entry that were read. */
 export interface LogCursor {

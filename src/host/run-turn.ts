@@ -1,7 +1,7 @@
 import type { LoopControl, LoopResult, UserMessage } from "../core/entry-kit.ts";
 import { createLoopControl } from "../core/index.ts";
 import type { ConversationRecord } from "./run-store.ts";
-import type { HostedStream, JoinOptions } from "./hosted-event.ts";
+import type { HostedStream, JoinOptions } from "./run-host.ts";
 import { LogReader } from "./log-reader.ts";
 import { RunLog } from "./run-log.ts";
 

@@ -14,8 +14,7 @@ import {
   type ToolResultPart,
   type UserMessage,
 } from "../core/entry-kit.ts";
-import type { JoinOptions } from "./hosted-event.ts";
-import type { HostedLoopOptions, ResumeOptions, StartOptions, WhenBusy } from "./run-host.ts";
+import type { HostedLoopOptions, JoinOptions, ResumeOptions, StartOptions, WhenBusy } from "./run-host.ts";
 
 export const whenBusyCheck: Check = /* @__PURE__ */ oneOf("refuse", "steer", "queue");
 

@@ -1,4 +1,13 @@
-import { checkFields, type Checks, dropPromise, is, type LoopEvent } from "../core/entry-kit.ts";
+import {
+  checkFields,
+  type Checks,
+  describeValue,
+  dropPromise,
+  is,
+  isRecord,
+  type LoopEvent,
+  type UnknownRecord,
+} from "../core/entry-kit.ts";
 import {
   ChunkBatches,
   type EventItem,
@@ -10,8 +19,7 @@ import {
   toByteStream,
   toLineResponse,
 } from "../core/web-kit.ts";
-import { isInternal, toEventJson } from "./event-json.ts";
-import type { HostedEvent } from "./hosted-event.ts";
+import type { HostedEvent } from "./run-host.ts";
 
 /** A source of events: the stream of `streamToolLoop`, or a reader from `host.join`. */
 export type EventSource = AsyncIterable<LoopEvent | HostedEvent> & {
@@ -104,4 +112,79 @@ function toLines(source: EventSource, options: EventStreamOptions): SSELines<str
   const end = (error?: object): readonly string[] => (error === undefined ? [] : [failure]);
   const first = source.restarted === true ? "event: reset\ndata: {}\n\n" : undefined;
   return new SSELines(new ChunkBatches(source, { map, end }), { first, write: (text) => text }, options);
+}
+
+/** The types of events that are meant for the server's logs. Pages get these events only on request. */
+const internal: ReadonlySet<LoopEvent["type"]> = new Set(["cache-break", "hidden-notice", "listener-error"]);
+
+/** True for an event that is sent to pages only if `includeMetadata` is true. */
+function isInternal({ type }: LoopEvent): boolean {
+  return internal.has(type);
+}
+
+/**
+ * Converts an event to JSON. Never throws, even if a tool put values into the event that JSON cannot represent. Unless
+ * `includeMetadata` is true, omits the metadata of tool results and the messages of errors, which may contain secrets.
+ */
+function toEventJson(event: LoopEvent, includeMetadata: boolean): string {
+  const sent = includeMetadata ? event : withoutInternals(event);
+  return stringify(sent) ?? stringify(Object.fromEntries(Object.entries(sent).map(describeField))) ?? "{}";
+}
+
+function withoutInternals(event: LoopEvent): object {
+  const { metadata: _, ...rest }: UnknownRecord = { ...event };
+  const { error, reason } = rest;
+  return {
+    ...rest,
+    ...(isRecord(error) && { error: withoutMessage(error) }),
+    ...(isRecord(reason) && isRecord(reason["error"]) && { reason: { ...reason, error: withoutMessage(reason["error"]) } }),
+  };
+}
+
+/** Keeps only the safe fields of an error, such as its code, because its message may contain secrets. */
+function withoutMessage({ name, code, status, retryable, retryAfterMs }: UnknownRecord): object {
+  return { name, code, status, retryable, retryAfterMs };
+}
+
+/** Describes a value that JSON cannot represent: a cycle, a bigint, or an object whose `toJSON` throws. Keeps all other values. */
+function describeField([name, value]: [string, unknown]): [string, unknown] {
+  return stringify(value) === undefined && value !== undefined ? [name, `(not sent: ${describeValue(value)})`] : [name, value];
+}
+
+function stringify(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A web `Request` or an `IncomingMessage` of node:http. */
+export interface EventRequest {
+  readonly url?: string | undefined;
+  readonly headers: { get(name: string): string | null } | { readonly [name: string]: string | readonly string[] | undefined };
+}
+
+const longestId = 100;
+
+/**
+ * Returns the id of the last event that a reconnecting page has, for the option `from` of `host.join`. Reads the header
+ * `Last-Event-ID`, which an `EventSource` sends. Without this header, reads the query parameter `offset` of the URL. Returns
+ * undefined without an id, for an id of more than 100 characters, and for the id `-1`, which requests all events.
+ *
+ * @example const events = host.join(id, { from: lastEventId(request) });
+ */
+export function lastEventId({ headers, url = "" }: EventRequest): string | undefined {
+  const given = typeof headers.get === "function" ? headers.get("last-event-id") : readHeader(headers, "last-event-id");
+  const id = given === undefined || given === null || given === "" ? readOffset(url) : given;
+  return typeof id !== "string" || id === "" || id === "-1" || id.length > longestId ? undefined : id;
+}
+
+function readHeader(headers: object, name: string): unknown {
+  return Object.hasOwn(headers, name) ? Reflect.get(headers, name) : undefined;
+}
+
+function readOffset(url: string): string | null {
+  const start = url.indexOf("?");
+  return start < 0 ? null : new URLSearchParams(url.slice(start).split("#")[0]).get("offset");
 }

@@ -7,8 +7,7 @@ import type { DurableHost, DurableHostFields } from "../host/durable/durable-hos
 import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loop.ts";
 import type { DurableEngine } from "../host/durable/durable-store.ts";
 import { toLoopFields } from "../host/durable/host-options.ts";
-import { readRestateJournal } from "./read-records.ts";
-import { requireNode22 } from "./require-node.ts";
+import { readRestateJournal, requireNode22 } from "./restate-journal.ts";
 import type { RunHead } from "./run-events.ts";
 import { loops } from "./run-workflow.ts";
 import { type WorkerProcess, workerHere } from "./worker.ts";

@@ -1,10 +1,20 @@
 // A journal over the steps of a Restate workflow.
 
 import { RestatePromise, type WorkflowContext } from "@restatedev/restate-sdk";
-import { describeValue, type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
+import {
+  describeValue,
+  isRecord,
+  type Journal,
+  type Json,
+  LoopError,
+  type Step,
+  toPlainError,
+  type UnknownRecord,
+} from "../core/entry-kit.ts";
+import { createReadOnlyJournal } from "../host/durable/durable-records.ts";
 import type { StepHooks } from "../host/durable/durable-store.ts";
-import { untilOver } from "../host/durable/until-over.ts";
-import { requireNode22 } from "./require-node.ts";
+import { untilOver } from "../host/durable/repeat-failed.ts";
+import type { JournalRow } from "./admin.ts";
 
 /**
  * How a step is stored. `failed` is the message of an error. The error is not thrown, because Restate would then repeat the step,
@@ -131,4 +141,40 @@ class WorkflowSteps {
 
 function isOver(): Error {
   return new Error("This execution of the workflow is over. Restate continues it elsewhere.");
+}
+
+function inside(value: unknown, ...keys: readonly string[]): UnknownRecord | undefined {
+  let found: unknown = value;
+  for (const key of keys) found = isRecord(found) ? found[key] : undefined;
+  return isRecord(found) ? found : undefined;
+}
+
+const decoder = new TextDecoder();
+
+/** Returns a journal that only reads the records of a run. */
+export function readRestateJournal(listRows: () => Promise<readonly JournalRow[]>): Journal {
+  return createReadOnlyJournal(async () => {
+    const names = new Map<unknown, string>();
+    const records = new Map<string, unknown>();
+    for (const { name, entry_json: text } of await listRows()) {
+      const entry: unknown = text === undefined ? undefined : JSON.parse(text);
+      const command = inside(entry, "Command", "Run");
+      if (command !== undefined) names.set(command["completion_id"], name ?? "");
+      const completion = inside(entry, "Notification", "Completion", "Run");
+      const bytes = inside(completion, "result")?.["Success"];
+      const key = names.get(completion?.["completion_id"])?.replace(/ attempt \d+$/, "");
+      if (key === undefined || !Array.isArray(bytes)) continue;
+      const stored: unknown = JSON.parse(decoder.decode(Uint8Array.from(bytes as readonly number[])));
+      if (isRecord(stored) && "answer" in stored) records.set(key, stored["answer"]);
+    }
+    return records;
+  });
+}
+
+/** Throws if this version of Node is too old. Restate's SDK would fail later, with a message that does not say why. */
+export function requireNode22(): void {
+  if ("withResolvers" in Promise) return;
+  throw new Error(
+    `turnwright/restate needs Node 22 or later. This is Node ${process.version}. Update Node, or use turnwright/dbos, which runs on Node 20.`,
+  );
 }

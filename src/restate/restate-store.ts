@@ -4,9 +4,8 @@ import { connect, HttpCallError, Opts, type Ingress } from "@restatedev/restate-
 import type { Added, Begun, DurableStore, Row, RunMessage } from "../host/durable/durable-store.ts";
 import { repeatFailed } from "../host/durable/repeat-failed.ts";
 import { untilAborted } from "./admin.ts";
-import { jsonSerde } from "./json-serde.ts";
 import type { Appended, EventsFound, RunHead } from "./run-events.ts";
-import type { FailedBefore, ServiceNames } from "./run-object.ts";
+import { type FailedBefore, jsonSerde, type ServiceNames } from "./run-object.ts";
 
 /** A failed request is repeated for about a minute, for example while Restate restarts. */
 const repeatForMs = 60_000;

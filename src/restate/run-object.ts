@@ -3,8 +3,17 @@
 import { handlers, object, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { Begun, Row, RunMessage } from "../host/durable/durable-store.ts";
 import type { Admin } from "./admin.ts";
-import { jsonSerde } from "./json-serde.ts";
 import { appendEvents, readEvents, readHead, readTextIds, readTexts, type RunHead } from "./run-events.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export const jsonSerde = {
+  contentType: "application/json",
+  serialize: (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value)),
+  /** A handler without a result returns no bytes. */
+  deserialize: (bytes: Uint8Array): never => (bytes.length === 0 ? null : JSON.parse(decoder.decode(bytes))) as never,
+};
 
 /** The names of the services of an application. */
 export interface ServiceNames {

@@ -3,7 +3,7 @@
 import { type Checks, checkFields, checkRequired, invalidOption, is, numberWithin } from "../core/entry-kit.ts";
 import { WorkerSite } from "../host/durable/worker-site.ts";
 import { Admin } from "./admin.ts";
-import { requireNode22 } from "./require-node.ts";
+import { requireNode22 } from "./restate-journal.ts";
 import { RestateStore } from "./restate-store.ts";
 import { createObjects, namesOf, type ServiceNames } from "./run-object.ts";
 import { createRunWorkflow, type RunWorker } from "./run-workflow.ts";

@@ -4,7 +4,7 @@ import type { Journal, Json } from "turnwright";
 import { journalSuite, type JournalSuiteSetup } from "turnwright/testing";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { PostgresStore } from "../../src/dbos/postgres-store.ts";
-import { createRecordJournal } from "../../src/dbos/record-journal.ts";
+import { createRecordJournal } from "../../src/dbos/define-durable-loop.ts";
 import { EventWriter } from "../../src/host/durable/event-writer.ts";
 import type { StepHooks } from "../../src/host/durable/durable-store.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Json } from "turnwright";
 import type { StepHooks } from "../../src/host/durable/durable-store.ts";
-import { type Attempt, type RestPorts, restWhenWaiting } from "../../src/restate/rest-when-waiting.ts";
+import { type Attempt, type RestPorts, restWhenWaiting } from "../../src/restate/run-workflow.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout"] }));
 afterEach(() => void vi.useRealTimers());

@@ -8,8 +8,7 @@ import {
   type Json,
   type StopRequest,
 } from "../../core/entry-kit.ts";
-import type { HostedStream } from "../hosted-event.ts";
-import type { WhenBusy } from "../run-host.ts";
+import type { HostedStream, WhenBusy } from "../run-host.ts";
 import { joinChecks, toMessages } from "../start-options.ts";
 import { ConversationRuns, type LastRun } from "./conversation-runs.ts";
 import type { DefinedLoop } from "./create-durable-loop.ts";
@@ -26,7 +25,7 @@ import type {
 import type { DurableLoop } from "./durable-loop.ts";
 import type { DurableEngine } from "./durable-store.ts";
 import { type DurableStart, readDurableStart, type RunInput } from "./host-options.ts";
-import { readPlace, toHostedStream, toSeq } from "./hosted-events.ts";
+import { readPlace, toHostedStream, toSeq } from "./read-durable-events.ts";
 
 export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<Json>): DurableHost {
   return new Conversations(loop, fields);

@@ -10,8 +10,7 @@ import type {
   StopRequest,
   UserMessage,
 } from "../../core/entry-kit.ts";
-import type { HostedStream, JoinOptions } from "../hosted-event.ts";
-import type { HostedStatus, WhenBusy } from "../run-host.ts";
+import type { HostedStatus, HostedStream, JoinOptions, WhenBusy } from "../run-host.ts";
 import type { PendingCall } from "../../journal/index.ts";
 import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
 

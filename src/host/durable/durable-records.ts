@@ -49,6 +49,14 @@ export function readLargeParts(
   };
 }
 
+/** Makes a journal that only reads the records of a durable run, for `inspectJournal`. */
+export function createReadOnlyJournal(read: () => Promise<ReadonlyMap<string, unknown>>): Journal {
+  const refuse = (): never => {
+    throw new Error("This journal can only be read. Pass it to inspectJournal().");
+  };
+  return { durable: true, step: refuse, all: refuse, read };
+}
+
 function withMessages(record: unknown, messages: readonly Message[]): unknown {
   return isRecord(record) ? { ...record, messages } : record;
 }

@@ -9,13 +9,12 @@ import {
   runToolLoop,
 } from "../../core/entry-kit.ts";
 import { createLoopControl } from "../../core/index.ts";
-import { createEmitter } from "../execution-events.ts";
+import { createEmitter } from "../execute-run.ts";
 import type { DurableLoopFields, DurableResult } from "./durable-loop.ts";
 import { storeLargeParts } from "./durable-records.ts";
 import type { DurableEngine, DurableStore, LiveRun, StepHooks } from "./durable-store.ts";
 import { EventWriter } from "./event-writer.ts";
-import { repeatFailed } from "./repeat-failed.ts";
-import { untilOver } from "./until-over.ts";
+import { repeatFailed, untilOver } from "./repeat-failed.ts";
 
 /** The result of a run without its messages, which are in its journal. */
 export interface RunFacts extends Omit<DurableResult, "messages"> {

@@ -1,5 +1,7 @@
 import type { LoopEvent } from "../../core/entry-kit.ts";
 import type { JournalInspection } from "../../journal/index.ts";
+import { toReplayed } from "../log-reader.ts";
+import type { HostedEvent, HostedStream } from "../run-host.ts";
 import { type StoredEvent, unpackEvents } from "./durable-records.ts";
 import type { DurableEvent, DurableEventsOptions } from "./durable-loop.ts";
 import type { DurableEngine, FoundRun, Row } from "./durable-store.ts";
@@ -153,4 +155,45 @@ function toRunEnd(runId: string, state: JournalInspection, last: LoopEvent | und
   const { reason = { kind: "approval-required", calls: [] }, usage, costUSD, iterations, toolCallsExecuted } = state;
   const spent = { usage, costUSD, iterations, toolCallsExecuted, durationMs: 0 };
   return { type: "run-end", runId, iteration: last?.iteration ?? 0, status: "suspended", reason, ...spent };
+}
+
+/** Reads the id of an event. Returns undefined for any other text. */
+export function readPlace(id: string | undefined): { readonly number: number; readonly seq: number } | undefined {
+  const [, number, seq] = /^([1-9]\d{0,8})-(\d{1,15})$/.exec(id ?? "") ?? [];
+  return number === undefined ? undefined : { number: Number(number), seq: Number(seq) };
+}
+
+/** Returns the position after the event with the id `from`, or 0 if `from` belongs to another run. */
+export function toSeq(from: string | undefined, number: number): number {
+  const place = readPlace(from);
+  return place?.number === number ? place.seq + 1 : 0;
+}
+
+interface HostedFacts extends Pick<HostedStream, "runId" | "isOver" | "restarted"> {
+  readonly number: number;
+  /** The events before this position are marked as replayed. */
+  readonly replayedBefore: number;
+}
+
+export function toHostedStream(events: AsyncIterableIterator<DurableEvent>, facts: HostedFacts): HostedStream {
+  const { runId, isOver, restarted, number, replayedBefore } = facts;
+  const toHosted = ({ seq, event }: DurableEvent): HostedEvent => {
+    const hosted = { id: `${number}-${seq}`, event };
+    return seq < replayedBefore ? toReplayed(hosted) : hosted;
+  };
+  return {
+    runId,
+    isOver,
+    restarted,
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        const item = await events.next();
+        return item.done === true ? item : { done: false, value: toHosted(item.value) };
+      },
+      async return() {
+        await events.return?.();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
 }
