@@ -97,7 +97,6 @@ export class Conversations {
     return this.#all.get(id)?.waiting ?? 0;
   }
 
-  /** Reads the run that contains the event with the id `from`, if that run has later events. Otherwise reads the last run. */
   join(id: string, options: JoinOptions): HostedStream | undefined {
     const conversation = this.#all.get(id);
     if (conversation === undefined || this.#isClosed) return undefined;
@@ -181,13 +180,13 @@ class EndedLogs {
     ended.drop();
   }
 
-  /** Starts the timer for the oldest log. Logs expire in the order in which they were added, so one timer is enough. */
+  /** Logs expire in the order in which they were added, so one timer for the oldest log is enough. */
   #arm(): void {
     const { keepMs, clock } = this.#limits;
     const [oldest] = this.#logs.values();
     if (oldest === undefined || this.#timer !== undefined || keepMs === Number.POSITIVE_INFINITY) return;
     this.#timer = clock.setTimeout(() => this.#expire(), Math.max(0, oldest.endedAt + keepMs - clock.now()));
-    letGo(this.#timer);
+    unrefTimer(this.#timer);
   }
 
   #disarm(): void {
@@ -207,8 +206,8 @@ class EndedLogs {
   }
 }
 
-/** Calls `unref` on a Node timer, so that the timer does not keep the process alive. */
-function letGo(timer: unknown): void {
+/** Lets the process end while the timer is pending. Only timers of Node have `unref`. */
+function unrefTimer(timer: unknown): void {
   const { unref }: { readonly unref?: unknown } = isRecord(timer) ? timer : {};
   if (typeof unref === "function") Reflect.apply(unref, timer, []);
 }

@@ -76,7 +76,6 @@ function boundStore(store: RunStore, limits: StoreLimits): RunStore {
   };
 }
 
-/** Throws LoopError "invalid-option" if `store.read` returned neither a record nor undefined. */
 function checkRecord(record: unknown): ConversationRecord | undefined {
   if (record === undefined) return undefined;
   const { runs, status, messages } = recordOf(record);
@@ -85,7 +84,7 @@ function checkRecord(record: unknown): ConversationRecord | undefined {
 }
 
 async function race<T>(verb: "read" | "write", call: () => T | PromiseLike<T>, { storeMs, clock }: StoreLimits): Promise<T> {
-  // A call of the store has a time limit but cannot be cancelled, so this scope is never cancelled.
+  // A deadline needs a scope. A call of the store cannot be cancelled, so nothing cancels this scope.
   const deadline = new Deadline({ limitMs: storeMs }, { clock, scope: new CancelScope() });
   const answer = promiseOrValue(call());
   if (!(answer instanceof Promise)) return answer;

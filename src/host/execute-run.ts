@@ -16,7 +16,6 @@ export interface ExecutionPlan {
   readonly loop: HostedLoopOptions;
   readonly messages: LoopOptions["messages"];
   readonly journal: Journal;
-  /** True for a resume, which continues a run from its journal. */
   readonly isResumed: boolean;
   /** True if `turn.log` already has the events from before a resume. */
   readonly isContinued: boolean;
@@ -69,7 +68,6 @@ interface Claim {
   finish(): Promise<void>;
 }
 
-/** Returns a journal that also calls `claim.begin` after opening and `claim.finish` before closing. */
 function claimJournal(journal: Journal, claim: Claim): Journal {
   const open: NonNullable<Journal["open"]> = async (how) => {
     const close = (await journal.open?.(how)) ?? (() => Promise.resolve());
@@ -92,7 +90,7 @@ function withJournal(result: LoopResult, journal: Journal): LoopResult {
   return Object.defineProperty({ ...result }, "journal", { value: journal, enumerable: "toJSON" in journal });
 }
 
-/** All event types. If a type is missing here, this object does not compile. */
+/** If an event type is missing here, this object does not compile. */
 const eventTypes: { readonly [Type in LoopEventType]: true } = {
   "run-start": true,
   "run-end": true,

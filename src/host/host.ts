@@ -1,6 +1,6 @@
 import { checkFields, isLoopError, type LoopResult, type OutsideResult, type StopRequest } from "../core/entry-kit.ts";
 import { type ConversationLimits, Conversations } from "./conversations.ts";
-import { type ExecutionEnd, type ExecutionPlan, executeRun } from "./execute-run.ts";
+import { type ExecutionEnd, executeRun } from "./execute-run.ts";
 import { BusyError, planResume, planStart, readEnding, type RunPlan } from "./plan-run.ts";
 import type {
   HostedRun,
@@ -80,7 +80,7 @@ export class Host implements RunHost {
   async status(id: string): Promise<HostedStatus | undefined> {
     checkId(id);
     const ending = this.#conversations.currentOf(id);
-    // A reader may get the `run-end` event before the store has the ending, so wait for the store.
+    // A reader may get the `run-end` event before the ending is stored.
     if (ending?.isEnding === true) await ending.settled.promise;
     const record = await this.#settings.store.read(id);
     if (record === undefined) return undefined;
@@ -95,10 +95,6 @@ export class Host implements RunHost {
     return this.#conversations.close();
   }
 
-  /**
-   * Reserves the conversation for a new run. If the conversation has a live run, steers that run or returns why the start is
-   * refused.
-   */
   async #enterOrSteer(id: string, { whenBusy = this.#settings.whenBusy, message }: ReadStart): Promise<RunTurn | StartAnswer> {
     for (;;) {
       const entered = await this.#conversations.enter(id, whenBusy === "queue");
@@ -126,7 +122,7 @@ export class Host implements RunHost {
       this.#conversations.leave(id, turn, turn.isJoinable);
       return planned;
     }
-    const running = executeRun(turn, toExecution(planned, this.#settings));
+    const running = executeRun(turn, { ...planned, wrapOptions: this.#settings.wrapOptions });
     turn.result = this.#finish(id, turn, { plan: planned, running });
     // Avoids an unhandled rejection if nobody awaits the result.
     turn.result.catch(() => {});
@@ -137,7 +133,6 @@ export class Host implements RunHost {
     return toBusy(turn, end.error);
   }
 
-  /** Waits until the run has ended, stores how it ended, and frees the conversation. */
   async #finish(id: string, turn: RunTurn, { plan, running }: Finishing): Promise<LoopResult> {
     const end = await running;
     if (end.kind === "ended") {
@@ -151,12 +146,12 @@ export class Host implements RunHost {
     throw end.error;
   }
 
-  /** Writes a record. If the write fails, the stored status stays "running", and the host later reads the ending from the journal. */
+  /** If the write fails, the stored status stays "running", and the host later reads the ending from the journal. */
   async #write(id: string, { number, log }: RunTurn, record: ConversationRecord): Promise<void> {
     const { store } = this.#settings;
     try {
       const now = await store.read(id);
-      // Write only if no other process has taken over the conversation since the journal was closed.
+      // Another process may have taken over the conversation since the journal was closed.
       if (now?.runs === number && now.epoch === log.epoch) await store.write(id, record);
     } catch {
       return;
@@ -167,10 +162,6 @@ export class Host implements RunHost {
 interface Finishing {
   readonly plan: RunPlan;
   readonly running: Promise<ExecutionEnd>;
-}
-
-function toExecution(plan: RunPlan, { wrapOptions }: HostSettings): ExecutionPlan {
-  return { ...plan, wrapOptions };
 }
 
 function toRecord({ number, log: { epoch }, record }: RunTurn, result: LoopResult): ConversationRecord {
@@ -188,7 +179,6 @@ function toHostedRun(turn: RunTurn): HostedRun {
   return { runId, result, join: (options) => turn.read(options, true) };
 }
 
-/** Returns "busy" if the error shows that another process uses the conversation. Throws all other errors. */
 function toBusy(turn: RunTurn, error: unknown): ResumeAnswer {
   const isElsewhere =
     error instanceof BusyError ||

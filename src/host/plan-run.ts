@@ -98,7 +98,7 @@ interface Resuming {
   readonly id: string;
   readonly turn: RunTurn;
   readonly loop: Omit<ResumeOptions, "stopWhenUnread">;
-  /** Returns the events of the run so far, if this process has them. */
+  /** Returns the events of the run so far, or undefined if this process does not have them. */
   takeLog(number: number, epoch: string | undefined): RunLog | undefined;
 }
 
@@ -126,7 +126,7 @@ export async function planResume(
   return { loop, messages, journal, isResumed: true, isContinued, previous: record, claim, release: noRelease };
 }
 
-/** Returns how a run ended. If the process died before it stored the ending in the record, reads the ending from the journal. */
+/** If the process of the run died before it stored the ending in the record, reads the ending from the journal. */
 export async function readEnding(
   store: RunStore,
   id: string,
@@ -184,7 +184,7 @@ async function readInitial(journal: Journal): Promise<readonly Message[]> {
   return (await inspectJournal(journal)).initialMessages;
 }
 
-/** Rejects with BusyError if the stored record differs from `before`, because another process has written it. */
+/** Rejects with BusyError if another process has changed the stored record since it was read as `before`. */
 async function checkUnchanged(store: RunStore, id: string, before: ConversationRecord | undefined): Promise<void> {
   const now = await store.read(id);
   const isSame = now?.runs === before?.runs && now?.status === before?.status && now?.epoch === before?.epoch;

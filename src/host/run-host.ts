@@ -54,7 +54,7 @@ export interface RunHostOptions {
   readonly store?: RunStore | undefined;
   /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
-  /** The maximum number of starts and resumes that may wait for the live run of one conversation. More are refused. Default 10. */
+  /** The maximum number of starts and resumes that may wait for the live run of one conversation. Further ones get "busy". Default 10. */
   readonly maxQueued?: number | undefined;
   /** How long readers can join a run after its end, in milliseconds. Default 300,000. */
   readonly keepMs?: number | undefined;
@@ -127,7 +127,7 @@ export interface ResumeOptions extends HostedLoopOptions {
 export interface HostedRun {
   /** The id of the conversation, a slash, and the number of the run, counted from 1. */
   readonly runId: string;
-  /** Resolves when the run has ended. Rejects with the errors of `runToolLoop`. A rejection that you do not handle is ignored. */
+  /** Resolves when the run has ended. Rejects with the errors of `runToolLoop`. A rejection without a handler does not end the process. */
   readonly result: Promise<LoopResult>;
   /**
    * Reads this run from its start. If the run was resumed, all events from before the resume are marked as `replayed`, so a page
@@ -199,7 +199,7 @@ export interface RunHost {
   join(id: string, options?: JoinOptions): HostedStream | undefined;
   /**
    * Answers a question that a tool of the live run asked with `context.ask({ wait: true })`, as `control.answer` does. `question` is
-   * the `id` of its `question-asked` event. Returns "unknown" if no such question waits in this process.
+   * the `id` in the `question-asked` event. Returns "unknown" if no question with this id waits in this process.
    */
   answer(id: string, question: string, answer: OutsideResult): "accepted" | "unknown";
   /** Stops the live run of a conversation in this process. Starts that wait for this run then begin. */

@@ -112,7 +112,10 @@ export class RunLog {
   readonly #entries: (LoopEvent | TextEntry)[] = [];
   /** The incomplete text at the end of the log, which the next fragment may continue. */
   #open: TextEntry | undefined;
-  /** The number of entries that the log had when the start of the run ended, and when each later resume ended. */
+  /**
+   * How many entries the log had when each execution ended. The first execution is the start of the run, and each resume is
+   * another one.
+   */
   readonly #ends: number[] = [];
   #isLive = false;
   #failure: { readonly error: unknown } | undefined;
@@ -128,7 +131,7 @@ export class RunLog {
     return this.#isLive;
   }
 
-  /** Returns the error that an execution (a start or a resume) rejected with. Only the last execution can have an error. */
+  /** Returns the error that an execution rejected with. Only the last execution can have an error. */
   failureOf(execution: number): { readonly error: unknown } | undefined {
     return execution === this.#ends.length - 1 ? this.#failure : undefined;
   }
@@ -138,12 +141,12 @@ export class RunLog {
     return this.#failure !== undefined;
   }
 
-  /** The number of the current or last execution: 0 for the start of the run, 1 for the first resume, and so on. */
+  /** The number of the current or last execution: 0 for the start of the run, 1 for its first resume, and so on. */
   get execution(): number {
     return this.#isLive ? this.#ends.length : Math.max(0, this.#ends.length - 1);
   }
 
-  /** Returns how many entries the log had when an execution (a start or a resume) ended. Undefined while the execution is live. */
+  /** Returns how many entries the log had when an execution ended. Undefined while the execution is live. */
   endOf(execution: number): number | undefined {
     return this.#ends[execution];
   }

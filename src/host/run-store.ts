@@ -22,7 +22,7 @@ export interface ConversationRecord {
    * began with.
    */
   readonly messages: readonly Message[];
-  /** Identifies the events of the last run, which are only in the memory of the process of that run. */
+  /** Identifies the events of the last run. Only the process of that run has these events, in its memory. */
   readonly epoch?: string | undefined;
   /** Messages that were steered to the last run but did not reach the model. The next run begins with them. */
   readonly undelivered?: readonly UserMessage[] | undefined;

@@ -25,7 +25,7 @@ export class RunTurn {
   runId = "";
   number = 0;
   stopWhenUnread = false;
-  /** True once the run has decided how it ends. Soon after that, the conversation is free. */
+  /** True once the run has decided how it ends. Soon after that, the run frees the conversation. */
   isEnding = false;
   /** True once the record of the run is stored and the run has begun. */
   isOpen = false;
@@ -35,7 +35,7 @@ export class RunTurn {
   readonly begun: Deferred<undefined> = defer();
   readonly settled: Deferred<undefined> = defer();
   result: Promise<LoopResult> | undefined;
-  /** The stored record of the run. Undefined before the record is stored. */
+  /** Undefined until the record of the run is stored. */
   record: ConversationRecord | undefined;
   #readers = 0;
   #writes: Promise<void> = Promise.resolve();

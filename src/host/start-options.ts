@@ -32,12 +32,11 @@ export interface ReadStart {
 
 const owned = ["runId", "events", "control", "journal"] as const;
 
-/** Throws LoopError "invalid-option" if the value is not a valid conversation id. */
 export function checkId(id: unknown): void {
   if (typeof id !== "string" || id === "") throw invalidOption("id", "a non-empty string", id);
 }
 
-/** Reads the options of `host.start`. The options of `runToolLoop` are checked later, when the run begins. */
+/** Leaves the options of `runToolLoop` unchecked, because the run checks them when it begins. */
 export function readStart(options: StartOptions): ReadStart {
   checkOptions(options);
   refusePrompt(options);
@@ -47,7 +46,6 @@ export function readStart(options: StartOptions): ReadStart {
   return { loop, ...read, whenBusy, stopWhenUnread };
 }
 
-/** Reads the messages of a start, which has exactly one of these fields. */
 export function readMessage(options: {
   readonly message?: string | UserMessage | undefined;
   readonly messages?: readonly Message[] | undefined;
@@ -106,9 +104,7 @@ export interface History {
   readonly undelivered?: readonly UserMessage[] | undefined;
 }
 
-/**
- * Ends the calls that still wait in a message of an earlier run. That run can no longer be resumed, so they would wait forever.
- */
+/** Ends the calls of an earlier run that still wait. That run can no longer be resumed, so these calls would wait forever. */
 export function settleWaiting(message: Message): Message {
   if (message.role !== "tool") return message;
   return { ...message, results: message.results.map(settlePart) };
@@ -121,7 +117,7 @@ function settlePart(part: ToolResultPart): ToolResultPart {
   return { callId, name, outcome: kind, result: renderOutcome({ kind, call: { callId, name, args: {} }, durationMs: 0 }) };
 }
 
-/** Returns the messages that a run begins with. Throws LoopError "invalid-option" if `regenerate` is set and there is no user message. */
+/** Returns the messages that a run begins with. */
 export function toMessages(
   { messages, undelivered = [] }: History,
   { message, messages: own }: Pick<ReadStart, "message" | "messages">,

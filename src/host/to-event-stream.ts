@@ -30,8 +30,8 @@ export type EventSource = AsyncIterable<LoopEvent | HostedEvent> & {
 /** The options for sending events as Server-Sent Events. */
 export interface EventStreamOptions extends SSEOptions {
   /**
-   * True to also send the metadata from `toolResult({ metadata })`, the messages of errors, and the events `hidden-notice` and
-   * `listener-error`, which are meant for your logs and not for users. Default false.
+   * True to also send the metadata from `toolResult({ metadata })`, the messages of errors, and the events `cache-break`,
+   * `hidden-notice` and `listener-error`, which are meant for your logs and not for users. Default false.
    */
   readonly includeMetadata?: boolean | undefined;
 }
@@ -105,7 +105,7 @@ function toLines(source: EventSource, options: EventStreamOptions): SSELines<str
   const { includeMetadata = false } = options;
   const map = (item: EventItem): readonly string[] => {
     const event = "type" in item ? item : item.event;
-    if (!includeMetadata && isInternal(event)) return [];
+    if (!includeMetadata && logEvents.has(event.type)) return [];
     const id = "type" in item ? "" : `id: ${item.id}\n`;
     return [`${id}event: ${event.type}\ndata: ${toEventJson(event, includeMetadata)}\n\n`];
   };
@@ -114,13 +114,8 @@ function toLines(source: EventSource, options: EventStreamOptions): SSELines<str
   return new SSELines(new ChunkBatches(source, { map, end }), { first, write: (text) => text }, options);
 }
 
-/** The types of events that are meant for the server's logs. Pages get these events only on request. */
-const internal: ReadonlySet<LoopEvent["type"]> = new Set(["cache-break", "hidden-notice", "listener-error"]);
-
-/** True for an event that is sent to pages only if `includeMetadata` is true. */
-function isInternal({ type }: LoopEvent): boolean {
-  return internal.has(type);
-}
+/** Events for the logs of the server. Pages get them only with `includeMetadata`. */
+const logEvents: ReadonlySet<LoopEvent["type"]> = new Set(["cache-break", "hidden-notice", "listener-error"]);
 
 /**
  * Converts an event to JSON. Never throws, even if a tool put values into the event that JSON cannot represent. Unless

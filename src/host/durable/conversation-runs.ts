@@ -1,5 +1,3 @@
-// The runs of a conversation: the last one, its state, and its transcript.
-
 import type { Json, Message } from "../../core/entry-kit.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 import type { History } from "../start-options.ts";
@@ -10,11 +8,10 @@ import type { DurableEngine } from "./durable-store.ts";
 import { checkConversation, type RunInput } from "./host-options.ts";
 import { isWaiting } from "./read-durable-events.ts";
 
-/** The last run of a conversation. */
 export interface LastRun {
   readonly number: number;
   readonly runId: string;
-  /** `deleted`: only its number is known. */
+  /** Of a "deleted" run, only the number is known. */
   readonly state: "live" | "ended" | "failed" | "deleted";
   readonly error?: string | undefined;
 }
@@ -30,12 +27,12 @@ export class ConversationRuns {
     this.#engineOf = engineOf;
   }
 
-  /** Returns the key under which the number of runs is noted. Hosts with different names have different conversations. */
+  /** The store counts the runs of a conversation under this key. Hosts with different names have different conversations. */
   keyOf(id: string): string {
     return JSON.stringify([this.#name, id]);
   }
 
-  /** Returns the last run of a conversation. The noted number may be too low, so the numbers after it are tried too. */
+  /** The noted number of runs may be too low, because `noteRuns` may have failed. So tries the numbers after it too. */
   async findLast(id: string): Promise<LastRun | undefined> {
     checkConversation(id);
     const engine = this.#engineOf();
@@ -46,12 +43,15 @@ export class ConversationRuns {
       const found = await engine.find(runId);
       if (found !== undefined) last = { number, runId, ...found };
       else if (number === noted) last = { number, runId, state: "deleted" };
-      else return last && this.#settle(last);
+      else return last && this.#awaitEnd(last);
     }
   }
 
-  /** If a run has sent its last event, waits for its end. Otherwise, the next message of the page could find the run still live. */
-  async #settle(run: LastRun): Promise<LastRun> {
+  /**
+   * Waits for the end of a run whose last event is stored. A page that has read this event may send its next message before the
+   * engine has stored the end.
+   */
+  async #awaitEnd(run: LastRun): Promise<LastRun> {
     if (run.state !== "live") return run;
     const { store } = this.#engineOf();
     const [last] = await store.readEvents(run.runId, (await store.countEvents(run.runId)) - 1);
@@ -66,10 +66,7 @@ export class ConversationRuns {
     return state !== undefined && isWaiting(this.#engineOf(), runId, state);
   }
 
-  /**
-   * Waits until a run has ended, or until it only waits for decisions. Ignores errors of the run, because its `result` reports
-   * them.
-   */
+  /** Waits until a run has ended, or only waits for decisions. Ignores errors of the run, because its `result` reports them. */
   async untilFree({ runId }: LastRun): Promise<void> {
     const from = await this.#engineOf().store.countEvents(runId);
     try {

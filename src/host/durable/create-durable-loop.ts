@@ -38,7 +38,6 @@ const eventsChecks: Checks<DurableEventsOptions> = {
 
 const fieldChecks: Checks<DurableLoopFields<never>> = { name: is.text, options: is.fn, maxCrashes: numberWithin({ min: 0 }) };
 
-/** Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid. */
 export function checkLoopFields<Input>(fields: DurableLoopFields<Input>): void {
   checkFields("fields", fields, fieldChecks);
   checkRequired(fields, fieldChecks, ["name", "options"]);
@@ -58,7 +57,6 @@ export interface DefinedLoop<Input> {
   readonly engineOf: () => DurableEngine;
 }
 
-/** Creates the methods of a durable loop. `engineOf` returns its engine, or throws if no worker runs in this process. */
 export function createDurableLoop<Input>(
   { name, options }: DurableLoopFields<Input>,
   engineOf: () => DurableEngine,
@@ -135,7 +133,6 @@ class DurableVerbs {
     return (await this.#open(id, engine))?.inspection;
   }
 
-  /** Returns the options of a run, and its state. Undefined if the loop has no such run. */
   async #open(id: string, engine = this.#engineOf()): Promise<OpenedRun | undefined> {
     checkRunId(id);
     const input = await engine.readInput(id);
@@ -156,7 +153,6 @@ class DurableVerbs {
     throw new LoopError("invalid-option", { option: "id", expected, received: "an unknown id" });
   }
 
-  /** Sends a message to a live run. */
   async send(id: string, message: RunMessage): Promise<"accepted" | "finished"> {
     if ((await this.#find(id)).state !== "live") return "finished";
     await this.#engineOf().store.send(id, message);
@@ -204,19 +200,19 @@ class DurableVerbs {
   }
 }
 
-/** True for the id of a question that waits in the process of the run, as in its event `question-asked`. */
+/** True for an id from a `question-asked` event of a question that waits in the process of the run. */
 function isLiveQuestion(id: string): boolean {
   return /#\w{8}-\d+$/.test(id);
 }
 
-/** Throws LoopError "invalid-decision" if the decision does not fit the waiting call. Otherwise, the run would deny the call. */
+/** Without this check, a run that gets a decision of the wrong kind would deny the call. */
 function checkDecision({ id, state }: PendingCall, decision: unknown): void {
   const waitsFor = state === "awaiting-result" ? "result" : "approval";
   if (waitsFor === "result" ? isOutsideResult(decision) : isApproval(decision)) return;
   throw new LoopError("invalid-decision", { call: id, waitsFor, problem: describeMisfit(decision) });
 }
 
-/** Throws LoopError "invalid-decision" if a result does not fit the `outputSchema` of its tool. The run checks nested calls. */
+/** Checks a result against the schema of its question or its tool. The run itself checks the results of nested calls. */
 async function checkResult({ tools }: OpenedRun["options"], call: PendingCall, decision: CallDecision): Promise<void> {
   if (decision.kind !== "result" || call.id.includes("/")) return;
   if ("question" in call && call.question !== undefined) {
@@ -237,7 +233,6 @@ function describeMisfit(decision: unknown): string {
   return typeof kind === "string" ? `has the kind ${JSON.stringify(kind)}` : `is ${describeValue(decision)}`;
 }
 
-/** Returns the JSON text of an input. Throws LoopError "invalid-option" if JSON cannot represent the input completely. */
 export function toInputText(input: unknown): string {
   try {
     const text = JSON.stringify(input);

@@ -30,8 +30,8 @@ export interface DurableHostFields {
   /** The name of the host. Keep it while runs are under way, because their records contain it. */
   readonly name: string;
   /**
-   * Returns the options of a run, except its messages. Called each time a worker begins to execute the run, and each time its
-   * state is read.
+   * Returns the options of a run, except its messages. Called each time a worker begins to execute the run, and each time a
+   * process reads the state of the run.
    */
   readonly options: (run: DurableRunInput) => DurableRunOptions | PromiseLike<DurableRunOptions>;
   /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
@@ -91,8 +91,8 @@ export interface DurableHost {
    */
   start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer>;
   /**
-   * Sends decisions and results to the calls of the last run that wait for them. Rejects with LoopError "unknown-decision" or
-   * "invalid-decision" if one does not fit. The decisions before it then count.
+   * Sends decisions and results to the waiting calls of the last run. Rejects with LoopError "unknown-decision" or
+   * "invalid-decision" if a decision does not fit. The decisions before that one have then been sent.
    */
   resume(id: string, options: { readonly decisions: { readonly [callId: string]: CallDecision } }): Promise<DurableResumeAnswer>;
   /**
@@ -105,7 +105,7 @@ export interface DurableHost {
   retry(id: string): Promise<DurableResumeAnswer>;
   /** Stops the live run of a conversation, whichever worker executes it. */
   stop(id: string, request?: StopRequest): Promise<"accepted" | "not-running">;
-  /** Ends the live run of a conversation immediately, as `killed`. */
+  /** Ends the live run of a conversation immediately, with the reason `killed`. */
   kill(id: string): Promise<"accepted" | "not-running">;
   /** Returns the state of a conversation, or undefined if the conversation does not exist. */
   status(id: string): Promise<DurableHostStatus | undefined>;
@@ -118,7 +118,8 @@ export interface DurableHostStatus extends Omit<HostedStatus, "queued" | "reason
   readonly error?: string | undefined;
   /** The calls of the last run that have no outcome yet. */
   readonly pendingCalls: readonly PendingCall[];
-  /** The option `version` of the code that began the last run, and of the code that executed it last. */
+  /** The option `version` of the code that began the last run. */
   readonly version: string | undefined;
+  /** The option `version` of the code that executed the last run most recently. */
   readonly lastVersion: string | undefined;
 }

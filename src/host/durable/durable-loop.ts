@@ -16,8 +16,8 @@ export interface DurableLoopFields<Input> {
    */
   readonly options: (input: Input) => Omit<LoopOptions, DurableOwnOptions> | PromiseLike<Omit<LoopOptions, DurableOwnOptions>>;
   /**
-   * How many workers in a row may die in the same step of a run. After that, `result` rejects, so that a run that ends its process
-   * does not end every worker. Default 10.
+   * How many workers in a row may die in the same step of a run. After that, `result` rejects, so that a run that crashes its
+   * process cannot crash every worker. Default 10.
    */
   readonly maxCrashes?: number | undefined;
 }
@@ -54,7 +54,7 @@ export interface DurableEventsOptions {
   /** When this signal aborts, the iteration ends without an error. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * True to also end while the run only waits for decisions or results. The last event is then a `run-end` with the status
+   * True to end the stream also while the run only waits for decisions or results. The last event is then a `run-end` with the status
    * `suspended`, as in a run without a durable loop. This event is not stored, and has the `seq` of the event before it. To get
    * the events after the decision, call `events` again. Default false.
    */
@@ -77,16 +77,16 @@ export interface DurableLoop<Input> {
   retry(id: string): Promise<void>;
   /** Returns the state of a run. Undefined if no run of this loop has the id. */
   status(id: string): Promise<JournalInspection | undefined>;
-  /** Ends a run as `stopped`: the model is cut off, and running tools get `timeouts.settleMs` to finish. */
+  /** Ends a run with the reason `stopped`: the model is cut off, and running tools get `timeouts.settleMs` to finish. */
   stop(id: string, request?: StopRequest): Promise<"accepted" | "finished">;
-  /** Ends a run immediately, as `killed`. */
+  /** Ends a run immediately, with the reason `killed`. */
   kill(id: string): Promise<"accepted" | "finished">;
   /** Adds a message before the next iteration of a run. If the run ends before that, the message is in `undelivered` of its result. */
   steer(id: string, message: string | UserMessage): Promise<"accepted" | "finished">;
   /**
    * Sends a decision or a result to a waiting call. `callId` is the `id` of a call in `pendingCalls` of the status. Rejects with
-   * LoopError "unknown-decision" if the call does not wait, or "invalid-decision" if the decision does not fit. With the `id` of a
-   * `question-asked` event, sends an answer to the process of the run. Such an answer is dropped if its question no longer waits.
+   * LoopError "unknown-decision" if the call does not wait, or "invalid-decision" if the decision does not fit. If `callId` is the
+   * `id` of a `question-asked` event, sends the answer to the process of the run, which drops it if the question no longer waits.
    */
   decide(id: string, callId: string, decision: CallDecision): Promise<void>;
   /**

@@ -30,7 +30,7 @@ export function storeLargeParts(
   };
 }
 
-/** Returns a journal that only reads the records of a run. `messages` are the messages that began the run. */
+/** Returns a journal for `inspectJournal`. `messages` are the messages that the run began with. */
 export function readLargeParts(
   records: Journal,
   store: DurableStore,
@@ -49,7 +49,6 @@ export function readLargeParts(
   };
 }
 
-/** Makes a journal that only reads the records of a durable run, for `inspectJournal`. */
 export function createReadOnlyJournal(read: () => Promise<ReadonlyMap<string, unknown>>): Journal {
   const refuse = (): never => {
     throw new Error("This journal can only be read. Pass it to inspectJournal().");
@@ -61,7 +60,7 @@ function withMessages(record: unknown, messages: readonly Message[]): unknown {
   return isRecord(record) ? { ...record, messages } : record;
 }
 
-/** The fields of events that may be large, and that records contain too. */
+/** Fields of events that may be large, and that records contain too. */
 const largeFields = ["result", "args"] as const;
 
 /** An event as it is stored. The fields in `blobs` are null in `event`. */
@@ -85,7 +84,6 @@ export function packEvent(event: LoopEvent, texts: Map<string, string>): StoredE
   return Object.keys(blobs).length === 0 ? { event } : { event: fields as unknown as LoopEvent, blobs };
 }
 
-/** Returns the events of a run with their large fields. */
 export async function unpackEvents(
   store: DurableStore,
   runId: string,

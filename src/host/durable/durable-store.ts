@@ -17,7 +17,6 @@ export interface Row<T> {
   readonly body: T;
 }
 
-/** The result of a step. */
 export interface StepRecord {
   readonly key: string;
   /** The JSON text of the result. */
@@ -42,7 +41,7 @@ export interface Added {
   readonly first: number;
   readonly events: readonly string[];
   readonly blobs: ReadonlyMap<string, string>;
-  /** True if the run has made progress. */
+  /** True if the events show progress: the store sets the count of stalls to 0. */
   readonly isProgress: boolean;
   /** The records of steps, for an engine that does not record steps itself. */
   readonly records: readonly StepRecord[];
@@ -55,8 +54,9 @@ export interface DurableStore {
   /** Begins an execution of a run. Earlier executions can no longer append events. */
   begin(runId: string): Promise<Begun>;
   /**
-   * Stores large texts by their ids, and appends events and records. Returns false if a later execution of the run has begun. In
-   * this case, only texts that a record of the engine may need have to be stored. May be repeated after an error.
+   * Stores large texts by their ids, and appends events and records. Returns false if a later execution of the run has begun. An
+   * engine that records steps itself stores the texts even then, because a record may need them. Callers may repeat the call
+   * after an error.
    */
   append(runId: string, execution: number, added: Added): Promise<boolean>;
   /** Returns the large texts with these ids, or all texts of the run. */
@@ -69,7 +69,7 @@ export interface DurableStore {
   readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]>;
   /** Wakes the readers of a run in all processes. May do nothing if readers poll the store. */
   wake(runId: string): Promise<void>;
-  /** Notes that a run has made progress, so that earlier executions without progress do not count. */
+  /** Sets the count of executions without progress to 0. */
   resetStalls(runId: string): Promise<void>;
   /** Returns the noted number of runs of a conversation, or 0. */
   readRuns(conversation: string): Promise<number>;
@@ -77,12 +77,11 @@ export interface DurableStore {
   noteRuns(conversation: string, runs: number): Promise<void>;
 }
 
-/** The state of a run. `failed` means that the run rejected. `error` is the message of its error. */
 export type FoundRun =
   | { readonly state: "live"; readonly error?: undefined }
   /** `readEnd` returns the value that `executeDurableRun` returned, or undefined if the run has been deleted since. */
   | { readonly state: "ended"; readonly error?: undefined; readEnd(): Promise<string | undefined> }
-  /** The run rejected, with the message in `error`, and maybe with this cause. */
+  /** The run rejected. `error` is the message of its error, and `cause` may be the error itself. */
   | { readonly state: "failed"; readonly error: string; readonly cause?: unknown };
 
 /** The engine of a durable loop, in the worker of this process. */
@@ -92,7 +91,6 @@ export interface DurableEngine {
   start(id: string, input: string): Promise<boolean>;
   /** Returns a run of the loop, or undefined if the loop has no run with the id. */
   find(id: string): Promise<FoundRun | undefined>;
-  /** Returns the input of a run of the loop. */
   readInput(id: string): Promise<string | undefined>;
   /** Calls `look` now, and when the run may have ended, until it returns a value. */
   waitForEnd<T>(id: string, look: () => Promise<T | undefined>): Promise<T>;
@@ -114,7 +112,7 @@ export interface StepHooks {
   beforeInbox(): Promise<void>;
   /**
    * Called after a step, before its result is recorded. Resolves when the events of the step are stored. Rejects if a later execution
-   * of the run has begun: the step must not be recorded then, because a replay would not repeat its events.
+   * of the run has begun. The engine must not record the step then, because a replay would not write its events again.
    */
   beforeRecord(): Promise<void>;
   /** Records the result of a step, together with the events before it. Rejects if a later execution of the run has begun. */
@@ -125,7 +123,7 @@ export interface StepHooks {
 
 /** A run that this process executes. */
 export interface LiveRun {
-  /** Carries out the stops and kills that were sent to the run. May be repeated without harm. */
+  /** Carries out the stops, kills and answers that were sent to the run. Repeating the call does no harm. */
   obey(): Promise<void>;
   /** Ends this execution. It records nothing more, and another execution can continue the run. */
   abandon(): void;

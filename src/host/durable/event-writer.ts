@@ -25,27 +25,25 @@ function placeOf(event: LoopEvent): string {
 export class EventWriter {
   readonly #store: DurableStore;
   readonly #runId: string;
-  /** The number of this execution. */
   readonly execution: number;
   /** The position of the next event. */
   #next: number;
-  /** How many executions have begun since the run last made progress. */
   readonly stalls: number;
   readonly input: string | undefined;
-  /** True if an event is waiting that is neither a delta nor about discarded deltas. */
+  /** True if the waiting events include more than deltas and `attempt-discarded`. */
   #isProgress = false;
   /** How many events of earlier executions are stored for each place. */
   readonly #stored = new Map<string, number>();
-  /** The streams that may have been cut off after some deltas. A new request replaces these deltas. */
+  /** The streams with stored deltas that may have been cut off. A new request to the model replaces these deltas. */
   readonly #partial = new Set<string>();
   /** The number of the last continuation of each run, by the path of the run. */
   readonly #continuations = new Map<string, number>();
   readonly #emitted = new Map<string, number>();
   #waiting: string[] = [];
   #records: StepRecord[] = [];
-  /** The large texts that are not stored yet, and the ids of those that are. */
+  /** The large texts that the next `flush` stores. */
   #blobs = new Map<string, string>();
-  readonly #known = new Set<string>();
+  readonly #blobIds = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #last: Promise<void> = Promise.resolve();
   #isFenced = false;
@@ -59,7 +57,7 @@ export class EventWriter {
     this.input = input;
   }
 
-  /** True if this execution may write no more, because it has ended or a later one has begun. */
+  /** True if this execution has ended or a later one has begun. It then writes nothing more. */
   get isFenced(): boolean {
     return this.#isFenced;
   }
@@ -83,7 +81,6 @@ export class EventWriter {
     if (!deltas.has(event.type) && event.type !== "attempt-discarded") count(this.#stored, placeOf(event));
   }
 
-  /** The stream of the model that an event belongs to. */
   #streamOf(event: LoopEvent): string {
     const { iteration, path = [] } = event;
     const run = JSON.stringify(path);
@@ -104,7 +101,7 @@ export class EventWriter {
     this.#write({ ...event, replayed: undefined });
   };
 
-  /** Tells readers that the earlier deltas of a stream are replaced, unless the stream was recorded with them. */
+  /** Tells readers that new deltas replace the earlier deltas of a stream, unless the stream was recorded. */
   #settlePartial(stream: string, { type, runId, iteration, path, replayed }: LoopEvent): void {
     // A replayed `iteration-start` means that the stream was recorded. `run-start` is never marked as replayed.
     if (type === "run-start" || (replayed === true && type !== "iteration-start")) return;
@@ -121,16 +118,14 @@ export class EventWriter {
     this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), collectMs);
   }
 
-  /** Adds a large text, which the next `flush` stores. */
   addBlob(id: string, text: string): void {
-    if (this.#known.has(id)) return;
-    this.#known.add(id);
+    if (this.#blobIds.has(id)) return;
+    this.#blobIds.add(id);
     this.#blobs.set(id, text);
   }
 
   /**
-   * Writes a record, together with the events and texts that were collected before it. Rejects if a later execution of the run
-   * has begun.
+   * Writes a record together with the events and texts before it. Rejects if a later execution of the run has begun.
    */
   writeRecord(record: StepRecord): Promise<void> {
     this.#records.push(record);
@@ -139,7 +134,7 @@ export class EventWriter {
 
   /**
    * Writes the collected events and texts. Resolves when all events of this execution are stored. Rejects if a later execution of the
-   * run has begun, because events were dropped then.
+   * run has begun, because the store then drops the events.
    */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
@@ -163,7 +158,7 @@ export class EventWriter {
     this.#blobs = new Map();
     const added = { first: this.#next, events, records, blobs, isProgress: this.#isProgress };
     this.#isProgress = false;
-    // A lost event would be missing for readers, so only the end of this execution ends the attempts.
+    // Readers would miss a lost event, so the write is repeated until it succeeds or this execution ends.
     const append = (): Promise<boolean> => this.#store.append(this.#runId, this.execution, added);
     const isCurrent = await repeatFailed(append, { everyMs: retryMs, mayRepeat: () => !this.#isFenced });
     this.#isFenced ||= !isCurrent;

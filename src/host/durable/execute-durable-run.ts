@@ -1,5 +1,3 @@
-// One execution of a durable run in a worker.
-
 import {
   type Journal,
   type Json,
@@ -22,7 +20,6 @@ export interface RunFacts extends Omit<DurableResult, "messages"> {
   readonly lastRead: number;
 }
 
-/** The process in which a run is executed. */
 export interface RunSite extends Pick<DurableEngine, "store" | "waitFor"> {
   /** The runs that this process executes, by run id. */
   readonly live: Map<string, LiveRun>;
@@ -35,16 +32,15 @@ export interface DurableExecution {
   /** The input of the run, as JSON. Default: the input that the store has. */
   readonly input?: string | undefined;
   readonly createJournal: (hooks: StepHooks, live: LiveRun) => Journal | Promise<Journal>;
-  /** Fires when the engine has given this execution up. The engine may have begun another one then. */
+  /** Fires when the engine has given up this execution. The engine may then have begun another one. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with the number of this execution when it has begun. */
   readonly onBegin?: ((execution: number) => void) | undefined;
 }
 
 /** Executes a run. Returns its `RunFacts` as JSON, or undefined if this execution was abandoned, or a later one has begun. */
 export async function executeDurableRun(site: RunSite, execution: DurableExecution): Promise<string | undefined> {
   const { signal } = execution;
-  // Another execution in this process may be the one that the engine waits for.
+  // The engine no longer waits for this execution. Beginning it would end a newer execution of the run in this process.
   if (signal?.aborted === true) return undefined;
   const own = new Execution(site, execution);
   signal?.addEventListener("abort", own.abandon);
@@ -92,7 +88,7 @@ class Execution implements LiveRun {
     }
   }
 
-  /** Each reading gets all messages. An earlier answer has no effect, because its question no longer waits. */
+  /** `obey` carries out old messages again. An old answer has no effect, because its question no longer waits. */
   #answer(id: string, answer: Json): void {
     try {
       this.#control.answer(id, answer as OutsideResult);
@@ -104,16 +100,16 @@ class Execution implements LiveRun {
   async execute(): Promise<string | undefined> {
     const { live, store } = this.#site;
     const { runId } = this.#given;
-    // The process was frozen, or has lost the engine: another worker took the run over, and the run has come back.
+    // If this process froze or lost the engine, another worker took the run over. The run may then come back to this process.
     const earlier = live.get(runId);
-    // Before anything waits, so that a worker that stops meanwhile abandons this execution too.
+    // Must come before the first `await`, so that a worker that stops during the `await` abandons this execution too.
     live.set(runId, this);
     try {
       earlier?.abandon();
       await earlier?.ended;
       return this.#isAbandoned ? undefined : await this.#run();
     } catch (error) {
-      // Records steps that have run, although the run rejects.
+      // Stores the events before the failure, and the records of steps that have run.
       if (!this.#isOver) await this.#writer?.flush().catch(() => {});
       if (this.#isOver) return undefined;
       throw error;
@@ -182,7 +178,7 @@ class Execution implements LiveRun {
     const hooks: StepHooks = {
       repeat: (read) => this.#repeat(read),
       lastRead: 0,
-      // The step that reads messages also records them, so that no message is lost or read twice.
+      // The inbox step records which messages it has read, so that a replay neither loses a message nor reads it twice.
       beforeInbox: async () => {
         for (const { seq, body } of await this.#repeat(() => store.readMessages(runId, hooks.lastRead))) {
           if (body.verb === "steer") this.#control.steer(body.message);

@@ -13,7 +13,7 @@ import { checkRunId, toInputText } from "./create-durable-loop.ts";
 import type { DurableHostFields, DurableStartOptions } from "./durable-host.ts";
 import type { DurableLoopFields } from "./durable-loop.ts";
 
-/** The input of one run. */
+/** The input of one run, which the engine stores as JSON. */
 export interface RunInput {
   readonly id: string;
   readonly input: Json;
@@ -29,7 +29,7 @@ const fieldChecks: Checks<DurableHostFields> = {
   maxCrashes: numberWithin({ min: 0 }),
 };
 
-/** Returns the fields of the loop under a durable host. Throws LoopError "invalid-option" or "unknown-option". */
+/** Returns the fields of the durable loop that executes the runs of a host. */
 export function toLoopFields(fields: DurableHostFields): DurableLoopFields<Json> {
   checkFields("fields", fields, fieldChecks);
   checkRequired(fields, fieldChecks, ["name", "options"]);

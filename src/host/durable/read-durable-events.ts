@@ -6,7 +6,6 @@ import { type StoredEvent, unpackEvents } from "./durable-records.ts";
 import type { DurableEvent, DurableEventsOptions } from "./durable-loop.ts";
 import type { DurableEngine, FoundRun, Row } from "./durable-store.ts";
 
-/** A run whose events are read. */
 export interface ReadRun {
   readonly id: string;
   readonly engine: DurableEngine;
@@ -15,7 +14,7 @@ export interface ReadRun {
   inspect(): Promise<JournalInspection | undefined>;
 }
 
-/** Reads the events of a run. A caller can leave while it waits for an event, which a generator alone does not allow. */
+/** Wraps a generator, because `return` of a generator would wait until a pending `next` has its event. */
 export function readDurableEvents(
   { from = 0, signal, endsWhenWaiting = false }: DurableEventsOptions,
   run: ReadRun,
@@ -88,7 +87,7 @@ class EventReader {
     }
   }
 
-  /** Waits for events. Returns none if the run has ended or the signal has fired. */
+  /** Returns no rows if the run has ended or the signal has fired. */
   async #waitForRows(next: number, signal: AbortSignal): Promise<readonly Row<string>[]> {
     const { id, engine } = this.#run;
     try {
@@ -99,7 +98,7 @@ class EventReader {
     }
   }
 
-  /** Returns new events, or no events if the run has ended. Throws the error of a failed run. */
+  /** Returns undefined if the reader must wait, and no rows if the run has ended. Throws the error of a failed run. */
   async #look(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
     // Throws for a run of another loop, whose events must not be readable here.
@@ -115,7 +114,7 @@ class EventReader {
     return last;
   }
 
-  /** If the run only waits, returns a `run-end` for the reader. */
+  /** If the run only waits for decisions, returns a `run-end` that is not stored. */
   async #lookWaiting(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
     if (this.#last !== undefined && busy.has(this.#last.type)) return undefined;
@@ -157,7 +156,7 @@ function toRunEnd(runId: string, state: JournalInspection, last: LoopEvent | und
   return { type: "run-end", runId, iteration: last?.iteration ?? 0, status: "suspended", reason, ...spent };
 }
 
-/** Reads the id of an event. Returns undefined for any other text. */
+/** Reads the id of a hosted event: the number of the run, a dash, and the position of the event. Other texts give undefined. */
 export function readPlace(id: string | undefined): { readonly number: number; readonly seq: number } | undefined {
   const [, number, seq] = /^([1-9]\d{0,8})-(\d{1,15})$/.exec(id ?? "") ?? [];
   return number === undefined ? undefined : { number: Number(number), seq: Number(seq) };
@@ -171,7 +170,7 @@ export function toSeq(from: string | undefined, number: number): number {
 
 interface HostedFacts extends Pick<HostedStream, "runId" | "isOver" | "restarted"> {
   readonly number: number;
-  /** The events before this position are marked as replayed. */
+  /** Events before this position are marked as `replayed`. */
   readonly replayedBefore: number;
 }
 

@@ -1,12 +1,10 @@
-/** When a failed request is repeated. */
 export interface Repetition {
   /** The time between two requests, in milliseconds. */
   readonly everyMs: number;
-  /** False if the error is final. */
   readonly mayRepeat: (error: unknown) => boolean;
 }
 
-/** Repeats a request that fails, for example while a server restarts. Rejects with an error that is final. */
+/** Repeats a request that fails, for example while a server restarts. Rejects with the first error that may not be repeated. */
 export async function repeatFailed<T>(request: () => Promise<T>, { everyMs, mayRepeat }: Repetition): Promise<T> {
   for (;;) {
     try {
@@ -19,8 +17,8 @@ export async function repeatFailed<T>(request: () => Promise<T>, { everyMs, mayR
 }
 
 /**
- * Waits for a promise that may never settle once an execution is over. Rejects when `over` is aborted, with its reason or with the
- * error of `refusal`.
+ * Waits for a promise that may never settle after an execution has ended. Rejects when `over` fires, with the reason of the signal
+ * or with the error of `refusal`.
  */
 export function untilOver<T>(promise: PromiseLike<T>, over: AbortSignal, refusal?: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -15,7 +15,7 @@ export class RunWaits {
     for (const runId of this.#wakes.keys()) this.wake(runId);
   }
 
-  /** Calls `look` now, and each time that the run is woken, until it returns a value. Rejects when one of the signals fires. */
+  /** Calls `look` now, and each time that `wake` is called for the run, until it returns a value. Rejects when a signal fires. */
   async waitFor<T>(runId: string, look: () => Promise<T | undefined>, signals: readonly AbortSignal[]): Promise<T> {
     let wake: () => void = () => {};
     const onChange = (): void => wake();
@@ -24,7 +24,7 @@ export class RunWaits {
     for (const one of signals) one.addEventListener("abort", onChange);
     try {
       for (;;) {
-        // Created before `look` is called, so that a change during the call is noticed.
+        // Must be created before `look` is called. Otherwise, a change during the call would be missed.
         const woken = new Promise<void>((resolve) => (wake = resolve));
         for (const one of signals) one.throwIfAborted();
         const found = await look();
@@ -47,7 +47,7 @@ export abstract class WorkerSite {
   #stopped: Promise<void> | undefined;
 
   constructor() {
-    // Any number of readers may wait.
+    // Otherwise, Node prints a warning when more than 10 readers wait.
     setMaxListeners(0, this.stopping.signal);
   }
 
@@ -55,7 +55,7 @@ export abstract class WorkerSite {
     return (this.#stopped ??= this.end());
   }
 
-  /** Ends the worker. Called once. */
+  /** `stop` calls this method once. */
   protected abstract end(): Promise<void>;
 
   /** Ends all executions, so that other workers can continue their runs. Resolves when they have ended. */
@@ -73,7 +73,7 @@ export abstract class WorkerSite {
       .catch(() => {});
   }
 
-  /** Calls `look` now, and each time that the run has changed, until it returns a value. Rejects when the worker stops. */
+  /** See `DurableEngine.waitFor`. Also rejects when the worker stops. */
   waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
     const { signal: stopping } = this.stopping;
     return this.waits.waitFor(runId, look, signal === undefined ? [stopping] : [stopping, signal]);
