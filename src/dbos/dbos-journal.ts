@@ -1,5 +1,3 @@
-// A journal over the steps of a DBOS workflow.
-
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { isRecord, type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
 import { createReadOnlyJournal } from "../host/durable/durable-records.ts";
@@ -10,7 +8,7 @@ import { createReadOnlyJournal } from "../host/durable/durable-records.ts";
  */
 type Stored = { readonly text: string } | { readonly failed: string };
 
-/** The end of a step in this execution. `thrown` is only set if the body has just thrown it. */
+/** The end of a step. `thrown` is set only if the step was run in this execution and failed, not if DBOS replayed its failure. */
 interface StepEnd<T> {
   readonly step: Step<T>;
   readonly stored: Stored;

@@ -63,12 +63,12 @@ function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
 }
 
 async function execute<Input>(fields: DurableLoopFields<Input>, input: string): Promise<string> {
-  // DBOS takes runs until it has shut down. An error would end the run, but other workers can take it over.
+  // DBOS still starts runs while it shuts down. An error would end such a run, and other workers could not take it over.
   if (!hasWorker()) return new Promise<never>(() => {});
   const worker = workerHere();
   const runId = DBOS.workflowID ?? "";
   try {
-    // Runs outside the workflow, because tools must not be able to add steps to it.
+    // Runs outside the workflow. Otherwise, a tool could add steps to the workflow.
     const end = await worker.outside(() =>
       executeDurableRun(worker, {
         runId,
@@ -88,7 +88,7 @@ function createEngine(loop: string, workflow: Workflow, worker: WorkerProcess): 
   const { store, outside, name: application } = worker;
   const queueName = queueOf(application, loop);
   const workflowAttributes = attributesOf(application);
-  /** The runs of this loop in this application. */
+  /** Selects the runs of this loop in this application. */
   const own = { workflowName: workflowNameOf(loop), attributes: workflowAttributes };
   return {
     store,
@@ -131,7 +131,10 @@ async function findRun(which: Parameters<typeof DBOS.listWorkflows>[0]): Promise
   return state === "ended" ? { state, readEnd: async () => String(found.output) } : { state };
 }
 
-/** Makes the journal of one execution of a run. Reads the records of earlier executions. */
+/**
+ * Makes the journal of one execution of a run, with the records of earlier executions. The store writes a record together with the
+ * events before it.
+ */
 export async function createRecordJournal(store: PostgresStore, runId: string, hooks: StepHooks): Promise<Journal> {
   const recorded = new Map((await hooks.repeat(() => store.readRecords(runId))).map((record) => [record.key, record]));
   const keys = new Set(recorded.keys());
@@ -157,7 +160,6 @@ export async function createRecordJournal(store: PostgresStore, runId: string, h
   };
 }
 
-/** Returns a journal that only reads the records of a run, for `inspectJournal`. */
 function readRecordJournal(store: PostgresStore, runId: string): Journal {
   return createReadOnlyJournal(async () => {
     const records = await store.readRecords(runId);

@@ -1,5 +1,3 @@
-// The runs of all durable loops, for operators.
-
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { checkFields, type Checks, invalidOption, is, numberWithin, oneOf } from "../core/entry-kit.ts";
 import type { PostgresStore } from "./postgres-store.ts";
@@ -31,16 +29,16 @@ export function loopOf(workflowName: string): string {
 /** A run of a durable loop. */
 export interface DurableRun {
   readonly id: string;
-  /** The name of its durable loop, or of its durable host. */
+  /** The name of the durable loop or durable host. */
   readonly loop: string;
-  /** `failed` means that its `result` rejects. `live` means that it is running, or waits for a decision or for a worker. */
+  /** "failed" means that `result` of the run rejects. "live" means that the run is running, or waits for a decision or a worker. */
   readonly state: "live" | "ended" | "failed";
   /** Why the run failed. */
   readonly error?: string | undefined;
   readonly startedAt: Date;
-  /** The last time that its state changed, for example because another worker took it over. */
+  /** The last time that the state changed, for example because another worker took over the run. */
   readonly changedAt: Date;
-  /** The id of the worker that executes it, or executed it last. Undefined while it waits for its first worker. */
+  /** The worker that executes the run, or executed it last, by id. Undefined while the run waits for its first worker. */
   readonly workerId?: string | undefined;
 }
 
@@ -138,7 +136,7 @@ export async function deleteRuns(application: string, store: PostgresStore, filt
   const which = ids === undefined ? { completedBefore: endedBefore.toISOString() } : { workflowIDs: [...ids] };
   const attributes = attributesOf(application);
   if (ids?.length === 0) return 0;
-  // A run could otherwise be retried, or deleted and started again, between the two steps of a batch.
+  // Runs in `changeRuns`. Otherwise, a run could be retried, or deleted and started again, between the two deletions.
   const deleteBatch = async (): Promise<number> => {
     const found = await DBOS.listWorkflows({
       ...which,

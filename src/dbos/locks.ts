@@ -9,12 +9,12 @@ const setLimit = "SELECT set_config('idle_in_transaction_session_timeout', $2, t
 const waitForLock = `${setLimit}, pg_advisory_xact_lock(hashtextextended($1, 2))`;
 const tryLock = `${setLimit}, pg_try_advisory_xact_lock(hashtextextended($1, 2)) AS held`;
 
-/** Calls `work` when no other worker holds the lock with this name. The lock is held until `work` has ended. */
+/** Waits for the lock with this name, and holds it until `work` has ended. */
 export function whileLocked<T>(pool: Pool, name: string, work: () => Promise<T>): Promise<T> {
   return lock(pool, [waitForLock, name], work);
 }
 
-/** Calls `work` if no other worker holds the lock with this name. The lock is held until `work` has ended. */
+/** Does not call `work` if another worker holds the lock with this name. Otherwise, holds the lock until `work` has ended. */
 export function ifLockFree(pool: Pool, name: string, work: () => Promise<void>): Promise<void> {
   return lock(pool, [tryLock, name], async (isHeld) => {
     if (isHeld) await work();

@@ -39,7 +39,10 @@ export const eventChannel = "turnwright_events";
 export const messageChannel = "turnwright_messages";
 export const endChannel = "turnwright_ends";
 
-/** True if the database has refused the statement. A repetition would be refused too. */
+/**
+ * True if Postgres has refused the data (SQLSTATE class 22), found a violated constraint (23), or refused the statement (42). A
+ * repetition would be refused too.
+ */
 function isRefusal(error: unknown): boolean {
   return error instanceof Error && "code" in error && /^(22|23|42)/.test(String(error.code)) && String(error.code).length === 5;
 }
@@ -59,7 +62,7 @@ const append = `
     ON CONFLICT DO NOTHING)
   SELECT CASE WHEN $4 > 0 THEN pg_notify('${eventChannel}', $1)::text END FROM own`;
 
-/** The lock makes sure that the messages of a run become visible in the order of their positions. A reader would skip a late one. */
+/** Because of the lock, the messages of a run become visible in the order of their positions. A reader would skip a late one. */
 const send = `
   WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended($1, 1))),
   sent AS (INSERT INTO turnwright.messages (run_id, body) SELECT $1, $2 FROM held RETURNING run_id)
@@ -81,7 +84,7 @@ export class PostgresStore implements DurableStore {
     this.#pool = pool;
   }
 
-  /** Repeats a read that fails, for example while Postgres restarts. A failed read would otherwise end its run or its reader. */
+  /** Repeats a read that fails, for example while Postgres restarts. Otherwise, a failed read would end its run or its reader. */
   #read<T extends object>(text: string, values: readonly unknown[]): Promise<readonly T[]> {
     const until = performance.now() + repeatForMs;
     return repeatFailed(async () => (await this.#pool.query<T>(text, [...values])).rows, {
@@ -106,7 +109,7 @@ export class PostgresStore implements DurableStore {
   }
 
   async begin(runId: string): Promise<Begun> {
-    // The numbers of executions are unique in the database. An old execution of a deleted run cannot write to a new run.
+    // Execution numbers are unique in the database. An old execution of a deleted run cannot write to a new run with its id.
     const [row] = await this.#read<{ readonly execution: string; readonly events: string; readonly stalls: number }>(
       `INSERT INTO turnwright.runs VALUES ($1, nextval('turnwright.executions'), 0, 0)
        ON CONFLICT (id) DO UPDATE SET execution = EXCLUDED.execution, stalls = turnwright.runs.stalls + 1
@@ -116,7 +119,7 @@ export class PostgresStore implements DurableStore {
     return { execution: Number(row?.execution ?? 0), events: Number(row?.events ?? 0), stalls: row?.stalls ?? 0 };
   }
 
-  /** An append whose answer was lost may be repeated. Because of the position `first`, it is stored only once. */
+  /** If the answer to an append is lost, the caller repeats it. Because of the position `first`, it is stored only once. */
   async append(runId: string, execution: number, { first, events, records, blobs, isProgress }: Added): Promise<boolean> {
     const { rowCount } = await this.#pool.query({
       name: "turnwright-append",

@@ -63,7 +63,6 @@ export function hasWorker(): boolean {
   return current !== undefined;
 }
 
-/** Returns the worker of this process. Throws if there is none. */
 export function workerHere(): WorkerProcess {
   if (current === undefined) throw new Error("No worker runs in this process. Call launchWorker() first.");
   return current;
@@ -124,12 +123,11 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   readonly store: PostgresStore;
   /** The name of the application. */
   readonly name: string;
-  /** Calls a function outside the current workflow and step. Inside, DBOS would record or refuse its calls. */
+  /** Calls a function outside the current workflow and step. Inside, DBOS would record or refuse the calls that the function makes. */
   readonly outside: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
   readonly #options: Settings;
   readonly #pool: Pool;
-  /** The connections of DBOS. */
-  readonly #enginePool: Pool;
+  readonly #dbosPool: Pool;
   /** The connection that holds the lock of this worker and gets notifications. Undefined while it is being opened again. */
   #session: Client | undefined;
   #timers: ReturnType<typeof setInterval>[] = [];
@@ -141,7 +139,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     this.name = name;
     this.#options = { databaseUrl, name, leaseMs, executes };
     this.#pool = createPool(databaseUrl, 8, queryTimeout);
-    this.#enginePool = createPool(databaseUrl, 20);
+    this.#dbosPool = createPool(databaseUrl, 20);
     this.store = new PostgresStore(this.#pool);
     this.#takeovers = new Takeovers(this.#pool, { id: this.id, application: name });
   }
@@ -157,14 +155,14 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     DBOS.setConfig({
       name,
       systemDatabaseUrl: databaseUrl,
-      systemDatabasePool: this.#enginePool,
+      systemDatabasePool: this.#dbosPool,
       executorID: this.id,
       applicationVersion,
       logLevel: "error",
       listenQueues: executes && queues.length > 0 ? queues : ["no-queue"],
     });
     await DBOS.launch();
-    // Each queue is polled separately. The more queues there are, the less often each one is polled.
+    // DBOS polls each queue separately. With more queues, it polls each one less often.
     const minPollingIntervalMs = Math.min(500, 50 * queues.length);
     for (const queue of queues) await DBOS.registerQueue(queue, { minPollingIntervalMs });
     const every = (ms: number, work: () => Promise<void>): void => {
@@ -182,10 +180,10 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     for (const timer of this.#timers) clearInterval(timer);
     await this.abandonAll();
     if (DBOS.isInitialized()) await DBOS.shutdown();
-    // Other workers, or the next one, take the runs over immediately.
+    // Makes this worker late, so that other workers, or the next one, take over its runs immediately.
     await this.#pool.query("UPDATE turnwright.workers SET beat = '-infinity' WHERE id = $1", [this.id]).catch(() => {});
     await this.#session?.end().catch(() => {});
-    await Promise.all([this.#pool.end(), this.#enginePool.end()]);
+    await Promise.all([this.#pool.end(), this.#dbosPool.end()]);
   }
 
   /** Opens the session that holds the lock. If the session breaks, opens another one. */
@@ -246,7 +244,6 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     if (!this.stopping.signal.aborted) await this.store.notifyEnd(runId);
   }
 
-  /** Calls `look` now, and when the run has ended, until it returns a value. */
   waitForEnd<T>(runId: string, look: () => Promise<T | undefined>): Promise<T> {
     return this.#ends.waitFor(runId, look, [this.stopping.signal]);
   }

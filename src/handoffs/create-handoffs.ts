@@ -1,5 +1,3 @@
-// `createHandoffs`: the agents of a run, and the tools that a model calls to hand the run over.
-
 import {
   type AgentTable,
   assertProvider,
@@ -76,7 +74,7 @@ export interface HandoffOptions<A extends Agents = Agents> {
   readonly maxHandoffs?: number | undefined;
 }
 
-/** The tools that agents list, without those that they only name. */
+/** The types of the tools that agents list as objects. Tools that agents list by name are not included. */
 export type ToolsOf<A extends Agents> = {
   [Name in keyof A]: A[Name] extends { readonly tools: infer Listed extends readonly unknown[] }
     ? Extract<Listed[number], Tool>
@@ -186,7 +184,7 @@ function createTable<T extends Tool>(parts: TableParts): AgentHandoffs<T> & Agen
   const listed = new Set([...tools, ...[...agents.values()].flatMap(({ tools: own = [] }) => own)].map(nameOf));
   const table: AgentHandoffs<T> & AgentTable = {
     kind: "handoffs",
-    // The tools come from the agents, whose types the caller's type argument describes.
+    // The cast is safe: the tools come from the agents, and the caller passes the types of their tools as `T`.
     tools: tools as readonly (T | TransferTool)[],
     start,
     maxHandoffs,

@@ -39,7 +39,7 @@ interface View {
   readonly messages: readonly Message[];
 }
 
-/** Returns the function that filters the messages before the last handoff, for the agent that the run continues as. */
+/** Returns a function that filters the messages before the last handoff with the filter of the new agent. */
 export function createHistoryView(
   { state }: Run,
   filterOf: (agent: string) => HistoryFilter | undefined,

@@ -1,5 +1,3 @@
-// The tool that a model calls to hand the run over to another agent.
-
 import {
   argumentSchema,
   issue,
@@ -27,7 +25,6 @@ export function transferName(agent: string): TransferTool["name"] {
 }
 
 interface TransferFacts {
-  /** The description of the agent. */
   readonly description: string;
   /** The names of all tools for handoffs. Another tool may have a name with the same beginning. */
   readonly names: ReadonlySet<string>;
@@ -41,7 +38,7 @@ export function createTransferTool(agent: string, { description, names }: Transf
     // A repeated call has the same effect, because the handoff takes place after the call.
     replay: "safe",
     execute: ({ reason }: Transfer, context: ToolContext) => {
-      if (findFirst(context, names) !== context.callId)
+      if (findFirstHandoff(context, names) !== context.callId)
         return toolResult({
           success: false,
           message: "This handoff was ignored. Only the first handoff in a message is carried out.",
@@ -64,8 +61,8 @@ function readTransfer({ reason }: UnknownRecord): StandardResult<Transfer> {
   return { value: { reason: reason.slice(0, longestReason) } };
 }
 
-/** Returns the id of the first handoff in the last assistant message. */
-function findFirst({ messages, callId }: ToolContext, names: ReadonlySet<string>): string {
+/** Returns the id of the first call of a handoff tool in the last assistant message. */
+function findFirstHandoff({ messages, callId }: ToolContext, names: ReadonlySet<string>): string {
   const last: Message | undefined = messages.findLast(({ role }) => role === "assistant");
   const parts = last?.role === "assistant" ? last.content : [];
   const first = parts.find((part) => part.type === "tool-call" && names.has(part.name));

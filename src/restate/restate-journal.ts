@@ -1,5 +1,3 @@
-// A journal over the steps of a Restate workflow.
-
 import { RestatePromise, type WorkflowContext } from "@restatedev/restate-sdk";
 import {
   describeValue,
@@ -17,12 +15,12 @@ import { untilOver } from "../host/durable/repeat-failed.ts";
 import type { JournalRow } from "./admin.ts";
 
 /**
- * How a step is stored. `failed` is the message of an error. The error is not thrown, because Restate would then repeat the step,
- * but the loop decides what happens after an error. A later execution runs the step again.
+ * How a step is stored. `failed` is the message of an error. The step does not throw the error, because Restate would then repeat
+ * the step, but the loop decides what happens after an error. A later execution runs the step again.
  */
 type Stored<T> = { readonly answer: T; readonly lastRead?: number | undefined } | { readonly failed: string };
 
-/** A step in this execution. `thrown` is only set if the body has just thrown it. */
+/** A step. `thrown` is set only if the step was run in this execution and failed, not if Restate replayed its failure. */
 interface StepCall<T> {
   readonly step: Step<T>;
   readonly stored: RestatePromise<Stored<T>>;
@@ -61,7 +59,7 @@ export function restateJournal(ctx: RestateContext): Journal {
   return createRestateJournal(ctx as WorkflowContext);
 }
 
-/** Creates the journal. A durable loop passes hooks. */
+/** Only durable loops pass hooks. */
 export function createRestateJournal(ctx: WorkflowContext, hooks?: StepHooks): Journal {
   requireNode22();
   if (typeof (ctx as { readonly run?: unknown } | undefined)?.run !== "function") {
@@ -103,7 +101,6 @@ class WorkflowSteps {
     this.#over = ctx.request().attemptCompletedSignal;
   }
 
-  /** Begins a step synchronously. */
   begin<T>(step: Step<T>, attempt: number): StepCall<T> {
     const body = async (): Promise<Stored<T>> => {
       try {
@@ -151,7 +148,6 @@ function inside(value: unknown, ...keys: readonly string[]): UnknownRecord | und
 
 const decoder = new TextDecoder();
 
-/** Returns a journal that only reads the records of a run. */
 export function readRestateJournal(listRows: () => Promise<readonly JournalRow[]>): Journal {
   return createReadOnlyJournal(async () => {
     const names = new Map<unknown, string>();

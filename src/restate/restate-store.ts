@@ -17,8 +17,7 @@ const mostPlaces = 1_000;
 export interface RestateStoreOptions {
   readonly ingressUrl: string;
   readonly names: ServiceNames;
-  /** The id of the worker. */
-  readonly worker: string;
+  readonly workerId: string;
   /** When this signal fires, all requests end. */
   readonly signal: AbortSignal;
   /** Called after a change of a run by this process. */
@@ -45,7 +44,7 @@ export class RestateStore implements DurableStore {
 
   /** Rejects with a FailedRun if the run has failed. */
   async begin(runId: string): Promise<Begun> {
-    const begun = await this.#change<Begun | FailedBefore>(runId, "begin", this.#options.worker);
+    const begun = await this.#change<Begun | FailedBefore>(runId, "begin", this.#options.workerId);
     if ("failure" in begun) throw new FailedRun(begun.failure);
     return begun;
   }
@@ -141,7 +140,7 @@ export class RestateStore implements DurableStore {
 
   /** Returns the runs of this worker that have new messages. */
   takeNotified(): Promise<readonly string[]> {
-    return this.#request(this.#options.names.workers, { key: this.#options.worker, handler: "take", parameter: null });
+    return this.#request(this.#options.names.workers, { key: this.#options.workerId, handler: "take", parameter: null });
   }
 
   #call<T>(runId: string, handler: string, parameter: unknown): Promise<T> {

@@ -10,19 +10,19 @@ export interface RunHead {
   readonly invocation: string;
   readonly state: "live" | "ended" | "failed";
   readonly error?: string | undefined;
-  /** The number of the last execution, and its worker. */
+  /** The number of the last execution. */
   readonly execution: number;
+  /** The id of the worker of the last execution. */
   readonly worker?: string | undefined;
   /** How many executions have begun since the run last made progress. */
   readonly stalls: number;
   /** The position of the next event. */
   readonly next: number;
-  /** How many chunks of events there are, and the length of the last one. */
   readonly chunks: number;
+  /** The length of the last chunk, in characters. */
   readonly lastLength: number;
-  /** How many messages there are. */
   readonly messages: number;
-  /** True if the workflow rests, or is about to: it failed, or waits for a message. */
+  /** True if the workflow rests, or is about to rest, because it failed or waits for a message. */
   readonly isResting?: boolean | undefined;
 }
 
@@ -48,7 +48,6 @@ export interface Appended extends Omit<Added, "blobs"> {
   readonly blobs: Texts;
 }
 
-/** Large texts by their ids. */
 export type Texts = { readonly [id: string]: string };
 
 const blobPrefix = "blob ";
@@ -99,7 +98,7 @@ export async function readTexts(
 
 export interface EventsWanted {
   readonly from: number;
-  /** The last chunk of an earlier read. */
+  /** The chunk at which an earlier read ended. */
   readonly chunk?: number | undefined;
 }
 

@@ -34,7 +34,7 @@ export interface ObjectPorts {
   readonly retentionMs: number;
 }
 
-/** The answer to the begin of an execution if the run has failed, and waits for its retry. */
+/** The answer of `begin` if the run has failed and has not been retried. */
 export interface FailedBefore {
   readonly failure: string;
 }
@@ -60,7 +60,6 @@ const idempotencyRetention = { minutes: 10 };
 /** The longest time between the end of a run and the end of its workflow. */
 const clearLaterMs = 60_000;
 
-/** Makes the handlers of runs and workers. */
 export function createObjects(ports: ObjectPorts): ReturnType<typeof object>[] {
   const options = { enableLazyState: true, journalRetention: 0, idempotencyRetention, retryPolicy };
   const define = (name: string, own: Handlers): ReturnType<typeof object> => object({ name, handlers: own, options });
@@ -106,7 +105,7 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
     },
     fail: (ctx: ObjectContext, { execution, error }: { readonly execution: number; readonly error: string }): Promise<boolean> =>
       changeHead(ctx, execution, { state: "failed", error, isResting: true }),
-    /** Deletes the ended run of this invocation. Its end may have been stored twice, and another run may have its id now. */
+    /** Deletes an ended run. Checks the invocation, because an end may be stored twice, and a new run may now have the id. */
     async clear(ctx: ObjectContext, invocation: string): Promise<void> {
       const head = await readHead(ctx);
       if (head?.state === "ended" && head.invocation === invocation) ctx.clearAll();
@@ -123,7 +122,6 @@ function sendSelf(
   ctx.genericSend({ ...to, key: ctx.key, parameter, inputSerde: jsonSerde });
 }
 
-/** Makes the handlers that send messages and wake resting runs. */
 function messageHandlers({ names, admin }: ObjectPorts): Handlers {
   const wakeLater = (ctx: ObjectContext, delay: number): void => sendSelf(ctx, { service: names.runs, method: "wake", delay });
   return {
@@ -134,7 +132,7 @@ function messageHandlers({ names, admin }: ObjectPorts): Handlers {
       wakeLater(ctx, 0);
       return true;
     },
-    /** Notes that the workflow is about to rest, or that it is not. A resting workflow is woken by the next message. */
+    /** Notes that the workflow is about to rest, or that it is not. The next message wakes a resting workflow. */
     rest: (
       ctx: ObjectContext,
       { execution, isResting }: { readonly execution: number; readonly isResting: boolean },

@@ -9,7 +9,6 @@ import { createRestateJournal } from "./restate-journal.ts";
 import { FailedRun, type RestateStore } from "./restate-store.ts";
 import { retryPolicy, type ServiceNames } from "./run-object.ts";
 
-/** The worker that executes runs. */
 export interface RunWorker extends RunSite {
   readonly store: RestateStore;
   readonly names: ServiceNames;
@@ -42,7 +41,7 @@ export function createRunWorkflow(worker: RunWorker): WorkflowDefinition<string,
   });
 }
 
-/** Ends the current attempt without ending the workflow. Restate then calls the workflow again, unless it is paused. */
+/** Ends the current attempt but not the workflow. Restate then calls the workflow again, unless the workflow is paused. */
 class AttemptOver extends Error {}
 
 function findLoop(name: string): DurableLoopFields<Json> {

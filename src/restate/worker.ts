@@ -29,8 +29,8 @@ export interface WorkerOptions {
   /** The public keys of the Restate server. If they are set, only requests from this server are accepted. */
   readonly identityKeys?: readonly string[] | undefined;
   /**
-   * How long a run waits for a decision in the memory of its worker, in milliseconds. After that, it uses no worker until a message
-   * arrives. Default 10,000.
+   * How long a run waits for a decision in the memory of its worker, in milliseconds. After that, the run uses no worker until a
+   * message arrives. Default 10,000.
    */
   readonly suspendMs?: number | undefined;
   /** How long the records and events of a run are kept after its end, in milliseconds. Default 30 days. */
@@ -88,17 +88,16 @@ const waitGrowth = 1.4;
 const longestWaitMs = 500;
 
 /**
- * The longest such time for a run that this process executes, in milliseconds. It is long because the worker is notified of
- * messages.
+ * The longest time between two reads if this process executes the run, in milliseconds. It may be long, because `#look` wakes the
+ * reader when the run has new messages.
  */
 const longestOwnWaitMs = 10_000;
 
-/** How long a stopped worker waits until other workers have noted that its runs did not crash, in milliseconds. */
+/** How long a stopped worker waits until its runs have reported that they did not crash, in milliseconds. */
 const noteMs = 500;
 
 let current: WorkerProcess | undefined;
 
-/** Returns the worker of this process. Throws if there is none. */
 export function workerHere(): WorkerProcess {
   if (current === undefined) throw new Error("No worker runs in this process. Call launchWorker() first.");
   return current;
@@ -154,9 +153,9 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
     this.settings = settings;
     this.names = namesOf(settings.name);
     this.admin = new Admin(settings.adminUrl, signal);
-    const { names, id: worker } = this;
+    const { names, id: workerId } = this;
     const onChange = (runId: string): void => this.waits.wake(runId);
-    this.store = new RestateStore({ ingressUrl: settings.ingressUrl, names, worker, signal, onChange });
+    this.store = new RestateStore({ ingressUrl: settings.ingressUrl, names, workerId, signal, onChange });
   }
 
   async launch(): Promise<void> {
@@ -173,10 +172,10 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
   protected async end(): Promise<void> {
     if (current === this) current = undefined;
     clearTimeout(this.#timer);
-    // Must be first, so that nothing more is recorded. Restate calls the other workers immediately.
+    // Must be first, so that this worker records nothing more. Restate then calls the other workers immediately.
     await this.#server?.stop();
     const ended = this.abandonAll();
-    // Other workers, if there are any, note in this time that the runs did not end their worker.
+    // An abandoned run calls `resetStalls`, which another worker has to execute. There may be no other worker.
     const noted = new Promise((resolve) => setTimeout(resolve, noteMs));
     await Promise.race([ended, noted]);
     this.stopping.abort(new Error("The worker of this process was stopped."));
@@ -202,10 +201,7 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
     }
   }
 
-  /**
-   * Calls `look` now, and each time that the run may have changed, until it returns a value. Rejects when the signal fires.
-   * Restate cannot notify processes outside its handlers, so readers poll.
-   */
+  /** Polls, because Restate cannot notify processes outside its handlers. */
   override async waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
     let waitMs = firstWaitMs;
     let timer: ReturnType<typeof setTimeout> | undefined;

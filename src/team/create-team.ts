@@ -64,7 +64,10 @@ export interface MemberReport {
   readonly status: LoopStatus;
   /** Why the task was not completed, such as "max-tokens". Absent if it was completed. */
   readonly reason?: EndReason["kind"] | undefined;
-  /** The answer: the value of `policies.output` if the member has it, otherwise text. For other endings, the text so far. */
+  /**
+   * For a completed task, the answer of the member: the value of `policies.output` if the member has this policy, otherwise text.
+   * For other tasks, the text so far.
+   */
   readonly report: unknown;
 }
 
@@ -167,7 +170,7 @@ function toAgent(name: string, member: TeamMember): Tool {
   });
 }
 
-/** Returns the message of a task. Throws if a task without a schema of its own has no text. */
+/** Returns the message to a member. Throws if the only argument is a `task` that is not text. */
 function toMessage(args: unknown): string {
   const { task, ...others } = isRecord(args) ? args : { task: args };
   if (isText(task) && task.trim() !== "" && Object.keys(others).length === 0) return task;
@@ -175,7 +178,7 @@ function toMessage(args: unknown): string {
   throw new Error('The argument "task" must be a string that describes the task. Call the tool again.');
 }
 
-/** The number of runs whose tasks are remembered. */
+/** How many runs a counter of tasks remembers. */
 const mostRuns = 1_000;
 
 /**
@@ -198,7 +201,7 @@ function createTaskCounter(name: string, maxTasks: number): (runId: string, key:
   };
 }
 
-/** The longest text of a task that was not completed, in characters. */
+/** The longest report of a task that was not completed, in characters. */
 const longestText = 2_000;
 
 function toReport({ status, reason, output, responseText, text }: LoopResult): MemberReport {

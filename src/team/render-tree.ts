@@ -1,5 +1,3 @@
-// Draws a tree of runs as lines of text.
-
 import type { RunNode, RunTree } from "./run-tree.ts";
 
 /** The options of `renderTree`. */
@@ -74,7 +72,7 @@ export function toLine(text: string): string {
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{M}]/gu, "");
 }
 
-/** Counts columns. East Asian characters and emoji count twice. Some narrow characters do too, and their lines are then shorter. */
+/** Counts two columns for East Asian characters and emoji, and also for some narrow characters. Their lines are cut too early. */
 function columnsOf(text: string): number {
   let columns = 0;
   for (const character of text) columns += columnsOfOne(character);
@@ -83,7 +81,7 @@ function columnsOf(text: string): number {
 
 function columnsOfOne(character: string): number {
   const code = character.codePointAt(0) ?? 0;
-  // Lines of the tree and its marks are above the Latin letters, but have one column. Some symbols beside them have two.
+  // The lines and marks of the tree have high code points but one column. Some symbols with similar code points have two.
   const isNarrow = (code >= 0x2000 && code < 0x2300) || (code >= 0x2500 && code < 0x25f0) || code === 0x2713 || code === 0x2717;
   return code < 0x1100 || isNarrow ? 1 : 2;
 }

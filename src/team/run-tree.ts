@@ -1,5 +1,3 @@
-// The state of a run and its nested runs, from events.
-
 import type { EndReason, LoopEvent, LoopStatus } from "../core/entry-kit.ts";
 
 /** A run in a `RunTree`. */
@@ -7,7 +5,7 @@ export interface RunNode {
   readonly runId: string;
   /** The name of the tool whose call contains the run. For the outermost run, the option `name`. */
   readonly name: string;
-  /** The first text in the arguments of that call. Undefined for the outermost run. */
+  /** The first text in the arguments of the call that contains the run. Undefined for the outermost run. */
   readonly task: string | undefined;
   /** "working", or the status of the run after its end. */
   readonly state: "working" | LoopStatus;
@@ -93,7 +91,7 @@ export function createRunTree({ name = "lead", now = Date.now }: RunTreeOptions 
     const counts = { state: "working", reason: undefined, tokens: 0, costUSD: undefined, end: undefined } as const;
     const place = { runId, path, call: call ?? { name, task: undefined }, startedAt: now() };
     const node: Node = { ...place, ...counts, calls: new Map(), nested: [] };
-    // A run that is resumed starts again, with the same id.
+    // A resumed run emits `run-start` again, with the same id. Its new node replaces the old one.
     const position = siblings.findIndex((sibling) => sibling.runId === runId);
     siblings.splice(position === -1 ? siblings.length : position, position === -1 ? 0 : 1, node);
     nodes.set(runId, node);

@@ -1,5 +1,3 @@
-// Shows a tree of runs in a terminal while they work.
-
 import {
   checkFields,
   type Checks,
@@ -50,8 +48,8 @@ const watched = ["run-start", "tool-start", "tool-end", "iteration-end", "compac
  * Shows the runs of an emitter as a live tree: each run with its state, tools, tokens, cost and time. In a
  * terminal, the tree is redrawn in place. In a file or a pipe, each start and each end of a run is a line without control codes.
  *
- * Stops when the outermost run ends. Returns a function that stops it earlier. The tree stays visible, and the cursor is below it.
- * The cursor is never hidden, so nothing has to be restored. Print nothing else while the tree is shown.
+ * Stops when the outermost run ends. Returns a function that stops the display earlier. The tree stays visible, and the cursor is
+ * below the tree. The cursor is never hidden, so nothing has to be restored. Print nothing else while the tree is shown.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
  *
@@ -113,7 +111,7 @@ function createScreen(output: TerminalOutput): Screen {
   let drawn = 0;
   return {
     draw(render) {
-      // A line as wide as the terminal would wrap in some terminals, and a tree as high as it would scroll.
+      // In some terminals, a line of the full width would wrap. A tree of the full height would scroll.
       const text = render({ width: Math.max(20, (output.columns ?? 80) - 1), height: Math.max(2, (output.rows ?? 24) - 1) });
       output.write(`${drawn === 0 ? "" : `\u001B[${drawn}A\r\u001B[J`}${text}\n`);
       drawn = text.split("\n").length;
