@@ -15,7 +15,7 @@ interface StepEnd<T> {
   readonly thrown?: { readonly error: unknown } | undefined;
 }
 
-/** The time that one call of DBOS.recv waits, in seconds. The call is repeated, and each call adds a record, so the time is long. */
+/** How long one call of `DBOS.recv` waits, in seconds. The time is long, because each repeated call adds a record. */
 const longestWait = 3_600;
 
 /**
@@ -73,7 +73,7 @@ async function store<T>(step: Step<T>, attempt: number): Promise<StepEnd<T>> {
   return { step, stored, thrown };
 }
 
-/** Returns the result of a step. If the step failed in an earlier execution, runs it again. */
+/** If the step failed in an earlier execution, runs it again. */
 async function finish<T>(first: StepEnd<T>): Promise<T> {
   let end = first;
   for (let attempt = 1; ; attempt += 1) {
@@ -101,7 +101,7 @@ export function readDbosJournal(workflowId: string): Journal {
   });
 }
 
-/** Waits for a message on the topic `key`, without a time limit. */
+/** Waits without a time limit. `DBOS.recv` always has one. */
 async function receive(key: string): Promise<Json> {
   for (;;) {
     const text = await DBOS.recv<string>(key, { timeoutSeconds: longestWait });

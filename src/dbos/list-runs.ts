@@ -15,15 +15,14 @@ export function attributesOf(application: string): { readonly [name: string]: st
   return { turnwright: application };
 }
 
-/** The name of the workflow of a durable loop begins with this text. */
-const prefix = "turnwright ";
+const workflowPrefix = "turnwright ";
 
 export function workflowNameOf(loop: string): string {
-  return prefix + loop;
+  return workflowPrefix + loop;
 }
 
 export function loopOf(workflowName: string): string {
-  return workflowName.slice(prefix.length);
+  return workflowName.slice(workflowPrefix.length);
 }
 
 /** A run of a durable loop. */
@@ -124,7 +123,6 @@ export async function listRuns(application: string, filter: RunFilter = {}): Pro
   });
 }
 
-/** The number of runs that are deleted together. */
 const batchSize = 200;
 
 export async function deleteRuns(application: string, store: PostgresStore, filter: DeleteFilter): Promise<number> {

@@ -77,7 +77,7 @@ const deleteRuns = `
 
 export class PostgresStore implements DurableStore {
   readonly #pool: Pool;
-  /** Settles after the last change of runs by this process. */
+  /** Settles after the last call of `changeRuns` in this process. */
   #changed: Promise<unknown> = Promise.resolve();
 
   constructor(pool: Pool) {
@@ -98,7 +98,7 @@ export class PostgresStore implements DurableStore {
   }
 
   async migrate(): Promise<void> {
-    // Several statements without values are one transaction.
+    // Postgres runs several statements without values as one transaction.
     await this.#pool.query(`SELECT pg_advisory_xact_lock(${migrationLock}); ${tables}`);
     const { rows } = await this.#pool.query<{ readonly version: number }>("SELECT version FROM turnwright.schema");
     const version = rows[0]?.version ?? schemaVersion;
@@ -145,7 +145,7 @@ export class PostgresStore implements DurableStore {
     return Number(row?.execution) === execution;
   }
 
-  /** Returns the records of a run, in the order of recording. */
+  /** Returns the records in the order in which they were written. */
   async readRecords(runId: string): Promise<readonly StepRecord[]> {
     const rows = await this.#read<{ readonly key: string; readonly body: string; readonly last_read: string | null }>(
       "SELECT key, body, last_read FROM turnwright.records WHERE run_id = $1 ORDER BY seq",
@@ -173,7 +173,7 @@ export class PostgresStore implements DurableStore {
     return Number(row?.count ?? 0);
   }
 
-  /** Returns up to 500 events from the position `from`. */
+  /** Returns at most 500 events. */
   async readEvents(runId: string, from: number): Promise<readonly Row<string>[]> {
     const rows = await this.#read<{ readonly seq: string; readonly body: string }>(
       "SELECT seq, body FROM turnwright.events WHERE run_id = $1 AND seq >= $2 ORDER BY seq LIMIT 500",
@@ -205,7 +205,7 @@ export class PostgresStore implements DurableStore {
 
   /** Calls `work` while no other worker deletes or retries runs. */
   changeRuns<T>(work: () => Promise<T>): Promise<T> {
-    // One after the other, so that waiting calls do not hold the connections that `work` needs.
+    // Calls run one after the other. Otherwise, waiting calls would hold the connections that `work` needs.
     const changed = this.#changed.then(() => whileLocked(this.#pool, "changes of runs", work));
     this.#changed = changed.catch(() => {});
     return changed;

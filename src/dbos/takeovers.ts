@@ -5,7 +5,7 @@ import type { Client, Pool } from "pg";
 import { attributesOf, loopOf, queueOf } from "./list-runs.ts";
 import { ifLockFree } from "./locks.ts";
 
-/** After this many sweeps, a worker also looks for runs whose worker has no row. */
+/** After this many sweeps, a worker also looks for runs whose worker is not in the table of workers. */
 const orphanSweeps = 20;
 
 export interface TakingWorker {
@@ -61,7 +61,7 @@ export class Takeovers {
     return dead.map(({ id }) => id);
   }
 
-  /** Takes over runs whose worker has no row, for example because a worker died while it was taking them over. */
+  /** Takes over runs whose worker is not in the table of workers, for example because a worker died while it was taking them over. */
   async #adoptOrphans(): Promise<void> {
     const attributes = attributesOf(this.#worker.application);
     const runs = await DBOS.listWorkflows({ attributes, status: "PENDING", loadInput: false, loadOutput: false });

@@ -53,7 +53,7 @@ export class Conversations {
         conversation.current = new RunTurn();
         return { kind: "entered", turn: conversation.current };
       }
-      // A run that is ending will soon free the conversation. Wait for it even if `waits` is false.
+      // A run that is ending will soon free the conversation, so wait even if `waits` is false.
       if (!current.isEnding && (!waits || conversation.waiting >= this.#limits.maxQueued)) return { kind: "busy", turn: current };
       conversation.waiting += 1;
       await current.settled.promise;
@@ -163,7 +163,7 @@ class EndedLogs {
     this.#arm();
   }
 
-  /** Takes the log of a resumed run off the list of ended logs. `drop` is not called, because the log is in use again. */
+  /** Takes the log of a resumed run off the list of ended logs. Does not call `drop`, because the resumed run uses the log. */
   take(log: RunLog): void {
     if (!this.#logs.delete(log)) return;
     this.#bytes -= log.bytes;

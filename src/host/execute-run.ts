@@ -26,7 +26,7 @@ export interface ExecutionPlan {
 
 export type ExecutionEnd =
   | { readonly kind: "ended"; readonly result: LoopResult }
-  /** The run rejected with `error`. If `isRefused` is true, the run had done nothing new before that. */
+  /** The run rejected with `error`. If `isRefused` is true, the run had done nothing new before the error. */
   | { readonly kind: "broken"; readonly error: unknown; readonly isRefused: boolean };
 
 export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<ExecutionEnd> {
@@ -62,7 +62,6 @@ export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<Ex
 }
 
 interface Claim {
-  /** Called after the journal was opened. If `begin` rejects, the run is refused. */
   begin(): Promise<void>;
   /** Called before the journal is closed. After the journal is closed, another process may take over the run. */
   finish(): Promise<void>;

@@ -65,7 +65,6 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** Called by the log for each new event, and when the run ends or is suspended. Returns true if the reader needs more events. */
   wake(): boolean {
     while (this.#pending.length > 0) {
       const result = this.#take();
@@ -79,15 +78,15 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
     if (this.#hasLeft) return { done: true, value: undefined };
     const end = this.#log.endOf(this.#execution);
     const value = this.#log.take(this.#cursor, end);
-    if (value !== undefined) return { done: false, value: this.#isEarlier() ? toReplayed(value) : value };
+    if (value !== undefined) return { done: false, value: this.#isBeforeLastResume() ? toReplayed(value) : value };
     if (end === undefined) return undefined;
     const failure = this.#log.failureOf(this.#execution);
     this.#leave(false);
     return failure === undefined ? { done: true, value: undefined } : Promise.reject(failure.error);
   }
 
-  /** True if the event that was just read is from before the last resume and must be marked as `replayed`. */
-  #isEarlier(): boolean {
+  /** Checks the event before the cursor, which was just read. */
+  #isBeforeLastResume(): boolean {
     if (this.#reading.marksEarlier !== true || this.#execution === 0) return false;
     const { entry, offset } = this.#cursor;
     return (offset > 0 ? entry : entry - 1) < (this.#log.endOf(this.#execution - 1) ?? 0);
@@ -107,7 +106,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
   }
 }
 
-/** Marks an event as `replayed`, except `run-start` and `run-end`. */
+/** `run-start` and `run-end` are never marked as `replayed`. */
 export function toReplayed(item: HostedEvent): HostedEvent {
   const { id, event } = item;
   return event.type === "run-start" || event.type === "run-end" ? item : { id, event: { ...event, replayed: true } };

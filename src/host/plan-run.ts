@@ -166,7 +166,7 @@ function toStatus(record: ConversationRecord | undefined): LoopStatus | undefine
 function refuseDecisions({ status, reason }: ConversationRecord, decisions: ResumeOptions["decisions"] = {}): void {
   if (status === "running" || reason === undefined || !("calls" in reason)) return;
   const waiting = reason.calls.map(({ id }) => id);
-  // A result may be sent without the suffix of the call id, such as `#2`, which counts how often the decision was requested.
+  // A result may name its call without the suffix of the id, such as `#2`. The suffix counts how often the result was requested.
   const short = reason.calls.flatMap((call) =>
     call.waitsFor === "result" && call.question === undefined ? [toCallPath(call)] : [],
   );

@@ -9,7 +9,7 @@ export interface LogCursor {
 }
 
 interface Waiter {
-  /** Called for each new event. Returns true if the waiter needs more events. */
+  /** Called for each new event, and when the run ends or is suspended. Returns true if the waiter needs more events. */
   wake(): boolean;
 }
 
@@ -53,7 +53,6 @@ class TextEntry {
     return this.#whole !== undefined;
   }
 
-  /** Returns the text after the first `offset` characters as one event. */
   after(offset: number): Fragment {
     if (this.#whole === undefined && offset === this.length - this.#last.text.length) return this.#last;
     return { ...this.first, text: this.#textAfter(offset) };
@@ -73,10 +72,7 @@ class TextEntry {
   }
 }
 
-/**
- * True if two fragments belong to one text. The fragments' paths are not compared, because all events with one `runId` have the
- * same path.
- */
+/** Does not compare the paths of the fragments, because all events with one `runId` have the same path. */
 function isContinued(one: Fragment, next: Fragment): boolean {
   return (
     one.type === next.type &&
@@ -131,7 +127,7 @@ export class RunLog {
     return this.#isLive;
   }
 
-  /** Returns the error that an execution rejected with. Only the last execution can have an error. */
+  /** Only the last execution can have an error. */
   failureOf(execution: number): { readonly error: unknown } | undefined {
     return execution === this.#ends.length - 1 ? this.#failure : undefined;
   }
@@ -146,7 +142,7 @@ export class RunLog {
     return this.#isLive ? this.#ends.length : Math.max(0, this.#ends.length - 1);
   }
 
-  /** Returns how many entries the log had when an execution ended. Undefined while the execution is live. */
+  /** Undefined while the execution is live. */
   endOf(execution: number): number | undefined {
     return this.#ends[execution];
   }

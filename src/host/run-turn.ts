@@ -75,7 +75,7 @@ export class RunTurn {
     await this.#writes;
   }
 
-  /** Adds a reader. If `marksEarlier` is true, events from before the last resume are marked as `replayed`. */
+  /** If `marksEarlier` is true, the reader gets events from before the last resume as `replayed`. */
   read({ from, signal }: JoinOptions = {}, marksEarlier = false): HostedStream {
     const { log, runId } = this;
     this.#readers += 1;

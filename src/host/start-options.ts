@@ -98,7 +98,6 @@ export function toUserMessage(message: unknown): UserMessage {
   throw invalidOption("message", 'a string that is not blank, or a non-empty message with the role "user"', message);
 }
 
-/** The transcript of a conversation before a new run. */
 export interface History {
   readonly messages: readonly Message[];
   readonly undelivered?: readonly UserMessage[] | undefined;

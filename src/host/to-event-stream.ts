@@ -163,7 +163,7 @@ export interface EventRequest {
 const longestId = 100;
 
 /**
- * Returns the id of the last event that a reconnecting page has, for the option `from` of `host.join`. Reads the header
+ * Returns the id of the last event that a reconnecting page has received, for the option `from` of `host.join`. Reads the header
  * `Last-Event-ID`, which an `EventSource` sends. Without this header, reads the query parameter `offset` of the URL. Returns
  * undefined without an id, for an id of more than 100 characters, and for the id `-1`, which requests all events.
  *

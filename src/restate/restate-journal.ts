@@ -120,7 +120,7 @@ class WorkflowSteps {
     return call;
   }
 
-  /** Returns the result of a step. If the step failed in an earlier execution, runs it again. */
+  /** If the step failed in an earlier execution, runs it again. */
   async finish<T>(first: StepCall<T>): Promise<T> {
     let call = first;
     for (let attempt = 1; ; attempt += 1) {

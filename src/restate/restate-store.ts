@@ -111,7 +111,7 @@ export class RestateStore implements DurableStore {
     await this.#request(this.#options.names.conversations, { key: conversation, handler: "note", parameter: runs });
   }
 
-  /** Returns the facts about a run, or null if the run does not exist. */
+  /** Returns null if the run does not exist. */
   peek(runId: string): Promise<RunHead | null> {
     return this.#call(runId, "peek", null);
   }
@@ -128,7 +128,7 @@ export class RestateStore implements DurableStore {
     return isStored;
   }
 
-  /** Notes that a run is about to rest, or that it is not. Returns false if a later execution has begun. */
+  /** Marks a run as resting, or removes the mark. Returns false if a later execution has begun. */
   rest(runId: string, execution: number, isResting: boolean): Promise<boolean> {
     return this.#change(runId, "rest", { execution, isResting });
   }
@@ -170,7 +170,7 @@ export class RestateStore implements DurableStore {
     });
   }
 
-  /** True if Restate is out of reach, busy, or no worker has registered the handlers yet. */
+  /** True if Restate is out of reach or busy, or if no worker has registered its handlers yet. */
   mayRepeat(error: unknown): boolean {
     if (this.#options.signal.aborted || error instanceof FailedRun) return false;
     return !(error instanceof HttpCallError) || error.status === 404 || error.status === 429 || error.status >= 500;

@@ -52,7 +52,7 @@ export type Texts = { readonly [id: string]: string };
 
 const blobPrefix = "blob ";
 
-/** Stores large texts, and appends events. Returns false if a later execution of the run has begun. */
+/** Returns false if a later execution of the run has begun. Stores the texts even then, because a record may need them. */
 export async function appendEvents(ctx: ObjectContext, appended: Appended): Promise<boolean> {
   const { execution, first, events, blobs, isProgress } = appended;
   const head = await readHead(ctx);
@@ -74,7 +74,6 @@ async function appendChunk(ctx: ObjectContext, head: RunHead, fresh: readonly st
   ctx.set<RunHead>("head", { ...head, next: head.next + fresh.length, chunks: number + 1, lastLength });
 }
 
-/** Returns the ids of all large texts of a run. */
 export async function readTextIds(ctx: ObjectSharedContext): Promise<readonly string[]> {
   const keys = await ctx.stateKeys();
   return keys.filter((key) => key.startsWith(blobPrefix)).map((key) => key.slice(blobPrefix.length));
@@ -107,7 +106,6 @@ export interface EventsFound {
   readonly chunk: number;
 }
 
-/** Returns events from the position `from` on, possibly not all of them. */
 export async function readEvents(ctx: ObjectSharedContext, { from, chunk: known }: EventsWanted): Promise<EventsFound> {
   const head = await readHead(ctx);
   const rows: Row<string>[] = [];

@@ -15,7 +15,6 @@ export const jsonSerde = {
   deserialize: (bytes: Uint8Array): never => (bytes.length === 0 ? null : JSON.parse(decoder.decode(bytes))) as never,
 };
 
-/** The names of the services of an application. */
 export interface ServiceNames {
   readonly workflow: string;
   readonly runs: string;
@@ -57,7 +56,7 @@ export const retryPolicy: {
 /** How long Restate keeps the answer to a request, in case the request is repeated. */
 const idempotencyRetention = { minutes: 10 };
 
-/** The longest time between the end of a run and the end of its workflow. */
+/** A workflow ends at most this long after its run, in milliseconds. Restate keeps the workflow until `retentionMs` after that. */
 const clearLaterMs = 60_000;
 
 export function createObjects(ports: ObjectPorts): ReturnType<typeof object>[] {
@@ -100,7 +99,7 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
       if (!(await changeHead(ctx, execution, { state: "ended" }))) return false;
       ctx.set("end", end);
       const to = { service: names.runs, method: "clear", delay: retentionMs + clearLaterMs };
-      sendSelf(ctx, to, (await readHead(ctx))?.invocation);
+      callSelfLater(ctx, to, (await readHead(ctx))?.invocation);
       return true;
     },
     fail: (ctx: ObjectContext, { execution, error }: { readonly execution: number; readonly error: string }): Promise<boolean> =>
@@ -113,8 +112,7 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
   };
 }
 
-/** Calls a handler of the same run later. */
-function sendSelf(
+function callSelfLater(
   ctx: ObjectContext,
   to: { readonly service: string; readonly method: string; readonly delay: number },
   parameter: string | null = null,
@@ -123,7 +121,8 @@ function sendSelf(
 }
 
 function messageHandlers({ names, admin }: ObjectPorts): Handlers {
-  const wakeLater = (ctx: ObjectContext, delay: number): void => sendSelf(ctx, { service: names.runs, method: "wake", delay });
+  const wakeLater = (ctx: ObjectContext, delay: number): void =>
+    callSelfLater(ctx, { service: names.runs, method: "wake", delay });
   return {
     async retry(ctx: ObjectContext): Promise<boolean> {
       const head = await readHead(ctx);
@@ -132,7 +131,7 @@ function messageHandlers({ names, admin }: ObjectPorts): Handlers {
       wakeLater(ctx, 0);
       return true;
     },
-    /** Notes that the workflow is about to rest, or that it is not. The next message wakes a resting workflow. */
+    /** Marks the run as resting, or removes the mark. The next message wakes a resting workflow. */
     rest: (
       ctx: ObjectContext,
       { execution, isResting }: { readonly execution: number; readonly isResting: boolean },
@@ -167,7 +166,7 @@ const readHandlers = {
   texts: handlers.object.shared(readTexts),
 } as Handlers;
 
-/** Changes the head for an execution. Returns false if a later execution has begun. */
+/** Returns false if a later execution has begun. */
 async function changeHead(ctx: ObjectContext, execution: number, changed: Partial<RunHead>): Promise<boolean> {
   const head = await readHead(ctx);
   if (head?.execution !== execution) return false;

@@ -251,7 +251,7 @@ class MessageMapper implements UIMessageMapper {
     this.#writer.release();
     this.#writer.endText();
     if (status !== "suspended") return this.#tools.endAll();
-    // Preliminary outputs are replaced by final ones. Otherwise a page with `sendAutomaticallyWhen` would not send its decisions.
+    // Replaces preliminary outputs with final ones. Otherwise, a page with `sendAutomaticallyWhen` would not send its decisions.
     for (const [callId, progress] of this.#nested) {
       const part = this.#tools.find(callId);
       if (part !== undefined) this.#tools.showProgress(part, progress.toOutput(), false);

@@ -38,5 +38,7 @@ function writeParts(messages: readonly Message[]): ReturnType<typeof normalizePa
     typeof result === "string" ? result : JSON.stringify(result);
   const written = writeUIMessages(messages, { onError: (failure) => onError(failure.kind === "tool" ? failure : {}) });
   const parts = written.flatMap(({ id, parts: all }) => all.map((part) => ({ id, part })));
-  return parts.flatMap(({ id, part }) => (part.type === "step-start" ? [] : [normalizePart({ ...part }, { id, isKept: false })]));
+  return parts.flatMap(({ id, part }) =>
+    part.type === "step-start" ? [] : [normalizePart({ ...part }, { id, keepsMetadata: false })],
+  );
 }

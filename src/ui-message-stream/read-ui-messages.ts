@@ -32,7 +32,7 @@ function addUser(parts: readonly FieldReader[], role: "user" | "system", draft: 
   const content = parts.flatMap(readUserPart);
   const [first] = content;
   const text = content.length === 1 && first?.type === "text" ? first.text : content;
-  const pieces = parts.map((part) => toPiece(part, { id: "", isKept: false }));
+  const pieces = parts.map((part) => toPiece(part, { id: "", keepsMetadata: false }));
   draft.add({ role: "user", content: text, ...(role === "user" ? {} : { pinned: true }) }, pieces);
   if (role === "system") for (const { index } of pieces.slice(0, 1)) draft.note({ index, field: "role", reason: "changed" });
 }
@@ -67,7 +67,7 @@ function addStep(step: readonly FieldReader[], id: string, { draft, provider }: 
   const items = provider === undefined ? [] : step.flatMap((part) => toItem(part, id));
   const hasMetadata = items.some((item) => "providerOptions" in item.part);
   const metadata = hasMetadata ? items.map((item) => ({ provider: provider?.id ?? "", model: provider?.model ?? "", item })) : [];
-  const pieces = step.map((part) => toPiece(part, { id, isKept: hasMetadata }));
+  const pieces = step.map((part) => toPiece(part, { id, keepsMetadata: hasMetadata }));
   draft.add({ role: "assistant", content, ...(hasMetadata ? { providerMetadata: metadata } : {}) }, pieces);
   for (const part of step) addResult(part, id, draft);
 }
@@ -138,8 +138,7 @@ function toItem(part: FieldReader, id: string): readonly Item[] {
 
 interface PieceFacts {
   readonly id: string;
-  /** True if the metadata of the part is kept. */
-  readonly isKept: boolean;
+  readonly keepsMetadata: boolean;
 }
 
 function toPiece(part: FieldReader, facts: PieceFacts): Piece {
@@ -147,7 +146,7 @@ function toPiece(part: FieldReader, facts: PieceFacts): Piece {
 }
 
 /** Removes ids of messages, states of texts, and other differences in form that have no meaning. */
-export function normalizePart(part: UnknownRecord, { id, isKept }: PieceFacts): Json {
+export function normalizePart(part: UnknownRecord, { id, keepsMetadata }: PieceFacts): Json {
   const {
     providerExecuted: _executed,
     toolCallId,
@@ -159,7 +158,7 @@ export function normalizePart(part: UnknownRecord, { id, isKept }: PieceFacts): 
     ...rest
   } = part;
   const { type } = part;
-  const kept = isKept ? {} : { providerMetadata, callProviderMetadata };
+  const kept = keepsMetadata ? {} : { providerMetadata, callProviderMetadata };
   if (!isTool(type)) return withoutNulls({ ...rest, toolName, toolCallId, approval, ...kept });
   const isDenied = state === "output-denied" && typeof approval === "object" && approval !== null;
   return withoutNulls({

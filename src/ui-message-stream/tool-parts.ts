@@ -17,7 +17,7 @@ export interface ToolPart {
   readonly isNested: boolean;
   /** The step in which the part of the call began. The page can change the arguments only during this step. */
   step: number;
-  /** The held-back chunks with the first chunk of the call. Undefined if the first chunk was sent immediately. */
+  /** The group of held-back chunks that contains the first chunk of the call. Undefined if that chunk was sent immediately. */
   hold: Hold | undefined;
 }
 

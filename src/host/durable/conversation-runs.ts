@@ -32,7 +32,7 @@ export class ConversationRuns {
     return JSON.stringify([this.#name, id]);
   }
 
-  /** The noted number of runs may be too low, because `noteRuns` may have failed. So tries the numbers after it too. */
+  /** The noted number of runs may be too low, because `noteRuns` may have failed. `findLast` therefore also tries the numbers after it. */
   async findLast(id: string): Promise<LastRun | undefined> {
     checkConversation(id);
     const engine = this.#engineOf();
@@ -79,7 +79,7 @@ export class ConversationRuns {
     }
   }
 
-  /** If a run only waits for decisions, stops it. Returns false if the run is working. */
+  /** Stops a run that only waits for decisions. Returns false if the run is working. */
   async stopWaiting({ runId }: LastRun): Promise<boolean> {
     if (!(await this.isWaiting(runId))) return false;
     await this.#loop.stop(runId, { note: "A new message was sent." });
@@ -87,7 +87,7 @@ export class ConversationRuns {
     return true;
   }
 
-  /** Returns the transcript of a run. If the run has no records yet, returns the messages of its input. */
+  /** A run without records has only the messages of its input. */
   async messagesOf({ runId }: LastRun, { status, messages }: JournalInspection): Promise<readonly Message[]> {
     return status === "not-started" ? this.givenTo(runId) : messages;
   }

@@ -61,7 +61,7 @@ class Conversations implements DurableHost {
     }
   }
 
-  /** Steers the live run, refuses the start, or waits until the conversation is free. Returns undefined when it is free. */
+  /** Returns undefined when the conversation is free. */
   async #enter(last: LastRun, { whenBusy = this.#whenBusy, message }: DurableStart): Promise<DurableStartAnswer | undefined> {
     if (whenBusy === "steer" && message !== undefined) {
       if ((await this.#loop.steer(last.runId, message)) === "accepted") return { kind: "steered", ...this.#toHosted(last) };
@@ -70,7 +70,7 @@ class Conversations implements DurableHost {
     return undefined;
   }
 
-  /** Starts the run after the last one. Returns undefined if another start was first. */
+  /** Returns undefined if another start was first. */
   async #startNext(
     id: string,
     last: LastRun | undefined,
@@ -84,7 +84,7 @@ class Conversations implements DurableHost {
       if ((await find(next.runId)) !== undefined) return undefined;
       throw invalidOption("id", `a text for which no other loop has the run "${next.runId}"`, id);
     }
-    // If this fails, `findLast` still finds the run, because it also tries the numbers after the noted one.
+    // `findLast` finds the run even if this call fails.
     await store.noteRuns(this.#runs.keyOf(id), number).catch(() => {});
     return { kind: "started", ...this.#toHosted(next) };
   }

@@ -51,9 +51,9 @@ export function checkRunId(id: string, longest: number = longestId): void {
   if (!isFit) throw invalidOption("id", `a text of 1 to ${longest} characters, without NUL and lone surrogates`, id);
 }
 
-/** A durable loop and its engine. `engineOf` throws if no worker runs in this process. */
 export interface DefinedLoop<Input> {
   readonly loop: DurableLoop<Input>;
+  /** Throws if no worker runs in this process. */
   readonly engineOf: () => DurableEngine;
 }
 
@@ -171,7 +171,7 @@ class DurableVerbs {
   async decide(id: string, callId: string, decision: CallDecision): Promise<void> {
     const { inspection, options } = (await this.#open(id)) ?? this.#refuseId();
     const { pendingCalls } = inspection;
-    // The id of a result may lack its suffix, such as `#2`, because the tool does not know the suffix.
+    // A caller may omit the suffix of the id, such as `#2`, because the tool that requested the result does not know the suffix.
     const isMeant = (one: PendingCall): boolean =>
       one.id === callId || (one.state === "awaiting-result" && one.question === undefined && toCallPath(one) === callId);
     const call = pendingCalls.find(isMeant);
@@ -200,7 +200,7 @@ class DurableVerbs {
   }
 }
 
-/** True for an id from a `question-asked` event of a question that waits in the process of the run. */
+/** Matches the `id` in the `question-asked` event of a question that waits in the process of the run. */
 function isLiveQuestion(id: string): boolean {
   return /#\w{8}-\d+$/.test(id);
 }
@@ -238,12 +238,12 @@ export function toInputText(input: unknown): string {
     const text = JSON.stringify(input);
     if (isExact(input)) return text;
   } catch {
-    // For example a cycle, or a BigInt.
+    // JSON cannot represent a cycle or a BigInt.
   }
   throw invalidOption("input", "plain data that JSON can represent", input);
 }
 
-/** True for plain data that JSON represents exactly. Ignores fields that are undefined, because JSON omits them. */
+/** Ignores fields that are undefined, because JSON omits them. */
 function isExact(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (value === null || typeof value !== "object")

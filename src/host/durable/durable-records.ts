@@ -9,10 +9,10 @@ import type { DurableStore } from "./durable-store.ts";
 
 type Blobs = ReadonlyMap<string, string>;
 
-/** Parts with more bytes than this are stored once. Smaller parts would not save the space that their ids take. */
+/** Only parts with more bytes than this are stored as texts with ids. Smaller parts would not save the space that their ids take. */
 const minBytes = 1_000;
 
-/** Wraps the journal of one execution. `put` is called before the record that needs the text is written. */
+/** The journal calls `put` before it writes the record that needs the text. */
 export function storeLargeParts(
   journal: Journal,
   { put, get }: { put(id: string, text: string): void; get(): Promise<Blobs> },

@@ -1,8 +1,9 @@
-// The parts of a workflow engine that durable loops need.
+// The parts of a workflow engine that durable loops need. An execution is one try of a worker to carry out a run: if the worker dies,
+// another execution continues the run.
 
 import type { Journal, Json, UserMessage } from "../../core/entry-kit.ts";
 
-/** A request to a run from any process: a steering message, a stop, a kill, a decision or an answer. */
+/** A request to a run. Any process can send it. */
 export type RunMessage =
   | { readonly verb: "steer"; readonly message: UserMessage }
   | { readonly verb: "stop"; readonly request?: unknown }
@@ -26,7 +27,7 @@ export interface StepRecord {
 }
 
 export interface Begun {
-  /** The number of this execution, counted from 1. */
+  /** Increases with each execution of the run. */
   readonly execution: number;
   /** The number of events that are stored. */
   readonly events: number;
@@ -87,9 +88,9 @@ export type FoundRun =
 /** The engine of a durable loop, in the worker of this process. */
 export interface DurableEngine {
   readonly store: DurableStore;
-  /** Starts a run of the loop. Returns false if a run has the id already. */
+  /** Returns false if a run already has the id. */
   start(id: string, input: string): Promise<boolean>;
-  /** Returns a run of the loop, or undefined if the loop has no run with the id. */
+  /** Returns undefined if the loop has no run with the id. */
   find(id: string): Promise<FoundRun | undefined>;
   readInput(id: string): Promise<string | undefined>;
   /** Calls `look` now, and when the run may have ended, until it returns a value. */
@@ -102,11 +103,11 @@ export interface DurableEngine {
   waitFor<T>(id: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T>;
 }
 
-/** The functions of a durable loop that its journal calls before and after its steps. */
+/** The journal of a durable loop calls these functions before and after its steps. */
 export interface StepHooks {
   /** Repeats a failed read, for example while the database restarts, until it succeeds or the execution is over. */
   repeat<T>(read: () => Promise<T>): Promise<T>;
-  /** The position of the last message that the run has read. The journal records it, and restores it in a replay. */
+  /** The position of the last message that the run has read. The journal records this position, and restores it in a replay. */
   lastRead: number;
   /** Passes new messages to the run, before it reads its inbox. Changes `lastRead`. */
   beforeInbox(): Promise<void>;
@@ -127,6 +128,5 @@ export interface LiveRun {
   obey(): Promise<void>;
   /** Ends this execution. It records nothing more, and another execution can continue the run. */
   abandon(): void;
-  /** Resolves when this execution has ended. */
   readonly ended: Promise<void>;
 }

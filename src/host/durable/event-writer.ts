@@ -90,7 +90,7 @@ export class EventWriter {
 
   readonly take = (event: LoopEvent): void => {
     if (event.type === "replay-end") return;
-    this.#settlePartial(this.#streamOf(event), event);
+    this.#discardPartial(this.#streamOf(event), event);
     if (deltas.has(event.type)) {
       // The deltas of a recorded stream were written before the stream was recorded.
       if (event.replayed === true) return;
@@ -102,7 +102,7 @@ export class EventWriter {
   };
 
   /** Tells readers that new deltas replace the earlier deltas of a stream, unless the stream was recorded. */
-  #settlePartial(stream: string, { type, runId, iteration, path, replayed }: LoopEvent): void {
+  #discardPartial(stream: string, { type, runId, iteration, path, replayed }: LoopEvent): void {
     // A replayed `iteration-start` means that the stream was recorded. `run-start` is never marked as replayed.
     if (type === "run-start" || (replayed === true && type !== "iteration-start")) return;
     if (!this.#partial.delete(stream) || replayed === true || type === "attempt-discarded") return;
@@ -124,9 +124,7 @@ export class EventWriter {
     this.#blobs.set(id, text);
   }
 
-  /**
-   * Writes a record together with the events and texts before it. Rejects if a later execution of the run has begun.
-   */
+  /** Writes a record together with the events and texts before it. Rejects if a later execution of the run has begun. */
   writeRecord(record: StepRecord): Promise<void> {
     this.#records.push(record);
     return this.flush();

@@ -27,7 +27,7 @@ export interface RunSite extends Pick<DurableEngine, "store" | "waitFor"> {
 
 export interface DurableExecution {
   readonly runId: string;
-  /** The definition of the loop. Its options are made when the execution has begun, so that their error ends this execution. */
+  /** `options` is called after the execution has begun, so that its error ends this execution. */
   readonly fields: Pick<DurableLoopFields<Json>, "options" | "maxCrashes">;
   /** The input of the run, as JSON. Default: the input that the store has. */
   readonly input?: string | undefined;
@@ -67,7 +67,6 @@ class Execution implements LiveRun {
     this.ended = new Promise((resolve) => (this.#end = resolve));
   }
 
-  /** True if this execution was abandoned, or a later one has begun. */
   get #isOver(): boolean {
     return this.#isAbandoned || this.#writer?.isFenced === true;
   }

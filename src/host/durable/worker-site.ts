@@ -65,7 +65,7 @@ export abstract class WorkerSite {
     await Promise.all(runs.map(({ ended }) => ended));
   }
 
-  /** Carries out new stops and kills of a run that this worker executes. */
+  /** Does nothing if this worker does not execute the run. */
   protected obeySoon(runId: string): void {
     void this.live
       .get(runId)
