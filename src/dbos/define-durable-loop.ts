@@ -85,7 +85,7 @@ async function execute<Input>(fields: DurableLoopFields<Input>, input: string): 
 }
 
 function createEngine(loop: string, workflow: Workflow, worker: WorkerProcess): DurableEngine {
-  const { store, outside, name: application } = worker;
+  const { store, outside, application } = worker;
   const queueName = queueOf(application, loop);
   const workflowAttributes = attributesOf(application);
   /** Selects the runs of this loop in this application. */

@@ -61,7 +61,9 @@ export class Takeovers {
     return dead.map(({ id }) => id);
   }
 
-  /** Takes over runs whose worker is not in the table of workers, for example because a worker died while it was taking them over. */
+  /**
+   * Takes over runs whose worker is not in the table of workers, for example because a worker died while it was taking them over.
+   */
   async #adoptOrphans(): Promise<void> {
     const attributes = attributesOf(this.#worker.application);
     const runs = await DBOS.listWorkflows({ attributes, status: "PENDING", loadInput: false, loadOutput: false });

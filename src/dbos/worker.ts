@@ -96,8 +96,8 @@ export async function launchWorker(options: WorkerOptions): Promise<Worker> {
   return {
     id: worker.id,
     stop: () => worker.stop(),
-    listRuns: (filter) => worker.outside(() => listRuns(worker.name, filter)),
-    deleteRuns: (filter) => worker.outside(() => deleteRuns(worker.name, worker.store, filter)),
+    listRuns: (filter) => worker.outside(() => listRuns(worker.application, filter)),
+    deleteRuns: (filter) => worker.outside(() => deleteRuns(worker.application, worker.store, filter)),
   };
 }
 
@@ -121,14 +121,16 @@ function createPool(connectionString: string, max: number, limits: { readonly qu
 
 export class WorkerProcess extends WorkerSite implements RunSite {
   readonly store: PostgresStore;
-  /** The name of the application. */
-  readonly name: string;
-  /** Calls a function outside the current workflow and step. Inside, DBOS would record or refuse the calls that the function makes. */
+  readonly application: string;
+  /**
+   * Calls a function outside the current workflow and step. Inside, DBOS would record or refuse the calls that the function
+   * makes.
+   */
   readonly outside: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
   readonly #options: Settings;
   readonly #pool: Pool;
   readonly #dbosPool: Pool;
-  /** The connection that holds the lock of this worker and gets notifications. Undefined while it is being opened again. */
+  /** The connection that holds the lock of this worker and gets notifications. Undefined while the worker opens a new one. */
   #session: Client | undefined;
   #timers: ReturnType<typeof setInterval>[] = [];
   readonly #ends = new RunWaits();
@@ -136,7 +138,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
 
   constructor({ databaseUrl, name = "turnwright", leaseMs = 10_000, executes = true }: WorkerOptions) {
     super();
-    this.name = name;
+    this.application = name;
     this.#options = { databaseUrl, name, leaseMs, executes };
     this.#pool = createPool(databaseUrl, 8, queryTimeout);
     this.#dbosPool = createPool(databaseUrl, 20);
@@ -224,7 +226,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   async #beat(): Promise<void> {
     await this.#pool.query(
       "INSERT INTO turnwright.workers VALUES ($1, $2, $3, now()) ON CONFLICT (id) DO UPDATE SET beat = EXCLUDED.beat",
-      [this.id, this.name, this.#options.leaseMs],
+      [this.id, this.application, this.#options.leaseMs],
     );
   }
 

@@ -105,9 +105,9 @@ const agentChecks: Checks<AgentOptions> = {
 };
 
 /**
- * Defines agents that can hand a run over to one another. After a handoff, the run continues in the same transcript, with the system
- * prompt, the tools and the provider of the new agent. Each agent gets a tool `transfer_to_NAME` for each agent in its `handoffs`. Pass the returned value as
- * `policies.handoffs`, and its `tools` in the option `tools`.
+ * Defines agents that can hand a run over to one another. After a handoff, the run continues in the same transcript, with the
+ * system prompt, the tools and the provider of the new agent. Each agent gets a tool `transfer_to_NAME` for each agent in its
+ * `handoffs`. Pass the returned value as `policies.handoffs`, and its `tools` in the option `tools`.
  *
  * Only the first handoff in a message is carried out, and the others fail. A resumed run continues as the agent of its last handoff.
  * Each handoff emits the event `handoff`, and `result.agent` is the last agent.

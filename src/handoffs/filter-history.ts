@@ -3,7 +3,7 @@
 import { type AssistantMessage, checkMessages, type Message, type Run } from "../core/entry-kit.ts";
 
 /**
- * Filters the messages before the handoff to an agent. It is called again with the same messages when a run is resumed, so equal
+ * Filters the messages before the handoff to an agent. A resumed run calls the filter again with the same messages, so equal
  * messages must give equal results. Tool results without their call are dropped.
  */
 export type HistoryFilter = (messages: readonly Message[]) => readonly Message[];

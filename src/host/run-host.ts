@@ -54,7 +54,10 @@ export interface RunHostOptions {
   readonly store?: RunStore | undefined;
   /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
-  /** The maximum number of starts and resumes that may wait for the live run of one conversation. Further ones get "busy". Default 10. */
+  /**
+   * The maximum number of starts and resumes that may wait for the live run of one conversation. Further ones get "busy". Default
+   * 10.
+   */
   readonly maxQueued?: number | undefined;
   /** How long readers can join a run after its end, in milliseconds. Default 300,000. */
   readonly keepMs?: number | undefined;
@@ -70,7 +73,9 @@ export interface RunHostOptions {
    * LoopError "store-unresponsive". `Infinity` sets no limit. Default 60,000.
    */
   readonly storeMs?: number | undefined;
-  /** Returns changed options for each run, for example with tracing added by `withTracing`. Default: the options are not changed. */
+  /**
+   * Returns changed options for each run, for example with tracing added by `withTracing`. Default: the options are not changed.
+   */
   readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;
   /** The clock that measures `keepMs` and `storeMs`. Default: the system clock. */
   readonly clock?: Clock | undefined;
@@ -93,7 +98,10 @@ export type StartOptions = HostedLoopOptions & {
         readonly regenerate?: undefined;
       }
     | {
-        /** The whole conversation, which replaces the stored transcript. For applications that store their conversations themselves. */
+        /**
+         * The whole conversation, which replaces the stored transcript. For applications that store their conversations
+         * themselves.
+         */
         readonly messages: readonly Message[];
         readonly message?: undefined;
         readonly regenerate?: undefined;
@@ -127,7 +135,10 @@ export interface ResumeOptions extends HostedLoopOptions {
 export interface HostedRun {
   /** The id of the conversation, a slash, and the number of the run, counted from 1. */
   readonly runId: string;
-  /** Resolves when the run has ended. Rejects with the errors of `runToolLoop`. A rejection without a handler does not end the process. */
+  /**
+   * Resolves when the run has ended. Rejects with the errors of `runToolLoop`. A rejection without a handler does not end the
+   * process.
+   */
   readonly result: Promise<LoopResult>;
   /**
    * Reads this run from its start. If the run was resumed, all events from before the resume are marked as `replayed`, so a page

@@ -52,7 +52,10 @@ export interface RunStore {
 
 /** The options of `memoryRunStore`. */
 export interface MemoryRunStoreOptions {
-  /** The maximum number of conversations. If it is exceeded, the least recently written conversation is removed. Default `Infinity`. */
+  /**
+   * The maximum number of conversations. If it is exceeded, the least recently written conversation is removed. Default
+   * `Infinity`.
+   */
   readonly maxConversations?: number | undefined;
 }
 

@@ -144,7 +144,10 @@ export function restWhenWaiting(hooks: StepHooks, ports: RestPorts): StepHooks {
   });
 }
 
-/** Marks a run as resting, so that any new message wakes its workflow. Removes the mark and returns false if the run need not wait. */
+/**
+ * Marks a run as resting, so that any new message wakes its workflow. Removes the mark and returns false if the run need not
+ * wait.
+ */
 async function mayRest(wait: Wait, { attempt, worker: { store } }: RestPorts): Promise<boolean> {
   const { runId, execution } = attempt;
   if (!(await store.rest(runId, execution, true))) return false;

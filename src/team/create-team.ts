@@ -30,16 +30,16 @@ export type MemberOptions = Pick<
 
 /** A member of a team. Each call of the lead starts a nested run of the member: a task. */
 export interface TeamMember extends MemberOptions {
-  /** Describes the tasks of the member. The lead reads it. */
+  /** Describes the tasks of the member, for the lead. */
   readonly description: string;
   /** The system text of the member. */
   readonly system: string;
   /**
-   * The schema of a task. Default: an object with a string `task`. The member gets `task` as its message. If there are other
-   * arguments, it gets all of them as JSON.
+   * The schema of a task. Default: an object with a string `task`. The member gets `task` as its message. If the call has other
+   * arguments, the member gets all arguments as JSON.
    */
   readonly inputSchema?: ToolSchema | undefined;
-  /** The maximum number of tasks of this member in one run of the lead. Calls beyond it fail. Default: no limit. */
+  /** The maximum number of tasks of this member in one run of the lead. Further calls fail. Default: no limit. */
   readonly maxTasks?: number | undefined;
 }
 
@@ -49,7 +49,10 @@ export interface TeamOptions {
   readonly lead?: { readonly system?: string | undefined; readonly tools?: readonly Tool[] | undefined } | undefined;
   /** The members by name. A name is also the name of the lead's tool, so it has 1 to 64 letters, digits, "_" or "-". */
   readonly members: { readonly [name: string]: TeamMember };
-  /** The limits of the lead. Tokens, cost, tool calls and time include those of all members. Default: the defaults of `runToolLoop`. */
+  /**
+   * The limits of the lead. Tokens, cost, tool calls and time include those of all members. Default: the defaults of
+   * `runToolLoop`.
+   */
   readonly limits?: LoopLimits | undefined;
   /** The maximum number of tasks and other calls of the lead that run at the same time. Default: `limits.toolConcurrency`. */
   readonly maxParallel?: number | undefined;

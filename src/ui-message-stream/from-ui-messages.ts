@@ -14,8 +14,9 @@ export interface FromUIOptions {
 
 /**
  * Converts the messages of `useChat` to a transcript. Accepts the `UIMessage`s of AI SDK 5, 6 and 7. System messages at the
- * beginning become `system`, and later ones become pinned user messages. Each step of an assistant message becomes one message, with the
- * results of its calls. A call without a result gets a `not-run` result. `lost` does not list ids of messages and states of texts.
+ * beginning become `system`, and later ones become pinned user messages. Each step of an assistant message becomes one message,
+ * with the results of its calls. A call without a result gets a `not-run` result. `lost` does not list ids of messages and states
+ * of texts.
  *
  * A page can invent tool results. Use `readUIChatRequest` for the requests of pages, and this function for messages that
  * the server has stored.

@@ -32,7 +32,10 @@ export class NestedProgress {
     return this.#runs.size > 0;
   }
 
-  /** True if a nested run is suspended. The outer call then ends as `interrupted`, and continues when the outermost run is resumed. */
+  /**
+   * True if a nested run is suspended. The outer call then ends as `interrupted`, and continues when the outermost run is
+   * resumed.
+   */
   get isSuspended(): boolean {
     return [...this.#runs.values()].some(({ status }) => status === "suspended");
   }

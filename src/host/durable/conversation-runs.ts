@@ -32,7 +32,10 @@ export class ConversationRuns {
     return JSON.stringify([this.#name, id]);
   }
 
-  /** The noted number of runs may be too low, because `noteRuns` may have failed. `findLast` therefore also tries the numbers after it. */
+  /**
+   * The noted number of runs may be too low, because `noteRuns` may have failed. `findLast` therefore also tries the numbers
+   * after it.
+   */
   async findLast(id: string): Promise<LastRun | undefined> {
     checkConversation(id);
     const engine = this.#engineOf();

@@ -82,7 +82,7 @@ class Conversations implements DurableHost {
     const { store, find, start } = this.#engineOf();
     if (!(await start(next.runId, JSON.stringify(run)))) {
       if ((await find(next.runId)) !== undefined) return undefined;
-      throw invalidOption("id", `a text for which no other loop has the run "${next.runId}"`, id);
+      throw invalidOption("id", `an id whose run "${next.runId}" does not belong to another loop`, id);
     }
     // `findLast` finds the run even if this call fails.
     await store.noteRuns(this.#runs.keyOf(id), number).catch(() => {});

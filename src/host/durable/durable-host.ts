@@ -101,7 +101,9 @@ export interface DurableHost {
    * conversation does not exist.
    */
   join(id: string, options?: DurableJoinOptions): Promise<HostedStream | undefined>;
-  /** Continues the last run of a conversation if it failed, for example after you have deployed corrected code. Keeps its records. */
+  /**
+   * Continues the last run of a conversation if it failed, for example after you have deployed corrected code. Keeps its records.
+   */
   retry(id: string): Promise<DurableResumeAnswer>;
   /** Stops the live run of a conversation, whichever worker executes it. */
   stop(id: string, request?: StopRequest): Promise<"accepted" | "not-running">;
@@ -111,7 +113,10 @@ export interface DurableHost {
   status(id: string): Promise<DurableHostStatus | undefined>;
 }
 
-/** The state of a conversation. A run that waits for decisions has the status "suspended". A run that failed has the status "error". */
+/**
+ * The state of a conversation. A run that waits for decisions has the status "suspended". A run that failed has the status
+ * "error".
+ */
 export interface DurableHostStatus extends Omit<HostedStatus, "queued" | "reason"> {
   readonly reason: EndReason | undefined;
   /** The error of a run that failed: its `result` rejects, and `retry` continues it. */

@@ -81,7 +81,10 @@ export interface DurableLoop<Input> {
   stop(id: string, request?: StopRequest): Promise<"accepted" | "finished">;
   /** Ends a run immediately, with the reason `killed`. */
   kill(id: string): Promise<"accepted" | "finished">;
-  /** Adds a message before the next iteration of a run. If the run ends before that, the message is in `undelivered` of its result. */
+  /**
+   * Adds a message before the next iteration of a run. If the run ends before that, the message is in `undelivered` of its
+   * result.
+   */
   steer(id: string, message: string | UserMessage): Promise<"accepted" | "finished">;
   /**
    * Sends a decision or a result to a waiting call. `callId` is the `id` of a call in `pendingCalls` of the status. Rejects with

@@ -9,7 +9,9 @@ import type { DurableStore } from "./durable-store.ts";
 
 type Blobs = ReadonlyMap<string, string>;
 
-/** Only parts with more bytes than this are stored as texts with ids. Smaller parts would not save the space that their ids take. */
+/**
+ * Only parts with more bytes than this are stored as texts with ids. Smaller parts would not save the space that their ids take.
+ */
 const minBytes = 1_000;
 
 /** The journal calls `put` before it writes the record that needs the text. */
