@@ -28,7 +28,7 @@ const result = await generateText({
   model,
   tools,
   prompt: "Do I need a coat in Oslo?",
-  stopWhen: isStepCount(10), // without it: one request, and the model never reads the forecast
+  stopWhen: isStepCount(10), // without `stopWhen`: one request, and the model never reads the forecast
 });
 show(result.text);
 // #endregion tool

@@ -43,7 +43,7 @@ const store = defineTool({
   description: "Stores a note",
   inputSchema: z.object({ note: z.string() }),
   sequential: true, // never runs in parallel with another call
-  timeoutMs: 30_000, // from dispatch to the end
+  timeoutMs: 30_000, // from the start of the call to its end
   idleTimeoutMs: 5_000, // between two calls of progress() or heartbeat()
   idempotent: true, // running it twice does no harm ...
   retry: { maxAttempts: 3 }, // ... so it may be retried
@@ -70,7 +70,7 @@ const send = defineTool({
       data: { sent: true },
       content: [{ type: "image", mediaType: "image/png", data: chart }], // the model sees it
       metadata: { rows: 1_200 }, // listeners of "tool-end" get it, the model does not
-      endTurn: true, // the run ends as completed after this batch
+      endTurn: true, // the run ends as completed after the calls of this message
     });
   },
 });
