@@ -76,11 +76,11 @@ const tools = [readFile];
   // #region window
   const numbers: OutputCheck = {
     name: "numbers",
-    window: 40, // no number has more characters
+    window: 40, // no number that the check looks for is longer
     check: ({ text: said }) => ({ kind: "rewrite", text: said.replaceAll(/\d{6,}/g, "[number]") }),
   };
   const stream = streamToolLoop({ provider, messages, policies: { guardrails: guardrails({ output: [numbers] }) } });
-  for await (const event of stream) if (event.type === "text-delta") show(event.text); // begins before the model is done
+  for await (const event of stream) if (event.type === "text-delta") show(event.text); // shows the first text before the model is done
   // #endregion window
   assert.ok(shown.length > 1);
   assert.match(shown.splice(0).join(""), /^Call us at \[number\]\. Or write/);
@@ -137,7 +137,7 @@ const tools = [readFile];
         pricing,
         policies: { output: structuredOutput(schema) },
       });
-      if (judged.output === undefined) throw new Error(`The judge gave no verdict: ${judged.reason.kind}`); // fails closed
+      if (judged.output === undefined) throw new Error(`The judge gave no verdict: ${judged.reason.kind}`); // ends the run
       if (judged.output.isAboutParcels) return { kind: "pass", spent: judged };
       return { kind: "refuse", reason: "Not about parcels.", spent: judged };
     },

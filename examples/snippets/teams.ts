@@ -50,7 +50,7 @@ const team = createTeam({
       messages,
       events,
       ...team,
-      policies: { finalAnswer: { reserve: { tokens: 20_000 } } }, // the members leave this to the lead
+      policies: { finalAnswer: { reserve: { tokens: 20_000 } } }, // the members leave this reserve to the lead
     });
     console.log(result.text);
   } finally {
