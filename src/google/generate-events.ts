@@ -59,7 +59,7 @@ export function toFinishReason(
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
-function isCleanEnd(raw: string, words: FinishWords = generateWords): boolean {
+function isCleanEnd(raw: string, words: FinishWords): boolean {
   const reason = words.get(raw);
   return reason === "stop" || reason === "tool-calls";
 }
@@ -206,7 +206,7 @@ function readCandidate({ content, finishReason, finishMessage, continuationToken
   reading.runsCode = false;
   for (const part of listOf(recordOf(content).parts)) readPart(part, reading);
   if (textOf(continuationToken) !== "") reading.token = textOf(continuationToken);
-  if (typeof finishReason !== "string" || finishReason === "" || (reading.runsCode && isCleanEnd(finishReason))) return;
+  if (typeof finishReason !== "string" || finishReason === "" || (reading.runsCode && isCleanEnd(finishReason, reading.words))) return;
   reading.explanation = textOf(finishMessage).trim();
   // A second finish reason is read only if the first one was normal, so that an abnormal one is never lost.
   if (reading.finishRaw === undefined || isCleanEnd(reading.finishRaw, reading.words)) reading.finishRaw = finishReason;
@@ -225,7 +225,7 @@ function readPart(part: unknown, reading: Reading): void {
 function readCode({ executableCode, codeExecutionResult }: UnknownRecord, reading: Reading): void {
   if (!isRecord(executableCode) && !isRecord(codeExecutionResult)) return;
   reading.runsCode = isRecord(executableCode);
-  if (reading.finishRaw !== undefined && isCleanEnd(reading.finishRaw)) reading.finishRaw = undefined;
+  if (reading.finishRaw !== undefined && isCleanEnd(reading.finishRaw, reading.words)) reading.finishRaw = undefined;
 }
 
 function readFeedback({ blockReason, blockReasonMessage }: UnknownRecord, reading: Reading): void {

@@ -140,6 +140,17 @@ describe("googleGenerateContent over a real connection", () => {
     expect([said, finish, error]).toEqual(["Hello", end, undefined]);
   });
 
+  it.for<[when: string, frames: string]>([
+    ["in a chunk with executable code", codeWithReason.replace("STOP", "DONE")],
+    ["before executable code", stop("DONE") + code],
+  ])("reports no finish reason if a reason mapped to stop arrives %s", async ([, frames]) => {
+    const connected = await connectReply({ frames: [text("Hel"), frames, result] }, (url) =>
+      googleGenerateContent({ client: connectGoogle(url).client, model: "m", finishReasons: { DONE: "stop" } }),
+    );
+    const { text: said, finish, error } = await runIteration(connected.provider, ask("hi"));
+    expect([said, finish, error]).toEqual(["Hel", undefined, undefined]);
+  });
+
   it.for<[title: string, status: number, said: object, error: object]>([
     [
       "status 400 with a message about an input that is too long",
