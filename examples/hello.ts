@@ -44,7 +44,7 @@ const stream = streamToolLoop({
 for await (const event of stream) {
   if (event.type === "text-delta") process.stdout.write(event.text);
 }
-const second = await stream.result; // as from `runToolLoop`; append the next question to `second.messages`
+const second = await stream.result; // a result, as from `runToolLoop`; append the next question to `second.messages`
 // #endregion live
 
 assert.equal(second.reason.kind, "answered");
