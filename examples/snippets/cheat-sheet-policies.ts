@@ -67,7 +67,7 @@ interface MaskedResults {
   readonly keepIterations?: number; // 2
   readonly minTokens?: number; // 500
   readonly batchOf?: number; // 1: masks in steps of this many iterations, for the prompt cache
-  readonly force?: ReadonlySet<number>; // 0-based iterations
+  readonly force?: ReadonlySet<number>; // iterations, counted from 0, whose results are masked even if they are new
 }
 
 interface Loops {

@@ -26,7 +26,7 @@ interface ToolFields {
   description: string;
   inputSchema: StandardSchema | JsonSchema; // zod, valibot, arktype ...; JSON Schema is shown to the model, not enforced
   jsonSchema?: JsonSchema; // shown instead of the JSON Schema of inputSchema
-  execute?(args: unknown, context: ToolContext): unknown; // a returned value means success, a throw failure; a generator's yields are preliminary results; without it, calls wait for results from outside
+  execute?(args: unknown, context: ToolContext): unknown; // the call succeeds if this returns, and fails if it throws; a generator's yields are preliminary results; without `execute`, calls wait for results from outside
   outputSchema?: StandardSchema; // checks results from outside
   sequential?: boolean; // never runs in parallel
   timeoutMs?: number; // default timeouts.toolMs

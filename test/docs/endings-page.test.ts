@@ -35,7 +35,7 @@ describe("docs/concepts/endings.md", () => {
   });
 
   it("names every code of a LoopError", () => {
-    const named = readNames(readSection(page, "Refused before it starts"));
+    const named = readNames(readSection(page, "Refused before a run starts"));
     expect(named).toEqual(expect.arrayContaining(Object.keys(loopErrorCodes)));
   });
 });
