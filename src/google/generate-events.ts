@@ -206,7 +206,8 @@ function readCandidate({ content, finishReason, finishMessage, continuationToken
   reading.runsCode = false;
   for (const part of listOf(recordOf(content).parts)) readPart(part, reading);
   if (textOf(continuationToken) !== "") reading.token = textOf(continuationToken);
-  if (typeof finishReason !== "string" || finishReason === "" || (reading.runsCode && isCleanEnd(finishReason, reading.words))) return;
+  if (typeof finishReason !== "string" || finishReason === "" || (reading.runsCode && isCleanEnd(finishReason, reading.words)))
+    return;
   reading.explanation = textOf(finishMessage).trim();
   // A second finish reason is read only if the first one was normal, so that an abnormal one is never lost.
   if (reading.finishRaw === undefined || isCleanEnd(reading.finishRaw, reading.words)) reading.finishRaw = finishReason;
