@@ -58,7 +58,7 @@ const pricing: Pricing = ({ inputTokens, outputTokens, cachedInputTokens = 0 }) 
     messages,
     policies: { promptCache: watchPromptCache(), masking: maskResults({ batchOf: 5 }) },
   });
-  expectPrefix(result, 0.95); // throws if less was kept, with the first requests that broke the cache
+  expectPrefix(result, 0.95); // throws if less was kept. The error lists the first requests that broke the cache
   // #endregion test
   assert.equal(result.cache?.share, 1);
   assert.ok(result.cache.breaks.every(({ cause, isIntended }) => cause.kind === "messages-masked" && isIntended));
