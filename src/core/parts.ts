@@ -18,9 +18,11 @@ export type { MessageContent } from "./providers/judge-finish.ts";
 export {
   type BeforeMessage,
   createLoopState,
+  type IdenticalCalls,
   type InitialState,
   type LoopState,
   type ReleasedResults,
+  type Repetition,
   type CurrentMessage,
 } from "./loop/state/loop-state.ts";
 export type {
@@ -28,11 +30,11 @@ export type {
   InboxAnswer,
   InboxMessage,
   OutputAnswer,
+  Repeats,
   ReopenAnswer,
   SettledCall,
   StepResult,
 } from "./loop/state/step-result.ts";
-export type { IdenticalCalls, Repeats, Repetition } from "./loop/state/repeated-calls.ts";
 
 export type { EndedKind, EndedResult, ReasonOf } from "./errors/loop-ended-error.ts";
 export type { LoopErrorDetails, LoopErrorOf } from "./errors/loop-error.ts";

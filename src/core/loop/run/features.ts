@@ -7,8 +7,7 @@ import type { Masking, Usage } from "../../types/common.ts";
 import type { PromptCacheUse, PromptCacheWatch, StreamCache } from "../../types/prompt-cache.ts";
 import type { AttemptSpending, ModelCall, ModelRequest, StreamResult } from "../../types/provider.ts";
 import type { LoopRule } from "../state/apply-call.ts";
-import type { LoopState } from "../state/loop-state.ts";
-import type { Repetition } from "../state/repeated-calls.ts";
+import type { LoopState, Repetition } from "../state/loop-state.ts";
 import type { CycleRules } from "../state/step-key.ts";
 
 export interface LoopDetector extends LoopDetection, LoopRule {

@@ -14,9 +14,8 @@ import type { StreamResult } from "../../types/provider.ts";
 import type { ContextRestart, NestedSpending, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
 import { countsAsError, wasDispatched } from "../../tools/outcome-texts.ts";
 import { addCost, addUsage } from "../../utils/count-usage.ts";
-import { type LoopState, noIdenticalCalls, toContextMessage } from "./loop-state.ts";
-import type { SettledCall } from "./step-result.ts";
-import type { IdenticalCalls, Repeats } from "./repeated-calls.ts";
+import { type IdenticalCalls, type LoopState, noIdenticalCalls, toContextMessage } from "./loop-state.ts";
+import type { Repeats, SettledCall } from "./step-result.ts";
 import { isSameJson } from "../../utils/json.ts";
 
 interface Answerer {

@@ -26,8 +26,7 @@ import {
 } from "./transcript.ts";
 import { isUnfinished } from "../../providers/judge-finish.ts";
 import { emptyMessage, type LoopState, noIdenticalCalls } from "./loop-state.ts";
-import type { InboxAnswer, SettledCall, StepResult } from "./step-result.ts";
-import type { Repeats } from "./repeated-calls.ts";
+import type { InboxAnswer, Repeats, SettledCall, StepResult } from "./step-result.ts";
 import { wasDispatched } from "../../tools/outcome-texts.ts";
 
 /** The beginning and the end of the message that the loop adds after an answer that does not fit the schema. */

@@ -4,7 +4,7 @@ import type { Json } from "../../types/json.ts";
 import type { ToolResultPart } from "../../types/message.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { createRepetition } from "./detect-loops.ts";
-import type { Repeats } from "./repeated-calls.ts";
+import type { Repeats } from "./step-result.ts";
 import type { CycleRules } from "./step-key.ts";
 
 const call = (name: string, args: Json = {}): ToolCall => ({ callId: "c", name, args });

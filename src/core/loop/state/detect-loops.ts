@@ -5,7 +5,8 @@ import type { LoopDetection, LoopDetectionOptions } from "../../types/policies.t
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { checkFields, type Checks, is, numberWithin, oneOf } from "../../errors/check-fields.ts";
 import { digest, stableJson } from "../../utils/json.ts";
-import type { Repeats, Repetition } from "./repeated-calls.ts";
+import type { Repetition } from "./loop-state.ts";
+import type { Repeats } from "./step-result.ts";
 import type { CycleRules } from "./step-key.ts";
 
 const checks: Checks<LoopDetectionOptions> = {

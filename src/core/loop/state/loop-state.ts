@@ -1,14 +1,13 @@
 // The state of one run after each step. It is updated in place, so that iteration 5,000 takes as long as iteration 5.
 
 import type { Json } from "../../types/json.ts";
-import type { Message, ProviderMetadataPart, UserMessage } from "../../types/message.ts";
+import type { Message, ProviderMetadataPart, ToolResultPart, UserMessage } from "../../types/message.ts";
 import type { Usage } from "../../types/common.ts";
 import type { CompactedMessages, CompactionAnswer } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { Ending } from "../../types/termination.ts";
 import type { ContextRelease, Handoff, WaitingCall, ToolCall, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
-import type { IdenticalCalls, Repetition } from "./repeated-calls.ts";
-import type { HookAnswer, InboxAnswer, InboxMessage, OutputAnswer, Phase, SettledCall } from "./step-result.ts";
+import type { HookAnswer, InboxAnswer, InboxMessage, OutputAnswer, Phase, Repeats, SettledCall } from "./step-result.ts";
 import { noUsage } from "../../utils/count-usage.ts";
 
 /** The results that a tool released, and the iteration of that tool call. */
@@ -25,6 +24,32 @@ export interface CurrentMessage {
   readonly providerMetadata: readonly ProviderMetadataPart[];
   /** The outcomes of the calls that started while the model was streaming. */
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
+}
+
+/** The calls of the last iteration, and the number of consecutive iterations that are identical to it. */
+export interface IdenticalCalls {
+  readonly outcomes: readonly ToolOutcome[];
+  /** The number of identical iterations. It is 0 if a call did not succeed. */
+  readonly count: number;
+}
+
+/** Counts repeated calls; created by `detectLoops`. Immutable: each method returns a new object. */
+export interface Repetition {
+  /** Starts counting again, without any earlier iterations. */
+  restart(): Repetition;
+  /**
+   * Counts one more iteration. The order of calls and argument keys has no effect. An iteration without calls resets the count.
+   */
+  countCalls(calls: readonly ToolCall[]): Repetition;
+  /** Adds the results of the last iteration. With `compareResults`, iterations with different results are not repetitions. */
+  noteResults(calls: readonly ToolCall[], results: readonly ToolResultPart[]): Repetition;
+  /** True if the last iteration equals the iteration `cycle` positions before. */
+  repeats(cycle: number): boolean;
+  /**
+   * Returns the shortest sequence that has now occurred `threshold` times in a row, or a multiple of `threshold` times. A
+   * sequence that itself consists of repetitions is not reported: A A A A counts as four times A, not as twice A A.
+   */
+  findRepeats(threshold: number): Repeats | undefined;
 }
 
 /** The count at the start of a run, and after an iteration without calls. */

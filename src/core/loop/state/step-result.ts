@@ -8,7 +8,6 @@ import type { CompactionAnswer } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
 import type { ContextRestart, ToolChange, ToolOutcome } from "../../types/tool-outcome.ts";
-import type { Repeats } from "./repeated-calls.ts";
 
 /** The kind of the step that was applied last. */
 export type Phase = "start" | StepResult["kind"];
@@ -130,3 +129,10 @@ export type StepResult =
   | { readonly kind: "reopen"; readonly answer: ReopenAnswer; readonly attempt: number }
   /** Continues the run after a recorded suspension. */
   | { readonly kind: "resume" };
+
+/** A repeated sequence of iterations, and how often it occurred. */
+export interface Repeats {
+  /** The number of iterations in the sequence. */
+  readonly cycle: number;
+  readonly count: number;
+}
