@@ -56,7 +56,6 @@ function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
   return { kind: "last-look", ending };
 }
 
-/** The phases that `nextStep` looks up in a table. It handles the other phases itself. */
 type Phase = Exclude<LoopState["phase"], "last-look" | "resume">;
 type Judge<Answer> = (state: LoopState, bounds: Bounds) => Answer;
 
@@ -136,7 +135,10 @@ function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   return findSpendingEnding(state, bounds);
 }
 
-/** The refused request ends the run after a failed summary. If the run was stopped meanwhile, the next stream ends at once. */
+/**
+ * If the summary failed, the request that was refused as too long ends the run. If the run was stopped during the summary, the
+ * next stream ends at once.
+ */
 function findCompactionEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { lastInbox, lastCompaction, streamResults } = state;
   const reason = lastInbox?.compact === "forced" ? streamResults.at(-1)?.reason : undefined;
@@ -162,8 +164,8 @@ function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefin
 }
 
 /**
- * True if the refused request can be sent again with a summary, which the next iteration does. A second refusal ends the run, and
- * so does a refusal in the last iteration that `maxIterations` allows.
+ * True if the refused request can be sent again with a summary, which the next iteration writes. A second refusal ends the run. A
+ * refusal in the last iteration that `maxIterations` allows also ends it.
  */
 function mayShorten(state: LoopState, { compacts = false, maxIterations }: Bounds): boolean {
   const isShort = state.lastInbox?.compact === "forced" && state.lastCompaction?.answer.kind !== "failed";
@@ -172,7 +174,7 @@ function mayShorten(state: LoopState, { compacts = false, maxIterations }: Bound
 
 function findPauseEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxPauses: limit } = bounds;
-  // A message in progress may use the reserve, because it may be the answer.
+  // A message in progress may use the reserve, because it may be the final answer.
   const ending: Ending | undefined =
     state.pauses >= limit
       ? { status: "error", reason: { kind: "max-pauses", limit } }
@@ -220,7 +222,7 @@ function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   return findHandoffEnding(state, bounds);
 }
 
-/** Only a handoff in this iteration ends the run, so that a retry can continue after the limit. */
+/** Ends the run only in the iteration of the handoff. A retry can then continue after the limit. */
 function findHandoffEnding({ handoffs, iteration }: LoopState, { maxHandoffs = none }: Bounds): Ending | undefined {
   const { length: count } = handoffs;
   const isOver = count > maxHandoffs && handoffs.at(-1)?.iteration === iteration;
@@ -273,7 +275,7 @@ function isPaused(state: LoopState): boolean {
 }
 
 /**
- * Decides how a run continues after the last reading of its inbox. The run ends as planned, ends for a more important reason, or
+ * Called after the inbox was read for the last time. The run ends with the planned ending, ends for a more important reason, or
  * continues with a new message.
  */
 function judgeClose(state: LoopState, bounds: Bounds): NextStep {
@@ -289,14 +291,11 @@ function judgeClose(state: LoopState, bounds: Bounds): NextStep {
   return findLimitEnding(state, bounds) === undefined ? { kind: "inbox" } : { kind: "end", ending };
 }
 
-/** True if the run completed, or if the model gave an answer that failed output validation. */
 function isAnswer({ status, reason }: Ending): boolean {
   return status === "completed" || reason.kind === "invalid-output";
 }
 
-/**
- * True if a stop, a kill or an abort may replace this ending. Only an answer, an interrupt or an earlier stop can be replaced.
- */
+/** True if a stop, a kill or an abort that came meanwhile replaces this ending. */
 function isOutranked(ending: Ending): boolean {
   const { kind } = ending.reason;
   return isAnswer(ending) || kind === "interrupted" || kind === "stopped";
@@ -307,7 +306,7 @@ const reserved: ReadonlySet<string> = new Set(["max-tokens", "max-cost", "wall-c
 
 /**
  * True if the model may give a final answer: after `maxIterations` or `maxToolCalls`, or after another limit with a reserve. The
- * whole limits must allow another stream.
+ * full limits, without a reserve, must allow another stream.
  */
 function grantsFinalAnswer(state: LoopState, { reason }: Ending, bounds: Bounds): boolean {
   const mayAsk = counted.has(reason.kind) || (bounds.reserve !== undefined && reserved.has(reason.kind));

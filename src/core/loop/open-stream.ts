@@ -1,4 +1,4 @@
-// Opens one model stream: builds its request, and starts calls of eager tools while the model is still streaming.
+// Opens one model stream: builds the request, and starts the calls of eager tools while the model is still streaming.
 
 import type { IterationPlan, LoopOptions } from "../types/loop-options.ts";
 import type { PlainError } from "../types/common.ts";
@@ -26,24 +26,26 @@ import { sendBoth } from "./tool-call/replay-call.ts";
 
 export interface ModelStep {
   readonly withoutTools: boolean;
-  /** The ending of the run after a final answer. Set if this request is only for a final answer. */
+  /** Set if this request is only for a final answer: the ending of the run after that answer. */
   readonly finalAnswerTo?: Ending | undefined;
 }
 
-/** The parts of a request that the options, the current agent and `prepareIteration` decide. */
+/** The parts of a request that come from the options, the current agent and `prepareIteration`. */
 type Plan = IterationPlan & Pick<LoopOptions, "provider">;
 
 interface Unplanned {
   readonly failed: StreamResult;
 }
 
-/** Returns the plan of the next request. If a hook fails or the run ends meanwhile, the iteration ends without a stream. */
+/**
+ * Plans the next request. Returns `Unplanned` if a hook fails or the run ends meanwhile. The iteration then ends without a
+ * stream.
+ */
 export function planRequest(run: Run): Plan | Unplanned | Promise<Plan | Unplanned> {
   const own = planOf(run);
   return "failed" in own || run.options.hooks?.prepareIteration === undefined ? own : askForPlan(run, own);
 }
 
-/** Returns the plan of the options, or of the current agent. */
 function planOf(run: Run): Plan | Unplanned {
   const { provider, system, modelSettings, toolChoice } = run.options;
   const own = { provider, system, modelSettings, toolChoice };
@@ -76,14 +78,14 @@ async function askForPlan(run: Run, own: Plan): Promise<Plan | Unplanned> {
   return { failed: failed(run, "prepareIteration", answer.error) };
 }
 
-/** Returns the plan with changes. Of the tools, only those remain that both plans allow. */
+/** Replaces fields of `own` with fields of `plan`. Keeps only the tools that both allow. */
 function merge(own: Plan, plan: IterationPlan): Plan {
   const { provider = own.provider, system = own.system, modelSettings = own.modelSettings, toolChoice = own.toolChoice } = plan;
   const tools = plan.tools?.filter((name) => own.tools?.includes(name) !== false) ?? own.tools;
   return { provider, system, modelSettings, toolChoice, tools };
 }
 
-/** Returns the visible tools. If the registry throws, returns a failed stream, so that the run still ends with a result. */
+/** If the registry throws, returns a failed stream, so that the run still ends with a result. */
 function exposeSafely(run: Run, plan: Plan): Pick<VisibleTools, "tools"> | Unplanned {
   try {
     return expose(run, plan.provider, plan);
@@ -92,7 +94,6 @@ function exposeSafely(run: Run, plan: Plan): Pick<VisibleTools, "tools"> | Unpla
   }
 }
 
-/** Checks the object from `prepareIteration` like an option of the run. Throws if it is not a valid plan. */
 function toPlan(answer: unknown): IterationPlan {
   const plan: unknown = answer === undefined || answer === null ? {} : answer;
   checkPlan(plan);
@@ -100,7 +101,6 @@ function toPlan(answer: unknown): IterationPlan {
   return { provider: provider === undefined ? undefined : readProvider(provider), modelSettings, tools, toolChoice, system };
 }
 
-/** Streams the response of the model. */
 export function openStream(run: Run, next: ModelStep, plan: Plan | Unplanned): Promise<StreamResult> {
   if ("failed" in plan) return Promise.resolve(plan.failed);
   const { options, state, clock, timeouts, scope, alarm, events, guard } = run;
@@ -144,7 +144,10 @@ export function openStream(run: Run, next: ModelStep, plan: Plan | Unplanned): P
   return withTerms(run, asked);
 }
 
-/** Returns the number of tokens at which the service itself summarizes old messages. `contextWindow` of the caller may throw. */
+/**
+ * Returns the number of tokens at which the service itself summarizes old messages. The caller's function `contextWindow` may
+ * throw.
+ */
 function findCompactAt({ features: { compaction }, events, state }: Run, provider: Provider): number | undefined {
   let found: number | undefined;
   const at = { type: "compaction.contextWindow", iteration: state.iteration };
@@ -167,7 +170,7 @@ function toRestriction(choice: ToolChoice | undefined): Run["toolChoice"] {
   return choice === "none" ? choice : undefined;
 }
 
-/** Returns the system text and the schema of the answer. The schema is part of the system text if the provider cannot send it. */
+/** If the provider cannot send the schema of the answer, the system text contains it. */
 function describeOutput(
   { features: { output } }: Run,
   { structuresOutput }: Provider,
@@ -202,10 +205,7 @@ function unstreamed(run: Run, judgement: Judgement): StreamResult {
   return { ...judgement, ...nothing, provider: textOf(id), model: textOf(model), family: textOrNone(family) };
 }
 
-/**
- * Returns the functions that start calls while the model streams. Undefined if an approval or a limit may still prevent the
- * calls.
- */
+/** Returns undefined if an approval, a stop rule or `maxToolCalls` may still prevent calls of the message. */
 function createEagerPorts(run: Run): EagerPorts | undefined {
   const { policies } = run.options;
   if (!run.visibleTools.hasEager) return undefined;
@@ -229,9 +229,7 @@ function isEager({ visibleTools, registry }: Run, { name }: ToolCall): boolean {
   return eager === true && needsApproval === false && registry.agentOf?.(name) === undefined;
 }
 
-/**
- * Starts one prepared call. Returns undefined if the call must not run; the call is then rejected after the message has ended.
- */
+/** Returns undefined if the call must not run yet. The call is then handled after the message has ended. */
 function begin(run: Run, prepared: ReadyCall | ToolOutcome): ReturnType<EagerPorts["start"]> {
   const { scope, control } = run;
   if (prepared.kind !== "ready" || scope.cause !== undefined) return undefined;

@@ -24,7 +24,7 @@ import { streamKey } from "./state/step-key.ts";
 export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
   const { continuation } = state;
-  // The request for a final answer has its own key. If the run is resumed with higher limits, a normal request takes its place.
+  // A request for a final answer has its own key. If the run is resumed with higher limits, it sends a normal request instead.
   const key = streamKey(state, next.finalAnswerTo === undefined ? "model" : "final-answer");
   const masked = maskOld(run);
   const earlier = continuation === 0 ? [] : state.current.calls;
@@ -76,8 +76,8 @@ function maskOld(run: Run): Masked | undefined {
 }
 
 /**
- * Returns the masking of a tool that releases results. Searches the tools that the model saw, because the registry may have
- * changed since then.
+ * Finds the masking of a tool that releases results. Searches the tools that the model saw, because the registry may have
+ * changed.
  */
 function findMasking({ visibleTools }: Run): ResultMasking | undefined {
   return visibleTools.registered.find(({ masking }) => masking !== undefined)?.masking as ResultMasking | undefined;

@@ -1,4 +1,4 @@
-// The main loop: decide on a step, perform it, update the state, and repeat until the run ends.
+// The main loop: decides on the next step, performs it, updates the state, and repeats until the run ends.
 
 import type { Plain } from "../types/json.ts";
 import type { LoopOptions, Tool } from "../types/loop-options.ts";
@@ -44,7 +44,7 @@ import { endingKey, nextKeyAfter, retryKey } from "./state/step-key.ts";
 export async function runToolLoop<Output = unknown, T extends Tool = Tool>(
   options: LoopOptions<Output, T>,
 ): Promise<LoopResult<Plain<Output>, T>> {
-  // The schema and the tools in `options` determine the types of the output and the calls.
+  // The cast is safe: the schema and the tools in `options` determine the types of the output and the calls.
   return driveRun(startRun(options, { nest })) as Promise<LoopResult<Plain<Output>, T>>;
 }
 
@@ -64,15 +64,15 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
     for (;;) {
       const next = nextStep(state, bounds);
-      // If a stream is followed by another model request, the service has paused its message, and the iteration continues.
+      // A model request directly after another one continues a message that the service has paused. No call of it has run yet.
       if (next.kind !== "batch") endIteration(run, next.kind === "model");
       if (next.kind === "end") {
         const continued = continueAfter(run, next.ending);
         if (isThenable(continued) ? await continued : continued) continue;
-        // Determine the ending before the journal is closed. A cancellation during the closing comes too late.
+        // Decide on the ending before the journal is closed: a cancellation during `close` comes too late.
         const ending = toFinalEnding(run, next.ending);
-        // If closing the journal fails, records are missing. The journal is therefore closed before the result is built. Messages
-        // that arrive meanwhile are returned in the result.
+        // Close the journal before building the result: if `close` fails, records are missing, and the run must reject. The
+        // result contains the messages that arrive meanwhile.
         if (close !== undefined) await close();
         return finishRun(run, ending);
       }
@@ -89,7 +89,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
   }
 }
 
-/** Cancels everything that may still run after the journal has failed. */
+/** Cancels everything that may still run after an error, such as a failed journal. */
 function breakRun(run: Run, error: unknown): void {
   run.failure ??= { error };
   run.events.fail(error);
@@ -98,14 +98,14 @@ function breakRun(run: Run, error: unknown): void {
   if (run.parking !== undefined) dropPromise(run.parking.end());
 }
 
-/** True if the journal did not close in time. Such a journal must not be closed again. */
+/** A journal that did not close in time must not be closed again. */
 function isClosing(error: unknown): boolean {
   return isLoopError(error, "journal-unresponsive") && error.details.verb === "close";
 }
 
 /**
- * Returns the ending that the caller gets. If the run was cancelled while calls waited, the ending says that it was cancelled.
- * The journal still records the calls as waiting, so that their decisions can be passed again.
+ * Returns the ending that the caller gets. If the run was cancelled while calls waited for decisions, the ending says that it was
+ * cancelled. The journal still records the calls as waiting, so a later execution can use their decisions.
  */
 function toFinalEnding({ scope, decisions, journal, sharesJournal }: Run, ending: Ending): Ending {
   const { cause } = scope;
@@ -113,12 +113,11 @@ function toFinalEnding({ scope, decisions, journal, sharesJournal }: Run, ending
   return isEnded(scope) || !decisions.isEmpty ? endingOfReason(cause) : ending;
 }
 
-/** Closes the journal after an error. Errors of `close` are ignored, because the first error is more important. */
 async function closeBroken(close: CloseJournal): Promise<void> {
   try {
     await close();
   } catch {
-    // The caller gets the error that ended the run.
+    // The caller gets the error that ended the run, which is more important.
   }
 }
 
@@ -150,7 +149,7 @@ const notices: { readonly [Kind in EndReason["kind"]]?: "max-iterations" | "tool
 };
 
 function finishRun(run: Run, ending: Ending): LoopResult {
-  // A cancelled run may end before it reaches the calls of its decisions, so unused decisions are not an error.
+  // A cancelled run may end before it reaches the calls that the decisions are for. Unused decisions are then not an error.
   if (run.scope.cause === undefined) run.decisions.refuseUnused();
   const { state, events, runId, journal, session } = run;
   const undelivered = takeUndelivered(run, ending);
@@ -159,7 +158,7 @@ function finishRun(run: Run, ending: Ending): LoopResult {
   const result = buildResult(state, { ending, undelivered, maxCostUSD, cache, runId, journal, session });
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const base = { runId, iteration: state.iteration };
-  // A nested run may end while its outer run is still replaying, so the outer run ends the replay.
+  // A nested run may end while its outer run is still replaying. The outer run then ends the replay.
   if (!run.sharesJournal) endReplay(run);
   const notice = notices[reason.kind];
   if (notice !== undefined && session.surfaceUserErrors !== false) events.send({ type: "notice", ...base, kind: notice });
@@ -168,9 +167,9 @@ function finishRun(run: Run, ending: Ending): LoopResult {
 }
 
 /**
- * Continues a run that is about to end, if an earlier execution has continued it, or if `resume: "retry-last"` repeats the failed
- * iteration. Otherwise returns false, and the control accepts no more messages. Returns false synchronously for a new ending, so
- * that no message can arrive between the last reading of the inbox and the end.
+ * Continues a run that is about to end: an earlier execution has already continued it, or `resume: "retry-last"` repeats the
+ * failed iteration. Otherwise shuts the control and returns false. For a new ending, returns false synchronously: a message that
+ * arrived between the last reading of the inbox and the end would be lost.
  */
 function continueAfter(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
   const continued = ending.status === "suspended" ? resumeRun(run) : mayReopen(run, ending) && reopenRun(run, ending);
@@ -181,13 +180,13 @@ function continueAfter(run: Run, ending: Ending): boolean | PromiseLike<boolean>
 }
 
 /**
- * Continues a run that an earlier execution suspended, for example with `drain`. The journal records a token of the execution
- * that suspended the run. If this is not the current execution, the run continues after the replay. With `replayJournal`, the run
- * continues only if the journal has recorded the step after the suspension.
+ * Continues a run that an earlier execution suspended, for example with `drain`. The inbox record contains the token of the
+ * execution that suspended the run. If that was another execution, the run continues. With `replayJournal`, it continues only if
+ * the journal contains the step after the suspension.
  */
 function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   const { state, token, journal } = run;
-  // The run stays suspended: calls still wait, or a nested run was suspended in this execution.
+  // The run stays suspended if calls still wait, or if this execution suspended one of its nested runs.
   if (suspensionOf(state) !== undefined) return false;
   const wasResumed = journal.replays === undefined ? state.lastInbox?.token !== token : isReplayed(run, nextKeyAfter(state));
   const resume = (): true => {
@@ -196,20 +195,20 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   };
   return whenReady(wasResumed, (isResumed) => {
     if (isResumed) return resume();
-    // A nested run stays suspended only if its outer run is suspended too. If the outer run ends first, its nested runs also end.
+    // A nested run stays suspended only if its outer run is suspended too. If the outer run ends first, the nested run also ends.
     return whenReady(parkRun(run, true), (end) => (end === "suspended" ? false : resume()));
   });
 }
 
 /**
- * Continues a run after a recorded ending, if `resume: "retry-last"` was set in this execution, or in an earlier execution that
- * recorded a retry. A recorded retry is always replayed. No new retry begins while the run is being cancelled.
+ * Continues a run after a recorded ending, if `resume: "retry-last"` is set, or if an earlier execution recorded a retry. A
+ * recorded retry is always replayed. No new retry begins while the run is being cancelled.
  */
 async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
   const { state, options, clock, token, journal, scope } = run;
   const before = endingKey(state, ending);
   for (let attempt = state.retry + 1; ; attempt += 1) {
-    // After this step, the iteration counts as new. If a limit ends the iteration immediately, that ending is not retried.
+    // This step makes the iteration count as new. If a limit then ends the iteration at once, that ending is not retried.
     const body = (): ReopenAnswer => {
       const reopen = options.resume === "retry-last" && scope.cause === undefined;
       if (!reopen) run.control?.shut();

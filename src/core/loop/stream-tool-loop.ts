@@ -21,7 +21,7 @@ export function createLoopEvents(): LoopEmitter {
   return new EventEmitter();
 }
 
-/** With this number of unread events, the model is paused. */
+/** The number of unread events at which the model is paused. */
 const capacity = 64;
 
 /** The events of a run as an async iterable, and the result of the run. `T` is the union of the types of the tools. */

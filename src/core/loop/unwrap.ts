@@ -1,5 +1,3 @@
-// Converts the result of a run that did not complete to an error, and throws it.
-
 import type { LoopResult } from "../types/loop-result.ts";
 import { invalidOption } from "../errors/check-fields.ts";
 import {
@@ -59,7 +57,6 @@ function toError<Kind extends EndedKind>(result: EndedResult<Kind>, kind: Kind):
   return new Thrown(result);
 }
 
-/** True for every status except "completed". All other statuses stand for unsuccessful endings. */
 function isUnsuccessful(result: LoopResult): result is EndedResult {
   return result.status !== "completed";
 }

@@ -22,7 +22,7 @@ type Request =
 
 interface Holder {
   readonly scope: CancelScope;
-  /** True if a message may still interrupt the run, because the run has not called a tool yet. */
+  /** False if `maxInterrupts` runs in a row have already ended with an interrupt. */
   readonly mayInterrupt: boolean;
   readonly messages: InboxMessage[];
   readonly questions: ControlClaim["questions"];
@@ -148,7 +148,10 @@ function deliver(holder: Holder, request: Request): void {
   }
 }
 
-/** Interrupts the run with a message. After the first tool call or after `maxInterrupts`, the message only stays in the queue. */
+/**
+ * Interrupts the run with a message. After the first tool call or after `maxInterrupts`, the result only returns the message as
+ * undelivered.
+ */
 function interrupt(holder: Holder, message: UserMessage): void {
   const interrupts = holder.mayInterrupt && !holder.chainActive;
   holder.messages.push({ verb: interrupts ? "interrupt" : "keep", message });
@@ -209,13 +212,16 @@ function claimControl(state: ControlState, scope: CancelScope, maxInterrupts: nu
       if (state.holder !== holder) return;
       state.holder = undefined;
       state.interruptsInARow = ending === "interrupted" ? state.interruptsInARow + 1 : 0;
-      // A run that failed with an error returns no messages. The next run with this control gets the messages.
+      // A run that rejects returns no messages, so the next run with this control gets them.
       for (const { verb, message } of holder.messages) state.queued.push({ verb: verb === "keep" ? "interrupt" : verb, message });
     },
   };
 }
 
-/** The maximum number of answers to one question. Without it, a program that gives a wrong answer at once would go on forever. */
+/**
+ * The maximum number of answers to one question. Without a maximum, a program that always gives a wrong answer would loop
+ * forever.
+ */
 const mostAnswers = 20;
 
 /** Resolves to the answer. If an answer does not fit the schema, asks again. */
@@ -234,7 +240,7 @@ function hold({ run, place, deadline, asked: { fromPage } }: LiveQuestion, quest
   const { path, token, events, ports } = run;
   const questions = ports.questionsOf(place.callId);
   questions.count += 1;
-  // The token of the execution is part of the id, so that an answer cannot reach a question of a later execution.
+  // The id contains the token of this execution. Otherwise an answer could reach a question of a later execution.
   const id = `${path}${place.callId}#${token.slice(0, 8)}-${questions.count}`;
   const { signal } = deadline;
   const controls = controlsOf(run);
@@ -258,7 +264,7 @@ function hold({ run, place, deadline, asked: { fromPage } }: LiveQuestion, quest
   });
 }
 
-/** The controls of a run and its outer runs. Each of them can answer a question. */
+/** The controls of the run and its outer runs. The caller can answer the question with any of them. */
 function controlsOf(run: Run): readonly ControlClaim[] {
   const controls: ControlClaim[] = [];
   for (let one: Run | undefined = run; one !== undefined; one = one.outer)

@@ -1,4 +1,4 @@
-// Reads the inbox of a run (messages, cancellations and limits from outside) in a journal step, and returns the recorded result.
+// Reads the inbox of a run (messages, cancellations and limits from outside) in a journal step.
 
 import type { UserMessage } from "../../types/message.ts";
 import type { Ending } from "../../types/termination.ts";
@@ -12,7 +12,6 @@ import { mayReopen, noteWork, runStep } from "../run/run-step.ts";
 import { isTooLong } from "../state/transcript.ts";
 import { endingKey, inboxKey, lastInboxKey } from "../state/step-key.ts";
 
-/** Returns the ending if a run with this state must end. */
 export type FindEnd = (looked: LoopState) => Ending | undefined;
 
 export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> {
@@ -22,7 +21,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
   run.isIterationReplayed = true;
   const body = (): InboxAnswer => {
-    // The last reading of the inbox does not count as work: if the process crashes at that point, a retry must still be possible.
+    // Only `readInbox` calls `noteWork`. The last reading does not: if the process crashes after it, a retry must still be
+    // possible.
     noteWork(run);
     const answer = withCompaction(run, withForced(run, lookAround(run)));
     if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
@@ -32,8 +32,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
 }
 
 /**
- * Reads the inbox for the last time before the run ends. The journal may contain a last reading for another ending: a limit ended
- * the run, and the run later continued with a higher limit. Such readings are skipped.
+ * Reads the inbox for the last time before the run ends. Skips recorded last readings before another ending: a limit ended the
+ * run, and a later execution continued it with a higher limit.
  */
 export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;
@@ -64,8 +64,8 @@ function shutIfLast(run: Run, ending: Ending | undefined): void {
 }
 
 /**
- * Runs the step that reads the inbox. The control keeps its messages until the journal has recorded them. If the journal fails, a
- * repeated call with the same control still gets the messages.
+ * Runs the step that reads the inbox. The control keeps its messages until the journal has recorded them. If the journal fails,
+ * the next run with the same control gets the messages.
  */
 function readStep(run: Run, key: string, body: () => InboxAnswer): InboxAnswer | PromiseLike<InboxAnswer> {
   let seen: InboxAnswer | undefined;
@@ -87,7 +87,7 @@ export function steerRun(run: Run): void {
   applyStep(state, { kind: "steer" });
 }
 
-/** Releases the control, and returns the messages that the model did not get. Omits a message that is already in `reason`. */
+/** Releases the control, and returns the messages that the model did not get. Omits the message that is already in `reason`. */
 export function takeUndelivered({ state, control }: Run, { reason }: Ending): readonly UserMessage[] {
   const said = control?.messages ?? [];
   const left = [...state.unsent, ...said];
@@ -98,8 +98,8 @@ export function takeUndelivered({ state, control }: Run, { reason }: Ending): re
 }
 
 /**
- * Records the iterations in the caller's set `force`. The caller may change the set later, but a replay must mask the same
- * results.
+ * Adds the new iterations of the caller's set `force`. The record keeps them, because a replay must mask the same results even if
+ * the caller has changed the set.
  */
 function withForced({ view, features, events, state }: Run, answer: InboxAnswer): InboxAnswer {
   const force = features.masking?.force;
@@ -110,7 +110,7 @@ function withForced({ view, features, events, state }: Run, answer: InboxAnswer)
   return forced.length === 0 ? answer : { ...answer, force: forced };
 }
 
-/** Records the decision to summarize old messages, because a later execution may have other limits or another catalogue. */
+/** Records the decision to summarize old messages, because a later execution may have other limits or context windows. */
 function withCompaction(run: Run, answer: InboxAnswer): InboxAnswer {
   const { features, events, state } = run;
   const { compaction } = features;
@@ -140,14 +140,11 @@ function lookAround(run: Run): InboxAnswer {
   };
 }
 
-/** Returns the version of the code if it differs from the last recorded version. */
 function newVersionOf({ options: { version }, codeVersion }: Run): Pick<InboxAnswer, "codeVersion"> {
   return version === undefined || version === codeVersion ? {} : { codeVersion: version };
 }
 
-/**
- * Returns the ending that a cancellation causes. Returns none for an interrupt, because its message in the inbox ends the run.
- */
+/** An interrupt has no ending here: its message in the inbox ends the run. */
 function endedBy(cause: CancelReason | undefined): Pick<InboxAnswer, "ended"> {
   return cause === undefined || cause.kind === "interrupt" ? {} : { ended: endingOfReason(cause) };
 }

@@ -1,5 +1,3 @@
-// Creates the tool `context_release`, with which a model clears tool results that it no longer needs.
-
 import type { ExecutableTool, ToolContext } from "../../types/loop-options.ts";
 import type { StandardResult, StandardSchema } from "../../types/common.ts";
 import type { ToolResult } from "../../types/tool.ts";

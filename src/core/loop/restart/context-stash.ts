@@ -1,5 +1,3 @@
-// Stores context for a context restart. The stash keeps a few items for a few minutes, and each item can be taken once.
-
 import type { Clock } from "../../types/common.ts";
 import type { ContextStash } from "../../types/policies.ts";
 import type { Json } from "../../types/json.ts";
@@ -92,7 +90,7 @@ const checks: Checks<ContextStashOptions> = {
 
 const randomKey = (): string => crypto.randomUUID();
 
-/** Throws if a key is invalid or already in use. With a repeated key, one tool would get the item of another tool. */
+/** Throws if a key is invalid or already in use. With a reused key, one tool would get the item of another tool. */
 function checkKey(key: unknown, entries: ReadonlyMap<unknown, Entry>): void {
   const problem =
     typeof key !== "string" || key === "" ? describeValue(key) : entries.has(key) ? "a key that is in use" : undefined;
@@ -121,7 +119,7 @@ function toItem(item: unknown): Json {
   }
 }
 
-/** Rejects a promise as an item, because its JSON copy would be an empty object. Also handles the rejection of the promise. */
+/** Rejects a promise as an item, because its JSON copy would be an empty object. Handles the rejection of the promise. */
 function refusePromise(promise: PromiseLike<unknown>): never {
   promise.then(undefined, () => {});
   throw new TypeError("a promise, which has to be awaited first");

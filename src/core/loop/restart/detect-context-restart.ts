@@ -1,6 +1,5 @@
-// Detects if a successful tool result requests a context restart. The `type` of such a result is `context_restart_*`, with a
-// suffix that the tool chooses. The tool must have called `contextRestart`: equal data from another source does not request a
-// restart.
+// A tool result requests a context restart if its `type` is `context_restart_*` and if the tool called `contextRestart`. Equal
+// data from another source does not request a restart.
 
 import type { Json } from "../../types/json.ts";
 import type { RestartPolicy } from "../../types/policies.ts";

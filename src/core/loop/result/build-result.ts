@@ -43,7 +43,7 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     calls: state.functionHistory.map(toRunCall),
     functionHistory: state.functionHistory,
     accumulatedModelParts: state.modelParts,
-    // A new array that the caller may change. The messages in it are frozen.
+    // A new array, because the caller may change it. The messages in it are frozen.
     messages: [...frozenView(state.messages)],
     agent: state.agent,
     handoffs: state.agent === undefined ? undefined : state.handoffs.map(({ messagesBefore: _, ...handoff }) => handoff),
@@ -94,10 +94,7 @@ function pendingCallsOf({ lastBatch, current }: LoopState, { status, reason }: E
   );
 }
 
-/**
- * Adds the journal to the result. A journal without `toJSON` may contain connections and keys. The property of such a journal is
- * not enumerable, so that JSON omits it.
- */
+/** A journal without `toJSON` may contain connections and keys, so JSON must omit the property. */
 function withJournal(result: Omit<LoopResult, "journal">, journal: Journal): LoopResult {
   const enumerable = "toJSON" in journal;
   return Object.defineProperty(result, "journal", { value: journal, enumerable }) as LoopResult;

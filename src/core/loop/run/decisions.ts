@@ -16,23 +16,21 @@ import { stableJson } from "../../utils/json.ts";
 
 const mostListed = 10;
 
-/** Completes the error message about a result that a page may not send. */
+/** The end of the error message about a result that a page may not send. */
 export const pageProblem: string =
   'comes from a page. A page may only send the results of tools without "execute", and of calls that used context.defer or context.ask with { fromPage: true }';
 
-/** The schema that a result from outside does not fit, and the issues. */
+/** A schema that a result from outside does not fit, and the issues. */
 export interface Misfit {
   readonly schema: '"outputSchema" of its tool' | "schema of its question";
   readonly issues: readonly Issue[];
 }
 
-/** The answer to a question of a tool. */
 export interface GivenAnswer {
   readonly question: ToolQuestion;
   readonly decision: OutsideResult;
 }
 
-/** The questions of one call. */
 export interface CallQuestions {
   answers: readonly GivenAnswer[];
   /** The position of the answer that the next `ask` of this execution gets. */
@@ -41,7 +39,7 @@ export interface CallQuestions {
   open: Deferred | undefined;
   /** The number of questions that have waited in this process. */
   count: number;
-  /** Withdraw the questions that wait in this process. */
+  /** The functions that withdraw the questions that wait in this process. */
   readonly withdraw: Set<() => void>;
 }
 
@@ -49,7 +47,7 @@ export function createQuestions(answers: readonly GivenAnswer[] = []): CallQuest
   return { answers, next: 0, open: undefined, count: 0, withdraw: new Set() };
 }
 
-/** Withdraws the questions of a call that has ended. Returns the question of its tool that has no answer. */
+/** Withdraws the questions of a call that has ended. Returns the question that has no answer, if there is one. */
 export function takeQuestion(questions: CallQuestions | undefined): Deferred | undefined {
   if (questions === undefined) return undefined;
   for (const withdraw of questions.withdraw) withdraw();
@@ -58,7 +56,6 @@ export function takeQuestion(questions: CallQuestions | undefined): Deferred | u
   return open;
 }
 
-/** A question of a tool, and the schema of its answer. */
 export interface Asked {
   readonly question: ToolQuestion;
   readonly schema: StandardSchema | undefined;
@@ -73,7 +70,6 @@ const questionChecks: Checks<QuestionFields & { readonly schema: StandardSchema 
   wait: is.flag,
 };
 
-/** Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid. */
 export function readQuestion(fields: QuestionFields & { readonly schema?: StandardSchema | undefined }): Asked {
   checkFields("question", fields, questionChecks);
   checkNeeded("question", fields, { name: "question", check: questionChecks.question });
@@ -86,7 +82,7 @@ export function readQuestion(fields: QuestionFields & { readonly schema?: Standa
   return { question: { text, schema: converted.json }, schema, fromPage, wait };
 }
 
-/** Validates an answer. Throws an error with the text of an answer that reports a failure. */
+/** Validates an answer. If the answer reports a failure, throws an error with its text. */
 export function checkAnswerOf(schema: StandardSchema | undefined, answer: OutsideResult): Validation | Promise<Validation> {
   if (answer.kind === "failed") throw Object.assign(new Error(answer.error), { name: "AnswerFailed" });
   if (schema !== undefined) return validateArgs(schema, answer.result);
@@ -94,8 +90,8 @@ export function checkAnswerOf(schema: StandardSchema | undefined, answer: Outsid
 }
 
 /**
- * Returns the answer to a question. Skips answers that do not fit the schema, because the same question was asked again after
- * them. Without an answer, the call waits, and this execution of the tool has to end.
+ * Returns the answer to a question. Skips answers that do not fit the schema, because the tool's question was asked again after
+ * each of them. Without an answer, throws: this execution of the tool ends, and the call waits.
  */
 export async function answerQuestion(questions: CallQuestions, { question, schema, fromPage }: Asked): Promise<unknown> {
   let issues: readonly Issue[] | undefined;
@@ -116,7 +112,6 @@ export async function answerQuestion(questions: CallQuestions, { question, schem
   throw new Error("The question has no answer yet, so this execution of the tool ends. Do not catch this error.");
 }
 
-/** The value of a call that waits for the answer to a question. */
 function deferUntilAnswered(question: ToolQuestion, fromPage: boolean): Deferred {
   return { ...(fromPage ? deferredToPage : deferred), question };
 }
@@ -130,7 +125,7 @@ function copy(given: CallDecision): CallDecision {
 /** Decisions by call id. In a nested run, the key is the path of call ids, such as "call_1/call_2". */
 export class Decisions {
   readonly #left: Map<string, CallDecision>;
-  /** The keys of the calls that are known to wait, in this run and its nested runs. */
+  /** The keys of the calls that wait, in this run and its nested runs. An error message lists them. */
   readonly #waiting: Set<string>;
   /** The keys of decisions that may remain unused: an earlier execution used them, or they came too late. */
   readonly #said: Set<string>;
@@ -148,7 +143,7 @@ export class Decisions {
     return this.#left.size === 0;
   }
 
-  /** True if an unused decision is for a call inside the nested run that call `callId` has started. */
+  /** True if a decision for a call inside the nested run of call `callId` is still unused. */
   isLeftInside(callId: string): boolean {
     const path = `${this.#prefix}${callId}/`;
     return [...this.#left.keys()].some((name) => name.startsWith(path) && !this.#said.has(name));
@@ -158,7 +153,7 @@ export class Decisions {
     return this.#left.has(this.#prefix + id);
   }
 
-  /** True if an unused decision is for this call, or for a later question about the call, such as "call_1#2". */
+  /** True if a decision for this call is still unused. Also counts a later question about the call, such as "call_1#2". */
   isLeftFor(callId: string): boolean {
     const name = this.#prefix + callId;
     return [...this.#left.keys()].some((key) => !this.#said.has(key) && (key === name || key.startsWith(`${name}#`)));
@@ -179,15 +174,15 @@ export class Decisions {
   findResult(id: string): OutsideResult | undefined {
     const decision = this.#find(id);
     if (decision === undefined || decision.kind === "result" || decision.kind === "failed") return decision;
-    // With the decision "ask", the call continues to wait.
+    // After the decision "ask", the call continues to wait.
     if (decision.kind !== "ask") throw this.refuse(id, "result", `is ${quote(decision.kind)}`);
     this.drop(id);
     return undefined;
   }
 
   /**
-   * Accepts a result under the plain id of its call. If the call was approved first, the internal id of the question also has a
-   * number, but pages and webhooks know only the plain id.
+   * Moves a result from the plain id of its call to `id`. After an approval, `id` also has a number, but pages and webhooks know
+   * only the plain id.
    */
   renameResult(callId: string, id: string): void {
     const [from, to] = [this.#prefix + callId, this.#prefix + id];
@@ -215,19 +210,16 @@ export class Decisions {
     return new LoopError("invalid-decision", { call, waitsFor, problem, issues });
   }
 
-  /** Records that a call is still waiting, so that an error can list it. */
   noteWaiting(id: string): void {
     this.#waiting.add(this.#prefix + id);
   }
 
-  /** Records the id of an earlier question about a waiting call. A decision with this id comes too late and has no effect. */
+  /** Remembers the id of an earlier question about a waiting call. A decision with this id comes too late and has no effect. */
   noteEarlier(id: string): void {
     this.#said.add(this.#prefix + id);
   }
 
-  /**
-   * Remembers a decision that an earlier execution used. The caller may pass such a decision again, and it is then not an error.
-   */
+  /** Remembers a decision that an earlier execution used. If the caller passes the same decision again, it is not an error. */
   settle(id: string, decided: unknown): void {
     const name = this.#prefix + id;
     const given = this.#left.get(name);
@@ -235,16 +227,17 @@ export class Decisions {
   }
 
   /**
-   * Throws LoopError "unknown-decision" for an unused decision. Called before the first new step of the run, when every waiting
-   * call has taken its decision. Any other decision is therefore for a call that does not wait. Only decisions for calls inside
-   * `nestedCalls` may remain: "call_1/call_2" is not used until the nested run of "call_1" reaches "call_2".
+   * Throws LoopError "unknown-decision" for an unused decision. Called before the first new step of the run. By then, every
+   * waiting call has taken its decision, so an unused decision is for a call that does not wait. Decisions inside `nestedCalls`
+   * may remain: "call_1/call_2" is not used until the nested run of "call_1" reaches "call_2".
    */
   refuseUnused(nestedCalls: readonly { readonly callId: string }[] = []): void {
     this.#refuse((path) => path.startsWith(this.#prefix) && !this.#isInside(path, nestedCalls));
   }
 
   /**
-   * Like `refuseUnused`, but only for decisions about calls of nested runs. Called after these calls have taken their decisions.
+   * Like `refuseUnused`, but only for decisions inside the given calls. Called after the calls of these nested runs have taken
+   * their decisions.
    */
   refuseInside(calls: readonly { readonly callId: string }[]): void {
     this.#refuse((path) => this.#isInside(path, calls));

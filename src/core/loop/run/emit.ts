@@ -10,7 +10,7 @@ export interface EventTargets {
   readonly runId: string;
   readonly emitter: LoopEmitter | undefined;
   readonly queue: EventQueue<LoopEvent> | undefined;
-  /** Set for a nested run: the event sink of the outer run, the id of the call that runs the nested run, and its `tap`. */
+  /** Set for a nested run. */
   readonly outer?: OuterTarget | undefined;
 }
 
@@ -31,7 +31,7 @@ export class LoopEventSink implements EventSink {
   readonly #emitter: LoopEmitter | undefined;
   readonly #queue: EventQueue<LoopEvent> | undefined;
   readonly #outer: EventTargets["outer"];
-  /** The listeners whose failure is already reported. Created after the first failure. */
+  /** The listeners whose failure is already reported. A listener is reported once. */
   #reported: WeakSet<object> | undefined;
   #failure: ClosedRun["failure"];
   #closed = false;
@@ -90,7 +90,7 @@ export class LoopEventSink implements EventSink {
     tellClosed(this.#emitter, { runId: this.runId, failure: this.#failure });
   }
 
-  /** True if the emitter has listeners for this event type. The emitter may be a class of the caller, which may throw. */
+  /** The emitter may be a class of the caller, which may throw. */
   #isHeard(type: LoopEventType): boolean {
     try {
       const count: unknown = this.#emitter?.listenerCount(type);
@@ -102,8 +102,8 @@ export class LoopEventSink implements EventSink {
   }
 
   /**
-   * Calls the listeners one after another. In eventemitter3, `emit` would skip the remaining listeners after one throws, and lose
-   * rejections.
+   * Calls the listeners one after another. The `emit` of eventemitter3 would skip the remaining listeners after one throws, and
+   * would lose rejections.
    */
   #emit(event: LoopEvent): void {
     const emitter = this.#emitter;

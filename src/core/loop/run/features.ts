@@ -27,7 +27,7 @@ export type MaskingSource = Pick<
 >;
 
 export interface MaskedView {
-  /** The messages to send. The messages are valid after `update` was called for the iteration. */
+  /** The messages to send. They are valid after `update` was called for the iteration. */
   readonly messages: readonly Message[];
   /** Returns those iterations in `force` that still have results to mask. */
   findForced(force: ReadonlySet<number>): readonly number[];
@@ -42,9 +42,9 @@ export interface ResultMasking extends Masking {
 
 /** Watches the requests of one stream. */
 export interface StreamWatch {
-  /** Gets each request body of the stream. The `sending` of the model call. */
+  /** Called with each request body of the stream, as `sending` of the model call. */
   readonly sending: NonNullable<ModelCall["sending"]>;
-  /** Returns the facts about the requests after the stream. Later reports are ignored. */
+  /** Returns the facts about the requests, after the stream has ended. Ignores requests that are reported later. */
   read(spendings: readonly AttemptSpending[], priceOf: (usage: Usage, by: AttemptSpending) => unknown): StreamCache | undefined;
 }
 

@@ -62,7 +62,6 @@ interface JournalPorts {
   readonly sharesJournal: boolean;
 }
 
-/** The progress of one step in the current execution. */
 export interface StepMark {
   readonly call: JournalCall;
   readonly key: string;
@@ -130,7 +129,7 @@ export class JournalCall implements Cancellable {
   #marks: StepMark[] | undefined;
   #giveUp: ((error: LoopError) => void) | undefined;
   #timer: unknown;
-  /** The timeout error. Set after the run has stopped waiting for the journal. */
+  /** The timeout error, set after the run has stopped waiting for the journal. */
   #left: LoopError | undefined;
 
   constructor(ports: JournalPorts, verb: Unresponsive["verb"], key?: string) {
@@ -213,7 +212,6 @@ export class JournalCall implements Cancellable {
     this.#timer = undefined;
   }
 
-  /** Starts the timer after a few microtasks, if the result has not arrived by then. */
   watch(): void {
     this.#watch(patientTicks);
   }
@@ -248,7 +246,7 @@ export class JournalCall implements Cancellable {
   #expire({ ms, ended }: Pick<Unresponsive, "ms" | "ended">): void {
     const giveUp = this.#giveUp;
     const details: Unresponsive = { verb: this.#verb, key: this.#key, ms, ended };
-    // Not enumerable: a transcript may be large and private, and must not be printed with the error.
+    // Not enumerable, because a transcript may be large and private, and must not be printed with the error.
     Object.defineProperty(details, "partial", { value: partialOf(this.#ports, this.marks) });
     this.#left = new LoopError("journal-unresponsive", details);
     this.#leave();

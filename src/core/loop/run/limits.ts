@@ -35,7 +35,7 @@ export type ResolvedLimits = { readonly [Name in LimitName]: number } & { readon
 
 const timeRule = (fallback: number): Rule => ({ fallback, ...timeLimit });
 
-// The function calls in these tables are marked as pure, so that bundlers can remove the tables where they are unused.
+// The function calls in these tables are marked as pure, so that bundlers can remove unused tables.
 
 export const limitRules: { readonly [Name in LimitName]: Rule } = {
   maxIterations: { fallback: 100, min: 1 },
@@ -190,7 +190,8 @@ export function resolveReserve(
 
 /**
  * Returns the ending if one more stream would exceed a spending limit. Assumes that the stream costs as much as the last one. If
- * tokens are reserved, it also assumes as many tokens. `kept` is the part of the limits that the stream may not use.
+ * tokens are reserved, also assumes that it uses as many tokens as the last one. `kept` is the part of the limits that the stream
+ * must leave unused.
  */
 export function findSpendingEnding(state: LoopState, bounds: Bounds, kept?: Reserve): Ending | undefined {
   const { costUSD, unpriced, spentUSD, lastCostUSD, usage, lastInbox } = state;
@@ -211,7 +212,6 @@ function expectedTokens({ streamResults }: LoopState, { reserve = noReserve }: B
   return reserve.tokens === 0 ? 0 : (streamResults.at(-1)?.usage?.totalTokens ?? 0);
 }
 
-/** Copies the policy, so that later changes by the caller do not change the run. */
 function copyPolicy({ endAfterTextFamilies, suppressFollowUpAfterText }: PreToolTextPolicy = {}): PreToolTextPolicy {
   return {
     endAfterTextFamilies: endAfterTextFamilies?.slice(),

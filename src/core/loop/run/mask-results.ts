@@ -1,5 +1,5 @@
-// Clears old tool results from requests ("masking"). `maskResults` creates the value for `policies.masking`. The masked
-// transcript is kept between iterations, so that each message is read once and each result is replaced once.
+// Clears old tool results from requests ("masking"). The masked transcript is kept between iterations, so that each message is
+// read once and each result is replaced once.
 
 import type { Message, ToolResultPart } from "../../types/message.ts";
 import { cutText, estimateTokens } from "../../utils/texts.ts";
@@ -20,7 +20,7 @@ const checks: Checks<MaskingOptions> = {
   batchOf: /* @__PURE__ */ numberWithin({ min: 1, infinite: false }),
 };
 
-/** By default, results with fewer estimated tokens than this are not masked. */
+/** The default of `minTokens`: smaller results are not masked. */
 const leastMasked = 500;
 
 /**
@@ -202,7 +202,7 @@ class View implements MaskedView {
   }
 }
 
-/** True if the set contains the number. The `has` of a caller's own class may return something other than a boolean. */
+/** The `has` of a caller's own class may return something other than a boolean. */
 function isIn(force: ReadonlySet<number>, each: number): boolean {
   const answer: unknown = force.has(each);
   dropPromise(answer);
@@ -215,7 +215,7 @@ function estimateResult({ result, content = [] }: ToolResultPart): number {
   return beside.reduce((sum, tokens) => sum + tokens, estimateTokens(text));
 }
 
-/** Returns the note that replaces a result. The note includes the call id, which a model needs to release results. */
+/** The note includes the call id, which a model needs to release results. */
 function describeMasked({ name, callId }: ToolResultPart, iteration: number, tokens: number): string {
   const count = String(tokens).replace(/\B(?=(\d{3})+$)/g, ",");
   const call = `${cutText(name, longestName)} (call ${cutText(callId, longestName)})`;

@@ -5,27 +5,22 @@ import type { StreamResult } from "../../types/provider.ts";
 import type { InboxAnswer } from "../state/step-result.ts";
 import { noReserve, type Reserve, type ResolvedLimits } from "./limits.ts";
 
-/** The nesting level of a run. `depth` is the number of outer runs, and `maxDepth` is the maximum number of levels. */
+/** `depth` is the number of outer runs, and `maxDepth` is the maximum number of levels. */
 export interface Level {
   readonly depth: number;
   readonly maxDepth: number;
 }
 
 /**
- * The key under which the context and the signal of a tool call store the nesting level of their run, in all copies of the
- * package.
+ * The contexts and signals of tool calls store the nesting level of their run under this key. All copies of the package use it.
  */
 export const levelKey: unique symbol = Symbol.for("turnwright.Level");
 
-/** Stores the nesting level of a run in the signal of one of its tool calls. */
 export function noteLevel(signal: AbortSignal, { depth, maxDepth }: Level): void {
   if (!(levelKey in signal)) Object.defineProperty(signal, levelKey, { value: { depth, maxDepth } });
 }
 
-/**
- * Finds the nesting level of the outer run, by the context or the signal that a tool call passed to this run. Undefined if
- * neither is from a tool call.
- */
+/** Finds the nesting level of the outer run. Undefined unless the caller passed the context or the signal of a tool call. */
 export function findOuterLevel({
   signal,
   context,
@@ -79,31 +74,21 @@ export class Meter {
     this.#outer?.add(spending);
   }
 
-  /** Adds the usage and the cost of a stream, or of anything else that sends requests. */
   addUsage({ usage, costUSD }: Pick<StreamResult, "usage" | "costUSD">): void {
     this.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
   }
 
-  /**
-   * The number of tokens that this run may still use: the smallest amount left under its own limit and the limits of its outer
-   * runs.
-   */
+  /** The smallest number of tokens that the limits of this run and of its outer runs leave. */
   get tokensLeft(): number {
     return Math.max(0, Math.min(this.#limits.maxTokens - this.#reserve.tokens - this.#tokens, this.#outer?.tokensLeft ?? none));
   }
 
-  /**
-   * The number of tool calls that this run may still make: the smallest number left under its own limit and the limits of its
-   * outer runs.
-   */
+  /** The smallest number of tool calls that the limits of this run and of its outer runs leave. */
   get toolCallsLeft(): number {
     return Math.max(0, Math.min(this.#limits.maxToolCalls - this.#toolCalls, this.#outer?.toolCallsLeft ?? none));
   }
 
-  /**
-   * The amount in USD that this run may still spend: the smallest amount left under its own limit and the limits of its outer
-   * runs. Unknown costs are not counted.
-   */
+  /** The smallest amount in USD that the limits of this run and of its outer runs leave. Unknown costs are not counted. */
   get costLeftUSD(): number {
     return Math.max(
       0,
@@ -116,7 +101,7 @@ export class Meter {
   }
 
   /**
-   * Finds the limit of an outer run that a stream with this cost would exceed. `unsettled` is spending that the meter has not
+   * Returns the limit of an outer run that a stream with this cost would exceed. `unsettled` is spending that the meter has not
    * counted yet.
    */
   findSpentOutside(costUSD: number, unsettled: Spending = {}): InboxAnswer["spentOutside"] {

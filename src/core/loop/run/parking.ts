@@ -8,14 +8,14 @@ interface Parked {
   readonly isDrained: boolean;
   /** True if the run has to end, even if its outer runs continue. */
   mustEnd(): boolean;
-  /** Suspends the run. Called synchronously for all nested runs, so that no message to them is lost. */
+  /** Suspends the run. The outer run suspends all waiting runs synchronously, so that no message to them is lost. */
   suspend(): void;
 }
 
 /** The next action of a waiting nested run: it is suspended, checks its calls again, or ends. */
 export type ParkedEnd = "suspended" | "look-again" | "ended";
 
-/** The function that a nested run calls before it is suspended. It resolves to the action that follows. */
+/** A nested run calls this function before it is suspended. Resolves to the action that follows. */
 export type Park = (parked: Parked) => Promise<ParkedEnd>;
 
 interface ParkedCall {
@@ -31,7 +31,7 @@ export class Parking {
     return [...this.#waiting.values()].some(({ parked }) => parked.mustEnd());
   }
 
-  /** Starts a call. Resolves when the call is over or waits. For a waiting call, `onWait` is called first. */
+  /** Starts a call. Resolves when the call is over, or when it waits. If it waits, `onWait` is called first. */
   begin(index: number, call: (park: Park) => Promise<void>, onWait: (isDrained: boolean) => void): Promise<void> {
     let stop: () => void = () => {};
     let fail: (error: unknown) => void = () => {};
@@ -51,7 +51,7 @@ export class Parking {
         onWait(parked.isDrained);
         stop();
       });
-    // `stop` and `fail` change with each new promise, so read them as late as possible.
+    // `stop` and `fail` change with each new promise, so they are read when the call ends.
     const end = (): void => stop();
     return start(() => void call(park).then(end, (error: unknown) => fail(error)));
   }

@@ -30,9 +30,12 @@ export interface VisibleTools {
   readonly byName: ReadonlyMap<string, ToolDefinition>;
   /** The deferred tools that a search may find, loaded or not. */
   readonly findable: readonly ToolDefinition[];
-  /** The facts that decide which deferred tools are visible. Empty if no tool is deferred. */
+  /** Changes if other deferred tools become visible. Empty if no tool is deferred. */
   readonly stamp: string;
-  /** The tools can be reused while the registry returns this list. Empty if the tools are for one iteration only. */
+  /**
+   * The list from the registry. The tools are reused while the registry returns this list. Empty if the tools are for one
+   * iteration only.
+   */
   readonly source: readonly ToolDefinition[];
   readonly registered: readonly ToolDefinition[];
   /** Set in a replayed iteration only: the tools from its record. */

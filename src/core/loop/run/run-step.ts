@@ -116,12 +116,12 @@ function badAnswer(answer: unknown, asked: string): Error {
 }
 
 /**
- * The kinds of steps with an effect, such as a model request, a tool call or a hook. The other kinds only read: "run", "inbox",
- * "validation", "approval" and "result". An iteration counts as replayed until its first new step with an effect.
+ * The kinds of steps with an effect. The other kinds only read: "run", "inbox", "validation", "approval" and "result". An
+ * iteration counts as replayed until its first new step with an effect.
  */
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
-/** Wraps the function of a step. The function runs only if the step is not replayed. */
+/** Wraps the function of a step. The journal calls it only if the step is not replayed. */
 function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: StepMark): Step<T> {
   const runBody: Step<T>["run"] = (call) => {
     const turn = isNew(key, kind) ? waitForTurn(run) : undefined;
@@ -148,11 +148,12 @@ function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: St
   return { key, kind, input, run: run.journal.durable ? obeyEngine(runBody, run.scope) : runBody };
 }
 
-/** Called before the function of a step. Throws if the step may no longer run. */
+/** Throws if the step may no longer run. Otherwise prepares the run for a new step. */
 function checkBody(run: Run, kind: StepKind, mark: StepMark): void {
   const { bounds, scope, clock, state } = run;
   mark.call.refuseLate();
-  // Without this check, a journal that reports a step as recorded but has lost the record would cause an endless loop.
+  // A journal for replays must not run new steps. If it reports a step as recorded but has lost the record, the loop would be
+  // endless.
   if (run.journal.replays !== undefined) throw new LoopError("journal-incomplete", { key: mark.key });
   // The wall clock starts with the first new step. The active time of earlier executions counts too.
   if (bounds.wallClockMs !== Number.POSITIVE_INFINITY) {
@@ -182,16 +183,14 @@ function markHandled<T>(answer: Promise<T>): Promise<T> {
 }
 
 /**
- * True if the step has an effect, reads the inbox, or waits for a decision or result. A decision that the caller passed does not
- * count.
+ * True if the step has an effect, reads the inbox, or waits for a decision or a result. A step that records a decision from the
+ * caller does not count.
  */
 function isNew(key: string, kind: StepKind): boolean {
   return acting.has(kind) || kind === "inbox" || ((kind === "approval" || kind === "result") && !isDecisionKey(key));
 }
 
-/**
- * Rejects unknown decisions before the first new step. A run that is being cancelled uses no decisions, so it skips the check.
- */
+/** A run that is being cancelled uses no decisions, so it skips the check. */
 function refuseUnknownDecisions({ decisions, state, registry, scope }: Run): void {
   if (decisions.isEmpty || scope.cause !== undefined) return;
   decisions.refuseUnused(state.current.calls.filter(({ name }) => registry.agentOf?.(name) !== undefined));
@@ -250,7 +249,7 @@ export function isCut(run: Run): boolean {
 
 type Part = Pick<Run, "isIterationReplayed" | "sharesJournal"> & { readonly outer: Part | undefined };
 
-/** Records that a run and its outer runs took a new step. A nested run is part of an iteration of its outer run. */
+/** Marks the iteration as not replayed, also in the outer runs that share the journal. */
 export function noteWork(run: Part): void {
   for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) one.isIterationReplayed = false;
 }

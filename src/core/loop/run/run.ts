@@ -55,7 +55,6 @@ export interface RunCallPorts extends ToolCallPorts {
   addNested(callId: string, nested: NestedRun): void;
   countNested(callId: string): number;
   takeNested(callId: string): readonly NestedRun[] | undefined;
-  /** The questions of one call. Created at their first use. */
   questionsOf(callId: string): CallQuestions;
 }
 
@@ -77,7 +76,6 @@ export interface Nesting {
   /** True if the nested run records its steps in the outer run's journal. Default false. */
   readonly sharesJournal?: boolean | undefined;
   readonly park?: Park | undefined;
-  /** Called with each event of the nested run and of the runs in it. */
   readonly tap?: ((event: LoopEvent) => void) | undefined;
   /** True if the nested run must wait after its replay until it may take new steps. Default false. */
   readonly awaitsTurn?: boolean | undefined;
@@ -94,7 +92,6 @@ export interface Run {
   readonly timeouts: Timeouts;
   readonly clock: Clock;
   readonly journal: Journal;
-  /** The journal operations that have not returned yet. */
   readonly traffic: JournalTraffic;
   readonly scope: CancelScope;
   readonly events: LoopEventSink;
@@ -156,9 +153,8 @@ export interface ResultProcessor extends ResultProcessing {
   process(run: Run, settled: readonly SettledCall[]): readonly SettledCall[] | PromiseLike<readonly SettledCall[]>;
 }
 
-/** Guards one request: its input checks, and the checks of its stream. */
 export interface RequestGuard {
-  /** The records of the input checks, after they have ended. Undefined if the request has no new input. Its rejection is handled. */
+  /** Resolves to the records of the input checks. Undefined if the request has no new input. A rejection is already handled. */
   readonly checked: Promise<readonly GuardrailRecord[]> | undefined;
   /** Returns a provider whose stream contains only checked text. */
   wrap(provider: Provider): Provider;
@@ -169,13 +165,11 @@ export interface RequestGuard {
 export interface InputOutputGuard extends Guardrails {
   /** Begins the input checks of a request. `key` is the key of the request's step. */
   begin(run: Run, key: string): RequestGuard | undefined;
-  /** Returns an approval that calls the tool checks first. */
+  /** Returns an approval function that calls the tool checks before `approve`. */
   around(approve: Approve | undefined): Approve | undefined;
 }
 
-/** The agents of a run. */
 export interface AgentTable extends Handoffs {
-  /** The name of the first agent. */
   readonly start: string;
   readonly maxHandoffs: number;
   /** Returns the same agents with other providers. */
@@ -215,19 +209,19 @@ export interface BatchCall {
   /** Set if the tool is an agent, which runs the call as a nested run. */
   agent: RunnableAgent | undefined;
   deferred: DeferredOutcome | undefined;
-  /** The outcome, or the preliminary outcome of a waiting call. */
+  /** The outcome. While the call waits, a preliminary outcome. */
   outcome: ToolOutcome | undefined;
   isLive: boolean | undefined;
   isTold: boolean;
   /**
-   * Set while the call waits for a decision or for its result. It contains the id for the option `decisions`, and the
-   * key of the step that will record the decision or the result.
+   * Set while the call waits for a decision or for its result: the id for the option `decisions`, and the key of the step that
+   * will record the answer.
    */
   pending: PendingStep | undefined;
   /** Set while the nested run of this call is suspended: the ending of the nested run. */
   suspended: Ending | undefined;
   isApproved: boolean;
-  /** "first" if the call needs a decision before it runs, and "again" if its tool has changed since an earlier decision. */
+  /** "first" if the call needs a decision before it runs. "again" if its tool has changed since an earlier decision. */
   mustAsk: "first" | "again" | undefined;
   /** True if the tool call ended early because it first needs a decision. */
   isOpen: boolean;
@@ -246,7 +240,7 @@ export interface BatchCall {
   awaitsTurn: boolean;
   /** True if the nested run has started, and waits until it may continue. */
   hasBegun: boolean;
-  /** The function that the nested run calls before it is suspended. Set after the nested run has started. */
+  /** The nested run calls this function before it is suspended. Set after the nested run has started. */
   park: Park | undefined;
 }
 
@@ -323,7 +317,6 @@ export function readFeatures(policies: LoopPolicies = {}): Features {
 export const claims: WeakMap<LoopControl, (scope: CancelScope, maxInterrupts: number) => ControlClaim> =
   /* @__PURE__ */ sharedMap("control-claims");
 
-/** A question of a tool that waits in this process. */
 export interface LiveQuestion {
   readonly run: Run;
   readonly place: CallEvent;

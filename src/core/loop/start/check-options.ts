@@ -215,7 +215,7 @@ function checkRunId({ journal, runId }: LoopOptions): void {
 /** Checks the option `decisions`. An invalid decision must throw, because it would otherwise deny or fail the call. */
 function checkDecisions({ decisions }: LoopOptions): void {
   for (const [id, decision] of Object.entries<unknown>(decisions ?? {})) {
-    // Copies only the own fields, because the run copies decisions as data.
+    // Check a copy with only the own fields, because the run uses such a copy.
     const own = isRecord(decision) ? { ...decision } : decision;
     if (isDecision(own)) continue;
     const given = isRecord(own) ? (own["kind"] ?? own) : own;

@@ -14,7 +14,7 @@ import { checkCompaction } from "../state/transcript.ts";
 import { runStep } from "../run/run-step.ts";
 
 const liveRunIds = new Set<string>();
-/** The memory journals of runs in progress. A second run must not use them, because it would replay records of the first run. */
+/** The memory journals of runs in progress. A second run with such a journal would replay records of the first run. */
 const liveJournals = new WeakSet<Journal>();
 
 interface Claims {
@@ -37,7 +37,7 @@ export function claimRun({ options, runId, scope, nesting, maxInterrupts }: Clai
   if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
   const journal = options.journal?.durable === false ? options.journal : undefined;
   if (journal !== undefined && liveJournals.has(journal)) throw new LoopError("already-running", { what: "journal" });
-  // Must come first: if the caller's signal throws here, nothing has been reserved yet.
+  // Must come first: if the caller's signal throws here, nothing is reserved yet.
   const letGo = scope.follow(options.signal);
   const control = options.control === undefined ? undefined : claimControl(options.control, { scope, maxInterrupts, letGo });
   liveRunIds.add(runId);
@@ -55,7 +55,6 @@ export function claimRun({ options, runId, scope, nesting, maxInterrupts }: Clai
   };
 }
 
-/** Claims the control. If this fails, calls `letGo`. */
 function claimControl(
   control: LoopControl,
   { scope, maxInterrupts, letGo }: Pick<Claiming, "scope" | "maxInterrupts"> & { readonly letGo: () => void },
@@ -78,9 +77,12 @@ function tie(scope: CancelScope, outer: CancelScope): () => void {
   return () => outer.leave(slot);
 }
 
-/** Records the options and tools that identify the run, or compares them with the record. Throws LoopError "journal-mismatch". */
+/**
+ * Records the options and tools that identify the run, or compares them with the record. Throws LoopError "journal-mismatch" if
+ * they differ.
+ */
 export function recordRun(run: Run): void | PromiseLike<void> {
-  // A nested run cannot be resumed by itself, unless it has its own journal.
+  // A nested run is recorded only if a later execution can resume it, which needs a durable shared journal or its own journal.
   const isReached = run.outer === undefined || (run.sharesJournal ? run.journal.durable : run.options.journal !== undefined);
   if (!isReached) return undefined;
   const print = describeRun(run);
@@ -110,7 +112,7 @@ function describeRun({ options: { runId }, visibleTools, state }: Run): RunPrint
 /** Returns the inputs of a run, for code that has no access to the options of the run, such as `inspectJournal`. */
 function describeStart({ options, features: { loopDetection }, state }: Run): RunStart {
   return {
-    // A copy, because the run adds messages to the array in the state.
+    // A copy, because the run adds messages to `state.messages`.
     messages: [...state.messages],
     ...(options.version === undefined ? {} : { codeVersion: options.version }),
     ...(options.pricing === undefined ? {} : { priced: true }),

@@ -37,7 +37,7 @@ export interface StartPorts {
   readonly nesting?: Nesting | undefined;
 }
 
-/** Checks the options and reserves the resources of the run. If the function throws a LoopError, nothing stays reserved. */
+/** Checks the options and reserves the resources of the run. If it throws a LoopError, nothing stays reserved. */
 export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPorts): Run {
   const checked = readOptions(given);
   checkOptions(checked);
@@ -144,8 +144,8 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
 }
 
 /**
- * Returns 36 random characters, which are unique but not secret. Not from `crypto`, because its first use in a process takes 4 to
- * 9 ms, a third of the time of a first run.
+ * Returns 36 random characters, which are unique but not secret. Does not use `crypto`, because its first use in a process takes
+ * 4 to 9 ms, a third of the time of a first run.
  */
 function createToken(): string {
   const digits = (): string => Math.random().toString(36).slice(2, 14).padEnd(12, "0");
@@ -182,7 +182,7 @@ function createState(options: LoopOptions, features: Features): LoopState {
   return createLoopState({ messages, heldIds, loadedTools, contextItems, priced, repetition, compaction, agent });
 }
 
-/** Adds `ports`, the functions that tool calls use. They refer to the run, so they are added last. */
+/** Adds `ports`, which refer to the complete run. */
 function withPorts(run: Omit<Run, "ports">): Run {
   const complete = run as Omit<Run, "ports"> & { ports: Run["ports"] };
   complete.ports = new CallPorts(complete);
@@ -226,7 +226,7 @@ function isTools(value: unknown): boolean {
   }
 }
 
-/** Reads each option and each field of an option group once, before the checks. */
+/** Reads each option and each field of an option group once, before the checks. A getter could return another value later. */
 export function readOptions(given: LoopOptions): LoopOptions {
   if (!isRecord(given)) return given;
   const options = { ...given };
@@ -249,7 +249,7 @@ export function snapshotOptions(options: LoopOptions): LoopOptions {
   });
 }
 
-/** Reads the properties of a provider once. A getter that throws later would lose an answer that was already paid for. */
+/** Reads the properties of a provider once. If a getter threw later, an answer that was already paid for would be lost. */
 export function readProvider(provider: Provider): Provider {
   const { id, model, family, compacts, searchesTools, structuresOutput } = provider;
   return { id, model, family, compacts, searchesTools, structuresOutput, stream: provider.stream.bind(provider) };

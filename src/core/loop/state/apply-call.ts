@@ -1,5 +1,3 @@
-// Adds the outcome and the cost of a call to the state.
-
 import type { EventSink, LoopAction } from "../../types/loop-event.ts";
 import type { Pricing, Usage, ContentPart } from "../../types/common.ts";
 import type { CostUnknownWhy } from "../../types/termination.ts";
@@ -81,8 +79,8 @@ const finderName = "find_tools";
 
 /**
  * Returns the names of the tools that the messages call, or that a search in them has found. These tools are visible from the
- * start, in the order in which the earlier runs loaded them, so that the list of tools stays the same. A forged result can name any
- * tool, which is harmless: a visible tool still needs its gates and approvals.
+ * start, in the order in which the earlier runs loaded them, so that the list of tools stays the same. A forged result can name
+ * any tool. This is harmless, because a visible tool still needs its gates and approvals.
  */
 export function findLoadedTools(messages: readonly Message[]): ReadonlySet<string> {
   const names = new Set<string>();
@@ -112,7 +110,7 @@ function readFound(result: unknown): readonly string[] {
   return tools.flatMap((tool: unknown) => (isRecord(tool) && typeof tool["name"] === "string" ? [tool["name"]] : []));
 }
 
-/** Carries out the first handoff in a message. The tools have refused the others. */
+/** Carries out the first handoff in a message. The tools of the other handoffs have refused them. */
 export function applyHandoff(state: LoopState, settled: readonly SettledCall[]): void {
   const { agent: from, iteration, messages } = state;
   if (from === undefined) return;
@@ -125,7 +123,10 @@ export function applyHandoff(state: LoopState, settled: readonly SettledCall[]):
   }
 }
 
-/** Adds the usage of the guardrails. `input` are the checks of new user messages. If one did not pass, the messages are checked again. */
+/**
+ * Adds the usage of the guardrails. `input` contains the checks of new user messages. If one of them did not pass, the next
+ * request checks the messages again.
+ */
 export function applyChecks(
   state: LoopState,
   input: readonly GuardrailRecord[] | undefined,
@@ -149,9 +150,7 @@ function applyRestart(state: LoopState, restart: ContextRestart): void {
   state.contextMessage = toContextMessage(state.contextItems);
 }
 
-/**
- * Adds the usage, cost and tool calls of a call's nested runs. No other code may add them, because they would then count twice.
- */
+/** Adds the usage, cost and tool calls of a call's nested runs. No other code may add them, because they would count twice. */
 export function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
   state.usage = addUsage(state.usage, usage);
   state.costUSD = addCost(state.costUSD, costUSD);
@@ -191,7 +190,7 @@ export function applySpending(state: LoopState, result: Pick<StreamResult, "usag
   state.spentUSD += result.costUSD ?? 0;
 }
 
-/** Counts identical iterations. An iteration with waiting calls is counted later, when all of them are finished. */
+/** An iteration with waiting calls is counted later, when all of them are finished. */
 export function countIdenticalCalls(
   last: IdenticalCalls,
   settled: readonly Pick<SettledCall, "outcome" | "awaiting" | "suspended">[],
@@ -233,9 +232,7 @@ export interface FoundLoop extends Repeats {
   readonly toolName: string;
 }
 
-/**
- * Returns the number of identical iterations if it has reached `maxIdenticalCalls`. Undefined if `maxIterations` ends the run.
- */
+/** Returns undefined if `maxIterations` ends the run anyway. */
 export function findIdenticalCalls(
   { identical, countedIterations }: LoopState,
   { maxIdenticalCalls, maxIterations }: { readonly maxIdenticalCalls?: number | undefined; readonly maxIterations: number },
@@ -262,8 +259,8 @@ export interface FinishedIteration {
 }
 
 /**
- * Returns true if text before tool calls is already the answer. All calls must have succeeded without a context restart. In
- * addition, `policy` must list the provider's family, or none of the called tools may need a follow-up.
+ * True if text before tool calls is already the answer. All calls must have succeeded without a context restart. In addition,
+ * `policy` must list the provider's family, or none of the called tools may need a follow-up.
  */
 export function shouldEndAfterPreToolText({ text, family, calls }: FinishedIteration, policy: PreToolTextPolicy = {}): boolean {
   if (calls.length === 0 || text.trim() === "") return false;
