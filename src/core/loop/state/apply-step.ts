@@ -1,4 +1,4 @@
-// Updates the state with the result of one step. The code uses no I/O, clock or randomness: equal results lead to an equal state.
+// Updates the state with the result of one step. Uses no I/O, clock or randomness: equal results lead to an equal state.
 
 import type { ToolResultPart } from "../../types/message.ts";
 import type { CompactionAnswer } from "../../types/policies.ts";
@@ -102,8 +102,7 @@ function clearIteration(state: LoopState): void {
 }
 
 /**
- * Prepares another model request after a recorded ending. If the last assistant message has no finished calls, the message is
- * removed. Otherwise it stays.
+ * Prepares another model request after a recorded ending. Removes the last assistant message, unless one of its calls has run.
  */
 function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
   if (state.closedAfter === "model" || state.closedAfter === "output") {
@@ -117,7 +116,6 @@ function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResul
   state.unsent.length = 0;
   state.ending = undefined;
   state.finalAnswerTo = undefined;
-  // A retry starts all counters at 0.
   state.consecutiveToolErrors = 0;
   state.restarts = 0;
   state.pauses = 0;
@@ -137,8 +135,8 @@ function applyMessages(state: LoopState, answer: InboxAnswer): void {
 }
 
 /**
- * True if an earlier execution was suspended and returned the unsent messages to the caller. A nested run that was cancelled
- * while waiting continues in the same execution, so its messages were not returned.
+ * True if an earlier execution was suspended. Its result returned the unsent messages, so the caller has them. A nested run that
+ * was cancelled while waiting continues in the same execution, so its messages were not returned.
  */
 function wasGivenBack({ phase, lastInbox }: LoopState, { token }: InboxAnswer): boolean {
   return phase === "resume" && token !== lastInbox?.token;
@@ -172,15 +170,12 @@ function applyTime(state: LoopState, answer: InboxAnswer): void {
   state.lastInbox = answer;
 }
 
-/**
- * Returns the active time in milliseconds. Compares only times from the same execution, so the days between two executions do not
- * count.
- */
+/** Compares only times from the same execution, so the days between two executions do not count. */
 function activeAt({ activeMs, lastInbox }: LoopState, { now, token }: InboxAnswer): number {
   return lastInbox?.token === token ? activeMs + now - lastInbox.now : activeMs;
 }
 
-/** Returns the state after the inbox was read. Only the fields that `nextStep` needs are updated. */
+/** Returns the state after the inbox was read. Updates only the fields that `nextStep` needs. */
 export function previewLook(state: LoopState, answer: InboxAnswer): LoopState {
   const unsent = [...(wasGivenBack(state, answer) ? [] : state.unsent), ...(answer.messages ?? [])];
   return { ...state, unsent, lastInbox: answer, activeMs: activeAt(state, answer) };
@@ -200,14 +195,13 @@ function applyModel(state: LoopState, { result, checked, finalAnswerTo }: Extrac
   if (finalAnswerTo === undefined && !isUnfinished(result)) countCalls(state, result);
 }
 
-/** Adds the usage of a stream. Also adds the spending of calls that ran during discarded attempts of the stream. */
+/** Also adds the spending of calls that ran during discarded attempts of the stream. */
 function applyStream(state: LoopState, result: StreamResult): void {
   applySpending(state, result);
   for (const spent of result.eagerSpent ?? []) applyNested(state, spent);
   applyPrice(state, result);
 }
 
-/** Updates the expected cost of the next stream, and remembers the first stream with an unknown cost. */
 function applyPrice(state: LoopState, { costUSD, unpriced }: StreamResult): void {
   state.lastCostUSD = costUSD ?? state.lastCostUSD;
   if (unpriced !== undefined) state.unpriced ??= { ...unpriced, iteration: state.iteration };
@@ -260,7 +254,10 @@ function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { k
   applyRepetition(state, results, loop);
 }
 
-/** Keeps the undelivered messages of nested runs. They were meant for other models, so this run's model does not get them. */
+/**
+ * Keeps the undelivered messages of nested runs for the result. They were meant for other models, so the model of this run does
+ * not get them.
+ */
 function keepUndelivered({ unsent }: LoopState, settled: readonly SettledCall[]): void {
   for (const { outcome } of settled)
     for (const content of outcome.undelivered ?? []) unsent.push({ verb: "keep", message: { role: "user", content } });
@@ -273,26 +270,23 @@ function applyRepetition(state: LoopState, results: readonly ToolResultPart[], l
   state.messages.push({ role: "user", content: warnOfLoop(loop.count) });
 }
 
-/** Returns the message that the loop adds after repeated calls. */
 export function warnOfLoop(count: number): string {
   return `You repeated identical tool calls ${count} times. Change your approach or answer.`;
 }
 
-/** Adds only the complaint about an invalid answer, because the transcript already has the answer. */
+/** Adds only the complaint about an invalid answer. The answer itself is already in the transcript. */
 function applyOutput(state: LoopState, { answer, complaint }: Extract<StepResult, { kind: "output" }>): void {
   state.lastOutput = answer;
   if (answer.kind === "invalid") state.invalidAnswers += 1;
   if (complaint !== undefined) state.messages.push({ role: "user", content: complaint });
 }
 
-/**
- * Stores the ending. Adds results for the open calls of the last message, so that the transcript is valid for another request.
- */
+/** Adds results for the open calls of the last message, so that the transcript is valid for another request. */
 function applyEnding(state: LoopState, ending: Ending): void {
   state.ending = ending;
   if (state.phase !== "resume") state.closedAfter = state.phase;
   if (state.phase !== "model") return;
-  // Also called for a message that is already in the transcript, because the text of its last continuation may be missing.
+  // Also place a message that is already in the transcript, because the text of its last continuation may be missing.
   placeMessage(state);
   answerOpenCalls(state);
 }

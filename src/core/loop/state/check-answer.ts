@@ -29,7 +29,7 @@ const isIssues = (value: unknown): boolean =>
 const isReason = (value: unknown): boolean => isRecord(value) && isText(value["kind"]);
 const isEnding = (value: unknown): boolean => isRecord(value) && isText(value["status"]) && isReason(value["reason"]);
 
-/** True for the compaction of a result. The kept indexes must be in order, because equal ones would send a message twice. */
+/** The indexes in `kept` must increase, because equal indexes would send a message twice. */
 export function isCompaction(value: unknown): value is CompactedMessages {
   if (!isRecord(value) || !isText(value["summary"]) || !isIndex(value["count"]) || !Array.isArray(value["kept"])) return false;
   const { count } = value;
@@ -115,9 +115,7 @@ const steps: { readonly [word: string]: Fields } = {
   tool: { kind: "text", call: "call", durationMs: "number", handoff: "handoff?" },
 };
 
-/**
- * More required fields, by the `kind` of a result. Two results of the same kind have the same fields, even in different steps.
- */
+/** More required fields, by the `kind` of a result. A kind has the same fields in all steps. */
 const kinds: { readonly [kind: string]: Fields } = {
   failed: { error: "error" },
   compacted: { compaction: "compaction" },

@@ -57,8 +57,8 @@ function placeMessages(messages: readonly unknown[], repair: boolean): readonly 
   if (!repair) return messages.map((value, index) => ({ value, index }));
   const placed: Placed[] = [];
   /**
-   * The results of the current group of consecutive tool messages. New results are added to this array, because copying the array
-   * for each message would take quadratic time.
+   * The results of the current group of consecutive tool messages. The loop pushes to this array, because copying it for each
+   * message would take quadratic time.
    */
   let joined: unknown[] | undefined;
   messages.forEach((value, index) => {
@@ -137,8 +137,8 @@ const problems: { readonly [Role in Message["role"]]: (message: { readonly [fiel
 };
 
 /**
- * Adds advice to an error text if a part has the format of another library. `given` is the caller's message, which still has its
- * binary data.
+ * Adds advice to an error text if a part has the format of another library. `given` is the caller's message: the copy has lost
+ * its binary data.
  */
 function withAdvice(problem: string, given: UnknownRecord): string {
   try {

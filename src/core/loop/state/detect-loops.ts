@@ -1,5 +1,3 @@
-// Detects a model that repeats its calls. `detectLoops` creates the value for `policies.loopDetection`.
-
 import type { ToolResultPart } from "../../types/message.ts";
 import type { LoopDetection, LoopDetectionOptions } from "../../types/policies.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
@@ -97,7 +95,7 @@ export class CountedRepetition implements Repetition {
   }
 }
 
-/** Converts a call to a text for comparisons. Invalid arguments are `{}` in `args`, so such calls are compared by `argsText`. */
+/** Invalid arguments are `{}` in `args`, so such calls are compared by `argsText`. */
 function describeCall({ name, args, argsText, problem }: ToolCall): string {
   return stableJson(problem === undefined ? [name, args] : [name, problem, argsText ?? ""]);
 }
@@ -106,7 +104,7 @@ function describeResult(result: ToolResultPart | undefined): string {
   return stableJson(result === undefined ? null : [result.outcome, result.result, result.content ?? null]);
 }
 
-/** Returns one digest for several lines. Each line is digested first, because the joined lines may be too long for a string. */
+/** Digests each line first, because the joined lines may be too long for a string. */
 function digestOf(lines: readonly string[]): string {
   return digest(lines.map(digest).sort().join("\n"));
 }

@@ -27,15 +27,12 @@ export interface CycleRules {
   readonly compareResults: boolean;
 }
 
-/** The inputs of a run as plain data. */
 export type RunStart = {
   /** The initial messages of the run, after the check and the repair. */
   readonly messages: readonly Message[];
-  /** The option `version`. */
   readonly codeVersion?: string;
   /** The summary of an earlier run, which replaces messages in the first request. */
   readonly compaction?: CompactedMessages;
-  /** The first agent of `policies.handoffs`. */
   readonly agent?: string;
   /** Set if the caller passed the option `pricing`. */
   readonly priced?: true;
@@ -46,10 +43,8 @@ export type RunStart = {
   };
 };
 
-/** The first record. */
 export type RunRecord = RunPrint & RunStart;
 
-/** The key of the first step, which records the data that identifies the run. */
 export const runKey = "run";
 
 type IterationStep = "output" | "iteration" | "results" | "compaction" | "input-check";
@@ -73,15 +68,12 @@ export function stepKey(state: IterationPlace, step: IterationStep): string {
   return placeKey(state, step);
 }
 
-/**
- * Returns the key of the next stream in the current iteration. A final answer has a different name in its key, because its
- * request differs from a normal request at the same position.
- */
+/** A final answer has a different word in its key, because its request differs from a normal request at the same position. */
 export function streamKey(state: IterationPlace & Pick<LoopState, "continuation">, word: "model" | "final-answer"): string {
   return placeKey(state, state.continuation === 0 ? word : `${word}/continuation${state.continuation}`);
 }
 
-/** Returns the key of the step that reads the inbox before an iteration. `ahead` is 1 for the next iteration, 0 for this one. */
+/** Returns the key of the step that reads the inbox. `ahead` is 1 before the next iteration, and 0 in this one. */
 export function inboxKey({ iteration, retry }: IterationPlace, ahead: number, resumes: number): string {
   return againKey(placeKey({ iteration: iteration + ahead, retry }, "inbox"), "resume", resumes);
 }
@@ -112,7 +104,7 @@ export function isCallKey(state: IterationPlace, key: string): boolean {
   return callSteps.some((step) => key.startsWith(`${placeKey(state, step)}/`));
 }
 
-/** Returns the key of a later decision about a question. For attempt 0 this is `key`, the key of the question itself. */
+/** Returns the key of a later decision about a question. For attempt 0, this is `key` itself. */
 export function decisionKey(key: string, attempt: number): string {
   return againKey(key, "decision", attempt);
 }
@@ -129,7 +121,7 @@ export function retryKey(retry: number): string {
   return `retry${retry}`;
 }
 
-/** Returns the number of the retry in the key of a step or an ending. It is 0 before the first retry. */
+/** Returns the retry in the key of a step or an ending. It is 0 before the first retry. */
 export function retryOf(key: string): number {
   return Number(/^retry(\d+)(?:\/|$)/.exec(key)?.[1] ?? 0);
 }
@@ -140,8 +132,8 @@ export function iterationOf(key: string): number {
 }
 
 /**
- * Returns the key that identifies an ending in records. A run that was resumed with other limits may have several endings in one
- * iteration: before a stream, after a stream, or after a final answer.
+ * Returns the key that identifies an ending in records. If a run is resumed with other limits, one iteration may have several
+ * endings: before a stream, after a stream, or after a final answer.
  */
 export function endingKey(
   state: IterationPlace & Pick<LoopState, "streamResults" | "finalAnswerTo">,
@@ -156,12 +148,11 @@ function placeKey({ iteration, retry }: IterationPlace, step: string): string {
   return retry === 0 ? place : `${retryKey(retry)}/${place}`;
 }
 
-/** Returns the key for a repetition of a step at the same position. With a `count` of 0, `key` is returned unchanged. */
 function againKey(key: string, word: "resume" | "again" | "answer" | "decision", count: number): string {
   return count === 0 ? key : `${key}/${word}${count}`;
 }
 
-/** Escapes a tool name for a key, because the name may contain a slash. */
+/** A tool name may contain a slash. */
 function escapeName(name: string): string {
   return name.replace(/[%/]/g, (character) => (character === "/" ? "%2F" : "%25"));
 }

@@ -61,7 +61,6 @@ export interface InboxAnswer {
   readonly goesOn?: true | undefined;
 }
 
-/** The results of the input checks of one request. */
 export interface InputCheckAnswer {
   readonly kind: "checked";
   readonly records: readonly GuardrailRecord[];

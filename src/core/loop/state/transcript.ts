@@ -30,8 +30,8 @@ export function noteBeforeMessage(state: LoopState): void {
 }
 
 /**
- * Removes the last assistant message, and restores the saved values. The cost of the message is not removed, and neither is its
- * entry in `streamResults`.
+ * Removes the last assistant message, and restores the saved values. The cost of the message and its entry in `streamResults`
+ * stay.
  */
 export function takeMessageBack(state: LoopState): void {
   const { modelParts, functionHistory, ...before } = state.beforeMessage;
@@ -76,7 +76,7 @@ export function frozenView(messages: readonly Message[]): readonly Message[] {
   return view;
 }
 
-/** Removes the cached copy of `frozenView`. Needed after every change except a new message at the end. */
+/** Needed after every change except a new message at the end. */
 export function forgetView(messages: readonly Message[]): void {
   views.delete(messages);
 }
@@ -122,7 +122,7 @@ export function placeMessage(state: LoopState): void {
   state.isCurrentPlaced = true;
 }
 
-/** True if a call has a name. A call without a name cannot be sent to the model, so the transcript omits it. */
+/** A call without a name cannot be sent to the model, so the transcript omits it. */
 export function isNamed(call: ToolCall): boolean {
   return call.name.trim() !== "";
 }
@@ -148,8 +148,7 @@ function toCallPart({ callId, providerCallId, name, args }: ToolCall): Assistant
 }
 
 /**
- * Adds the results of the current calls to the transcript, and returns these results. Keeps edited arguments in addition to the
- * original ones.
+ * Adds the results of the current calls to the transcript, and returns them. Stores edited arguments beside the original ones.
  */
 export function placeResults(state: LoopState, settled: readonly SettledCall[]): readonly ToolResultPart[] {
   if (settled.length === 0) return [];
@@ -208,13 +207,16 @@ function isEmpty({ text, reasoning, calls }: LoopState["current"]): boolean {
   return text === "" && reasoning === "" && calls.length === 0;
 }
 
-/** The messages of a request after a compaction: the kept messages, the summary, and the messages that it does not replace. */
+/**
+ * Returns the messages of a request after a compaction: the kept messages, the summary, and the messages after the summarized
+ * ones.
+ */
 export function toCompacted(messages: readonly Message[], compaction: CompactedMessages): readonly Message[] {
   const kept = compaction.kept.flatMap((index) => messages[index] ?? []);
   return Object.freeze([...kept, summaryMessageOf(compaction), ...messages.slice(compaction.count)]);
 }
 
-/** True if the requests are valid with this summary: all kept messages exist, and no result is separated from its call. */
+/** True if requests with this summary are valid: all kept messages exist, and no result is separated from its call. */
 export function fitsMessages({ count, kept }: CompactedMessages, messages: readonly Message[]): boolean {
   const isCut = count <= messages.length && messages[count]?.role !== "tool";
   return isCut && kept.every((index) => messages[index]?.role === "user");

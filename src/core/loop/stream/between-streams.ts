@@ -83,8 +83,8 @@ function toContext({ state }: Run, result: StreamResult): StopContext {
 }
 
 /**
- * Throws a clear error for stop conditions from the AI SDK, such as `stepCountIs`, which read `steps`. Without this function,
- * their error would only mention `undefined`.
+ * Throws a clear error for stop conditions of the AI SDK, such as `stepCountIs`, which read `steps`. Without this function, their
+ * error would only mention `undefined`.
  */
 function refuseSteps(): never {
   throw new TypeError(
@@ -92,10 +92,7 @@ function refuseSteps(): never {
   );
 }
 
-/**
- * Converts the value that a stop condition returned. Throws for an invalid value, because the caller might not notice that such a
- * condition never stops the run.
- */
+/** Throws for an invalid value. Otherwise the caller might not notice that the condition never stops the run. */
 function toStop(answer: unknown): StreamResult["stop"] {
   if (answer === true) return {};
   if (answer === false) return undefined;

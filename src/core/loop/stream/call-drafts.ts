@@ -20,8 +20,8 @@ interface IdScope {
 
 export function createCallIds({ iteration, heldIds, places }: IdScope): IdOf {
   return (index, id) => {
-    // Replaces provider ids that look like other ids of the package. An id with a slash looks like the path to a call in a nested
-    // run. An id that ends with a number sign and a number, such as "#2", looks like the id of a later question.
+    // A provider id is replaced if it looks like another id of the package. An id with a slash looks like the path to a call in a
+    // nested run. An id that ends with a number sign and a number, such as "#2", looks like the id of a later question.
     let callId = id === undefined || /\/|#\d+$/.test(id) ? "" : id;
     for (let copy = 0; callId === "" || heldIds.has(callId) || places.has(callId); copy += 1) {
       callId = `call_i${iteration}_${index}${copy === 0 ? "" : `_${copy}`}`;
@@ -37,7 +37,7 @@ export interface CallDraft {
   /** The position among the calls of the iteration. It is -1 until the call has a name or is complete. */
   index: number;
   id: string | undefined;
-  /** The id of the call. Never changes after it is set, so that all events of the call have the same id. */
+  /** Never changes after it is set, so that all events of the call have the same id. */
   callId: string | undefined;
   name: string;
   argsText: string;
@@ -52,7 +52,6 @@ export interface CallDraft {
 export class CallDrafts {
   readonly #firstIndex: number;
   readonly #idOf: IdOf;
-  /** The calls that have a position, in the order of their positions. */
   readonly #placed: CallDraft[] = [];
   readonly #byKey = new Map<string, CallDraft>();
   #taken = 0;
@@ -90,7 +89,7 @@ export class CallDrafts {
     return this.#place(call) ? call : undefined;
   }
 
-  /** Gives the call a position. A call without a name gets no position, because it may still be cut off. */
+  /** Gives the call a position. A call without a name gets none, because the stream may end before the name arrives. */
   #place(call: CallDraft): boolean {
     if (call.index === -1) {
       if (!call.ready && call.name.trim() === "") return false;
@@ -101,10 +100,7 @@ export class CallDrafts {
     return true;
   }
 
-  /**
-   * Returns the id of a call, based on the first id that the provider sends. If an event needs the id before that, an id is
-   * generated.
-   */
+  /** The id of a call is the first id that the provider sends. If an event needs the id before that, an id is generated. */
   idOf(draft: CallDraft): string {
     draft.callId ??= this.#idOf(draft.index, draft.id);
     return draft.callId;
@@ -191,7 +187,7 @@ function readWholeArgs(argsText: string): Json {
   }
 }
 
-/** Returns the name, or "" if there is none. A call without a name ends the run as `malformed-call`. */
+/** Returns "" if there is no name. A call without a name ends the run as `malformed-call`. */
 function nameIn({ name }: { readonly name: unknown }): string {
   return typeof name === "string" ? name : "";
 }
@@ -277,7 +273,6 @@ export function wasRefused(
   return status !== undefined || refusals.has(code);
 }
 
-/** Joins two texts with a blank line between them. Ignores blank texts. */
 export function mergeDetails(before: string, incoming: string): string {
   if (incoming.trim() === "") return before;
   return before === "" ? incoming : `${before}\n\n${incoming}`;

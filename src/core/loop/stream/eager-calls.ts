@@ -24,7 +24,7 @@ interface PricedAttempts {
   readonly lastCostUSD: number | undefined;
 }
 
-/** Sums the usage and the cost of attempts. Unknown costs are not counted. */
+/** Unknown costs are not counted. */
 export function priceAttempts({ options, state, events }: Run, attempts: readonly AttemptSpending[]): PricedAttempts {
   const { pricing } = options;
   let tokens = 0;
@@ -67,9 +67,9 @@ interface StartedCall {
 export class EagerCalls {
   readonly #ports: EagerPorts;
   readonly #started: StartedCall[] = [];
-  /** The calls that belong to the current attempt and have started, by call id. */
+  /** The started calls of the current attempt, by call id. */
   readonly #claimed = new Map<string, StartedCall>();
-  /** The calls that discarded attempts have started and no later attempt has requested, by signature. */
+  /** The started calls of discarded attempts that no later attempt has requested yet, by signature. */
   #unclaimed: ReadonlyMap<string, StartedCall[]> = new Map();
 
   constructor(ports: EagerPorts) {
@@ -95,7 +95,7 @@ export class EagerCalls {
     return started;
   }
 
-  /** Offers all started calls to the next attempt, because the current attempt was discarded. */
+  /** The current attempt was discarded. Offers all started calls to the next attempt. */
   release(): void {
     this.#claimed.clear();
     this.#unclaimed = bySignature(this.#started);
@@ -123,8 +123,8 @@ export class EagerCalls {
   }
 
   /**
-   * A call that came after an incomplete call was never offered. Finds an equal call that has started. A call with unusable
-   * arguments equals no other call.
+   * Finds an equal call that has started. Needed for a call that was never offered, because it came after an incomplete call. A
+   * call with unusable arguments equals no other call.
    */
   #claimLate(call: ToolCall): StartedCall | undefined {
     return call.problem === undefined ? this.#unclaimed.get(signatureOf(call))?.shift() : undefined;

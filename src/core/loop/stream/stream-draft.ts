@@ -27,22 +27,17 @@ import { EagerCalls, type EagerPorts, type SettledEarly } from "./eager-calls.ts
 import { addUsage, noUsage } from "../../utils/count-usage.ts";
 import { problemOf } from "../../providers/judge-finish.ts";
 
-/** The parts of a run that `StreamDraft` uses. */
 export interface DraftPorts {
   readonly provider: Provider;
   readonly events: EventSink;
   readonly carried?: { readonly callCount: number } | undefined;
-  /** The call ids in the transcript, which new calls must not reuse. */
   readonly heldIds: ReadonlySet<string>;
   /**
    * The position of each call that events have mentioned so far, by call id. New calls must not reuse these ids. Default: none.
    */
   readonly places?: Map<string, number> | undefined;
-  /** Starts calls while the model is still streaming. Default: calls start after the message is complete. */
   readonly eager?: EagerPorts | undefined;
-  /** Returns the limit that prevents another request after these attempts. Default: no limit. */
   readonly findSpent?: ((spent: readonly AttemptSpending[]) => EndReason | undefined) | undefined;
-  /** Watches the requests that the provider sends. Default: not watched. */
   readonly cacheWatcher?: CacheWatcher | undefined;
 }
 
@@ -54,7 +49,7 @@ export class StreamDraft implements GuardedStream {
   readonly #firstIndex: number;
   readonly #events: EventSink;
   readonly iteration: number;
-  /** The id of the provider of the current attempt. A provider such as `withFallback` changes the provider and the model. */
+  /** The id of the provider of the current attempt. A provider such as `withFallback` changes it, and the model. */
   provider: string;
   model: string;
   family: string | undefined;
@@ -63,7 +58,8 @@ export class StreamDraft implements GuardedStream {
   #isFinal = false;
   #usage: Usage | undefined;
   /**
-   * The usage of earlier attempts, which the usage of the current attempt must not replace. Created when the first attempt ends.
+   * The usage of earlier attempts. Kept apart, because each usage report replaces the usage of the current attempt. Created when
+   * the first attempt ends.
    */
   #ended: AttemptSpending[] | undefined;
   #isBetween = false;
@@ -230,7 +226,7 @@ export class StreamDraft implements GuardedStream {
     const provider = textIn(chunk, "provider");
     const model = textIn(chunk, "model");
     const isAnother = provider !== this.provider || model !== this.model;
-    // The usage so far belongs to the earlier attempt, whose prices apply to it.
+    // The usage so far belongs to the earlier attempt, and is priced with the provider and model of that attempt.
     if (isAnother && this.#usage !== undefined) this.#countAttempt();
     this.#isBetween = false;
     this.#attemptNumber = countOf(chunk.attempt);
@@ -240,7 +236,6 @@ export class StreamDraft implements GuardedStream {
     this.family = textOrNone(chunk.family);
   }
 
-  /** Stores the usage of the attempt that has ended. Later usage belongs to the next attempt. */
   #countAttempt(): void {
     this.#ended ??= [];
     this.#ended.push({ provider: this.provider, model: this.model, usage: this.#usage });
@@ -258,7 +253,6 @@ export class StreamDraft implements GuardedStream {
     this.endAttempt(failure);
     this.#attempt = emptyAttempt();
     this.#eager?.release();
-    // The finish reason of the discarded attempt is dropped too.
     this.finish = undefined;
     this.finishRaw = undefined;
     this.token = undefined;
@@ -279,7 +273,7 @@ export class StreamDraft implements GuardedStream {
     else events.send({ type, runId, iteration, text, attempt });
   }
 
-  /** Sets the call id even without listeners. Otherwise the ids would depend on the listeners. */
+  /** Gives the call its id even without listeners. Otherwise the ids would depend on the listeners. */
   #sendArgsDelta(calls: CallDrafts, draft: CallDraft): void {
     const events = this.#events;
     const callId = calls.idOf(draft);

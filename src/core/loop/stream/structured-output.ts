@@ -1,5 +1,5 @@
 // Converts the answer of the model to a validated value. Contains the instructions to the model, the parser, and the message
-// about an invalid answer. `structuredOutput` creates the value for `policies.output`.
+// about an invalid answer.
 
 import type { StructuredOutput, StructuredOutputOptions } from "../../types/policies.ts";
 import type { Issue, JsonSchema, StandardSchema, Validation } from "../../types/common.ts";
@@ -54,7 +54,6 @@ export function structuredOutput<Output>(
   return Object.freeze({ kind: "structured-output", schema, prompt, requested, maxRetries, judge });
 }
 
-/** A function is accepted too, because in some libraries schemas are functions. */
 function schemaOf(schema: StandardSchema): JsonSchema {
   const made = convertSchema(schema);
   if (!("problem" in made)) return made.json;
@@ -106,7 +105,7 @@ function toPlain(value: unknown): Json {
   }
 }
 
-/** Parses and validates the answer. Returns a promise only if the schema does. */
+/** Returns a promise only if the schema does. */
 export function validateOutput(text: string, schema: StandardSchema): Validation | Promise<Validation> {
   let value: unknown;
   try {

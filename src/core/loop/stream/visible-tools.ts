@@ -55,8 +55,8 @@ export function withMessages(fields: Omit<ModelRequest, "messages"> & { readonly
 }
 
 /**
- * Returns the function that builds the messages of a request. The context items are the last message, or the message before a
- * paused message that is being continued.
+ * Returns the function that builds the messages of a request. The last message has the context items. If a paused message is
+ * being continued, the context items come before it.
  */
 function createSentView(run: Run): () => readonly Message[] {
   let made: { readonly base: readonly Message[]; readonly context: Message; readonly view: readonly Message[] } | undefined;
@@ -74,7 +74,9 @@ function createSentView(run: Run): () => readonly Message[] {
   };
 }
 
-/** Returns the function that puts the summary of a compaction in place of the old messages. Equal arguments give the same array. */
+/**
+ * Returns a function that replaces old messages with the summary of a compaction. For equal arguments, it returns the same array.
+ */
 function createCompactedView({ state }: Run): (base: readonly Message[]) => readonly Message[] {
   let made: { readonly base: object; readonly compaction: object; readonly view: readonly Message[] } | undefined;
   return (base) => {
@@ -88,8 +90,8 @@ function createCompactedView({ state }: Run): (base: readonly Message[]) => read
 }
 
 /**
- * Returns the tools of the next iteration. The list is the same object as before if nothing has changed. Loaded tools come last, in
- * the order in which they were loaded, so that the list of the previous request is the beginning of the next list.
+ * Returns the tools of the next iteration. Returns the same object as before if nothing has changed. Loaded tools come last, in
+ * the order in which they were loaded, so that each list begins like the previous one.
  */
 export function expose(run: Run, provider: Provider, { tools: names, toolChoice }: IterationPlan): VisibleTools {
   const { hiddenTools, loadedTools } = run.state;
@@ -120,7 +122,7 @@ interface Deferral {
   readonly reuse: Pick<VisibleTools, "source" | "hiddenCount">;
 }
 
-/** Separates the tools that the model sees from those that it has to find. All tools are visible if nothing could find them. */
+/** Separates the tools that the model sees from those that it has to find. If no tool can find others, all tools are visible. */
 function arrange(allowed: readonly ToolDefinition[], { source, stamp, searches, loaded, reuse }: Deferral): VisibleTools {
   const findable = allowed.filter(isDeferred);
   const callable = searches ? allowed.filter((tool) => !findsTools(tool)) : allowed.map(toLoaded);
@@ -140,7 +142,10 @@ function isDeferred({ deferred }: ToolDefinition): boolean {
   return deferred === true;
 }
 
-/** Clears the mark, because a provider may send a marked tool without its parameters. Memoized, so that tools keep their identity. */
+/**
+ * Clears `deferred`, because a provider may send a deferred tool without its parameters. Memoized, so that the next request has
+ * the same object.
+ */
 const toLoaded = /* @__PURE__ */ memoize((tool: ToolDefinition): ToolDefinition =>
   isDeferred(tool) ? Object.freeze({ ...tool, deferred: undefined }) : tool,
 );
@@ -182,7 +187,7 @@ function findFindable(
   return findable.filter(({ name }) => recorded.has(name));
 }
 
-/** Returns the called tools without a refusal. The model may have called a deferred tool that was not visible yet. */
+/** Returns the called tools that were not refused. The model may have called a deferred tool that was not visible yet. */
 function findUnseen(called: ReadonlySet<string>, { refusals = [] }: StreamResult): readonly string[] {
   const refused = new Set(refusals.map(({ call }) => call.name));
   return [...called].filter((name) => !refused.has(name));
@@ -218,8 +223,8 @@ function toVisibleTools(
 }
 
 /**
- * Adds the tools that a search may find, if `prepareIteration` has limited them. A run that is resumed before the search must find
- * the same tools.
+ * If `prepareIteration` has limited the tools that a search may find, adds their names to the record. A run that is resumed
+ * before the search must find the same tools.
  */
 function withFindable({ state, visibleTools }: Run, result: StreamResult): StreamResult {
   const { findable, source, registered } = visibleTools;
@@ -246,8 +251,8 @@ function needsCallFacts({ options, visibleTools, firstTools }: Run): boolean {
 }
 
 /**
- * Adds facts about the calls to a stream result, if the first record of the run does not contain these facts: if a policy decides
- * about the calls, and which tools were added or changed after the start.
+ * Adds facts about the calls that the first record of the run does not contain: if a policy decides about the calls, and which of
+ * their tools were added or changed after the start.
  */
 export function withBasis(run: Run, result: StreamResult): StreamResult {
   return withFindable(run, needsCallFacts(run) ? withCallFacts(run, result) : result);
@@ -268,7 +273,7 @@ function withCallFacts(run: Run, result: StreamResult): StreamResult {
 /** No registry returns this `source`, so the next iteration selects its tools again. */
 const noReuse: Pick<VisibleTools, "source" | "hiddenCount"> = { source: [], hiddenCount: -1 };
 
-/** The tools before the first iteration: none are visible. */
+/** No tools are visible before the first iteration. */
 export function noVisibleToolsOf(definitions: readonly ToolDefinition[]): VisibleTools {
   return toVisibleTools([], definitions, { source: definitions });
 }
