@@ -61,7 +61,7 @@ export async function askStopConditions(run: Run, result: StreamResult): Promise
       case "failed":
         return { ...result, status: "error", reason: { kind: "hook-failed", hook: "stopWhen", error: end.error } };
       case "cancelled":
-        // Some conditions were not called, so the tool calls must not run if the run is resumed.
+        // Some conditions were not called. With this ending, the tool calls do not run, even if the run is resumed.
         return status === "completed" ? result : { ...result, ...endingOfReason(end.cause) };
       default:
         return assertNever(end);

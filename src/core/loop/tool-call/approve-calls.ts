@@ -1,5 +1,5 @@
-// Requests decisions for all ready calls of a batch together, before any of the calls runs. If a tool changes before its call can
-// run, another decision is requested here.
+// Requests decisions for all ready calls of a batch together, before any of the calls runs. If a tool changes before its call
+// runs, `approveAgain` requests another decision.
 
 import type { Step } from "../../types/journal.ts";
 import type { Approve } from "../../types/policies.ts";
@@ -65,10 +65,6 @@ function askEach(run: Run, asked: readonly BatchCall[]): Promise<ReadonlyMap<Bat
   return Promise.resolve(answers).then((all) => new Map(asked.map((one, position) => [one, all[position] as Answered])));
 }
 
-/**
- * True if a call of this tool needs a decision. With `policies.approve`, every call needs one. Otherwise, only calls of tools
- * with `needsApproval` need one.
- */
 function wantsDecision({ options }: Run, { needsApproval = false }: ToolDefinition): boolean {
   return options.policies?.approve !== undefined || needsApproval !== false;
 }
@@ -86,8 +82,8 @@ function isAsked(run: Run, { call, ready, outcome }: BatchCall): boolean {
 }
 
 /**
- * Marks a recorded call that needed no decision when it was recorded, but needs one now. The step of the call requests the
- * decision, unless the call has already run.
+ * Marks a recorded call that needed no decision when it was recorded, but needs one now. If the call has not run yet, its step
+ * then asks for the decision.
  */
 function markUnasked(run: Run, one: BatchCall): void {
   const { ready, outcome } = one;

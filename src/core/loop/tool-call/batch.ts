@@ -1,6 +1,6 @@
 // The tool calls of one iteration (a batch): calls that can begin, calls that wait, and calls that have ended. Only this class
-// knows which calls wait. The same rules therefore apply before the first call, after each wave, and when a suspended batch is
-// resumed.
+// knows which calls wait. The same rules therefore apply before the first call, after each group of calls (a wave), and when a
+// suspended batch is resumed.
 
 import type { ToolOutcome } from "../../types/tool-outcome.ts";
 import { isFatal } from "../../tools/outcome-texts.ts";
@@ -13,7 +13,7 @@ export class Batch {
   readonly #run: Run;
   /** The calls that can begin or continue, in reverse order. The last element is the next call. */
   #todo: BatchCall[] = [];
-  /** The calls that wait. `#barriers` has the sequential calls among them, which hold back all later calls. */
+  /** The calls that wait. `#barriers` contains the sequential ones, which hold back all later calls. */
   readonly #waiting = new Set<BatchCall>();
   readonly #barriers = new Set<BatchCall>();
   #isBarred = false;
@@ -49,7 +49,7 @@ export class Batch {
     return [...this.#waiting].filter(({ pending }) => pending !== undefined);
   }
 
-  /** The calls whose tools deferred the result, and whose result was not requested yet. */
+  /** The calls whose tool has deferred the result, if the result was not requested yet. */
   get deferred(): readonly BatchCall[] {
     return [...this.#waiting].filter(isDeferred);
   }
@@ -89,8 +89,8 @@ export class Batch {
   }
 
   /**
-   * If no more calls of the batch may begin, removes the calls that have begun from `#todo`. They stay in `#waiting`, because
-   * waiting calls are ended separately.
+   * After the batch is barred, removes the calls that have begun from `#todo`. They stay in `#waiting`, because `endWaiting` ends
+   * them.
    */
   #dropBegun(): void {
     if (!this.#isBarred || this.#hasDropped) return;
@@ -120,7 +120,7 @@ export class Batch {
     return isSequential(one) || (one.agent !== undefined && this.#run.journal.ordered === true);
   }
 
-  /** True if the call could begin immediately if `toolConcurrency` were unlimited. */
+  /** True if the call could begin now with an unlimited `toolConcurrency`. */
   isFree(one: BatchCall): boolean {
     const isAfter = this.#todo.some((other) => isSequential(other) && other.index < one.index);
     return !isSequential(one) && !isAfter && !this.#isHeld(one);
@@ -146,7 +146,6 @@ export class Batch {
     this.#todo = [...this.#todo, ...calls].sort((a, b) => b.index - a.index);
   }
 
-  /** Updates the state of a call that has begun: the call has ended, waits, or needs a decision first. */
   note(one: BatchCall): void {
     if (one.suspended === undefined && !isDeferred(one)) this.#leave(one);
     else this.#wait(one);

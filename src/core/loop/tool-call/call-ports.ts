@@ -42,12 +42,11 @@ interface Told {
 
 export class CallPorts implements RunCallPorts {
   readonly #run: Run;
-  // The next two maps are created when they are needed, because most runs need neither.
+  // These maps are created when they are needed, because most runs do not need them.
   /** The metadata of results, by call id, until `tool-end` is emitted. */
   #metadata: Map<string, unknown> | undefined;
   /** The nested runs of each call, by call id, until the call has ended. */
   #nested: Map<string, NestedRun[]> | undefined;
-  /** The questions of each call, by call id. */
   #questions: Map<string, CallQuestions> | undefined;
   readonly places: Map<string, number> = new Map();
   readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
@@ -99,7 +98,7 @@ export class CallPorts implements RunCallPorts {
   }
 
   contextFor(call: ToolCall, deadline: Deadline): ToolContext {
-    // A repeated attempt of the tool asks its questions again.
+    // A repeated attempt of the tool asks the same questions again, from the first one.
     const questions = this.questionsIn(call);
     if (questions !== undefined) questions.next = 0;
     return new CallContext(this.#run, call, deadline);
@@ -118,7 +117,7 @@ export class CallPorts implements RunCallPorts {
   }
 
   /**
-   * Returns true only for the first malformed calls of an iteration, because removing credentials from the error messages is
+   * Only the first malformed calls of an iteration get an explanation, because removing credentials from the error messages is
    * slow.
    */
   explain(): boolean {

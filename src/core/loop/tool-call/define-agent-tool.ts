@@ -1,5 +1,3 @@
-// A tool whose calls are nested runs.
-
 import { EventEmitter } from "eventemitter3";
 import type { ExecutableTool, NestedLoopOptions, Tool, ToolContext } from "../../types/loop-options.ts";
 import type { LoopResult } from "../../types/loop-result.ts";

@@ -128,7 +128,8 @@ export function dispatchCalls(run: Run, calls: readonly BatchCall[]): void | Pro
 }
 
 /**
- * True if there are more calls than may run at the same time. A journal that orders its steps gets the calls in waves instead.
+ * True if there are more calls than may run at the same time. A new call then begins whenever a call ends. A journal that orders
+ * its steps gets the calls in waves instead.
  */
 function mustSlide({ journal, bounds }: Run, { todo }: Batch): boolean {
   return journal.ordered !== true && todo.length > bounds.toolConcurrency;

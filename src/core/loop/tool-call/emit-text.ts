@@ -1,5 +1,3 @@
-// Passes the text of a nested run on to the user's stream, as parts of the outer call.
-
 import { EventEmitter } from "eventemitter3";
 import type { EmittedPart, LoopEmitter, LoopEvent } from "../../types/loop-event.ts";
 import type { ToolContext } from "../../types/loop-options.ts";
@@ -38,7 +36,7 @@ function passes({ type }: LoopEvent): boolean {
   return passing.some((name) => name === type);
 }
 
-/** Data of two inner calls may have the same id, but must not replace each other. */
+/** Data parts of two inner calls may have the same id, but must not replace each other. */
 function toOuterPart(part: EmittedPart, callId: string): EmittedPart {
   return part.type === "text" || part.id === undefined ? part : { ...part, id: `${callId}/${part.id}` };
 }

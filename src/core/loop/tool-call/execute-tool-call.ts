@@ -65,8 +65,8 @@ export function performCall(run: Run, one: BatchCall): ToolOutcome | PromiseLike
 }
 
 /**
- * The only check before a call begins, including a call that starts a nested run. Returns the call with valid arguments, or the
- * outcome of a call that must not run. Counts a call that begins, or that may have begun before. Limits that are shared with
+ * Every call passes this check before it begins, also a call that starts a nested run. Returns the call with valid arguments, or
+ * the outcome of a call that must not run. Counts a call that begins, or that may have begun before. Limits that are shared with
  * other runs are checked here, because other runs may have used them in the meantime.
  */
 export function admitCall(run: Run, one: BatchCall): ReadyCall | ToolOutcome | PromiseLike<ReadyCall | ToolOutcome> {
@@ -93,7 +93,10 @@ export function admitCall(run: Run, one: BatchCall): ReadyCall | ToolOutcome | P
   });
 }
 
-/** Returns the outcome of a call that must not begin. The call may have run before, or it ran up to a question. */
+/**
+ * Returns the outcome of a call that must not begin. It is "interrupted" if the tool may have run before, or has run up to a
+ * question.
+ */
 function leftOf(one: BatchCall): ToolOutcome {
   return { call: one.call, durationMs: 0, kind: one.mayHaveRun || isAgain(one) ? "interrupted" : "not-run" };
 }
@@ -107,7 +110,7 @@ function isLimited({ meter }: Run, one: BatchCall): boolean {
   return !isAgain(one) && meter.toolCallsLeft < 1;
 }
 
-/** Counts a call that begins. A call whose tool runs again after an answer was already counted. */
+/** A call whose tool runs again after an answer was already counted. */
 function countCall({ meter }: Run, one: BatchCall): void {
   if (!isAgain(one)) meter.add({ toolCalls: 1 });
 }
@@ -142,7 +145,7 @@ export function executeToolCall(
   if (!("call" in made)) return prepareAndExecute(made, ports);
   if (made.kind !== "ready") return made;
   const { call, definition, execute } = made;
-  // Checks the time before each call, because timers cannot fire while a tool blocks the thread.
+  // Check the time before each call, because timers cannot fire while a tool blocks the thread.
   ports.scope.checkDeadline(ports.clock.now());
   const reserveInMs = execute === undefined ? ports.scope.reserveInMs(ports.clock.now()) : Number.POSITIVE_INFINITY;
   if (ports.scope.cause !== undefined || reserveInMs === 0) return { call, durationMs: 0, kind: "not-run" };
@@ -210,7 +213,7 @@ async function attemptAgain(ready: ReadyCall, ports: ToolCallPorts, deadline: De
     ports.isCurrent?.(ready.definition) === false;
   for (let count = 1; ; count += 1) {
     try {
-      // Timers cannot fire between attempts that fail synchronously, so the time is checked here.
+      // Timers cannot fire between attempts that fail synchronously, so check the time here.
       ports.scope.checkDeadline(ports.clock.now());
       const answer = await attempt(ready, ports, deadline);
       const output = (await readGenerator(ready, answer, { ports, deadline })) ?? answer;
@@ -234,7 +237,7 @@ function conclude(ready: ReadyCall, end: Raced<unknown>, { ports, deadline }: Ca
   if (end.kind === "value" && end.value === changed) return refuseChanged(call, ports);
   const facts = { call, durationMs: deadline.elapsedMs(), approvedArgs };
   if (ports.scope.cause !== undefined) return { ...facts, kind: "interrupted" };
-  // Also true if the tool caught the rejection of `ask`, and then returned a value or took too long.
+  // The question stays open even if the tool caught the rejection of `ask`, and then returned a value or took too long.
   if (question !== undefined) return readOutput(ready, question, { ports, facts });
   if (end.kind === "expired") return { ...facts, kind: "timed-out", limitMs: end.limitMs };
   if (deadline.expired) return { ...facts, kind: "timed-out", limitMs: deadline.limitMs };

@@ -1,5 +1,3 @@
-// Finds the tool of each call and validates the arguments.
-
 import { quote } from "../../utils/texts.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome, ToolQuestion } from "../../types/tool-outcome.ts";
@@ -97,7 +95,7 @@ function namesOf(choice: NonNullable<ToolCallPorts["choice"]>): readonly string[
   return choice === "none" ? [] : [choice.name];
 }
 
-/** Replaces the arguments of a ready call with edited arguments. Edits by a person are validated like arguments from a model. */
+/** Edits by a person are validated like arguments from a model. */
 export function editCall(
   ready: ReadyCall,
   args: Json,
@@ -107,7 +105,10 @@ export function editCall(
   return validateCall({ ...ready, unfit: undefined, args: toJson(args), approvedArgs }, ports);
 }
 
-/** Marks a call that was ready before and is refused now. The call is still treated as a call that may have run. */
+/**
+ * The call was ready when it was recorded, and is refused now. Keeps it as a ready call with `unfit`, because its tool may have
+ * run.
+ */
 export function toUnfit(refused: ToolOutcome, { exposed }: Pick<ToolCallPorts, "exposed">): ReadyCall | ToolOutcome {
   const { call, approvedArgs } = refused;
   const definition = exposed.get(call.name);
@@ -139,7 +140,7 @@ async function awaitValidation(
       return refuseInput(ready, [{ message: toPlainError(raced.error).message }]);
     case "expired":
       return refuseInput(ready, [{ message: `The validation took longer than ${raced.limitMs} ms.` }]);
-    // The step of the call detects the cancellation and reports it.
+    // The step of the call detects the cancellation, and reports it.
     case "cancelled":
       return ready;
     default:
@@ -176,7 +177,7 @@ function toIssue(issue: unknown): Issue {
   return { message: typeof message === "string" ? message : "does not fit the schema", path: keys };
 }
 
-/** Returns the issues if a result from outside does not fit the schema of its tool. Otherwise returns undefined. */
+/** Returns the issues if a result from outside does not fit the schema of its tool. */
 export async function findMisfit(
   { name }: ToolCall,
   given: OutsideResult,
@@ -193,7 +194,7 @@ function refuseInput({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]
   return { call, durationMs: 0, approvedArgs, kind: "invalid-input", issues };
 }
 
-/** Returns why the arguments cannot be used: the error from the JSON parser, or the limit that the arguments exceed. */
+/** Returns why the arguments cannot be used: the error of the JSON parser, or the limit that the arguments exceed. */
 function parseErrorOf({ argsText = "" }: ToolCall, ports: ToolCallPorts): string | undefined {
   if (ports.explain?.() === false) return undefined;
   try {

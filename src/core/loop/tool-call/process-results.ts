@@ -1,5 +1,3 @@
-// Processes the results of an iteration before the model sees them. Used as `policies.results`.
-
 import type { ExtractedResult, ResultCacher, ResultExtractor, ResultPipeline, ResultProcessing } from "../../types/policies.ts";
 import {
   type Check,
@@ -89,7 +87,6 @@ function checkStage(
   if (!isFunction(method)) throw invalidOption(`${option}.${does}`, "a function", method);
 }
 
-/** Reads the value that an extractor returned. Throws a TypeError if it is neither a string nor `{ text, usage?, model? }`. */
 function readExtract(answer: unknown): ExtractedResult {
   if (typeof answer === "string") return { text: answer };
   if (!isRecord(answer) || typeof answer["text"] !== "string")
@@ -118,7 +115,7 @@ interface Change extends Pick<ResultEvent, "tokensBefore" | "tokensAfter"> {
   readonly stage: Stage;
 }
 
-/** The record for each call whose result was changed, or whose extraction used tokens. Plain data. */
+/** The record for each call whose result was changed, or whose extraction used tokens. */
 interface Processed extends Pick<SettledCall, "textForModel" | "extraction"> {
   readonly index: number;
   readonly changes: readonly Change[];

@@ -18,7 +18,7 @@ import { runStep, runSteps } from "../run/run-step.ts";
 import { callKey, editKey } from "../state/step-key.ts";
 import { frozenView, outcomesById } from "../state/transcript.ts";
 
-/** A request for a decision that had no decision in the execution that made it. */
+/** A recorded request for a decision. The execution that made the request got no decision. */
 export interface OpenDecision {
   readonly kind: "ask";
   readonly token: string;
@@ -27,14 +27,14 @@ export interface OpenDecision {
   readonly changes?: readonly ToolChange[];
   /** The number of earlier requests about the same call. Absent if there were none. */
   readonly earlier?: number;
-  /** A decision that was passed but not used, because it was about the previous request. */
+  /** A decision that the caller passed for the previous request. It was not used. */
   readonly passed?: ApprovalDecision;
   /** Set if the call exceeds `maxToolCalls`. A decision about the call is then not used. */
   readonly isBeyond?: true | undefined;
 }
 
 /**
- * Returns the key of a request in the option `decisions`. Each request has its own key, so that a decision is never used for
+ * Returns the id of a request in the option `decisions`. Each request has its own id, so that a decision is never used for
  * another request.
  */
 export function decisionId(callId: string, earlier = 0): string {
@@ -52,7 +52,7 @@ export type RecordedDecision =
 
 export type FinalDecision = Exclude<RecordedDecision, OpenDecision>;
 
-/** A deferred result that was not available in the execution that requested the result. */
+/** A recorded request for a deferred result. The execution that made the request got no result. */
 export interface OpenResult {
   readonly kind: "wait";
   readonly token: string;
@@ -62,7 +62,7 @@ export interface OpenResult {
 /** The record of a deferred result: the result is still missing, was given, or was cancelled by the end of the run. */
 export type RecordedResult = OpenResult | { readonly kind: "given"; readonly decision: OutsideResult } | Cancelled;
 
-/** The result of the validation of a call's arguments. "cut" means that the run was ended during the validation. */
+/** The validation of a call's arguments. "cut" means that the run was ended during the validation. */
 export type Verdict = { readonly kind: "fits" | "cut" } | { readonly kind: "refused"; readonly outcome: ToolOutcome };
 
 /**
@@ -79,7 +79,7 @@ interface Editing {
   readonly decided: RecordedDecision;
 }
 
-/** Asks the guardrails about arguments that were edited after their first check. They may come from a page. */
+/** Calls the guardrails for arguments that were edited after their first check. Edited arguments may come from a page. */
 export function checkEdit(run: Run, one: BatchCall, { request, decided }: Editing): RecordedDecision | Promise<RecordedDecision> {
   const approve = decided.kind === "modify" ? run.features.guardrails?.around(() => decided) : undefined;
   if (decided.kind !== "modify" || approve === undefined) return decided;
@@ -94,10 +94,10 @@ export function checkEdit(run: Run, one: BatchCall, { request, decided }: Editin
   );
 }
 
-/** Notes even the decision "ask", because the caller may pass the same decision again after the run has ended. */
+/** Remembers the decision, even "ask": the caller may pass the same decision again after the run has ended. */
 export function noteDecided({ decisions, features }: Run, id: string, { request, decided: answer }: Editing): void {
   if (answer.kind === "ask") decisions.settle(id, answer.earlier === request.earlier ? { kind: "ask" } : answer.passed);
-  // A guardrail may have changed the recorded decision.
+  // A guardrail may have changed the recorded decision, so it may differ from the passed one.
   else if (features.guardrails !== undefined) decisions.noteEarlier(id);
   else decisions.settle(id, answer);
 }
@@ -120,18 +120,17 @@ export function refusedBy(decision: FinalDecision, call: ToolCall): ToolOutcome 
   }
 }
 
-/** The fields of a deferred outcome that the final outcome keeps. */
 export function keptFactsOf(deferred: DeferredOutcome): Omit<DeferredOutcome, "kind" | "fromPage" | "question"> {
   const { kind: _, fromPage: __, question: ___, ...facts } = deferred;
   return facts;
 }
 
-/** Returns the final outcome of a call whose result was deferred. The duration and the spending are copied from `deferred`. */
+/** Returns the final outcome of a call whose result was deferred. The duration and the spending come from `deferred`. */
 export function answeredBy(record: Exclude<RecordedResult, OpenResult>, deferred: DeferredOutcome): ToolOutcome {
   return { ...keptFactsOf(deferred), ...(record.kind === "given" ? concludeOutside(record.decision) : { kind: "interrupted" }) };
 }
 
-/** Returns the answer that a record contains if the call has waited for the answer to a question, and not for its result. */
+/** Returns the answer in a record. Undefined if the call waited for its result, and not for the answer to a question. */
 export function answerIn(record: RecordedResult, { question }: DeferredOutcome): GivenAnswer | undefined {
   return record.kind === "given" && question !== undefined ? { question, decision: record.decision } : undefined;
 }
@@ -145,7 +144,7 @@ export function joinPhases(asked: DeferredOutcome | undefined, outcome: ToolOutc
   return { ...outcome, durationMs, nested: outcome.nested === undefined ? nested : addSpending(nested, outcome.nested) };
 }
 
-/** Notes the answer to the question of a call. The tool then runs again, and `context.ask` returns the answer. */
+/** Stores the answer to a question. The tool then runs again, and `context.ask` returns the answer. */
 export function noteAnswer(run: Run, one: BatchCall, given: GivenAnswer): void {
   one.answers.push(given);
   run.ports.questionsOf(one.call.callId).answers = one.answers;
@@ -174,8 +173,8 @@ export async function findResultProblem(
 }
 
 /**
- * Returns the outcome of a call that cannot run because of its arguments, or undefined if the call may run. A call whose
- * validation was cut off never runs.
+ * Returns the outcome of a call whose arguments were refused, or undefined if the call may run. If the run was ended during the
+ * validation, the call never runs.
  */
 export function unfitBy(verdict: Verdict | undefined, call: ToolCall): ToolOutcome | undefined {
   switch (verdict?.kind) {
@@ -223,9 +222,9 @@ function isRemoval({ kind }: ToolChange): boolean {
 }
 
 /**
- * Restores which calls of a batch were ready and which were refused at the end of their stream. Recorded refusals take precedence
- * over new checks. A refused call stays refused. A call that was ready keeps its outcome, or is refused if it has no outcome. An
- * asynchronous validation is recorded as a separate step.
+ * Restores which calls of a batch were ready, and which were refused, at the end of their stream. Recorded refusals take
+ * precedence over new checks. If a new check refuses a call that was ready, its recorded outcome is used. Without a recorded
+ * outcome, the call is refused. An asynchronous validation is recorded as a separate step.
  */
 export function recallCalls(run: Run, calls: readonly BatchCall[]): void | Promise<void> {
   const { refusals = [], lateChecks = [] } = run.state.streamResults.at(-1) ?? {};

@@ -21,7 +21,7 @@ import { askAgain, askHook } from "../run/ask-hook.ts";
 import { prefixJournal, refuseBroken } from "../run/journal-call.ts";
 import type { BegunRecord } from "./record-verdicts.ts";
 
-/** The result of the nested run, or the reason why the nested run could not continue. */
+/** The result of the nested run, or the reason why it could not continue. */
 type NestedEnd = { readonly kind: "ended"; readonly result: LoopResult; readonly nested: Run } | Lost;
 
 export async function runAgent(run: Run, one: BatchCall): Promise<void> {
@@ -138,7 +138,10 @@ async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
   return goOn(run, one);
 }
 
-/** Waits until it is the call's turn. Without `journal.has`, a call may count as begun although it has no records. */
+/**
+ * Waits until the other calls of the batch have replayed their records. Without `journal.has`, a call may be treated as recorded
+ * although it has no records.
+ */
 async function takeTurn(run: Run, one: BatchCall): Promise<void> {
   const scope = new CancelScope();
   const parked = await one.park?.({ scope, isDrained: false, mustEnd: () => false, suspend: () => {} });
@@ -187,7 +190,7 @@ async function goOn(run: Run, one: BatchCall): Promise<Begun> {
   return tried.kind === "begun" ? { ...tried, isOver } : tried;
 }
 
-/** Returns the key of the call's outcome. The keys of the nested run begin with this key. */
+/** The keys of the nested run's steps begin with this key. */
 function outcomeKey(run: Run, one: BatchCall): string {
   return batchKey(run, "tool", one);
 }

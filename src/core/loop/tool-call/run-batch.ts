@@ -37,7 +37,7 @@ function settleBatch(run: Run, calls: readonly BatchCall[]): void | PromiseLike<
   });
 }
 
-/** Returns the calls of the current message. A call that was started during the stream already has its outcome. */
+/** A call that was started during the stream already has its outcome. */
 function collectCalls(run: Run): readonly BatchCall[] {
   const { current } = run.state;
   const early = earlyOutcomesOf(current);
@@ -76,7 +76,7 @@ function toSettled(run: Run, one: BatchCall): SettledCall {
   return suspended === undefined ? { outcome } : { outcome, suspended };
 }
 
-/** Settles a completed call. Such a call may restart the context, or need no further iteration. */
+/** A completed call may restart the context, or need no further iteration. */
 function toCompleted(run: Run, outcome: ToolOutcome, isLive: boolean): SettledCall {
   const restart = detectContextRestart(outcome, run.options.policies?.restarts);
   if (restart === undefined) {

@@ -38,7 +38,7 @@ import {
 import { canWait, isCut, isReplayed, runStep, runSteps } from "../run/run-step.ts";
 import { decisionKey } from "../state/step-key.ts";
 
-/** A recorded decision. `live` is true if the decision was made in this execution of the run, and was not replayed. */
+/** `live` is true if this execution made the decision, and false if it was replayed. */
 export interface Answered {
   readonly answer: RecordedDecision;
   readonly live: boolean;
@@ -57,8 +57,8 @@ export function toRecorded(run: Run, decided: ApprovalDecision, request: Omit<Op
 }
 
 /**
- * Settles a call. If there is no decision, the execution that requested the decision ends. A later execution takes the decision
- * from its option `decisions`, or requests the decision again. If the journal can wait for days, the execution waits instead of
+ * Settles a call. If there is no decision, the call waits, and this execution of the run ends. A later execution takes the
+ * decision from its option `decisions`, or requests it again. If the journal can wait for days, this execution waits instead of
  * ending.
  */
 export async function settleCall(run: Run, one: BatchCall, first: Answered): Promise<void> {
@@ -103,9 +103,9 @@ interface Taking {
 }
 
 /**
- * Takes the decision about an open request. If the run is being ended, the request stays open, so that the decision can be
- * passed again. If the tool has changed since the request, the decision does not apply to the new tool, and a new request is
- * asked.
+ * Takes the decision about an open request. If the run is being ended, the request stays open, so that the caller can pass the
+ * decision again. If the tool has changed since the request, the decision does not apply to the new tool, and another request is
+ * made.
  */
 function decide(run: Run, one: BatchCall, { request, waited, room }: Taking): RecordedDecision {
   const { callId, name, args } = one.call;
@@ -132,8 +132,7 @@ function noteWaiting({ decisions }: Run, callId: string, { earlier = 0 }: OpenDe
 }
 
 /**
- * A decision, and the open request that the decision answers, if there was one. `live` is true if the decision was made in this
- * execution.
+ * `asked` is the open request that the decision answers, if there was one. `live` is true if this execution made the decision.
  */
 interface Decided {
   readonly answer: FinalDecision;
@@ -150,7 +149,7 @@ async function applyDecision(run: Run, one: BatchCall, decided: Decided): Promis
 }
 
 /**
- * Binds an approval to the version of the tool that was approved. If the registry now has another version, the call needs another
+ * Binds an approval to the approved version of the tool. If the registry has another version now, the call needs another
  * decision.
  */
 function bind(run: Run, one: BatchCall, decided: Decided): void {
@@ -231,7 +230,7 @@ interface AskedResult {
   readonly live: boolean;
 }
 
-/** Uses the deferred result as the outcome of the call. If there is no result yet, the call waits for a later execution. */
+/** If there is no result yet, the call waits for a later execution. */
 async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undefined): Promise<void> {
   if (asked === undefined || one.deferred === undefined) return;
   const asking = resultStep(run, one);
@@ -295,9 +294,7 @@ async function takeResult(run: Run, one: BatchCall, { request, id, waited }: Tak
   return open;
 }
 
-/**
- * Applies a person's edit of the arguments. The validation of the edit is recorded as a separate step, because edits are rare.
- */
+/** The validation of an edit is recorded as a separate step, because edits are rare. */
 async function edit(run: Run, one: BatchCall, args: Json): Promise<void> {
   const ready = readyOf(one);
   if (ready.unvalidated === true) one.ready = { ...ready, unfit: undefined, args: toJson(args), approvedArgs: toJson(args) };

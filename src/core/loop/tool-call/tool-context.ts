@@ -27,7 +27,10 @@ export class CallContext implements ToolContext {
   readonly iteration: number;
   readonly #run: Run;
   readonly #deadline: Deadline;
-  /** The position of the call. Stored here, because an abandoned tool may use the context after the run has continued. */
+  /**
+   * The retry and the position of the call. Stored here, because an abandoned tool may use the context after the run has
+   * continued.
+   */
   readonly #retry: number;
   readonly #index: number;
 
@@ -183,7 +186,10 @@ export class CallContext implements ToolContext {
     return nested.result;
   }
 
-  /** Notes that the tool is alive. Returns false if the call is over, or if nothing listens to the event. */
+  /**
+   * Shows that the tool is alive, which restarts `idleTimeoutMs`. Returns false if the call is over, or if nothing listens to the
+   * event.
+   */
   #isAlive(type: LoopEventType): boolean {
     if (this.#deadline.isOver) return false;
     this.#deadline.heartbeat();
@@ -196,7 +202,6 @@ export class CallContext implements ToolContext {
   }
 }
 
-/** Returns the control of the run, or of the nearest outer run. */
 function findControl(run: Run | undefined): ControlClaim | undefined {
   return run?.control ?? (run && findControl(run.outer));
 }
@@ -211,7 +216,7 @@ export function startNested(nesting: Nesting, options: NestedLoopOptions): Start
   const { provider, pricing, session, context } = outer.options;
   const given = definedIn(options);
   const { timeouts = {} } = given;
-  // A stopped run does not wait longer for its nested runs than for its own tools.
+  // A stopped run must not wait longer for its nested runs than for its own tools.
   const settleMs = Math.min(timeouts.settleMs ?? outer.timeouts.settleMs, outer.timeouts.settleMs);
   return outer.nest(
     {

@@ -1,5 +1,3 @@
-// A ready-made processor that shortens long results and states how much text was removed.
-
 import type { ResultPipeline, ResultProcessing } from "../../types/policies.ts";
 import { checkEither, checkFields, type Checks, numberWithin, oneOf } from "../../errors/check-fields.ts";
 import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../../utils/texts.ts";
