@@ -1,5 +1,3 @@
-// Runs the loop with one function for all tools. Returns the result of a completed run, and throws for any other ending.
-
 import type { LoopHooks, LoopOptions, Tool, ToolContext } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Message } from "../types/message.ts";

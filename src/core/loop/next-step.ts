@@ -222,7 +222,7 @@ function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   return findHandoffEnding(state, bounds);
 }
 
-/** Ends the run only in the iteration of the handoff. A retry can then continue after the limit. */
+/** Ends the run only in the iteration of the handoff, so that a retry can continue after the limit. */
 function findHandoffEnding({ handoffs, iteration }: LoopState, { maxHandoffs = none }: Bounds): Ending | undefined {
   const { length: count } = handoffs;
   const isOver = count > maxHandoffs && handoffs.at(-1)?.iteration === iteration;

@@ -30,7 +30,7 @@ export interface ModelStep {
   readonly finalAnswerTo?: Ending | undefined;
 }
 
-/** The parts of a request that come from the options, the current agent and `prepareIteration`. */
+/** The parts of a request that the options, the current agent and `prepareIteration` decide. */
 type Plan = IterationPlan & Pick<LoopOptions, "provider">;
 
 interface Unplanned {

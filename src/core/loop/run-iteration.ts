@@ -64,7 +64,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
   });
 }
 
-/** Replays the calls that ran while the model streamed. Also counts the cost of calls that ran during discarded attempts. */
+/** Also counts the cost of calls that ran during discarded attempts of the stream. */
 function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
   for (const outcome of eagerOutcomes) replayCall(run, outcome, false);
   for (const spent of eagerSpent) run.meter.add(toSpending(spent));
@@ -94,7 +94,7 @@ function sendStart(run: Run, masked: Masked | undefined): void {
   if (masked !== undefined) events.send({ type: "masked", ...base, ...masked });
 }
 
-/** Emits the parts of a replayed stream in their original order. Each text is one event. */
+/** Emits each text of a replayed stream as one event, in the original order. */
 function sendReplayed(run: Run, result: StreamResult, firstIndex: number): void {
   const base = eventBase(run, false);
   const { events } = run;

@@ -64,7 +64,8 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
     for (;;) {
       const next = nextStep(state, bounds);
-      // A model request directly after another one continues a message that the service has paused. No call of it has run yet.
+      // A model request directly after another one continues a message that the service has paused. No call of that message has
+      // run yet.
       if (next.kind !== "batch") endIteration(run, next.kind === "model");
       if (next.kind === "end") {
         const continued = continueAfter(run, next.ending);
@@ -76,7 +77,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
         if (close !== undefined) await close();
         return finishRun(run, ending);
       }
-      // TypeScript cannot see that the function in `perform` accepts `next`.
+      // TypeScript does not see that `perform[next.kind]` accepts `next`.
       const pending = perform[next.kind](run, next as never);
       if (isThenable(pending)) await pending;
     }
@@ -158,7 +159,7 @@ function finishRun(run: Run, ending: Ending): LoopResult {
   const result = buildResult(state, { ending, undelivered, maxCostUSD, cache, runId, journal, session });
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const base = { runId, iteration: state.iteration };
-  // A nested run may end while its outer run is still replaying. The outer run then ends the replay.
+  // A nested run may end while its outer run is still replaying. The outer run then emits `replay-end`.
   if (!run.sharesJournal) endReplay(run);
   const notice = notices[reason.kind];
   if (notice !== undefined && session.surfaceUserErrors !== false) events.send({ type: "notice", ...base, kind: notice });
@@ -195,7 +196,8 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   };
   return whenReady(wasResumed, (isResumed) => {
     if (isResumed) return resume();
-    // A nested run stays suspended only if its outer run is suspended too. If the outer run ends first, the nested run also ends.
+    // A nested run stays suspended only if its outer run is suspended too. If the outer run ends first, the nested run ends as
+    // well.
     return whenReady(parkRun(run, true), (end) => (end === "suspended" ? false : resume()));
   });
 }

@@ -1,5 +1,3 @@
-// Runs the loop, and yields its events as an async iterable.
-
 import { EventEmitter } from "eventemitter3";
 import type { LoopEmitter, LoopEvent } from "../types/loop-event.ts";
 import type { Plain } from "../types/json.ts";
@@ -45,7 +43,7 @@ export function streamToolLoop<Output = unknown, T extends Tool = Tool>(
 ): LoopStream<Plain<Output>, T> {
   const queue = new EventQueue<LoopEvent>(capacity);
   const run = startRun(options, { nest, queue });
-  // The schema and the tools in `options` determine the types of the output, the calls and the events.
+  // The cast is safe: the schema and the tools in `options` determine the types.
   const result = driveRun(run) as Promise<LoopResult<Plain<Output>, T>>;
   // Prevents an unhandled rejection for callers that only read events. A caller that awaits `result` still gets the error.
   result.catch(() => {});

@@ -35,7 +35,6 @@ interface ControlState {
   holder: Holder | undefined;
   queued: Request[];
   hasRun: boolean;
-  /** The number of consecutive runs that were ended by an interrupt. */
   interruptsInARow: number;
 }
 
@@ -149,7 +148,7 @@ function deliver(holder: Holder, request: Request): void {
 }
 
 /**
- * Interrupts the run with a message. After the first tool call or after `maxInterrupts`, the result only returns the message as
+ * After the first tool call or after `maxInterrupts`, the message does not interrupt the run. The result returns it as
  * undelivered.
  */
 function interrupt(holder: Holder, message: UserMessage): void {
@@ -169,7 +168,7 @@ function toUserMessage(verb: "steer" | "interrupt", message: unknown): UserMessa
   });
 }
 
-/** True if the caller cancelled the run with a stop, a kill or a signal. Time limits and interrupting messages do not count. */
+/** Time limits and interrupting messages do not count as stop requests of the caller. */
 function isAsked(cause: CancelReason | undefined): boolean {
   return cause !== undefined && cause.kind !== "wall-clock" && cause.kind !== "interrupt";
 }
@@ -224,7 +223,6 @@ function claimControl(state: ControlState, scope: CancelScope, maxInterrupts: nu
  */
 const mostAnswers = 20;
 
-/** Resolves to the answer. If an answer does not fit the schema, asks again. */
 async function waitForAnswer(live: LiveQuestion): Promise<unknown> {
   const { question, schema } = live.asked;
   let asked = question;

@@ -21,8 +21,7 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
   run.isIterationReplayed = true;
   const body = (): InboxAnswer => {
-    // Only `readInbox` calls `noteWork`. The last reading does not: if the process crashes after it, a retry must still be
-    // possible.
+    // Marks the iteration as new. The last reading does not: if the process crashes after it, a retry must still be possible.
     noteWork(run);
     const answer = withCompaction(run, withForced(run, lookAround(run)));
     if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
@@ -32,8 +31,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
 }
 
 /**
- * Reads the inbox for the last time before the run ends. Skips recorded last readings before another ending: a limit ended the
- * run, and a later execution continued it with a higher limit.
+ * Reads the inbox for the last time before the run ends. Skips a recorded last reading that belongs to another ending, for
+ * example to a limit that was raised before this execution.
  */
 export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;

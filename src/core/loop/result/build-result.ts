@@ -1,5 +1,3 @@
-// Builds the result of a run from its state and its ending, without side effects.
-
 import type { Journal } from "../../types/journal.ts";
 import type { PlainError, Session } from "../../types/common.ts";
 import type { LoopResult } from "../../types/loop-result.ts";

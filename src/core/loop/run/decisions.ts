@@ -39,7 +39,7 @@ export interface CallQuestions {
   open: Deferred | undefined;
   /** The number of questions that have waited in this process. */
   count: number;
-  /** The functions that withdraw the questions that wait in this process. */
+  /** Each function withdraws one question that waits in this process. */
   readonly withdraw: Set<() => void>;
 }
 
@@ -159,9 +159,7 @@ export class Decisions {
     return [...this.#left.keys()].some((key) => !this.#said.has(key) && (key === name || key.startsWith(`${name}#`)));
   }
 
-  /**
-   * Removes and returns the approval decision about a call. Throws LoopError "invalid-decision" if the caller passed a result.
-   */
+  /** Throws LoopError "invalid-decision" if the caller passed a result instead of an approval decision. */
   takeApproval(id: string): ApprovalDecision | undefined {
     const decision = this.#find(id);
     if (decision?.kind === "result" || decision?.kind === "failed")
@@ -170,7 +168,7 @@ export class Decisions {
     return decision;
   }
 
-  /** Returns the result that the caller passed for a call. Throws LoopError "invalid-decision" if the decision is an approval. */
+  /** Throws LoopError "invalid-decision" if the caller passed an approval decision instead of a result. */
   findResult(id: string): OutsideResult | undefined {
     const decision = this.#find(id);
     if (decision === undefined || decision.kind === "result" || decision.kind === "failed") return decision;

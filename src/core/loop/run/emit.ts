@@ -10,7 +10,6 @@ export interface EventTargets {
   readonly runId: string;
   readonly emitter: LoopEmitter | undefined;
   readonly queue: EventQueue<LoopEvent> | undefined;
-  /** Set for a nested run. */
   readonly outer?: OuterTarget | undefined;
 }
 

@@ -129,7 +129,7 @@ export class JournalCall implements Cancellable {
   #marks: StepMark[] | undefined;
   #giveUp: ((error: LoopError) => void) | undefined;
   #timer: unknown;
-  /** The timeout error, set after the run has stopped waiting for the journal. */
+  /** Set after the run has stopped waiting for the journal. */
   #left: LoopError | undefined;
 
   constructor(ports: JournalPorts, verb: Unresponsive["verb"], key?: string) {

@@ -1,5 +1,3 @@
-// Fills in the defaults of limits, timeouts and policies.
-
 import type { Timeouts } from "../../types/common.ts";
 import type { LoopLimits, LoopOptions } from "../../types/loop-options.ts";
 import {
@@ -102,7 +100,6 @@ function resolveNumbers<Name extends string>(
   return resolved as Numbers<Name>;
 }
 
-/** The part of the limits that is kept for a final answer. */
 export type Reserve = { readonly [Field in keyof FinalAnswerReserve]-?: number };
 
 export const noReserve: Reserve = { tokens: 0, costUSD: 0, ms: 0 };
@@ -166,7 +163,7 @@ const reserveChecks: Checks<FinalAnswerReserve> = {
 
 const reservedLimits = { tokens: "maxTokens", costUSD: "maxCostUSD", ms: "wallClockMs" } as const;
 
-/** Copies the reserve. Throws LoopError "invalid-option" for a reserve without its limit, or one that is not below its limit. */
+/** Throws LoopError "invalid-option" for a reserve without its limit, or one that is not below its limit. */
 export function resolveReserve(
   { finalAnswer: policy }: LoopPolicies | undefined = {},
   limits: Pick<ResolvedLimits, "maxTokens" | "maxCostUSD" | "wallClockMs">,

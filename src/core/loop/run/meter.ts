@@ -5,7 +5,6 @@ import type { StreamResult } from "../../types/provider.ts";
 import type { InboxAnswer } from "../state/step-result.ts";
 import { noReserve, type Reserve, type ResolvedLimits } from "./limits.ts";
 
-/** `depth` is the number of outer runs, and `maxDepth` is the maximum number of levels. */
 export interface Level {
   readonly depth: number;
   readonly maxDepth: number;

@@ -60,7 +60,6 @@ export class Parking {
     return this.#waiting.get(index)?.goOn("look-again");
   }
 
-  /** Continues the nested runs that were cancelled while they waited. */
   async goOnEnded(): Promise<void> {
     await this.#tell("look-again", ({ parked }) => parked.mustEnd());
   }
@@ -75,7 +74,6 @@ export class Parking {
     for (const { parked } of this.#waiting.values()) parked.suspend();
   }
 
-  /** Lets the suspended nested runs return. Resolves when their calls are over. */
   async leave(): Promise<void> {
     await this.#tell("suspended");
   }

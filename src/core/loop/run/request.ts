@@ -13,7 +13,7 @@ export interface OpenIteration {
 
 export interface FirstTools {
   readonly shown: { readonly [name: string]: ShownTool };
-  /** The registry's definitions of the tools in the first record. Undefined if an earlier execution wrote that record. */
+  /** The registry's definitions when the first record was written. Undefined if an earlier execution wrote it. */
   readonly registered: readonly ToolDefinition[] | undefined;
 }
 
@@ -28,7 +28,6 @@ export interface VisibleTools {
   readonly tools: readonly ToolDefinition[];
   /** The tools that the model may call, by name: the visible tools, and then the deferred tools that are not loaded yet. */
   readonly byName: ReadonlyMap<string, ToolDefinition>;
-  /** The deferred tools that a search may find, loaded or not. */
   readonly findable: readonly ToolDefinition[];
   /** Changes if other deferred tools become visible. Empty if no tool is deferred. */
   readonly stamp: string;
@@ -41,13 +40,11 @@ export interface VisibleTools {
   /** Set in a replayed iteration only: the tools from its record. */
   readonly recorded?: RecordedTools | undefined;
   readonly hiddenCount: number;
-  /** True if a visible tool may start while the model is still streaming. */
   readonly hasEager: boolean;
   readonly hasApproval: boolean;
 }
 
 /** The transcript and the messages, in the form that all requests of a run share. */
 export interface RequestViews extends RequestTranscript {
-  /** Returns the messages to send. The property is not enumerable. */
   sent(): readonly Message[];
 }

@@ -14,10 +14,7 @@ import type { Ending, LoopStatus } from "../../types/termination.ts";
 
 export type CloseJournal = () => void | PromiseLike<void>;
 
-/**
- * Opens the journal, and returns the function that closes it. Returns undefined if the journal has no `open`. A journal that
- * opens too late is closed again.
- */
+/** Opens the journal, and returns the function that closes it. If the journal opens too late, it is closed again. */
 export function openJournal(run: Run): undefined | CloseJournal | PromiseLike<CloseJournal> {
   const { journal } = run;
   if (journal.open === undefined) return undefined;
@@ -67,8 +64,7 @@ export function runStep<T, Next>(
 }
 
 /**
- * Runs or replays several steps together. A single step uses the method `step`. `then` gets the results, in the order of the
- * steps.
+ * Runs or replays several steps together. A single step uses `journal.step`. `then` gets the results in the order of the steps.
  */
 export function runSteps<T, Next>(
   steps: readonly Step<T>[],
@@ -105,7 +101,7 @@ export function runSteps<T, Next>(
   });
 }
 
-/** Checks the result of a step. Every step returns an object, so any other value means that the journal has lost the record. */
+/** Every step returns an object, so any other value means that the journal has lost the record. */
 function readAnswer(answer: unknown, { key, live }: StepMark): void {
   if (typeof answer !== "object" || answer === null) throw badAnswer(answer, `step "${key}"`);
   if (!live) checkAnswer(key, answer);
@@ -148,7 +144,7 @@ function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: St
   return { key, kind, input, run: run.journal.durable ? obeyEngine(runBody, run.scope) : runBody };
 }
 
-/** Throws if the step may no longer run. Otherwise prepares the run for a new step. */
+/** Throws if the step may no longer run. */
 function checkBody(run: Run, kind: StepKind, mark: StepMark): void {
   const { bounds, scope, clock, state } = run;
   mark.call.refuseLate();

@@ -50,7 +50,7 @@ export interface RunCallPorts extends ToolCallPorts {
    */
   readonly places: Map<string, number>;
   indexOf(callId: string): number;
-  /** The outcomes of the current iteration that were already emitted, by call id. */
+  /** The calls of the current iteration whose end was already emitted, by call id. */
   readonly ended: Map<string, ToolOutcome["kind"]>;
   addNested(callId: string, nested: NestedRun): void;
   countNested(callId: string): number;
@@ -95,7 +95,6 @@ export interface Run {
   readonly traffic: JournalTraffic;
   readonly scope: CancelScope;
   readonly events: LoopEventSink;
-  /** The timer that all streams of the run share. */
   readonly alarm: IdleTimer;
   readonly control: ControlClaim | undefined;
   readonly decisions: Decisions;
@@ -203,7 +202,6 @@ export interface OutputReader extends StructuredOutput {
 /** The progress of one tool call, from the end of the assistant message to the result. */
 export interface BatchCall {
   readonly call: ToolCall;
-  /** The position of the call in the assistant message. */
   readonly index: number;
   ready: ReadyCall | undefined;
   /** Set if the tool is an agent, which runs the call as a nested run. */
@@ -284,7 +282,6 @@ export function readyOf({ call, ready }: BatchCall): ReadyCall {
 export interface RunnableAgent extends Agent {
   run(run: Run, one: BatchCall): Promise<void>;
   createParking(): Parking;
-  /** Returns a tap that passes parts of the nested run to `emit`. */
   readonly createTap?: ((emit: (part: EmittedPart) => void) => (event: LoopEvent) => void) | undefined;
 }
 
@@ -325,9 +322,7 @@ export interface LiveQuestion {
 }
 
 export interface ControlClaim {
-  /** The questions that wait in this process, by their ids. */
   readonly questions: Map<string, { readonly fromPage: boolean; readonly take: (answer: OutsideResult) => void }>;
-  /** Waits in this process for the answer to a question of a tool. */
   waitForAnswer(question: LiveQuestion): Promise<unknown>;
   /** The messages that the run has not taken yet, in order. New messages may be added at the end. */
   readonly messages: readonly InboxMessage[];

@@ -34,7 +34,6 @@ const has =
 
 const toolsExpected = 'an array of tools, or a registry (for tools in an object: importTools(tools) from "turnwright/interop")';
 
-/** Creates the check for an option whose value must be made by the function `maker`. */
 function madeBy(maker: string, kind: string, method: string): Check {
   return [`made by ${maker}`, (value) => has(method)(value) && Reflect.get(value as object, "kind") === kind];
 }
@@ -184,10 +183,7 @@ function checkPolicies(policies: LoopPolicies): void {
   if (preToolText !== undefined) checkFields("policies.preToolText", preToolText, preToolTextChecks);
 }
 
-/**
- * Checks the option `policies.gate`. Unknown fields must throw, because a gate with a misspelt `allowedNames` would allow all
- * tools.
- */
+/** Unknown fields must throw, because a gate with a misspelt `allowedNames` would allow all tools. */
 function checkGate(gate: DeliberateGate): void {
   checkFields("policies.gate", gate, gateChecks);
   if (gate.active === undefined) throw invalidOption("policies.gate.active", gateChecks.active[0], gate.active);
@@ -200,19 +196,19 @@ function checkRestarts(restarts: RestartPolicy): void {
   }
 }
 
-/** Throws if `maxCostUSD` is set without `pricing`, because the limit would never be reached. */
+/** Without `pricing`, the limit `maxCostUSD` would never be reached. */
 function checkPricing({ limits, pricing }: LoopOptions): void {
   const isCapped = limits?.maxCostUSD !== undefined && limits.maxCostUSD !== Number.POSITIVE_INFINITY;
   if (isCapped && pricing === undefined) throw invalidOption("pricing", 'a function if "limits.maxCostUSD" is set', pricing);
 }
 
-/** Throws if a durable journal is used without `runId`, because a run with a random id could never be resumed. */
+/** A run with a random id could never be resumed, so a durable journal needs `runId`. */
 function checkRunId({ journal, runId }: LoopOptions): void {
   if (journal?.durable === true && runId === undefined)
     throw invalidOption("runId", 'a string if "journal.durable" is true', runId);
 }
 
-/** Checks the option `decisions`. An invalid decision must throw, because it would otherwise deny or fail the call. */
+/** An invalid decision must throw, because it would otherwise deny or fail the call. */
 function checkDecisions({ decisions }: LoopOptions): void {
   for (const [id, decision] of Object.entries<unknown>(decisions ?? {})) {
     // Check a copy with only the own fields, because the run uses such a copy.

@@ -1,5 +1,3 @@
-// Starts a run: checks the options, and reserves the resources that the run holds until it is released.
-
 import type { LoopEvent } from "../../types/loop-event.ts";
 import type { LoopOptions, ToolRegistry } from "../../types/loop-options.ts";
 import { LoopError } from "../../errors/loop-error.ts";
@@ -161,7 +159,7 @@ function toDecisions({ decisions }: LoopOptions, nesting: Nesting | undefined): 
   return new Decisions(decisions, outer);
 }
 
-/** Returns the nesting level of a run. A nested run is one level deeper than its outer run, and cannot raise `maxDepth`. */
+/** A nested run is one level deeper than its outer run, and cannot raise `maxDepth`. */
 function findLevel(own: number, options: LoopOptions, run: Run | undefined): Level {
   const outer = run ?? findOuterLevel(options);
   if (outer === undefined) return { depth: 0, maxDepth: own };
@@ -237,7 +235,7 @@ export function readOptions(given: LoopOptions): LoopOptions {
   return options;
 }
 
-/** Copies the data in checked options, so that later changes by the caller do not affect the run. */
+/** Later changes by the caller must not affect the run. */
 export function snapshotOptions(options: LoopOptions): LoopOptions {
   const { provider, modelSettings, toolChoice, decisions, policies } = options;
   return Object.assign(options, {

@@ -103,7 +103,7 @@ function listLoaded({ content }: AssistantMessage, results: ReadonlyMap<string, 
   });
 }
 
-/** Reads the result of a search. A policy for results may have replaced it by something else. */
+/** A policy for results may have replaced the result of the search by something else. */
 function readFound(result: unknown): readonly string[] {
   const tools: unknown = isRecord(result) ? result["tools"] : undefined;
   if (!Array.isArray(tools)) return [];

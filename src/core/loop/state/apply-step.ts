@@ -35,7 +35,6 @@ export const misfitNote = {
   end: "\nSend the whole answer again, as JSON and nothing else.",
 } as const;
 
-/** The message that the loop adds after a malformed call. */
 export const malformedNote = "Your last tool call was malformed. Send the complete call again.";
 
 export function applyStep(state: LoopState, step: StepResult): void {
@@ -102,7 +101,8 @@ function clearIteration(state: LoopState): void {
 }
 
 /**
- * Prepares another model request after a recorded ending. Removes the last assistant message, unless one of its calls has run.
+ * Prepares another model request after a recorded ending. Removes the last assistant message, unless the message has finished
+ * calls.
  */
 function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
   if (state.closedAfter === "model" || state.closedAfter === "output") {

@@ -22,10 +22,6 @@ interface OpenCall {
   readonly name: string;
 }
 
-/**
- * Checks a conversation. With `repair`, drops results without a call, and adds `not-run` results for calls without a result.
- * Throws LoopError "invalid-messages".
- */
 export function checkMessages(messages: readonly unknown[], repair: boolean): CheckedMessages {
   const heldIds = new Set<string>();
   const checked: Message[] = [];
@@ -184,7 +180,6 @@ function isMetadataKept(given: unknown, { metadata: copied }: UnknownRecord): bo
   return metadata === undefined || (isRecord(metadata) && isLiteral(metadata) && isSameJson(metadata as Json, copied as Json));
 }
 
-/** Copies a message, so that later changes by the caller have no effect. Throws if the message is not serializable. */
 function copy(value: unknown, index: number): unknown {
   try {
     return sealedCopy(value);

@@ -52,7 +52,6 @@ export interface Repetition {
   findRepeats(threshold: number): Repeats | undefined;
 }
 
-/** The count at the start of a run, and after an iteration without calls. */
 export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };
 
 /** The state of a run. Only `applyStep` writes its fields. */
@@ -256,14 +255,13 @@ export const createLoopState = (initial: InitialState): LoopState => ({
   ending: undefined,
 });
 
-/** Returns the message with the context items. Requests have this message at the end. */
+/** Requests have this message at the end. */
 export function toContextMessage(items: readonly Json[]): UserMessage | undefined {
   if (items.length === 0) return undefined;
   const lines = items.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
   return { role: "user", content: ["Context:", ...lines].join("\n") };
 }
 
-/** Says if a waiting call needs a decision or a result, and if a page may send the result. */
 export function neededBy(outcome: ToolOutcome): Pick<WaitingCall, "waitsFor" | "fromPage" | "question"> {
   if (outcome.kind !== "deferred") return { waitsFor: "approval" };
   const { fromPage, question } = outcome;

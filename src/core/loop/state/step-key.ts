@@ -13,7 +13,7 @@ export const recordVersion = 3;
 /** The data that identifies a run in its journal. A later execution compares this data with its own options and tools. */
 export type RunPrint = {
   readonly version: number;
-  /** The `runId` from the caller. Absent if the id was generated. */
+  /** Absent if the id was generated. */
   readonly runId?: string;
   /** The tools that the model could see at the start of the run. */
   readonly tools: { readonly [name: string]: ShownTool };
@@ -21,9 +21,7 @@ export type RunPrint = {
 };
 
 export interface CycleRules {
-  /** The maximum number of iterations in a repeated sequence. */
   readonly maxCycle: number;
-  /** True if iterations with different results count as different. */
   readonly compareResults: boolean;
 }
 
@@ -73,7 +71,7 @@ export function streamKey(state: IterationPlace & Pick<LoopState, "continuation"
   return placeKey(state, state.continuation === 0 ? word : `${word}/continuation${state.continuation}`);
 }
 
-/** Returns the key of the step that reads the inbox. `ahead` is 1 before the next iteration, and 0 in this one. */
+/** `ahead` is 1 for the key before the next iteration, and 0 for the key before this one. */
 export function inboxKey({ iteration, retry }: IterationPlace, ahead: number, resumes: number): string {
   return againKey(placeKey({ iteration: iteration + ahead, retry }, "inbox"), "resume", resumes);
 }
@@ -82,12 +80,12 @@ export function lastInboxKey(state: IterationPlace, attempt: number): string {
   return againKey(placeKey(state, "inbox-end"), "again", attempt);
 }
 
-/** True for the key of the last reading of the inbox before an ending. False for keys of nested runs. */
+/** False for keys of nested runs. */
 export function isLastLook(key: string): boolean {
   return /^(?:retry\d+\/)?i\d+\/inbox-end(?:\/|$)/.test(key);
 }
 
-/** True for the key of any step that reads the inbox. False for keys of nested runs. */
+/** False for keys of nested runs. */
 export function isInboxKey(key: string): boolean {
   return /^(?:retry\d+\/)?i\d+\/inbox(?:-end)?(?:\/|$)/.test(key);
 }
@@ -121,12 +119,12 @@ export function retryKey(retry: number): string {
   return `retry${retry}`;
 }
 
-/** Returns the retry in the key of a step or an ending. It is 0 before the first retry. */
+/** Returns 0 before the first retry. */
 export function retryOf(key: string): number {
   return Number(/^retry(\d+)(?:\/|$)/.exec(key)?.[1] ?? 0);
 }
 
-/** Returns the iteration in the key of a step or an ending, or -1 if the key contains none. */
+/** Returns -1 if the key contains no iteration. */
 export function iterationOf(key: string): number {
   return Number(/^(?:retry\d+\/)?i(\d+)\//.exec(key)?.[1] ?? -1);
 }

@@ -110,7 +110,6 @@ function withProblem(calls: readonly ToolCall[], problem: ToolCall["problem"]): 
   return problem === undefined ? calls : calls.map((call) => ({ ...call, problem }));
 }
 
-/** The result that the transcript contains for a call that restarted the context. */
 export const restartedResult: Json = { status: "context_restarted" };
 
 /** Puts the current message at the end of the transcript. A continued message replaces its earlier version. */
@@ -222,18 +221,17 @@ export function fitsMessages({ count, kept }: CompactedMessages, messages: reado
   return isCut && kept.every((index) => messages[index]?.role === "user");
 }
 
-/** Throws LoopError "journal-damaged" if a recorded compaction does not fit the messages, because the journal was edited. */
+/** Throws LoopError "journal-damaged" if a recorded compaction does not fit the messages. */
 export function checkCompaction(compaction: CompactedMessages, messages: readonly Message[], key: string): void {
   if (fitsMessages(compaction, messages)) return;
   throw new LoopError("journal-damaged", { key, problem: 'has a "compaction" of other messages' });
 }
 
-/** Memoized, so that all requests with a summary have the same message object. */
+/** Memoized, so that all requests with a summary contain the same message object. */
 const summaryMessageOf = /* @__PURE__ */ memoize(({ summary }: CompactedMessages): UserMessage =>
   seal({ role: "user", content: `${summaryTitle}\n${summary}` }),
 );
 
-/** The first line of the message that the model gets in place of the old messages. */
 export const summaryTitle = "Summary of the earlier conversation, which is no longer shown:";
 
 export function toMetadataParts({ providerMetadata, provider, model }: StreamResult): readonly ProviderMetadataPart[] {

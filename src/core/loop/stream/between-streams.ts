@@ -103,7 +103,7 @@ function toStop(answer: unknown): StreamResult["stop"] {
   throw new TypeError(`A stop condition must return ${expected}, but returned ${describeValue(answer)}.`);
 }
 
-/** The answer if the run was resumed without the policy, before the summary was recorded. */
+/** The answer if the run was resumed without `policies.compaction`, before the summary was recorded. */
 const withoutPolicy: CompactionAnswer = {
   kind: "failed",
   tokensBefore: 0,
@@ -151,7 +151,7 @@ export function noteGuardrails(
   }
 }
 
-/** Emits `cache-break` for the requests of a stream. The next request is compared with them, also after a replay. */
+/** After a replay, passes the recorded requests to the watcher, which compares the next request with them. */
 export function noteCache(run: Run, cache: StreamResult["cache"], live: boolean): void {
   if (cache === undefined) return;
   if (!live) run.cacheWatcher?.replay(cache);

@@ -1,5 +1,3 @@
-// Assembles tool calls from a stream, while their arguments arrive.
-
 import type { ModelChunk, PartStart, StreamResult } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { assertNever, isRecord } from "../../utils/guards.ts";
@@ -106,7 +104,7 @@ export class CallDrafts {
     return draft.callId;
   }
 
-  /** Returns the complete calls before the first incomplete one. Each call is returned once. */
+  /** Returns the complete calls before the first incomplete one. Returns each call once. */
   takeReady(): readonly CallDraft[] {
     const first = this.#taken;
     while (this.#placed[this.#taken]?.ready === true) this.#taken += 1;
@@ -162,8 +160,8 @@ function takeArgs(call: CallDraft, { args, problem }: { readonly args: unknown; 
 }
 
 /**
- * Converts a draft to a tool call. An incomplete draft is marked as cut off. A problem of the whole message applies to all
- * complete calls, and replaces a problem of a single call.
+ * Marks an incomplete draft as cut off. A problem of the whole message applies to all complete calls, and replaces a problem of a
+ * single call.
  */
 function toCall(draft: CallDraft, callId: string, turnProblem: ToolCall["problem"]): ToolCall {
   const { id, name, args, argsText, ready, problem } = draft;
@@ -196,7 +194,7 @@ function idIn({ id }: { readonly id?: unknown }): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
-/** The content of one attempt, which is dropped if a provider such as `withRetry` discards the attempt. */
+/** The content of one attempt. A provider such as `withRetry` may discard the attempt. */
 export interface AttemptContent {
   text: string;
   reasoning: string;

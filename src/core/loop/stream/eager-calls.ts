@@ -1,5 +1,3 @@
-// Runs the calls that start while the model is still streaming.
-
 import type { AttemptSpending, StreamResult } from "../../types/provider.ts";
 import type { EndReason } from "../../types/termination.ts";
 import { textOf, toUsage } from "../../utils/plain-error.ts";
@@ -20,7 +18,6 @@ export function findSpent(run: Run, attempts: readonly AttemptSpending[], isFina
 interface PricedAttempts {
   readonly tokens: number;
   readonly costUSD: number;
-  /** The cost of the last attempt with a known cost. */
   readonly lastCostUSD: number | undefined;
 }
 
@@ -69,7 +66,7 @@ export class EagerCalls {
   readonly #started: StartedCall[] = [];
   /** The started calls of the current attempt, by call id. */
   readonly #claimed = new Map<string, StartedCall>();
-  /** The started calls of discarded attempts that no later attempt has requested yet, by signature. */
+  /** The started calls of discarded attempts that no later attempt has requested yet, by name and arguments. */
   #unclaimed: ReadonlyMap<string, StartedCall[]> = new Map();
 
   constructor(ports: EagerPorts) {

@@ -142,7 +142,7 @@ export class StreamDraft implements GuardedStream {
     return [...ended, { provider, model, usage: this.#usage }];
   }
 
-  /** Adds one chunk. Throws for an invalid chunk, which is an error of the provider and ends the iteration. */
+  /** Throws for an invalid chunk. This is an error of the provider and ends the iteration. */
   take(chunk: ModelChunk): void {
     const { type } = chunk;
     // This check is first, because nearly every chunk is text.
@@ -163,7 +163,7 @@ export class StreamDraft implements GuardedStream {
     }
   }
 
-  /** Returns all calls in order after the stream has ended. Emits `tool-args-end` for the calls that were cut off. */
+  /** Called after the stream has ended. Emits `tool-args-end` for the calls that were cut off. */
   endCalls(): readonly ToolCall[] {
     const { calls } = this.#attempt;
     if (calls === undefined) return nothing;

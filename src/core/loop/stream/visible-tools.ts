@@ -49,7 +49,7 @@ const sentMessages: PropertyDescriptor = {
   configurable: true,
 };
 
-/** Adds `messages` to a request. The array is created when it is first read. */
+/** The array `messages` is created when it is first read. */
 export function withMessages(fields: Omit<ModelRequest, "messages"> & { readonly transcript: RequestViews }): ModelRequest {
   return Object.defineProperty<Partial<ModelRequest>>(fields, "messages", sentMessages) as ModelRequest;
 }
@@ -238,7 +238,6 @@ function isLater(shown: ShownTool, first: ShownTool | undefined): boolean {
   return shown !== first && (first === undefined || stableJson(shown) !== stableJson(first));
 }
 
-/** True if the record of the next stream may need more facts about the tools. */
 export function needsBasis(run: Run): boolean {
   return run.options.hooks?.prepareIteration !== undefined || needsCallFacts(run);
 }

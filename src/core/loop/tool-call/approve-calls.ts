@@ -70,8 +70,8 @@ function wantsDecision({ options }: Run, { needsApproval = false }: ToolDefiniti
 }
 
 /**
- * True if a decision about the call is in the journal or will be requested. A recorded call is treated in the same way as when it
- * was recorded.
+ * True if the journal contains a decision about the call, or if a decision will be requested. A recorded call is treated in the
+ * same way as when it was recorded.
  */
 function isAsked(run: Run, { call, ready, outcome }: BatchCall): boolean {
   if (ready === undefined || outcome !== undefined) return false;
@@ -92,8 +92,8 @@ function markUnasked(run: Run, one: BatchCall): void {
 }
 
 /**
- * Returns the function that decides. Without `policies.approve`, a recorded call that needed a decision needs one again, even if
- * the tool no longer requires decisions.
+ * Without `policies.approve`, a recorded call that needed a decision needs one again, even if the tool no longer requires
+ * decisions.
  */
 function approveOf({ options }: Run, { round, mustAsk }: BatchCall): Approve {
   return options.policies?.approve ?? (round > 0 && mustAsk === "again" ? waitAlways : waitWhereNeeded);

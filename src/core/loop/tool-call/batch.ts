@@ -49,7 +49,6 @@ export class Batch {
     return [...this.#waiting].filter(({ pending }) => pending !== undefined);
   }
 
-  /** The calls whose tool has deferred the result, if the result was not requested yet. */
   get deferred(): readonly BatchCall[] {
     return [...this.#waiting].filter(isDeferred);
   }
@@ -98,7 +97,7 @@ export class Batch {
     this.#todo = this.#todo.filter(({ hasBegun }) => !hasBegun);
   }
 
-  /** Returns the first call that does not have to wait: the next call, or a call that has already begun. */
+  /** Returns the next call, or a call that has already begun if the next call has to wait. */
   #findNext(): BatchCall | undefined {
     const next = this.#todo.at(-1);
     if (next === undefined || next.hasBegun || !this.#isHeld(next)) return next;
@@ -223,7 +222,7 @@ export function hold(one: BatchCall): void {
   one.isLive = true;
 }
 
-/** Stores the outcome of a call whose events were already emitted. `isLive` is true if the call ended in this execution. */
+/** Called after the events of the call were emitted. `isLive` is true if the call ended in this execution. */
 export function end(one: BatchCall, outcome: ToolOutcome, isLive: boolean): void {
   one.outcome = joinPhases(one.asked, outcome);
   one.isLive = isLive;

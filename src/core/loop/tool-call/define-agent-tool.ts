@@ -121,7 +121,7 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
   return defineTool<unknown, ToolSchema>({ ...tool, execute, agent });
 }
 
-/** Traits that an agent tool cannot have, because its nested run has its own limits and records its own steps. */
+/** An agent tool cannot have these traits, because its nested run has its own limits and records its own steps. */
 const refused: readonly (keyof ToolTraits)[] = ["timeoutMs", "idleTimeoutMs", "idempotent", "retry", "replay"];
 
 function checkAgent<Fields extends { readonly name: string }>(fields: Fields): Fields {

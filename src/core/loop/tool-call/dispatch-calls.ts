@@ -17,7 +17,7 @@ import { askResults } from "./settle-call.ts";
 
 async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
   const { parking } = run;
-  // A journal that only replays its records follows the recorded decisions instead.
+  // With `journal.replays`, the records decide what happens to the waiting calls.
   if (run.journal.replays === undefined) {
     if (batch.isBarred || isCut(run)) return endWaiting(run, batch);
     if (parking?.mustGoOn === true) {
@@ -54,8 +54,8 @@ function toCancelStep({ call: { callId, name, args }, pending, deferred }: Batch
 }
 
 /**
- * Returns true if recorded calls of the batch may have to be replayed before the other calls. With a journal that orders its
- * steps, this is only true if a call has a decision.
+ * True if recorded calls of the batch may have to be replayed before the other calls. With a journal that orders its steps, this
+ * is only true if a call has a decision.
  */
 function mayHaveRecorded({ isIterationReplayed, journal, decisions }: Run, { todo }: Batch): boolean {
   if (!isIterationReplayed || journal.replays !== undefined) return false;
@@ -90,7 +90,7 @@ async function replayRecorded(run: Run, batch: Batch): Promise<void> {
   const isInside = run.park !== undefined || keepsOrder(run.journal);
   if (!isInside && run.scope.cause === undefined) run.decisions.refuseInside(run.state.current.calls);
   batch.takeBack(begun);
-  // Nested runs in this batch must not continue before it is the turn of this run.
+  // If this run must wait for its turn, its nested runs must wait too.
   if (batch.hasBegun) await waitForTurn(run);
 }
 
@@ -102,7 +102,7 @@ async function takeRecorded(run: Run, batch: Batch): Promise<readonly BatchCall[
 
 function isOnRecord(run: Run, batch: Batch, one: BatchCall): boolean | PromiseLike<boolean> {
   const { call, agent } = one;
-  // Only a call that waits for its result can have an unused result, and such a call has a record.
+  // An unused decision is for a call that waits for its result, and such a call has a record.
   if (run.decisions.isLeftFor(call.callId)) return true;
   if (keepsOrder(run.journal)) return false;
   if (run.journal.has !== undefined) return isRecorded(run, batchKey(run, agent === undefined ? "tool" : "agent", one));
@@ -115,7 +115,7 @@ interface Intent {
   readonly token: string;
 }
 
-/** Runs the calls that have not ended, and handles the calls that wait. Usually all calls of a batch run in one wave. */
+/** Usually all calls of a batch run in one wave. */
 export function dispatchCalls(run: Run, calls: readonly BatchCall[]): void | PromiseLike<void> {
   refuseChangedTools(run, calls);
   limitCalls(run, calls);

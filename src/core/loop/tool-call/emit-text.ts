@@ -41,7 +41,7 @@ function toOuterPart(part: EmittedPart, callId: string): EmittedPart {
   return part.type === "text" || part.id === undefined ? part : { ...part, id: `${callId}/${part.id}` };
 }
 
-/** Adds a tap to an emitter. Returns a function that removes it. */
+/** Returns a function that removes the tap. */
 export function tapEvents(events: LoopEmitter, emit: Emit): () => void {
   const tap = createTextTap(emit);
   const listener = (event: object): void => tap(event as LoopEvent);

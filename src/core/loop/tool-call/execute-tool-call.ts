@@ -1,5 +1,3 @@
-// Executes one call, until its tool has returned, its time limit has expired, or the run is cancelled.
-
 import type { ReadyCall, ToolCallPorts } from "../run/call.ts";
 import { type BatchCall, eventBase, type NestedRun, readyOf, type Run } from "../run/run.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
@@ -45,7 +43,7 @@ function mayRunAgain({ replay, eager }: ToolDefinition): boolean {
   return replay === "safe" || eager === true;
 }
 
-/** Runs one call and emits its events. This function is the body of a journal step, so a replayed call does not run again. */
+/** Runs one call and emits its events. A journal step calls this function, so a replayed call does not run again. */
 export function performCall(run: Run, one: BatchCall): ToolOutcome | PromiseLike<ToolOutcome> {
   const { call } = one;
   const mustAsk = findNeededDecision(run, one);
@@ -197,13 +195,13 @@ function attempt(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): un
   return ports.registry.executeTool(ready.call.name, ready.args, ports.contextFor(ready.call, deadline));
 }
 
-/** Reads the generator that a tool returned, within the deadline of the call. Returns undefined for any other value. */
+/** Returns undefined if the tool did not return a generator. */
 function readGenerator({ call }: ReadyCall, output: unknown, { ports, deadline }: CallTimer): Promise<unknown> | undefined {
   if (!isGenerator(output)) return undefined;
   return deadline.read(output, (value) => ports.onYield?.(call, value));
 }
 
-/** Calls the tool again after a failure, within the same deadline. The last failure is reported. */
+/** All attempts share one deadline. The last failure is reported. */
 async function attemptAgain(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): Promise<unknown> {
   const maxAttempts = maxAttemptsOf(ready.definition);
   const isOver = (): boolean =>
@@ -229,7 +227,7 @@ interface CallTimer {
   readonly deadline: Deadline;
 }
 
-/** Makes the outcome. Checks for a cancellation first: the result of a cancelled call is dropped, even if it is an error. */
+/** Checks for a cancellation first: the result of a cancelled call is dropped, even if it is an error. */
 function conclude(ready: ReadyCall, end: Raced<unknown>, { ports, deadline }: CallTimer): ToolOutcome {
   const { call, approvedArgs } = ready;
   deadline.end();
@@ -253,7 +251,7 @@ function conclude(ready: ReadyCall, end: Raced<unknown>, { ports, deadline }: Ca
   }
 }
 
-/** Reads the value that a tool returned. If a getter of the value throws an error, the call has failed. */
+/** If a getter of the value throws an error, the call has failed. */
 function readOutput(
   ready: ReadyCall,
   value: unknown,

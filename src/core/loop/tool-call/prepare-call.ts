@@ -32,7 +32,7 @@ export function prepareCalls(run: Run, result: StreamResult): StreamResult {
   return found.refusals === undefined && found.lateChecks === undefined ? result : { ...result, ...found };
 }
 
-/** Returns the fields for the calls that are not ready. A field without entries is left out. */
+/** Omits fields without entries. */
 function findRefused(prepared: NonNullable<Run["prepared"]>): Pick<StreamResult, "refusals" | "lateChecks"> {
   const found: { refusals?: ToolOutcome[]; lateChecks?: string[] } = {};
   for (const [callId, entry] of prepared) {
@@ -42,7 +42,7 @@ function findRefused(prepared: NonNullable<Run["prepared"]>): Pick<StreamResult,
   return found;
 }
 
-/** Returns the calls of the whole message, except the calls that were started during the stream. */
+/** Omits the calls that were started during the stream. */
 function findCalls({ state: { continuation, current } }: Run, result: StreamResult): readonly ToolCall[] {
   const { calls } = continuation === 0 ? result : joinMessage(current, result);
   const early = earlyOutcomesOf(result);
@@ -53,8 +53,8 @@ function findCalls({ state: { continuation, current } }: Run, result: StreamResu
 export const mostListed = 50;
 
 /**
- * Prepares a call. Checks, in this order: complete arguments, `policies.gate`, the existence of the tool, `toolChoice`, and the
- * schema of the tool.
+ * Checks, in this order: complete arguments, `policies.gate`, the existence of the tool, `toolChoice`, and the schema of the
+ * tool.
  */
 export function prepareCall(call: ToolCall, ports: ToolCallPorts): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
   const { name, problem } = call;
@@ -177,7 +177,6 @@ function toIssue(issue: unknown): Issue {
   return { message: typeof message === "string" ? message : "does not fit the schema", path: keys };
 }
 
-/** Returns the issues if a result from outside does not fit the schema of its tool. */
 export async function findMisfit(
   { name }: ToolCall,
   given: OutsideResult,
@@ -194,7 +193,7 @@ function refuseInput({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]
   return { call, durationMs: 0, approvedArgs, kind: "invalid-input", issues };
 }
 
-/** Returns why the arguments cannot be used: the error of the JSON parser, or the limit that the arguments exceed. */
+/** The message is the error of the JSON parser, or the limit that the arguments exceed. */
 function parseErrorOf({ argsText = "" }: ToolCall, ports: ToolCallPorts): string | undefined {
   if (ports.explain?.() === false) return undefined;
   try {

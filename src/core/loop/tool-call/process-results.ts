@@ -115,7 +115,6 @@ interface Change extends Pick<ResultEvent, "tokensBefore" | "tokensAfter"> {
   readonly stage: Stage;
 }
 
-/** The record for each call whose result was changed, or whose extraction used tokens. */
 interface Processed extends Pick<SettledCall, "textForModel" | "extraction"> {
   readonly index: number;
   readonly changes: readonly Change[];
@@ -195,7 +194,7 @@ async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPip
   return { textForModel: changes.length === 0 ? undefined : text, changes, extraction };
 }
 
-/** Returns everything that the model would read from a result: the data, and the text parts of the content. */
+/** Returns all text that the model would read: the data, and the text parts of the content. */
 function textOf(outcome: ToolOutcome): string {
   const result = renderOutcome(outcome);
   const content = outcome.kind === "completed" ? (outcome.content ?? []) : [];
@@ -224,10 +223,7 @@ interface Recorded {
   readonly live: boolean;
 }
 
-/**
- * Emits the changes, and returns the batch with the processed results. The usage of the extractions is added to this run and its
- * outer runs.
- */
+/** Also adds the usage of the extractions to this run and its outer runs. */
 function mergeProcessed(run: Run, settled: readonly SettledCall[], { processed, live }: Recorded): readonly SettledCall[] {
   const base = eventBase(run, live);
   const merged = [...settled];

@@ -62,13 +62,10 @@ export interface OpenResult {
 /** The record of a deferred result: the result is still missing, was given, or was cancelled by the end of the run. */
 export type RecordedResult = OpenResult | { readonly kind: "given"; readonly decision: OutsideResult } | Cancelled;
 
-/** The validation of a call's arguments. "cut" means that the run was ended during the validation. */
+/** "cut" means that the run was ended during the validation. */
 export type Verdict = { readonly kind: "fits" | "cut" } | { readonly kind: "refused"; readonly outcome: ToolOutcome };
 
-/**
- * The record of the start of a nested run: the run has begun, the call ended without a nested run, or the call needs a decision
- * first.
- */
+/** The record of the start of a nested run: it has begun, the call ended without it, or the call needs a decision first. */
 export type BegunRecord =
   | { readonly kind: "begun" }
   | { readonly kind: "over"; readonly outcome: ToolOutcome }
@@ -88,7 +85,7 @@ export function checkEdit(run: Run, one: BatchCall, { request, decided }: Editin
   const { session = {}, context: given } = options;
   const context = { tool: readyOf(one).definition, iteration, messages: frozenView(messages), session, context: given };
   const ports = { approve, approvalMs: timeouts.approvalMs, context, validated: () => undefined, clock, scope };
-  // If the run was ended during the check, the question stays open.
+  // If the run was ended during the check, the request stays open.
   return askApproval({ ...one.call, args: decided.args }, ports).then((checked) =>
     checked.kind === "cancelled" || checked.kind === "ask" ? { ...request, token: run.token } : checked,
   );
@@ -125,7 +122,7 @@ export function keptFactsOf(deferred: DeferredOutcome): Omit<DeferredOutcome, "k
   return facts;
 }
 
-/** Returns the final outcome of a call whose result was deferred. The duration and the spending come from `deferred`. */
+/** The duration and the spending come from `deferred`. */
 export function answeredBy(record: Exclude<RecordedResult, OpenResult>, deferred: DeferredOutcome): ToolOutcome {
   return { ...keptFactsOf(deferred), ...(record.kind === "given" ? concludeOutside(record.decision) : { kind: "interrupted" }) };
 }
@@ -155,7 +152,6 @@ export function noteAnswer(run: Run, one: BatchCall, given: GivenAnswer): void {
   one.isLive = undefined;
 }
 
-/** Returns why a result from outside cannot be used, or undefined if it can. */
 export async function findResultProblem(
   run: Run,
   { call, deferred }: BatchCall,
@@ -172,10 +168,7 @@ export async function findResultProblem(
   return issue && { schema: "schema of its question", issues: [issue] };
 }
 
-/**
- * Returns the outcome of a call whose arguments were refused, or undefined if the call may run. If the run was ended during the
- * validation, the call never runs.
- */
+/** If the run was ended during the validation, the call never runs. */
 export function unfitBy(verdict: Verdict | undefined, call: ToolCall): ToolOutcome | undefined {
   switch (verdict?.kind) {
     case "refused":
@@ -272,7 +265,7 @@ async function validateLate(run: Run, calls: readonly BatchCall[], { late, slow 
   for (const [position, one] of checked.entries()) applyVerdict(run, one, verdicts[position]);
 }
 
-/** Records the validation of edited arguments, or replays the record. If the validation was cut off, the call never runs. */
+/** If the validation of edited arguments was cut off, the call never runs. */
 export function recordEdit(run: Run, one: BatchCall, edited: ReadyCall | ToolOutcome): void | PromiseLike<void> {
   const { call, index, round } = one;
   const key = editKey(run.state, { index, name: call.name, round });

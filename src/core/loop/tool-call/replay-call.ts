@@ -44,7 +44,7 @@ function resultOf(outcome: ToolOutcome, { policies }: Run["options"]): Json {
   return detectContextRestart(outcome, policies?.restarts) === undefined ? renderOutcome(outcome) : restartedResult;
 }
 
-/** Throws LoopError "journal-mismatch" if the recorded outcome at a call's position belongs to another call. */
+/** Throws LoopError "journal-mismatch" if the recorded outcome belongs to another call. */
 export function checkRecorded({ callId, name }: ToolCall, { call }: ToolOutcome): void {
   if (call.callId === callId && call.name === name) return;
   throw new LoopError("journal-mismatch", {
@@ -54,7 +54,7 @@ export function checkRecorded({ callId, name }: ToolCall, { call }: ToolOutcome)
   });
 }
 
-/** Replays an execution of a call. A call whose tool ran again after an answer counts once. */
+/** A call whose tool ran again after an answer counts once. */
 export function replayCall(run: Run, outcome: ToolOutcome, isAgain: boolean): void {
   sendBoth(run, outcome, false);
   if (!isAgain && wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });

@@ -21,7 +21,6 @@ import { askAgain, askHook } from "../run/ask-hook.ts";
 import { prefixJournal, refuseBroken } from "../run/journal-call.ts";
 import type { BegunRecord } from "./record-verdicts.ts";
 
-/** The result of the nested run, or the reason why it could not continue. */
 type NestedEnd = { readonly kind: "ended"; readonly result: LoopResult; readonly nested: Run } | Lost;
 
 export async function runAgent(run: Run, one: BatchCall): Promise<void> {
@@ -198,7 +197,6 @@ function outcomeKey(run: Run, one: BatchCall): string {
 interface Starting {
   readonly ready: ReadyCall;
   readonly ask: typeof askHook;
-  /** True if the outcome of the call is recorded. */
   readonly isOver: boolean;
 }
 

@@ -66,7 +66,6 @@ function findToldLoop({ state, bounds: { loopRule } }: Run): Repeats | undefined
   return loopRule?.action === "inject-warning" ? findLoop(state, loopRule) : undefined;
 }
 
-/** Completes a call: notifies the gate, emits `hidden-notice` if needed, and detects a context restart. */
 function toSettled(run: Run, one: BatchCall): SettledCall {
   const { call, outcome, isLive, suspended, pending } = one;
   if (outcome === undefined || isLive === undefined) throw new Error(`The call ${call.callId} has no outcome.`);
@@ -102,10 +101,7 @@ function sendHandoff(run: Run, calls: readonly BatchCall[], before: number): voi
   run.events.send({ type: "handoff", ...callEvent(run, one.outcome, one.isLive === true), from, to, reason });
 }
 
-/**
- * If the gate is active, calls `gate.retain` for a successful call, and emits `hidden-notice`. Errors of the gate do not affect
- * the run. `retain` is not called on replay.
- */
+/** Errors of the gate do not affect the run. `retain` is not called on replay. */
 function tellGate(run: Run, outcome: ToolOutcome, live: boolean): void {
   const { kind, call } = outcome;
   const { options, events, state } = run;

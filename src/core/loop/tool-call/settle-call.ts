@@ -168,7 +168,7 @@ function bind(run: Run, one: BatchCall, decided: Decided): void {
   } else if (now !== ready.definition) one.ready = { ...ready, definition: now, unvalidated: true };
 }
 
-/** Returns the version of the tool that a decision is about. Undefined for the version that the current iteration shows. */
+/** Returns undefined for the version of the tool that the current iteration shows. */
 function findShown({ visibleTools }: Run, { call }: BatchCall, { answer, asked, live }: Decided): ShownTool | undefined {
   const decidedFor = asked?.tool ?? ("tool" in answer ? answer.tool : undefined);
   return decidedFor ?? (live ? undefined : visibleTools.recorded?.tools.get(call.name));
@@ -203,10 +203,7 @@ async function waitFor({ journal, scope, clock }: Run, key: string): Promise<{ r
   }
 }
 
-/**
- * Requests the deferred results of calls. Each result is passed in the `decisions` of a later execution, or delivered by a
- * journal that can wait for days.
- */
+/** The results come from the option `decisions` of a later execution, or from a journal that can wait for days. */
 export async function askResults(run: Run, calls: readonly BatchCall[], isBarred: boolean): Promise<void> {
   const steps = calls.map((one): Step<RecordedResult> => {
     const earlier = one.requests === 0 ? {} : { earlier: one.requests };
@@ -239,7 +236,7 @@ async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undef
     const request: OpenResult = answer;
     const id = decisionId(one.call.callId, request.earlier);
     const key = decisionKey(asking.key, attempt);
-    // The answer to a question names the question, because a call may have several. A result may also name the call.
+    // An answer must have the id of its question, because a call may ask several questions. A result may have the id of its call.
     if (one.deferred.question === undefined) run.decisions.renameResult(one.call.callId, id);
     if (!hasResult(run, id) && !(await resumesPast(run, key, request.token))) {
       run.decisions.noteWaiting(id);

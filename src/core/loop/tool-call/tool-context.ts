@@ -232,7 +232,7 @@ export function startNested(nesting: Nesting, options: NestedLoopOptions): Start
   );
 }
 
-/** Removes options with the value undefined, so that they are treated like omitted options. */
+/** An option with the value undefined is treated like an omitted option. */
 function definedIn(options: NestedLoopOptions): Partial<LoopOptions> & Pick<LoopOptions, "messages"> {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return { ...Object.fromEntries(given), messages: options.messages };
