@@ -38,7 +38,7 @@ interface Unplanned {
 }
 
 /**
- * Plans the next request. Returns `Unplanned` if a hook fails or the run ends meanwhile. The iteration then ends without a
+ * Plans the next request. Returns `Unplanned` if a hook fails or the run ends meanwhile, so that the iteration ends without a
  * stream.
  */
 export function planRequest(run: Run): Plan | Unplanned | Promise<Plan | Unplanned> {
@@ -144,10 +144,7 @@ export function openStream(run: Run, next: ModelStep, plan: Plan | Unplanned): P
   return withTerms(run, asked);
 }
 
-/**
- * Returns the number of tokens at which the service itself summarizes old messages. The caller's function `contextWindow` may
- * throw.
- */
+/** Returns the number of tokens at which the service itself summarizes messages. The caller's `contextWindow` may throw. */
 function findCompactAt({ features: { compaction }, events, state }: Run, provider: Provider): number | undefined {
   let found: number | undefined;
   const at = { type: "compaction.contextWindow", iteration: state.iteration };

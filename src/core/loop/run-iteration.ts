@@ -75,10 +75,7 @@ function maskOld(run: Run): Masked | undefined {
   return run.view?.update(run.state);
 }
 
-/**
- * Finds the masking of a tool that releases results. Searches the tools that the model saw, because the registry may have
- * changed.
- */
+/** Finds the masking of a tool that releases results, among the tools that the model saw. The registry may have changed. */
 function findMasking({ visibleTools }: Run): ResultMasking | undefined {
   return visibleTools.registered.find(({ masking }) => masking !== undefined)?.masking as ResultMasking | undefined;
 }

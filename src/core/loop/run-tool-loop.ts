@@ -64,8 +64,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
     for (;;) {
       const next = nextStep(state, bounds);
-      // A model request directly after another one continues a message that the service has paused. No call of that message has
-      // run yet.
+      // A model request directly after another one continues a message that the service has paused. No call of it has run yet.
       if (next.kind !== "batch") endIteration(run, next.kind === "model");
       if (next.kind === "end") {
         const continued = continueAfter(run, next.ending);
@@ -196,8 +195,7 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   };
   return whenReady(wasResumed, (isResumed) => {
     if (isResumed) return resume();
-    // A nested run stays suspended only if its outer run is suspended too. If the outer run ends first, the nested run ends as
-    // well.
+    // A nested run stays suspended only if its outer run is suspended too. If the outer run ends first, the nested run ends.
     return whenReady(parkRun(run, true), (end) => (end === "suspended" ? false : resume()));
   });
 }

@@ -147,10 +147,7 @@ function deliver(holder: Holder, request: Request): void {
   }
 }
 
-/**
- * After the first tool call or after `maxInterrupts`, the message does not interrupt the run. The result returns it as
- * undelivered.
- */
+/** After the first tool call or after `maxInterrupts`, the message does not interrupt. The result returns it as undelivered. */
 function interrupt(holder: Holder, message: UserMessage): void {
   const interrupts = holder.mayInterrupt && !holder.chainActive;
   holder.messages.push({ verb: interrupts ? "interrupt" : "keep", message });
@@ -217,10 +214,7 @@ function claimControl(state: ControlState, scope: CancelScope, maxInterrupts: nu
   };
 }
 
-/**
- * The maximum number of answers to one question. Without a maximum, a program that always gives a wrong answer would loop
- * forever.
- */
+/** The maximum number of answers to one question. Without it, a program that always answers wrongly would loop forever. */
 const mostAnswers = 20;
 
 async function waitForAnswer(live: LiveQuestion): Promise<unknown> {

@@ -45,10 +45,7 @@ export async function askHook<T>(
   }
 }
 
-/**
- * Calls a hook for a finished stream. Unlike in `askHook`, an interrupt does not cancel the hook, because the stream is already
- * over.
- */
+/** Calls a hook for a finished stream. An interrupt does not cancel the hook, because the stream is already over. */
 export async function askAfterStream<T>(
   hook: () => unknown,
   read: (answer: unknown) => T,

@@ -128,14 +128,14 @@ export class Decisions {
   /** The keys of the calls that wait, in this run and its nested runs. An error message lists them. */
   readonly #waiting: Set<string>;
   /** The keys of decisions that may remain unused: an earlier execution used them, or they came too late. */
-  readonly #said: Set<string>;
+  readonly #mayRemain: Set<string>;
   readonly #prefix: string;
 
   constructor(given: LoopOptions["decisions"], outer?: { readonly decisions: Decisions; readonly callId: string }) {
     this.#left =
       outer === undefined ? new Map(Object.entries(given ?? {}).map(([id, one]) => [id, copy(one)])) : outer.decisions.#left;
     this.#waiting = outer === undefined ? new Set() : outer.decisions.#waiting;
-    this.#said = outer === undefined ? new Set() : outer.decisions.#said;
+    this.#mayRemain = outer === undefined ? new Set() : outer.decisions.#mayRemain;
     this.#prefix = outer === undefined ? "" : `${outer.decisions.#prefix}${outer.callId}/`;
   }
 
@@ -146,7 +146,7 @@ export class Decisions {
   /** True if a decision for a call inside the nested run of call `callId` is still unused. */
   isLeftInside(callId: string): boolean {
     const path = `${this.#prefix}${callId}/`;
-    return [...this.#left.keys()].some((name) => name.startsWith(path) && !this.#said.has(name));
+    return [...this.#left.keys()].some((name) => name.startsWith(path) && !this.#mayRemain.has(name));
   }
 
   isLeft(id: string): boolean {
@@ -156,7 +156,7 @@ export class Decisions {
   /** True if a decision for this call is still unused. Also counts a later question about the call, such as "call_1#2". */
   isLeftFor(callId: string): boolean {
     const name = this.#prefix + callId;
-    return [...this.#left.keys()].some((key) => !this.#said.has(key) && (key === name || key.startsWith(`${name}#`)));
+    return [...this.#left.keys()].some((key) => !this.#mayRemain.has(key) && (key === name || key.startsWith(`${name}#`)));
   }
 
   /** Throws LoopError "invalid-decision" if the caller passed a result instead of an approval decision. */
@@ -214,14 +214,14 @@ export class Decisions {
 
   /** Remembers the id of an earlier question about a waiting call. A decision with this id comes too late and has no effect. */
   noteEarlier(id: string): void {
-    this.#said.add(this.#prefix + id);
+    this.#mayRemain.add(this.#prefix + id);
   }
 
   /** Remembers a decision that an earlier execution used. If the caller passes the same decision again, it is not an error. */
   settle(id: string, decided: unknown): void {
     const name = this.#prefix + id;
     const given = this.#left.get(name);
-    if (given !== undefined && stableJson({ ...given, fromPage: undefined }) === stableJson(decided)) this.#said.add(name);
+    if (given !== undefined && stableJson({ ...given, fromPage: undefined }) === stableJson(decided)) this.#mayRemain.add(name);
   }
 
   /**
@@ -234,8 +234,8 @@ export class Decisions {
   }
 
   /**
-   * Like `refuseUnused`, but only for decisions inside the given calls. Called after the calls of these nested runs have taken
-   * their decisions.
+   * Like `refuseUnused`, but only for decisions inside these calls, after the nested runs of the calls have taken their
+   * decisions.
    */
   refuseInside(calls: readonly { readonly callId: string }[]): void {
     this.#refuse((path) => this.#isInside(path, calls));
@@ -246,7 +246,7 @@ export class Decisions {
   }
 
   #refuse(isWrong: (path: string) => boolean): void {
-    const call = [...this.#left.keys()].find((path) => !this.#said.has(path) && isWrong(path));
+    const call = [...this.#left.keys()].find((path) => !this.#mayRemain.has(path) && isWrong(path));
     if (call === undefined) return;
     const waiting = this.#waiting.size === 0 ? {} : { waiting: [...this.#waiting].slice(0, mostListed) };
     throw new LoopError("unknown-decision", { call, ...waiting });

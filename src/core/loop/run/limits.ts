@@ -123,7 +123,7 @@ export interface Bounds {
   readonly wallClockMs: number;
   /** True if the model may give a final answer without tools after a limit is reached. */
   readonly finalAnswer: boolean;
-  /** The part of the limits that only a final answer may use. Default: these limits grant no final answer. */
+  /** The part of the limits that only a final answer may use. Default: none, so that these limits grant no final answer. */
   readonly reserve?: Reserve | undefined;
   /** True if the caller passed an `onIteration` hook. */
   readonly asksIteration: boolean;

@@ -100,8 +100,7 @@ export class Meter {
   }
 
   /**
-   * Returns the limit of an outer run that a stream with this cost would exceed. `unsettled` is spending that the meter has not
-   * counted yet.
+   * Returns the limit of an outer run that a stream with this cost would exceed. `unsettled` is spending that is not counted yet.
    */
   findSpentOutside(costUSD: number, unsettled: Spending = {}): InboxAnswer["spentOutside"] {
     return this.#outer?.findSpent(costUSD, unsettled);

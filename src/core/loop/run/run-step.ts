@@ -148,8 +148,7 @@ function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: St
 function checkBody(run: Run, kind: StepKind, mark: StepMark): void {
   const { bounds, scope, clock, state } = run;
   mark.call.refuseLate();
-  // A journal for replays must not run new steps. If it reports a step as recorded but has lost the record, the loop would be
-  // endless.
+  // A journal for replays must not run new steps. If it has lost a record that it reports, the loop would never end.
   if (run.journal.replays !== undefined) throw new LoopError("journal-incomplete", { key: mark.key });
   // The wall clock starts with the first new step. The active time of earlier executions counts too.
   if (bounds.wallClockMs !== Number.POSITIVE_INFINITY) {

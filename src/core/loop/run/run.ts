@@ -44,10 +44,7 @@ export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: 
 export interface RunCallPorts extends ToolCallPorts {
   isCurrent(definition: ToolDefinition): boolean;
   takeMetadata(call: ToolCall): unknown;
-  /**
-   * The position of each call within its iteration, by call id. Kept until the run ends, because an abandoned tool may finish
-   * late.
-   */
+  /** The position of each call within its iteration, by call id. Kept until the run ends, because a tool may finish late. */
   readonly places: Map<string, number>;
   indexOf(callId: string): number;
   /** The calls of the current iteration whose end was already emitted, by call id. */

@@ -78,8 +78,7 @@ function tie(scope: CancelScope, outer: CancelScope): () => void {
 }
 
 /**
- * Records the options and tools that identify the run, or compares them with the record. Throws LoopError "journal-mismatch" if
- * they differ.
+ * Records the data that identifies the run, or compares it with the record. Throws LoopError "journal-mismatch" if they differ.
  */
 export function recordRun(run: Run): void | PromiseLike<void> {
   // A nested run is recorded only if a later execution can resume it, which needs a durable shared journal or its own journal.

@@ -101,8 +101,7 @@ function clearIteration(state: LoopState): void {
 }
 
 /**
- * Prepares another model request after a recorded ending. Removes the last assistant message, unless the message has finished
- * calls.
+ * Prepares another model request after a recorded ending. Removes the last assistant message if none of its calls has finished.
  */
 function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
   if (state.closedAfter === "model" || state.closedAfter === "output") {
@@ -255,8 +254,7 @@ function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { k
 }
 
 /**
- * Keeps the undelivered messages of nested runs for the result. They were meant for other models, so the model of this run does
- * not get them.
+ * Keeps the undelivered messages of nested runs for the result. They were meant for other models, not for the model of this run.
  */
 function keepUndelivered({ unsent }: LoopState, settled: readonly SettledCall[]): void {
   for (const { outcome } of settled)

@@ -1,6 +1,7 @@
 // Checks replayed results from a journal, because a saved journal may have been edited, or changed by a `redact` function. The
 // checks cover only the fields that the loop needs.
 
+import { isText } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../utils/texts.ts";
 import type { CompactedMessages } from "../../types/policies.ts";
@@ -11,7 +12,6 @@ import { recordVersion, runKey } from "./step-key.ts";
 type Type = keyof typeof fits;
 type Fields = { readonly [name: string]: Type };
 
-const isText = (value: unknown): boolean => typeof value === "string";
 const isCall = (value: unknown): boolean =>
   isRecord(value) && isText(value["callId"]) && isText(value["name"]) && value["args"] !== undefined;
 const isPartStart = (value: unknown): boolean =>

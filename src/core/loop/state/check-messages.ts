@@ -133,8 +133,7 @@ const problems: { readonly [Role in Message["role"]]: (message: { readonly [fiel
 };
 
 /**
- * Adds advice to an error text if a part has the format of another library. `given` is the caller's message: the copy has lost
- * its binary data.
+ * Adds advice if a part has the format of another library. `given` is the caller's message: the copy has lost its binary data.
  */
 function withAdvice(problem: string, given: UnknownRecord): string {
   try {

@@ -47,7 +47,7 @@ export interface InboxAnswer {
    */
   readonly compact?: "due" | "forced" | undefined;
   /**
-   * The key of the ending, if this was the last reading before an ending. A recorded reading before another ending is out of
+   * Set if this was the last reading before an ending: the key of that ending. A record with the key of another ending is out of
    * date.
    */
   readonly before?: string | undefined;

@@ -29,10 +29,7 @@ export function noteBeforeMessage(state: LoopState): void {
   };
 }
 
-/**
- * Removes the last assistant message, and restores the saved values. The cost of the message and its entry in `streamResults`
- * stay.
- */
+/** Removes the last assistant message, and restores the saved values. The cost and the stream result of the message stay. */
 export function takeMessageBack(state: LoopState): void {
   const { modelParts, functionHistory, ...before } = state.beforeMessage;
   state.messages.length = state.iterationStart;
@@ -207,8 +204,7 @@ function isEmpty({ text, reasoning, calls }: LoopState["current"]): boolean {
 }
 
 /**
- * Returns the messages of a request after a compaction: the kept messages, the summary, and the messages after the summarized
- * ones.
+ * Returns the messages of a request after a compaction: the kept ones, the summary, and the ones after the summarized messages.
  */
 export function toCompacted(messages: readonly Message[], compaction: CompactedMessages): readonly Message[] {
   const kept = compaction.kept.flatMap((index) => messages[index] ?? []);

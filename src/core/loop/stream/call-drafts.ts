@@ -159,10 +159,7 @@ function takeArgs(call: CallDraft, { args, problem }: { readonly args: unknown; 
   }
 }
 
-/**
- * Marks an incomplete draft as cut off. A problem of the whole message applies to all complete calls, and replaces a problem of a
- * single call.
- */
+/** Marks an incomplete draft as cut off. A problem of the whole message replaces the problem of each complete call. */
 function toCall(draft: CallDraft, callId: string, turnProblem: ToolCall["problem"]): ToolCall {
   const { id, name, args, argsText, ready, problem } = draft;
   return {

@@ -143,8 +143,8 @@ function isDeferred({ deferred }: ToolDefinition): boolean {
 }
 
 /**
- * Clears `deferred`, because a provider may send a deferred tool without its parameters. Memoized, so that the next request has
- * the same object.
+ * Clears `deferred`, because a provider may send a deferred tool without its parameters. Memoized, so that requests share the
+ * object.
  */
 const toLoaded = /* @__PURE__ */ memoize((tool: ToolDefinition): ToolDefinition =>
   isDeferred(tool) ? Object.freeze({ ...tool, deferred: undefined }) : tool,

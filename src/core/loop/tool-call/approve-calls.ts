@@ -91,10 +91,7 @@ function markUnasked(run: Run, one: BatchCall): void {
   if (wantsDecision(run, ready.definition)) one.mustAsk = "first";
 }
 
-/**
- * Without `policies.approve`, a recorded call that needed a decision needs one again, even if the tool no longer requires
- * decisions.
- */
+/** Without `policies.approve`, a recorded call that needed a decision needs one again, even if its tool no longer requires it. */
 function approveOf({ options }: Run, { round, mustAsk }: BatchCall): Approve {
   return options.policies?.approve ?? (round > 0 && mustAsk === "again" ? waitAlways : waitWhereNeeded);
 }

@@ -88,8 +88,7 @@ export class Batch {
   }
 
   /**
-   * After the batch is barred, removes the calls that have begun from `#todo`. They stay in `#waiting`, because `endWaiting` ends
-   * them.
+   * After the batch is barred, removes the calls that have begun from `#todo`. `endWaiting` ends them, because they also wait.
    */
   #dropBegun(): void {
     if (!this.#isBarred || this.#hasDropped) return;
@@ -112,8 +111,7 @@ export class Batch {
   }
 
   /**
-   * True if no other call may run at the same time as this call. If the journal orders its steps, this is also true for a call
-   * with a nested run.
+   * True if no other call may run at the same time. With a journal that orders its steps, also true for a call with a nested run.
    */
   isAlone(one: BatchCall): boolean {
     return isSequential(one) || (one.agent !== undefined && this.#run.journal.ordered === true);

@@ -1,5 +1,4 @@
-// The functions and values that the tool calls of a run need. All calls share one object, which saves an allocation for each
-// call.
+// The functions and values that the tool calls of a run need. All calls share one object, which saves allocations.
 
 import type { Clock, Timeouts } from "../../types/common.ts";
 import type { ToolContext, ToolRegistry } from "../../types/loop-options.ts";
@@ -21,7 +20,7 @@ import { CallContext } from "./tool-context.ts";
 const mostHints = 16;
 
 /**
- * The maximum number of names that the hints of one iteration compare. Checked before each hint, so that the first hint is always
+ * The maximum number of names that the hints of one iteration compare. Checked before each hint, so the first hint is always
  * given.
  */
 const mostNames = 20_000;
@@ -116,10 +115,7 @@ export class CallPorts implements RunCallPorts {
     return nearestName(name, known.keys());
   }
 
-  /**
-   * Only the first malformed calls of an iteration get an explanation, because removing credentials from the error messages is
-   * slow.
-   */
+  /** Only the first malformed calls get an explanation, because removing credentials from the error messages is slow. */
   explain(): boolean {
     const told = this.#toldNow();
     told.explained += 1;

@@ -105,8 +105,7 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
     prepare: (args, context) => fields.prepare(args, context),
     toResult: (result) => (fields.toResult === undefined ? describeResult(tool.name, result) : fields.toResult(result)),
   };
-  // Used if the loop cannot find the agent, for example if the registry is wrapped in another registry. The call still becomes a
-  // nested run.
+  // Used if the loop cannot find the agent, for example if a registry wraps this one. The call still becomes a nested run.
   const execute = async (args: unknown, context: ToolContext): Promise<unknown> => {
     const options = await agent.prepare(args, context);
     if (emitText !== true) return agent.toResult(await context.runToolLoop(options));

@@ -77,8 +77,7 @@ async function replayRecorded(run: Run, batch: Batch): Promise<void> {
     const wave = await takeRecorded(run, batch);
     if (wave.length === 0) break;
     begun.push(...wave);
-    // Ordinary tools come first. A nested run may end with a new step, and that step refuses all results that no call has used
-    // yet.
+    // Ordinary tools come first. A nested run may end with a new step, and that step refuses all results that are still unused.
     for (const isRun of [false, true]) {
       const part = wave.filter(({ agent }) => (agent !== undefined) === isRun);
       if (part.length === 0) continue;
@@ -176,10 +175,7 @@ async function runWindow(run: Run, batch: Batch): Promise<void> {
   await decideOpen(run, begun, batch);
 }
 
-/**
- * Runs calls at the same time. The steps of ordinary tools are created together, and nested runs start in addition to these
- * steps.
- */
+/** Runs calls at the same time. The steps of ordinary tools are created together, and nested runs start beside them. */
 function runWave(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
   const tools = wave.filter(({ agent }) => agent === undefined);
   const take = (answers: readonly ToolOutcome[], live: readonly boolean[]): void => {

@@ -92,8 +92,7 @@ export function admitCall(run: Run, one: BatchCall): ReadyCall | ToolOutcome | P
 }
 
 /**
- * Returns the outcome of a call that must not begin. It is "interrupted" if the tool may have run before, or has run up to a
- * question.
+ * Returns the outcome of a call that must not begin. "interrupted" means that the tool may have run, at least up to a question.
  */
 function leftOf(one: BatchCall): ToolOutcome {
   return { call: one.call, durationMs: 0, kind: one.mayHaveRun || isAgain(one) ? "interrupted" : "not-run" };
@@ -273,10 +272,7 @@ function readOutput(
   }
 }
 
-/**
- * Completes an outcome: adds the spending of nested runs, and the stash item that the result names. Returns synchronously if the call
- * has neither.
- */
+/** Adds the spending of nested runs, and the stash item that the result names. Returns synchronously if there is neither. */
 export function finishCall(run: Run, outcome: ToolOutcome): ToolOutcome | Promise<ToolOutcome> {
   const nested = run.ports.takeNested(outcome.call.callId);
   const key = detectContextRestart(outcome, run.options.policies?.restarts)?.pendingContextKey;
@@ -289,8 +285,8 @@ async function addNested(outcome: ToolOutcome, nested: readonly NestedRun[] | un
 }
 
 /**
- * Adds the stash item to the outcome. If the stash fails, the run continues without the item, and listeners get a
- * `listener-error`.
+ * Adds the stash item to the outcome. If the stash fails, listeners get a `listener-error`, and the run continues without the
+ * item.
  */
 async function withContext(run: Run, outcome: ToolOutcome, key: string): Promise<ToolOutcome> {
   const end = await askHook(() => stashOf(run).take(key), toItem, run);

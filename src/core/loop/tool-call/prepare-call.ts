@@ -52,10 +52,7 @@ function findCalls({ state: { continuation, current } }: Run, result: StreamResu
 
 export const mostListed = 50;
 
-/**
- * Checks, in this order: complete arguments, `policies.gate`, the existence of the tool, `toolChoice`, and the schema of the
- * tool.
- */
+/** Checks in this order: complete arguments, `policies.gate`, the existence of the tool, `toolChoice`, the schema of the tool. */
 export function prepareCall(call: ToolCall, ports: ToolCallPorts): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
   const { name, problem } = call;
   const refused = { call, durationMs: 0 };
@@ -105,10 +102,7 @@ export function editCall(
   return validateCall({ ...ready, unfit: undefined, args: toJson(args), approvedArgs }, ports);
 }
 
-/**
- * The call was ready when it was recorded, and is refused now. Keeps it as a ready call with `unfit`, because its tool may have
- * run.
- */
+/** The call was ready when it was recorded, but is refused now. It stays ready, with `unfit`, because its tool may have run. */
 export function toUnfit(refused: ToolOutcome, { exposed }: Pick<ToolCallPorts, "exposed">): ReadyCall | ToolOutcome {
   const { call, approvedArgs } = refused;
   const definition = exposed.get(call.name);

@@ -33,10 +33,7 @@ export interface OpenDecision {
   readonly isBeyond?: true | undefined;
 }
 
-/**
- * Returns the id of a request in the option `decisions`. Each request has its own id, so that a decision is never used for
- * another request.
- */
+/** Returns the id of a request in the option `decisions`. Each request has its own id, so a decision fits only one request. */
 export function decisionId(callId: string, earlier = 0): string {
   return earlier === 0 ? callId : `${callId}#${earlier + 1}`;
 }

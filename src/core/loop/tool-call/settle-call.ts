@@ -1,5 +1,4 @@
-// Settles a call after a decision about it was requested: the call may run, is refused, or waits for a later execution of the
-// run.
+// Settles a call after a decision about it was requested: the call may run, is refused, or waits for a later execution.
 
 import type { Json } from "../../types/json.ts";
 import type { Step } from "../../types/journal.ts";

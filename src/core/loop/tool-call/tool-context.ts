@@ -1,5 +1,4 @@
-// The context object that a tool gets as its second argument. A class with getters, so that only the values that the tool uses
-// are built.
+// The second argument of a tool. A class with getters, so that only the values that the tool uses are built.
 
 import type { Json } from "../../types/json.ts";
 import type { Session } from "../../types/common.ts";
@@ -27,10 +26,7 @@ export class CallContext implements ToolContext {
   readonly iteration: number;
   readonly #run: Run;
   readonly #deadline: Deadline;
-  /**
-   * The retry and the position of the call. Stored here, because an abandoned tool may use the context after the run has
-   * continued.
-   */
+  /** The retry and the position of the call, because a tool may use the context after the run has continued. */
   readonly #retry: number;
   readonly #index: number;
 
@@ -186,10 +182,7 @@ export class CallContext implements ToolContext {
     return nested.result;
   }
 
-  /**
-   * Shows that the tool is alive, which restarts `idleTimeoutMs`. Returns false if the call is over, or if nothing listens to the
-   * event.
-   */
+  /** Counts as a heartbeat of the tool. Returns false if the call is over, or if nothing listens to the event. */
   #isAlive(type: LoopEventType): boolean {
     if (this.#deadline.isOver) return false;
     this.#deadline.heartbeat();
