@@ -1,5 +1,3 @@
-// The decisions about waiting calls, from the option `decisions`.
-
 import type { LoopOptions, QuestionFields } from "../../types/loop-options.ts";
 import type { CallDecision, ApprovalDecision, OutsideResult } from "../../types/policies.ts";
 import type { Deferred } from "../../types/tool.ts";

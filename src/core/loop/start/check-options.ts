@@ -257,8 +257,7 @@ function checkNeededTools({ tools = [], policies }: LoopOptions): void {
     throw new LoopError("invalid-option", { option: "tools", expected, received: "an array without this tool" });
   };
   check(policies.results?.toolName, 'the texts from "policies.results.cacher" mention this tool');
-  for (const { name } of policies.handoffs?.tools ?? [])
-    check(name, 'write: tools: agents.tools, as "policies.handoffs" needs them');
+  for (const { name } of policies.handoffs?.tools ?? []) check(name, 'one of agents.tools, which "policies.handoffs" needs');
 }
 
 function isNames(value: unknown): boolean {

@@ -1,5 +1,3 @@
-// The results of the steps of a run. `applyStep` adds them to the state.
-
 import type { Json } from "../../types/json.ts";
 import type { UserMessage } from "../../types/message.ts";
 import type { GuardrailRecord } from "../../types/guardrails.ts";

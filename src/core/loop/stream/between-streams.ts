@@ -138,7 +138,6 @@ export function compactRun(run: Run): void | PromiseLike<void> {
   });
 }
 
-/** Emits `guardrail` for the checks of a stream or of its input, and counts their tokens and their cost. */
 export function noteGuardrails(
   run: Run,
   records: readonly GuardrailRecord[] | undefined,

@@ -1,5 +1,3 @@
-// Runs one stream of a provider, from the request to a result as plain data. Errors of the provider become results.
-
 import type { EventSink } from "../../types/loop-event.ts";
 import type { AttemptSpending, ModelRequest, Provider, StreamResult } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
