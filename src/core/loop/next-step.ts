@@ -40,8 +40,8 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
 }
 
 /**
- * Returns the next step of a run that is about to end: validate the answer, request a final answer, or read the inbox for the
- * last time. A suspended run ends without another step.
+ * Returns the next step of a run that is about to end: validate the answer, request a final answer, or read the inbox once more.
+ * A suspended run ends without another step.
  */
 function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
   const { phase } = state;

@@ -64,7 +64,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
   });
 }
 
-/** Also counts the cost of calls that ran during discarded attempts of the stream. */
+/** Counts the cost of all calls, even of calls that ran during discarded attempts of the stream. */
 function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
   for (const outcome of eagerOutcomes) replayCall(run, outcome, false);
   for (const spent of eagerSpent) run.meter.add(toSpending(spent));
@@ -115,8 +115,8 @@ function sendLoop(run: Run): void {
 }
 
 /**
- * Emits `iteration-end` after the calls of the iteration. The event is marked as replayed if the stream was replayed, even if the
- * calls ran in this execution, because usage and cost come from the recorded stream.
+ * Emits `iteration-end` after the calls of the iteration. The event of a replayed stream is marked as replayed, even if its calls
+ * ran in this execution: usage and cost come from the recorded stream.
  */
 export function endIteration(run: Run, isPaused: boolean): void {
   const { events, openIteration } = run;

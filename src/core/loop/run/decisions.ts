@@ -231,10 +231,7 @@ export class Decisions {
     this.#refuse((path) => path.startsWith(this.#prefix) && !this.#isInside(path, nestedCalls));
   }
 
-  /**
-   * Like `refuseUnused`, but only for decisions inside these calls, after the nested runs of the calls have taken their
-   * decisions.
-   */
+  /** Rejects unused decisions inside these calls. Called after the nested runs of the calls have taken their decisions. */
   refuseInside(calls: readonly { readonly callId: string }[]): void {
     this.#refuse((path) => this.#isInside(path, calls));
   }

@@ -209,8 +209,8 @@ export interface BatchCall {
   isLive: boolean | undefined;
   isTold: boolean;
   /**
-   * Set while the call waits for a decision or for its result: the id for the option `decisions`, and the key of the step that
-   * will record the answer.
+   * Set while the call waits for a decision or for its result. Contains the id for the option `decisions`, and the key of the
+   * step that will record the answer.
    */
   pending: PendingStep | undefined;
   /** Set while the nested run of this call is suspended: the ending of the nested run. */

@@ -79,8 +79,8 @@ const finderName = "find_tools";
 
 /**
  * Returns the names of the tools that the messages call, or that a search in them has found. These tools are visible from the
- * start, in the order in which the earlier runs loaded them, so that the list of tools stays the same. A forged result can name
- * any tool. This is harmless, because a visible tool still needs its gates and approvals.
+ * start. They keep the order in which earlier runs loaded them, so that the list of tools stays the same. A forged result can
+ * name any tool. This is harmless, because a visible tool still needs its gates and approvals.
  */
 export function findLoadedTools(messages: readonly Message[]): ReadonlySet<string> {
   const names = new Set<string>();

@@ -194,7 +194,7 @@ function applyModel(state: LoopState, { result, checked, finalAnswerTo }: Extrac
   if (finalAnswerTo === undefined && !isUnfinished(result)) countCalls(state, result);
 }
 
-/** Also adds the spending of calls that ran during discarded attempts of the stream. */
+/** Adds the spending of the stream, and of calls that ran during its discarded attempts. */
 function applyStream(state: LoopState, result: StreamResult): void {
   applySpending(state, result);
   for (const spent of result.eagerSpent ?? []) applyNested(state, spent);

@@ -1,4 +1,4 @@
-// Calls code of the caller between two streams: the stop conditions after a stream, `onIteration` after the tool calls, and the
+// Calls code of the caller between two streams: stop conditions after a stream, `onIteration` after the tool calls, and the
 // compaction before the next request.
 
 import { assertNever, isRecord } from "../../utils/guards.ts";

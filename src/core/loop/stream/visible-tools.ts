@@ -250,8 +250,8 @@ function needsCallFacts({ options, visibleTools, firstTools }: Run): boolean {
 }
 
 /**
- * Adds facts about the calls that the first record of the run does not contain: if a policy decides about the calls, and which of
- * their tools were added or changed after the start.
+ * Adds facts about the calls, unless the first record of the run already contains them. The facts are: if a policy decides about
+ * the calls, and which of their tools were added or changed after the start.
  */
 export function withBasis(run: Run, result: StreamResult): StreamResult {
   return withFindable(run, needsCallFacts(run) ? withCallFacts(run, result) : result);

@@ -223,7 +223,7 @@ interface Recorded {
   readonly live: boolean;
 }
 
-/** Also adds the usage of the extractions to this run and its outer runs. */
+/** Adds the usage of the extractions to this run and its outer runs. */
 function mergeProcessed(run: Run, settled: readonly SettledCall[], { processed, live }: Recorded): readonly SettledCall[] {
   const base = eventBase(run, live);
   const merged = [...settled];

@@ -49,7 +49,7 @@ export async function runAgent(run: Run, one: BatchCall): Promise<void> {
 
 /**
  * Runs the nested run. An error from the journal of the nested run also ends the outer run. If the outcome of the call is already
- * recorded, each LoopError is ignored: the records of the nested run may be incomplete, or belong to another run.
+ * recorded, each LoopError is ignored. The records of the nested run may then be incomplete, or belong to another run.
  */
 async function drive({ run, drive: driveNested }: StartedRun, isOver: boolean): Promise<NestedEnd> {
   try {
