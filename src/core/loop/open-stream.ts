@@ -78,7 +78,7 @@ async function askForPlan(run: Run, own: Plan): Promise<Plan | Unplanned> {
   return { failed: failed(run, "prepareIteration", answer.error) };
 }
 
-/** Replaces fields of `own` with fields of `plan`. Keeps only the tools that both allow. */
+/** Keeps only the tools that both plans allow. */
 function merge(own: Plan, plan: IterationPlan): Plan {
   const { provider = own.provider, system = own.system, modelSettings = own.modelSettings, toolChoice = own.toolChoice } = plan;
   const tools = plan.tools?.filter((name) => own.tools?.includes(name) !== false) ?? own.tools;

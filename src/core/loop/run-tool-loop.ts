@@ -64,7 +64,8 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
     for (;;) {
       const next = nextStep(state, bounds);
-      // A model request directly after another one continues a message that the service has paused. No call of it has run yet.
+      // A model request directly after another one continues a message that the service has paused. The calls of the message are
+      // reported after the last continuation.
       if (next.kind !== "batch") endIteration(run, next.kind === "model");
       if (next.kind === "end") {
         const continued = continueAfter(run, next.ending);

@@ -119,10 +119,7 @@ function checkStop(facts: unknown): void {
   throw new LoopError("invalid-option", { option: "stop", expected: "undefined or { requester, note }", received });
 }
 
-/**
- * Handles a request that arrives after the ending of the run is decided. A kill still cancels everything that the run waits for,
- * such as a slow journal.
- */
+/** The ending of the run is already decided. A kill still cancels everything that the run waits for, such as a slow journal. */
 function askShut({ scope }: Holder, request: Request): "finished" {
   if (request.verb === "cancel" && request.cause.kind === "kill") scope.cancel(request.cause);
   return "finished";

@@ -21,7 +21,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
   run.isIterationReplayed = true;
   const body = (): InboxAnswer => {
-    // Marks the iteration as new. The last reading does not: if the process crashes after it, a retry must still be possible.
+    // Marks the iteration as new. The last reading does not: if the process crashes before it is recorded, a retry is still
+    // possible.
     noteWork(run);
     const answer = withCompaction(run, withForced(run, lookAround(run)));
     if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));

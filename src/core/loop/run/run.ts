@@ -129,7 +129,6 @@ export interface Run {
   toolChoice: StreamResult["toolChoice"];
   /** The tools in the first record of the run. Undefined for a run that cannot be resumed. */
   firstTools: FirstTools | undefined;
-  /** The last recorded option `version`. */
   codeVersion: string | undefined;
   /** True if all steps of this iteration were replayed so far. Set by `runIteration` and `readInbox`, cleared by a new step. */
   isIterationReplayed: boolean;
@@ -159,7 +158,7 @@ export interface RequestGuard {
 }
 
 export interface InputOutputGuard extends Guardrails {
-  /** Begins the input checks of a request. `key` is the key of the request's step. */
+  /** `key` is the key of the request's journal step. */
   begin(run: Run, key: string): RequestGuard | undefined;
   /** Returns an approval function that calls the tool checks before `approve`. */
   around(approve: Approve | undefined): Approve | undefined;

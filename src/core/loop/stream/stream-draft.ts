@@ -58,7 +58,7 @@ export class StreamDraft implements GuardedStream {
   #isFinal = false;
   #usage: Usage | undefined;
   /**
-   * The usage of earlier attempts. Kept apart, because each usage report replaces the usage of the current attempt. Created when
+   * The usage of earlier attempts. Kept apart, because a usage report may replace the usage of the current attempt. Created when
    * the first attempt ends.
    */
   #ended: AttemptSpending[] | undefined;

@@ -87,9 +87,7 @@ export class Batch {
     return one;
   }
 
-  /**
-   * After the batch is barred, removes the calls that have begun from `#todo`. `endWaiting` ends them, because they also wait.
-   */
+  /** After the batch is barred, removes the calls that have begun from `#todo`. They also wait, so `endWaiting` ends them. */
   #dropBegun(): void {
     if (!this.#isBarred || this.#hasDropped) return;
     this.#hasDropped = true;
