@@ -83,7 +83,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     }
   } catch (error) {
     breakRun(run, error);
-    if (close !== undefined && !isClosing(error)) await closeBroken(close);
+    if (close !== undefined && !isCloseTimeout(error)) await closeIgnoringErrors(close);
     throw error;
   } finally {
     run.release();
@@ -100,7 +100,7 @@ function breakRun(run: Run, error: unknown): void {
 }
 
 /** A journal that did not close in time must not be closed again. */
-function isClosing(error: unknown): boolean {
+function isCloseTimeout(error: unknown): boolean {
   return isLoopError(error, "journal-unresponsive") && error.details.verb === "close";
 }
 
@@ -114,7 +114,7 @@ function toFinalEnding({ scope, decisions, journal, sharesJournal }: Run, ending
   return isEnded(scope) || !decisions.isEmpty ? endingOfReason(cause) : ending;
 }
 
-async function closeBroken(close: CloseJournal): Promise<void> {
+async function closeIgnoringErrors(close: CloseJournal): Promise<void> {
   try {
     await close();
   } catch {
