@@ -30,7 +30,6 @@ export interface ModelStep {
   readonly finalAnswerTo?: Ending | undefined;
 }
 
-/** The parts of a request that the options, the current agent and `prepareIteration` decide. */
 type Plan = IterationPlan & Pick<LoopOptions, "provider">;
 
 interface Unplanned {

@@ -1,5 +1,3 @@
-// Calls a hook of the caller. A hook may throw, take too long, or still run when the run ends.
-
 import type { PlainError } from "../../types/common.ts";
 import { assertNever } from "../../utils/guards.ts";
 import { Deadline } from "../../cancellation/deadline.ts";

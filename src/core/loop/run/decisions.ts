@@ -18,7 +18,6 @@ const mostListed = 10;
 export const pageProblem: string =
   'comes from a page. A page may only send the results of tools without "execute", and of calls that used context.defer or context.ask with { fromPage: true }';
 
-/** A schema that a result from outside does not fit, and the issues. */
 export interface Misfit {
   readonly schema: '"outputSchema" of its tool' | "schema of its question";
   readonly issues: readonly Issue[];

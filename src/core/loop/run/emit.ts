@@ -24,7 +24,6 @@ interface EventPlace {
   readonly iteration: number;
 }
 
-/** Sends the events of one run until the sink is closed. Drops later events. */
 export class LoopEventSink implements EventSink {
   readonly runId: string;
   readonly #emitter: LoopEmitter | undefined;

@@ -57,7 +57,6 @@ interface JournalPorts {
   readonly state: LoopState;
   readonly failure: { readonly error: unknown } | undefined;
   readonly traffic: JournalTraffic;
-  /** The outer run. If `sharesJournal` is true, this run records its steps in the journal of the outer run. */
   readonly outer: JournalPorts | undefined;
   readonly sharesJournal: boolean;
 }

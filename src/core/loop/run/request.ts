@@ -44,7 +44,6 @@ export interface VisibleTools {
   readonly hasApproval: boolean;
 }
 
-/** The transcript and the messages, in the form that all requests of a run share. */
 export interface RequestViews extends RequestTranscript {
   sent(): readonly Message[];
 }

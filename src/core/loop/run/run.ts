@@ -95,7 +95,6 @@ export interface Run {
   readonly alarm: IdleTimer;
   readonly control: ControlClaim | undefined;
   readonly decisions: Decisions;
-  /** The tool names that `policies.gate` allows. Undefined if the gate is not active. */
   readonly allowedNames: ReadonlySet<string> | undefined;
   readonly session: Session;
   readonly stopConditions: readonly StopCondition[];
@@ -187,7 +186,6 @@ export interface Compactor extends Compaction {
 }
 
 export interface OutputReader extends StructuredOutput {
-  /** Instructions for the model, which are added to the system text. */
   readonly prompt: string;
   /** The schema for a provider that sends it itself. Undefined with `native: false`. */
   readonly requested: RequestedOutput | undefined;
@@ -223,7 +221,6 @@ export interface BatchCall {
   round: number;
   /** How often an execution ended because there was no decision about the call yet. */
   requests: number;
-  /** The answers to the questions of the tool, in order. */
   readonly answers: GivenAnswer[];
   /** The last execution of the tool that ended with a question, with the time and the spending of all executions before it. */
   asked: DeferredOutcome | undefined;

@@ -31,7 +31,6 @@ import type { Session } from "../../types/common.ts";
 export interface StartPorts {
   readonly nest: Run["nest"];
   readonly queue?: EventQueue<LoopEvent> | undefined;
-  /** Set for a nested run: the call that contains it. */
   readonly nesting?: Nesting | undefined;
 }
 

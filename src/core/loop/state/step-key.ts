@@ -15,7 +15,6 @@ export type RunPrint = {
   readonly version: number;
   /** Absent if the id was generated. */
   readonly runId?: string;
-  /** The tools that the model could see at the start of the run. */
   readonly tools: { readonly [name: string]: ShownTool };
   readonly messagesDigest: string;
 };
@@ -32,7 +31,6 @@ export type RunStart = {
   /** The summary of an earlier run, which replaces messages in the first request. */
   readonly compaction?: CompactedMessages;
   readonly agent?: string;
-  /** Set if the caller passed the option `pricing`. */
   readonly priced?: true;
   /** The rules for repeated calls and for warnings to the model. Set only for the action "inject-warning". */
   readonly loops?: {

@@ -104,7 +104,7 @@ export class CallDrafts {
     return draft.callId;
   }
 
-  /** Returns the complete calls before the first incomplete one. Returns each call once. */
+  /** Returns the complete calls before the first incomplete one, each of them once. */
   takeReady(): readonly CallDraft[] {
     const first = this.#taken;
     while (this.#placed[this.#taken]?.ready === true) this.#taken += 1;
