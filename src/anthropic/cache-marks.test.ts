@@ -74,7 +74,7 @@ it.for<[what: string, request: Partial<MarkableRequest>, marked: readonly string
   expect(marksOf({ system: "Be brief.", tools: [{ name: "g" }], joined, ...request })).toEqual(marked);
 });
 
-it("anthropicMessages with cache: keeps the last cache breakpoint of the previous request, and sets one at the new end", () => {
+it("anthropicMessages with cache: keeps the last cache breakpoint of the previous request and adds one at the end", () => {
   const marker = createMarker(mark);
   const before = [user("a"), assistant("b"), user("c")];
   expect(marksOf({ joined: before }, marker)).toEqual(["a", "c"]);

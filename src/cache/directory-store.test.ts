@@ -65,8 +65,8 @@ describe.for<string>([
   });
 });
 
-describe("directoryStore: symbolic links", () => {
-  it("reads, writes and lists nothing through a link, and removes only the link", async () => {
+describe("directoryStore with symbolic links", () => {
+  it("reads, writes and lists nothing through a symbolic link", async () => {
     const store = directoryStore(directory);
     const secret = join(root, "secret");
     await mkdir(directory, { recursive: true });

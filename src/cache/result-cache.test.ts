@@ -16,7 +16,7 @@ async function ask({ tool }: ResultCache, args: unknown): Promise<unknown> {
   return outcome.kind === "completed" ? outcome.data : outcome.kind;
 }
 
-it("createResultCache: shows the id, size and first lines of a result, and reads the rest with its tool", async () => {
+it("createResultCache: shows the id, size and first lines of a long result", async () => {
   const cache = createResultCache();
   const output = Array.from({ length: 30 }, (_, index) => `row ${index + 1}`).join("\n");
   const kept = await cache.cacher.store(output, facts);
@@ -67,7 +67,7 @@ it.for<[what: string, id: string]>([
   ["__proto__", "__proto__"],
   ["in capitals", "ABC-000000000000000000000000"],
   ["followed by a line break", "abc-000000000000000000000000\n"],
-])("read_part tool: fails for an id that is %s, and reads the store only for well-formed ids", async ([what, id]) => {
+])("read_part tool: fails for an id that is %s", async ([what, id]) => {
   const read: string[] = [];
   const store: ResultStore = { ...createMemoryStore(), read: (asked) => void read.push(asked) };
   const outcome = await runTool(createResultCache({ store, clock: { now: () => 0 } }).tool, { action: "stats", id });
@@ -121,7 +121,7 @@ describe("createResultCache: ttlMs", () => {
 });
 
 describe("createResultCache: maxBytes", () => {
-  it("removes the oldest results until a new one fits, counted in bytes", async () => {
+  it("removes the oldest results until a new result fits", async () => {
     const clock = createTestClock();
     const store = createMemoryStore();
     const cache = createResultCache({ clock, store, maxBytes: 10 });
@@ -142,7 +142,7 @@ describe("createResultCache: maxBytes", () => {
     expect((await held.list()).length).toBe(2);
   });
 
-  it("removes old results before the new one is written", async () => {
+  it("removes old results before the new result is written", async () => {
     const held = createMemoryStore();
     let most = 0;
     const store: ResultStore = {
@@ -196,7 +196,7 @@ describe("createResultCache: a store shared by several caches", () => {
     expect((await listedFor(1_000)) / (await listedFor(100))).toBeLessThan(15);
   });
 
-  it("stays near the size maxBytes if several caches write to it", async () => {
+  it("stays near maxBytes in size", async () => {
     const { store } = countingStore();
     const caches = Array.from({ length: 3 }, () => createResultCache({ store, maxBytes: 100 }));
     for (let round = 0; round < 50; round += 1) for (const cache of caches) await keep(cache, "x".repeat(10));

@@ -108,7 +108,7 @@ describe("linesOfRanges", () => {
     expect((await readFrom(lines, 1)).join("")).toBe("\uFFFD".repeat(100));
   });
 
-  it("reads only the blocks that the requested lines need, and remembers line positions", async () => {
+  it("reads only the blocks that contain the requested lines", async () => {
     const { lines, reads } = inRanges(numbered(10_000), 1_000);
     for await (const line of lines.from(1)) if (line === "line 20") break;
     expect([reads.length, lines.isCounted]).toEqual([1, false]);

@@ -117,7 +117,7 @@ describe("readEnvironment", () => {
     expect(readNumbers(JSON.parse('{ "__proto__": { "TURNWRIGHT_TOOL_MS": "20000" }, "constructor": "1" }'))).toEqual(defaults);
   });
 
-  it("does not change the environment and prints nothing", () => {
+  it("neither changes the environment nor prints anything", () => {
     const printed = (["log", "warn", "error", "info", "debug"] as const).map((verb) => vi.spyOn(console, verb));
     const env = Object.freeze({ TURNWRIGHT_TOOL_MS: "soon" });
     expect(readEnvironment(env).problems).toHaveLength(1);
@@ -205,7 +205,7 @@ describe("runToolLoop with readEnvironment", () => {
   });
 });
 
-it("readEnvironment: reads the variables from the names option, and uses these names in problems", () => {
+it("readEnvironment: reads the variables under the names in the option names", () => {
   const names = { maxIterations: "MAX_STEPS", toolMs: "TOOL_LIMIT" };
   const env = { MAX_STEPS: "7", TOOL_LIMIT: "soon", TURNWRIGHT_MAX_ITERATIONS: "9", TURNWRIGHT_STREAM_IDLE_MS: "20000" };
   const { limits, timeouts, problems } = readEnvironment(env, { names });

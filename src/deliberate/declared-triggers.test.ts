@@ -6,7 +6,7 @@ import { createDeliberateMode, type DeliberateMode } from "./deliberate-mode.ts"
 const allowedBy = (mode: DeliberateMode, said: string): readonly string[] => [...mode.forTurn({ text: said }).allowedNames];
 
 describe("createDeliberateMode with tools", () => {
-  it("reads the triggers that tools declare, and replaces them with those of the triggers option", () => {
+  it("prefers the option triggers to the triggers that tools declare", () => {
     const named = (name: string, phrases?: string | readonly string[]) => ({ name, triggers: phrases });
     const tools = [named("search", "look"), named("set_reminder", ["remind*"]), named("danger", "^"), named("plain")];
     const mode = createDeliberateMode({ tools, triggers: { danger: [], set_reminder: "nudge" } });
@@ -15,7 +15,7 @@ describe("createDeliberateMode with tools", () => {
     expect(allowedBy(createDeliberateMode({ tools: [named("__proto__", "dunder")] }), "dunder")).toEqual(["__proto__"]);
   });
 
-  it("reads triggers from a tool registry, and the run does not record them", async () => {
+  it("reads triggers from a tool registry", async () => {
     const look = defineTool({ name: "look", description: "l", inputSchema: {}, triggers: "look", execute: () => 1 });
     const registry = createToolRegistry([look]);
     const gate = createDeliberateMode({ tools: registry }).forTurn({ text: "look" });
@@ -28,7 +28,7 @@ describe("createDeliberateMode with tools", () => {
     expect([(await runToolLoop(again)).text, provider.calls]).toEqual(["Done.", 1]);
   });
 
-  it("gets no invalid triggers from tools, because defineTool rejects them", () => {
+  it("never gets an invalid trigger from a tool, because defineTool throws", () => {
     const make = () => defineTool({ name: "a", description: "a", inputSchema: {}, triggers: 7 as never, execute: () => 1 });
     expect(make).toThrow('Tool "a" has an invalid "triggers": it must be a string or an array of strings, but is 7.');
   });

@@ -19,7 +19,7 @@ function judge(mode: DeliberateMode, turn: DeliberateTurn): string {
 }
 
 describe("createDeliberateMode", () => {
-  it("allows each tool that has a trigger in the text, and reports its first match", () => {
+  it("allows each tool that has a trigger in the text, with the first match of the tool", () => {
     const mode = createDeliberateMode({ triggers });
     const { triggerMatchByToolName, allowedNames } = mode.forTurn({ text: "Reminders: look it up and remind me." });
     expect([...triggerMatchByToolName]).toEqual([
@@ -169,7 +169,7 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(say(mode, 1)).toEqual([""]);
   });
 
-  it("begins to count again after each success, even of a tool that only retainTurns allowed", () => {
+  it("counts the turns again from each success, even of a tool that is only retained", () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 2 });
     mode.forTurn(ask).retain("set_reminder");
     expect(say(mode, 1)).toEqual([kept]);
@@ -177,13 +177,13 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(say(mode, 3)).toEqual([kept, kept, ""]);
   });
 
-  it("reports the direct match of a tool that is also retained", () => {
+  it("reports a direct match of a retained tool", () => {
     const mode = createDeliberateMode({ triggers });
     mode.forTurn(ask).retain("set_reminder");
     expect(judge(mode, { ...ask, text: "my reminders" })).toBe('set_reminder: stem reminder* "reminders"');
   });
 
-  it("counts from the turn that made the call, even if the call succeeds later", () => {
+  it("counts from the turn that made the call, not from the turn of the success", () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 3 });
     const slow = mode.forTurn(ask);
     expect(say(mode, 1)).toEqual([""]);
@@ -193,7 +193,7 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(say(mode, 1)).toEqual([""]);
   });
 
-  it("keeps a tool just as long if a call of an older turn succeeds later", () => {
+  it("counts from the latest turn that made a successful call, whatever the order of the successes", () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 2 });
     const slow = mode.forTurn(ask);
     mode.forTurn(ask).retain("set_reminder");
@@ -201,7 +201,7 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(say(mode, 3)).toEqual([kept, kept, ""]);
   });
 
-  it("applies to one conversation, and keeps nothing without a conversationId", () => {
+  it("applies only to turns with the same conversationId", () => {
     const mode = createDeliberateMode({ triggers });
     mode.forTurn(ask).retain("set_reminder");
     mode.forTurn({ text: "remind me" }).retain("set_reminder");

@@ -94,7 +94,7 @@ describe("googleGenerateContent: an assistant message in a request", () => {
     ]);
   });
 
-  it("gets a placeholder signature on its first call for Gemini 3 if no call has a signature", () => {
+  it("for Gemini 3, gets a placeholder signature on the first call if no call has a signature", () => {
     const turn: AssistantMessage = { role: "assistant", content: [text("A"), call("c1"), call("c2")] };
     const plain = { functionCall: { name: "f", args: {} } };
     expect(partsOf(turn)).toEqual([{ text: "A" }, { ...plain, thoughtSignature: placeholder }, plain]);
@@ -151,7 +151,7 @@ describe("googleGenerateContent: tool results in a request", () => {
     ]);
   });
 
-  it("contain files, or notes for unsupported files, and are followed by other media", () => {
+  it("contain files, or a note for each unsupported file", () => {
     const content = [
       { type: "file", mediaType: "text/csv", data: "YTti" },
       { type: "file", mediaType: "audio/wav", data: "UklG" },

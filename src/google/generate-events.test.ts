@@ -23,7 +23,7 @@ const without = (type: ModelChunk["type"], chunks: readonly ModelChunk[]): reado
 const finish = (reason: string, raw: string): object => ({ type: "finish", reason, raw });
 
 describe("googleGenerateContent: the chunks of a stream", () => {
-  it("contain texts and thoughts as they arrive, and joined in provider metadata", () => {
+  it("contain each text and thought as it arrives", () => {
     const chunks = read(
       says({ text: "Hm", thought: true }),
       says({ text: ".", thought: true }, { text: "Mi" }),
@@ -236,7 +236,7 @@ describe("googleGenerateContent: the chunks of a stream", () => {
     expect(read(says({ text: "A" }), { error }, stop()).slice(1)).toMatchObject([{ type: "error", error: { code } }]);
   });
 
-  it("end with an error, not with a finish, if the error follows the finish reason", () => {
+  it("end with an error if the error follows the finish reason", () => {
     expect(read(stop(), { error: { code: 503, message: "Busy." } })).toMatchObject([{ type: "error" }]);
   });
 

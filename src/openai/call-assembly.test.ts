@@ -148,7 +148,7 @@ describe("openaiChat: tool calls in the stream", () => {
     expect(calls.size).toBe(0);
   });
 
-  it("marks an unfinished call of a cut-off answer as truncated, and keeps its argument text", () => {
+  it("marks an unfinished call of a cut-off answer as truncated without losing the argument text", () => {
     const chunks = assemble(['0 a f {"n":1}', '1 b g {"n":'], true);
     expect(chunks.filter((chunk) => chunk.type === "call-ready")).toEqual([
       { type: "call-ready", key: "call-0", id: "a", name: "f", args: { n: 1 }, argsText: '{"n":1}', problem: undefined },
@@ -180,7 +180,7 @@ describe("openaiChat: tool calls in the stream", () => {
     ]);
   });
 
-  it("delays call-ready for a call with the arguments {}, and for the calls after it", () => {
+  it("delays call-ready for a call with the arguments {} and for all later calls", () => {
     const types = assemble(["0 a f {}", '1 b g {"n":1}', "2 c h"]).map((chunk) => chunk.type);
     expect(types.slice(0, 4)).toEqual(["call-start", "call-start", "call-args-delta", "call-start"]);
     expect(types.slice(4)).toEqual(["call-args-delta", "call-ready", "call-ready", "call-ready"]);

@@ -204,7 +204,7 @@ describe("openaiChat: chunks of the stream", () => {
     expect(linesOf(read(chunks))).toEqual(lines);
   });
 
-  it("yields the text of reasoning_details once, and the details as provider metadata before the finish", () => {
+  it("yields the text of reasoning_details only once", () => {
     const detail = { type: "reasoning.text", index: 0, format: "anthropic-claude-v1" };
     const encrypted = { type: "reasoning.encrypted", data: "abc", index: 1 };
     const chunks = [

@@ -59,7 +59,7 @@ describe("openaiChat", () => {
     expect(client.requests.map(({ body }) => body)).toEqual([expect.objectContaining({ model: "m", stream: true })]);
   });
 
-  it("forwards the call's signal and its reason to the client until the stream ends", async () => {
+  it("forwards the signal and the abort reason of a call to the client until the stream ends", async () => {
     const client = createFakeClient([text("a"), stop]);
     const [during, after] = [new AbortController(), new AbortController()];
     const provider = openaiChat({ client, model: "m" });
@@ -83,7 +83,7 @@ describe("openaiChat", () => {
     });
   });
 
-  it("yields several chunks for one chunk of the SDK in the right order", async () => {
+  it("yields several chunks in the right order for one chunk of the SDK", async () => {
     const both = { choices: [{ index: 0, delta: { reasoning: "Hm", content: "a" }, finish_reason: "stop" }] };
     expect((await run([both])).chunks.map((chunk) => chunk.type)).toEqual(["reasoning-delta", "text-delta", "finish"]);
   });

@@ -104,7 +104,7 @@ describe("openaiResponses: output items", () => {
     ).toEqual([false, false, true, true]);
   });
 
-  it("yields call-ready chunks in the order of the response, even if a later call finishes first", () => {
+  it("yields call-ready chunks in the order of the response, not of the finished calls", () => {
     const [first, second] = [call("a", "1", "{}"), call("b", "2", "{}")];
     const events = [added(0, first), added(1, second), added(2, message("m", "")), done(1, second), done(0, first)];
     expect(brief(read(events)).filter((said) => said.startsWith("ready"))).toEqual([
@@ -130,7 +130,7 @@ describe("openaiResponses: output items", () => {
     expect(said).toContain(ready("item-0", "0", "{}"));
   });
 
-  it("yields no call-ready if the stream ends before the response does", () => {
+  it("yields no call-ready if the stream breaks off during the response", () => {
     expect(brief(read([added(0, call("c", "1", "")), ...pieces, done(0, call("c", "1", '{"n":1}'))]))).toEqual(told.slice(0, 3));
   });
 });

@@ -210,7 +210,7 @@ describe("openaiResponses: sending back an output item", () => {
     expect(send(item)).toEqual(sent);
   });
 
-  it("sends a stored reasoning item that can be found only by its id", () => {
+  it("sends back a stored reasoning item that has only an id", () => {
     const bare = { type: "reasoning", id: "r", summary: [], encrypted_content: null };
     expect(send(bare, { stored: true, store: true })).toEqual({ type: "reasoning", id: "r", summary: [] });
   });

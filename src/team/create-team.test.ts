@@ -64,7 +64,7 @@ describe("createTeam", () => {
     expect(busy.requests[0]?.tools.map(({ name }) => name)).toEqual(["look"]);
   });
 
-  it("reports members that fail, reach their own limit or run out of time, and the lead continues", async () => {
+  it("reports members that fail, reach a limit or run out of time to the lead", async () => {
     const clock = createTestClock();
     const looping: MockScript = () => [text("So far."), toolCall("look"), spend];
     const look = defineTool({ name: "look", description: "Looks", inputSchema: {}, execute: () => 1 });
@@ -84,7 +84,7 @@ describe("createTeam", () => {
     expect(result.text).toBe("Done.");
   });
 
-  it("ends all members when the shared limit is spent, and leaves the reserve to the lead", async () => {
+  it("ends all members when only the lead's reserve of the shared limit is left", async () => {
     const look = defineTool({ name: "look", description: "Looks", inputSchema: {}, execute: () => 1 });
     const provider = createMockProvider(() => [toolCall("look"), spend]);
     const team = createTeam({ members: { writer: { ...writer, tools: [look], provider } }, limits: { maxTokens: 1_000 } });
@@ -115,7 +115,7 @@ describe("createTeam", () => {
     expect(reportsOf(again)).toEqual(expected);
   });
 
-  it("returns structured results, and sends arguments of another schema as JSON", async () => {
+  it("sends a member structured arguments as JSON, and returns structured results", async () => {
     const provider = createMockProvider([text('{"metres":1.4}')]);
     const member: TeamMember = {
       ...writer,

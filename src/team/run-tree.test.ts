@@ -95,7 +95,7 @@ describe("renderTree", () => {
     expect([lines[0]?.slice(0, 6), lines[1], lines.length]).toEqual(["✓ boss", "… 2 more", 2]);
   });
 
-  it("ignores events of unknown runs, and shows a resumed run once", () => {
+  it("ignores events of unknown runs", () => {
     const tree: RunTree = createRunTree({ now: () => 0 });
     const start = (runId: string, path?: readonly string[]): LoopEvent => ({
       type: "run-start",
@@ -124,7 +124,7 @@ describe("showTeam", () => {
     return { written, pending: clock.pending + events.eventNames().length };
   }
 
-  it("redraws the tree in place in a terminal, and releases its timer and listeners", async () => {
+  it("redraws the tree in place in a terminal", async () => {
     const { written, pending } = await show(true);
     expect(written[0]).not.toContain("\u001B");
     expect(written.slice(1).every((frame) => frame.startsWith("\u001B[3A\r\u001B[J"))).toBe(true);
@@ -147,7 +147,7 @@ describe("showTeam", () => {
     expect(pending).toBe(0);
   });
 
-  it("stops if the returned function is called", async () => {
+  it("stops when the function that showTeam returned is called", async () => {
     const { clock, options } = scene();
     const events = createLoopEvents();
     const written: string[] = [];

@@ -136,7 +136,7 @@ describe("createMockProvider: parts", () => {
 });
 
 describe("fail()", () => {
-  it("throws the given error itself, after the parts that precede it", async () => {
+  it("throws the given error itself after the preceding parts", async () => {
     const error = new TypeError("terminated");
     const stream = createMockProvider([[text("H"), fail(error)]]).stream(request, setUp().call);
     const iterator = stream[Symbol.asyncIterator]();
@@ -153,7 +153,7 @@ describe("fail()", () => {
   });
 });
 
-describe("wait(), stall() and heartbeat()", () => {
+describe("createMockProvider: timed parts", () => {
   it("wait() uses the clock of the model call", async () => {
     const { clock, call } = setUp();
     const played: number[] = [];
@@ -169,7 +169,7 @@ describe("wait(), stall() and heartbeat()", () => {
   it.for<[what: string, turn: MockMessage]>([
     ["wait", wait(50)],
     ["stall", stall()],
-  ])("%s() rejects with the signal's reason when the signal fires, and leaves no timer", async ([, turn]) => {
+  ])("%s() rejects with the signal's reason when the signal fires", async ([, turn]) => {
     const { clock, abort, call } = setUp();
     const provider = createMockProvider([turn, turn]);
     const reason = new Error("enough");
@@ -182,7 +182,7 @@ describe("wait(), stall() and heartbeat()", () => {
     expect([clock.pending, provider.active]).toEqual([0, 0]);
   });
 
-  it("wait() removes its listener from the signal when it ends", async () => {
+  it("wait() leaves no listener on the signal", async () => {
     const { clock, abort, call } = setUp();
     const listeners = new Set<unknown>();
     abort.signal.addEventListener = (_: string, listener: unknown) => void listeners.add(listener);
@@ -205,7 +205,7 @@ describe("wait(), stall() and heartbeat()", () => {
     expect([settled, provider.active]).toEqual([false, 1]);
   });
 
-  it("only wait() reacts to the signal; other parts ignore it", async () => {
+  it("wait() reads the signal, unlike text(), toolCall(), heartbeat() and usage()", async () => {
     const { call } = setUp();
     const untouchable: ModelCall = {
       ...call,

@@ -73,7 +73,7 @@ describe("createMockProvider", () => {
     expect(Object.isFrozen(provider.requests[0])).toBe(true);
   });
 
-  it("counts requests and keeps none if record is false", async () => {
+  it("with record: false, counts requests without keeping them", async () => {
     const provider = createMockProvider(() => text("a"), { record: false });
     await play(provider);
     await play(provider);

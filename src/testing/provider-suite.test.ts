@@ -43,7 +43,7 @@ describe("providerSuite", () => {
     }
   });
 
-  it("reads the error code of an error chunk like that of a thrown error", async () => {
+  it("reads the error code of an error chunk like the code of a thrown error", async () => {
     const complaints = await complaintsOf(
       broken(
         (stream) =>

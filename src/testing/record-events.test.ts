@@ -99,7 +99,7 @@ describe("recordEvents", () => {
     expect(events).toEqual(Object.entries(samples).map(([type, event]) => ({ type, ...event })));
   });
 
-  it("records from the given emitter, whose other listeners also receive the events", () => {
+  it("records from the given emitter without affecting the other listeners", () => {
     const emitter: LoopEmitter = new EventEmitter();
     const heard: string[] = [];
     emitter.on("notice", ({ kind }) => heard.push(kind));

@@ -85,7 +85,7 @@ describe("runTool", () => {
     ["timeouts.toolMs", {}, 1_000],
     ["the tool's timeoutMs", { timeoutMs: 200 }, 200],
     ["the tool's idleTimeoutMs", { idleTimeoutMs: 50 }, 50],
-  ])("ends the tool after %s, fires its signal and leaves no timer", async ([, traits, limitMs]) => {
+  ])("ends the tool and fires the tool's signal after %s", async ([, traits, limitMs]) => {
     const clock = createTestClock();
     let signal: AbortSignal | undefined;
     const tool = toolOf((_args, context) => {
@@ -98,7 +98,7 @@ describe("runTool", () => {
     expect([signal?.aborted, clock.pending]).toEqual([true, 0]);
   });
 
-  it("reports progress until the tool times out, and restarts the idle timeout with each report", async () => {
+  it("restarts the idle timeout with each progress report of the tool", async () => {
     const clock = createTestClock();
     const heard: unknown[] = [];
     const sleep = (ms: number) => new Promise<void>((resolve) => void clock.setTimeout(resolve, ms));

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createTestClock } from "./test-clock.ts";
 
 describe("createTestClock", () => {
-  it("changes its time only when advance() is called", async () => {
+  it("changes its time only in advance()", async () => {
     const clock = createTestClock(500);
     await clock.flush();
     expect(clock.now()).toBe(500);
@@ -93,7 +93,7 @@ describe("createTestClock", () => {
     expect(clock.pending).toBe(1);
   });
 
-  it("rejects with the error that a timer throws", async () => {
+  it("advance() rejects with the error that a timer throws", async () => {
     const clock = createTestClock();
     clock.setTimeout(() => {
       throw new Error("boom");
@@ -101,14 +101,14 @@ describe("createTestClock", () => {
     await expect(clock.advance(1)).rejects.toThrow("boom");
   });
 
-  it("throws for a timer that is set again forever", async () => {
+  it("advance() throws if a timer sets itself again without end", async () => {
     const clock = createTestClock();
     const again = (): void => void clock.setTimeout(again, 0);
     again();
     await expect(clock.advance(1)).rejects.toThrow("sets its timer again and again");
   });
 
-  it.for([-1, Number.NaN, Number.POSITIVE_INFINITY])("rejects an advance by %d ms", async (ms) => {
+  it.for([-1, Number.NaN, Number.POSITIVE_INFINITY])("advance() rejects %d ms", async (ms) => {
     await expect(createTestClock().advance(ms)).rejects.toThrow(RangeError);
   });
 });

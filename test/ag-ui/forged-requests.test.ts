@@ -89,7 +89,7 @@ const refused: readonly (readonly [name: string, make: Make, status: number, hea
 
 const rows = refused.map(([name, make, status, headers]) => [name, { make, status, headers }] as const);
 
-it.for(rows)("a forged AG-UI request with %s is rejected, and the run still waits", async ([, { make, status, headers }]) => {
+it.for(rows)("a forged AG-UI request with %s is rejected", async ([, { make, status, headers }]) => {
   const { server, ran, threadId, body } = await wait();
   const before = await server.host.status(threadId);
   const made = make(`${threadId}/1`);

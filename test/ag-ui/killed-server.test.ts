@@ -30,38 +30,41 @@ async function runUntilKilled(page: PageAgent, kill: () => Promise<void>): Promi
   await page.runAgent({}, { onEvent }).catch(() => undefined);
 }
 
-it.each(versions)("a page of AG-UI %s gets the whole run from another process after its server was killed", async (version) => {
-  const folder = mkdtempSync(join(tmpdir(), "ag-ui-"));
-  const killed = await startChild(new URL("serve-child.ts", import.meta.url), folder, version);
-  const threadId = "tea";
-  const page = openAgent(version, { url: killed.url, threadId, fetch: fetchToEnd });
-  await runUntilKilled(page, killed.kill);
-  expect(textOf(page.messages)).toBe("One moment.It is ");
+it.each(versions)(
+  "a page of AG-UI %s gets the whole run from another process after the first server was killed",
+  async (version) => {
+    const folder = mkdtempSync(join(tmpdir(), "ag-ui-"));
+    const killed = await startChild(new URL("serve-child.ts", import.meta.url), folder, version);
+    const threadId = "tea";
+    const page = openAgent(version, { url: killed.url, threadId, fetch: fetchToEnd });
+    await runUntilKilled(page, killed.kill);
+    expect(textOf(page.messages)).toBe("One moment.It is ");
 
-  const ran: string[] = [];
-  const look = defineTool({
-    name: "look",
-    description: "Looks up",
-    inputSchema: { type: "object" },
-    execute: () => ran.push("look"),
-  });
-  const run = { provider: createMockProvider([text("It is in stock.")]), tools: [look] };
-  const next = await serve({ run, version, store: fileRunStore(folder) });
-  try {
-    const thread = (await (await fetch(`${next.url}?threadId=${threadId}`)).json()) as object;
-    expect(JSON.stringify(thread)).toContain("Is there tea?");
-    expect(await next.host.resume(threadId, run)).toMatchObject({ kind: "started", runId: "tea/1" });
-    const sent = await readSent(await fetch(`${next.url}?runId=${encodeURIComponent("tea/1")}`));
-    const user = page.messages.slice(0, 1);
-    const messages = await readMessages(sent.map(({ event }) => event) as never, version, user);
-    expect(textOf(messages)).toBe("One moment.It is in stock.");
-    // Both servers create the same message ids, so the page shows no message twice.
-    const ids = page.messages.map(({ id }) => id);
-    expect(messages.map(({ id }) => id)).toEqual(ids);
-    expect([[...resultsOf(messages).values()], ran]).toEqual([["found by the killed server"], []]);
-    expect((await next.host.status(threadId))?.status).toBe("completed");
-  } finally {
-    await next.close();
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
+    const ran: string[] = [];
+    const look = defineTool({
+      name: "look",
+      description: "Looks up",
+      inputSchema: { type: "object" },
+      execute: () => ran.push("look"),
+    });
+    const run = { provider: createMockProvider([text("It is in stock.")]), tools: [look] };
+    const next = await serve({ run, version, store: fileRunStore(folder) });
+    try {
+      const thread = (await (await fetch(`${next.url}?threadId=${threadId}`)).json()) as object;
+      expect(JSON.stringify(thread)).toContain("Is there tea?");
+      expect(await next.host.resume(threadId, run)).toMatchObject({ kind: "started", runId: "tea/1" });
+      const sent = await readSent(await fetch(`${next.url}?runId=${encodeURIComponent("tea/1")}`));
+      const user = page.messages.slice(0, 1);
+      const messages = await readMessages(sent.map(({ event }) => event) as never, version, user);
+      expect(textOf(messages)).toBe("One moment.It is in stock.");
+      // Both servers create the same message ids, so the page shows no message twice.
+      const ids = page.messages.map(({ id }) => id);
+      expect(messages.map(({ id }) => id)).toEqual(ids);
+      expect([[...resultsOf(messages).values()], ran]).toEqual([["found by the killed server"], []]);
+      expect((await next.host.status(threadId))?.status).toBe("completed");
+    } finally {
+      await next.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);

@@ -230,7 +230,7 @@ describe("createAGUIMapper", () => {
       toResult: (result) => result.text,
     });
 
-  it.each(versions)("shows a nested run, its waiting call and its end in AG-UI %s", async (version) => {
+  it.each(versions)("shows a nested run with a waiting call in AG-UI %s", async (version) => {
     const script = byTranscript([toolCall("agent"), text("Done.")]);
     const tools = [agent(byTranscript([[text("Inside."), toolCall("pay")], text("Paid.")]))];
     const first = await play({ script, tools });

@@ -27,7 +27,7 @@ const answer = (page: PageAgent, payload: unknown, status: "resolved" | "cancell
   });
 
 describe.each(versions)("a page of AG-UI %s", (version) => {
-  it("approves a call, and gets the rest of the run without repeated text", async () => {
+  it("after an approval, gets the rest of the run without repeated text", async () => {
     const { page, ran } = await buy(version);
     expect(page.pendingInterrupts).toMatchObject([{ reason: "approval_required" }]);
     expect(textOf(page.messages)).toBe("One moment.Paying.");
@@ -41,7 +41,7 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
     ["approved: false", { approved: false, reason: "Too much." }],
     ["no payload", undefined],
     ['approved: "true"', { approved: "true" }],
-  ])("denies a call if the answer to its interrupt has %s", async (_, payload) => {
+  ])("denies a call if the answer to the interrupt has %s", async (_, payload) => {
     const { server, page, ran } = await buy(version);
     await answer(page, payload);
     expect([...resultsOf(page.messages).values()].at(-1)).toBe("The call was denied.");
@@ -49,13 +49,13 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
     expect((await server.host.status(page.threadId))?.status).toBe("completed");
   });
 
-  it("denies a call if the interrupt is cancelled, even if the payload approves the call", async () => {
+  it("denies a call by cancelling the interrupt, whatever the payload says", async () => {
     const { page, ran } = await buy(version);
     await answer(page, { approved: true }, "cancelled");
     expect(ran).toEqual(["look tea"]);
   });
 
-  it("edits the arguments of a call, and the server validates the edited arguments", async () => {
+  it("sends edited arguments of a call, which the server validates", async () => {
     const { page, ran } = await buy(version);
     await answer(page, { approved: true, args: { amount: 3 } });
     expect(ran).toEqual(["look tea", "pay 3"]);
@@ -64,7 +64,7 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
     expect(other.ran).toEqual(["look tea"]);
   });
 
-  it("sends a second message in the same thread, which the server adds to its stored history", async () => {
+  it("sends a second message, which the server adds to the stored history of the thread", async () => {
     const { server, page } = await buy(version);
     await answer(page, { approved: true });
     page.messages = page.messages.slice(-1);

@@ -26,34 +26,31 @@ const facts = (messages: readonly PageMessage[]): readonly unknown[] =>
   messages.map(({ role, content, toolCallId, toolCalls }) => [role, content ?? "", toolCallId, toolCalls]);
 
 describe("toAGUIMessages", () => {
-  it.each(versions)(
-    "returns the messages that a client of AG-UI %s has after the run, and the client can continue",
-    async (version) => {
-      const { ran, run } = setUpPayment();
-      const server = await serve({ run, version });
-      servers.push(server);
-      const threadId = `snapshot-${version}`;
-      const page = openAgent(version, { url: server.url, threadId });
-      page.addMessage({ id: "u1", role: "user", content: "Buy tea." });
-      await page.runAgent();
-      const waiting = toAGUIMessages(await server.host.status(threadId));
-      check(waiting);
-      expect(facts(waiting)).toEqual(facts(page.messages));
-      // A second page loads the messages of the thread and answers the interrupt.
-      const loaded = openAgent(version, { url: server.url, threadId, messages: waiting });
-      const resume = page.pendingInterrupts.map(({ id }) => ({
-        interruptId: id,
-        status: "resolved" as const,
-        payload: { approved: true },
-      }));
-      await loaded.runAgent({ resume });
-      expect([textOf(loaded.messages), ran]).toEqual(["One moment.Paying.It is paid.", ["look tea", "pay 5"]]);
-      const whole = toAGUIMessages(await server.host.status(threadId));
-      check(whole);
-      expect(facts(whole)).toEqual(facts(loaded.messages));
-      expect([...resultsOf(whole)]).toEqual([...resultsOf(loaded.messages)]);
-    },
-  );
+  it.each(versions)("returns the messages that a client of AG-UI %s has after the run", async (version) => {
+    const { ran, run } = setUpPayment();
+    const server = await serve({ run, version });
+    servers.push(server);
+    const threadId = `snapshot-${version}`;
+    const page = openAgent(version, { url: server.url, threadId });
+    page.addMessage({ id: "u1", role: "user", content: "Buy tea." });
+    await page.runAgent();
+    const waiting = toAGUIMessages(await server.host.status(threadId));
+    check(waiting);
+    expect(facts(waiting)).toEqual(facts(page.messages));
+    // A second page loads the messages of the thread and answers the interrupt.
+    const loaded = openAgent(version, { url: server.url, threadId, messages: waiting });
+    const resume = page.pendingInterrupts.map(({ id }) => ({
+      interruptId: id,
+      status: "resolved" as const,
+      payload: { approved: true },
+    }));
+    await loaded.runAgent({ resume });
+    expect([textOf(loaded.messages), ran]).toEqual(["One moment.Paying.It is paid.", ["look tea", "pay 5"]]);
+    const whole = toAGUIMessages(await server.host.status(threadId));
+    check(whole);
+    expect(facts(whole)).toEqual(facts(loaded.messages));
+    expect([...resultsOf(whole)]).toEqual([...resultsOf(loaded.messages)]);
+  });
 
   it("converts files, edited arguments, and calls that did not complete", () => {
     const messages: readonly Message[] = [
@@ -89,7 +86,7 @@ describe("toAGUIMessages", () => {
     expect(toAGUIMessages(undefined)).toEqual([]);
   });
 
-  it("returns messages that are valid in both versions and have all results for random transcripts", async () => {
+  it("for random transcripts, returns messages that are valid in both versions of AG-UI", async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const { messages, runId } = (await runPlan(plan)).result;

@@ -109,7 +109,7 @@ describe("fileSource: read_part", () => {
   });
 });
 
-describe("fileSource: file ids", () => {
+describe("fileSource", () => {
   it.for<[id: string]>([
     ["data/../secret"],
     ["data/.."],
@@ -134,7 +134,7 @@ describe("fileSource: file ids", () => {
     },
   );
 
-  it("lead to no file outside the root through links to files or folders", async () => {
+  it("reads no file outside the root through links to files or folders", async () => {
     const { outside, root, read } = createData();
     symlinkSync(join(outside, "secret"), join(root, "link"));
     symlinkSync(outside, join(root, "folder"));
@@ -147,7 +147,7 @@ describe("fileSource: file ids", () => {
     expect(await read({ id: "data/loop", action: "read" })).toBe("failed: This cannot be read (ELOOP). Read another file.");
   });
 
-  it("lead to no file outside the root if a folder is replaced by a link during the call", async () => {
+  it("reads no file outside the root if a folder is replaced by a link during the call", async () => {
     const outside = makeFolder();
     const root = join(outside, "data");
     mkdirSync(join(root, "logs"), { recursive: true });
@@ -168,7 +168,7 @@ describe("fileSource: file ids", () => {
     expect(calls).toBe(2);
   });
 
-  it("may lead through links that stay below the root", async () => {
+  it("follows links that stay below the root", async () => {
     const { root, read } = createData();
     symlinkSync("../app.log", join(root, "logs", "link"));
     linkSync(join(root, "app.log"), join(root, "hard"));
@@ -200,7 +200,7 @@ describe("fileSource", () => {
     expect(await read({ id: "data/logs/ships.json", action: "head" })).toContain("Fram");
   });
 
-  it("names the missing folder, not its path, if the root was deleted", async () => {
+  it("names a deleted root folder, but not the path of the folder", async () => {
     const { root, read } = createData();
     rmSync(root, { recursive: true });
     expect(await read({ id: "data/app.log", action: "read" })).toMatch(/^failed: The folder "data" does not exist\. [^/]*$/);

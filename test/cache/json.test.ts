@@ -50,7 +50,7 @@ describe("read_part with the action json", () => {
     expect(bytesOf(answer)).toBeLessThan(6_300);
   });
 
-  it("names the start match for the next call, so that calls return each match once", async () => {
+  it("names the match at which the next call starts, so that calls return each match once", async () => {
     const found: string[] = [];
     let next: number | undefined = 1;
     while (next !== undefined) {
@@ -64,7 +64,7 @@ describe("read_part with the action json", () => {
     expect(await query(fleet, "$.ships[*]", { start_match: 1_001 })).toBe("The path has 1000 matches, and none from 1001 on.");
   });
 
-  it("finds the same values as the JSONPath library does without limits", async () => {
+  it("finds the same values as a JSONPath library without limits", async () => {
     const document = fc.jsonValue({ maxDepth: 4 });
     const part = fc.constantFrom(
       ...[
@@ -176,7 +176,7 @@ describe("read_part with the action json: the work for a hostile path", () => {
     expect(answer).toBe("The path matches nothing. The path $ shows how the text begins.");
   });
 
-  it("returns no answer above the size limit, for any document", async () => {
+  it("produces no answer above the size limit, for any document", async () => {
     const key = fc.string({ unit: fc.constantFrom("a", "'", '"', "\n", "€", "😀", "\u0000"), maxLength: 2_000, size: "max" });
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(key, key), { maxLength: 20 }), async (entries) => {

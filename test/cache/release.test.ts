@@ -32,7 +32,7 @@ const script: MockScript = (request, index) => {
 };
 
 describe("read_part with the action release", () => {
-  it("masks what was read in the next request, and deletes the stored result", async () => {
+  it("deletes the stored result, and masks earlier reads of the result in the next request", async () => {
     const cache = createResultCache({ sources: [other] });
     const playing = play(script, {
       tools: [list, cache.tool],
@@ -63,7 +63,7 @@ describe("read_part with the action release", () => {
     expect(again.provider.requests.map(({ messages }) => messages)).toEqual([first.provider.requests[5]?.messages]);
   });
 
-  it("masks what was read from a custom source, and deletes nothing there", async () => {
+  it("masks reads of a custom source without deleting anything there", async () => {
     const cache = createResultCache({ sources: [other] });
     const release = toolCall("read_part", { action: "release", id: "other" });
     const { provider, result } = play([read("other", 1, "a"), release, text("Done.")], { tools: [cache.tool] });
@@ -72,7 +72,7 @@ describe("read_part with the action release", () => {
     expect(await readPart(cache, { id: "other", action: "head", lines: 1 })).toContain("row 1");
   });
 
-  it("masks no results of an earlier run of the conversation", async () => {
+  it("does not mask results of an earlier run of the conversation", async () => {
     const cache = createResultCache({ sources: [other] });
     const first = await play([read("other", 1, "a"), text("Done.")], { tools: [cache.tool] }).result;
     const release = toolCall("read_part", { action: "release", id: "other" });

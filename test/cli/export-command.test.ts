@@ -30,7 +30,7 @@ describe("turnwright export", () => {
     expect(traceEvents.some(({ ph }) => ph === "X")).toBe(true);
   });
 
-  it.skipIf(process.platform !== "linux")("appends to a file that is open as a device, and does not replace it", async () => {
+  it.skipIf(process.platform !== "linux")("appends to a path that is a device in place of a file", async () => {
     const folder = await makeLog();
     const file = openSync(join(folder, "out.txt"), "a+");
     onTestFinished(() => closeSync(file));

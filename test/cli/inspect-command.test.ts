@@ -30,7 +30,7 @@ describe("turnwright inspect", () => {
     expect(statSync(fileURLToPath(url)).mode & 0o777).toBe(0o600);
   });
 
-  it("makes an existing page file private when it replaces the page", async () => {
+  it("replaces an existing page file by a private one", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");
     const path = join(folder, "run.html");
@@ -40,7 +40,7 @@ describe("turnwright inspect", () => {
     expect([statSync(path).mode & 0o777, readFileSync(path, "utf8").includes("An old page.")]).toEqual([0o600, false]);
   });
 
-  it("skips a damaged journal of a folder, and prints the reason", async () => {
+  it("skips a damaged journal of a folder and prints the reason", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");
     const path = join(folder, "run-journal.jsonl");
@@ -52,7 +52,7 @@ describe("turnwright inspect", () => {
     expect((await runCommand(folder, ["inspect", "."])).notes.at(-1)).toContain("turnwright: The folder has no logs.");
   });
 
-  it("replaces a symbolic link at the path of the page, and leaves the target of the link unchanged", async () => {
+  it("replaces a symbolic link at the path of the page without changing the target of the link", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");
     writeFileSync(join(folder, "victim.txt"), "Mine.");
@@ -85,7 +85,7 @@ describe("turnwright inspect", () => {
     expect([exitCode, opened, readFileSync(join(folder, "page.html"), "utf8").length > 1000]).toEqual([0, [], true]);
   });
 
-  it("shows the logs and journals of a folder, and names the files that it skips", async () => {
+  it("shows the logs and journals of a folder, and names the skipped files", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "a");
     writeFileSync(join(folder, "data.jsonl"), '{"hello":1}\n');

@@ -33,7 +33,7 @@ function statusOf(
 const isOfServer = (name: string): boolean => /FSEvent|TCP/.test(name);
 
 describe("serveLogs", () => {
-  it("sends a log, and then the lines that are added to it", async () => {
+  it("sends a log, and then each added line", async () => {
     const path = join(makeCliFolder(), "run.jsonl");
     writeFileSync(path, header);
     const { url } = await serve([{ name: "run.jsonl", path }]);
@@ -58,7 +58,7 @@ describe("serveLogs", () => {
     expect(await (await follow(`${url}log/1?from=0`)).until("\n")).toBe(header);
   });
 
-  it("sends only complete lines, so that a run can remove a line that a crash has cut off", async () => {
+  it("sends only complete lines, because a run may remove a line that a crash cut off", async () => {
     const path = join(makeCliFolder(), "run.jsonl");
     writeFileSync(path, `${header}{"type":"torn`);
     const { url } = await serve([{ name: "run.jsonl", path }]);
@@ -79,7 +79,7 @@ describe("serveLogs", () => {
     expect((await log.until(end)).length).toBe(header.length + long.length + end.length);
   });
 
-  it("ends a response when another log replaces the file, and answers its old position with 409", async () => {
+  it("ends a response when another log replaces the file", async () => {
     const folder = makeCliFolder();
     const path = join(folder, "run.jsonl");
     const long = `${header}{"type":"long"}\n`;
@@ -96,7 +96,7 @@ describe("serveLogs", () => {
     expect(await statusOf(`${url}log/0?from=999`, {})).toBe(409);
   });
 
-  it("notices a log that was written again into the same file", async () => {
+  it("notices that a log was rewritten in the same file", async () => {
     const path = join(makeCliFolder(), "run.jsonl");
     writeFileSync(path, header);
     const { url } = await serve([{ name: "run.jsonl", path }]);
@@ -106,7 +106,7 @@ describe("serveLogs", () => {
     expect(await statusOf(`${url}log/0?from=${header.length}&id=${headers.get("log-id") ?? ""}`, {})).toBe(409);
   });
 
-  it("waits for a log that does not exist yet, and ends the waiting response when the log appears", async () => {
+  it("keeps a request for a missing log open until the log appears", async () => {
     const path = join(makeCliFolder(), "run.jsonl");
     const { url } = await serve([{ name: "run.jsonl", path }]);
     const response = await fetch(`${url}log/0?from=0`);
@@ -119,7 +119,7 @@ describe("serveLogs", () => {
     ["a symbolic link", (path, secret) => symlinkSync(secret, path)],
     ["a pipe", (path) => execFileSync("mkfifo", [path])],
     ["a file that is no log", (path) => writeFileSync(path, "a secret\n")],
-  ])("does not send the file that replaced a log if it is %s", async ([, swap]) => {
+  ])("sends nothing if a log was replaced by %s", async ([, swap]) => {
     const folder = makeCliFolder();
     const path = join(folder, "run.jsonl");
     const secret = join(folder, "secret.jsonl");
@@ -149,7 +149,7 @@ describe("serveLogs", () => {
     expect(page).toContain('{"logs":[{"name":"a.jsonl","url":"log/0"}]}');
   });
 
-  it("answers only GET requests with its token and its host", async () => {
+  it("answers only GET requests with the right token and host", async () => {
     const { url } = await serve([{ name: "a.jsonl", text: header }]);
     const { origin, port } = new URL(url);
     const table: readonly (readonly [url: string, options: Parameters<typeof statusOf>[1], status: number])[] = [

@@ -43,7 +43,7 @@ const answer = '[{ type: "text-delta", text: "New." }, { type: "finish", reason:
 const call = '[{ type: "call-ready", key: "a", id: "a", name: "look", args: {} }, { type: "finish", reason: "tool-calls" }]';
 
 describe("turnwright rerun", () => {
-  it("repeats a run without calling its tools, and writes a log that can be compared", async () => {
+  it("repeats a run without calling the tools of the run", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer, ', tools: [tool("look")]');
@@ -63,7 +63,7 @@ describe("turnwright rerun", () => {
     expect([again.out, existsSync(join(folder, "run-rerun2.jsonl"))]).toEqual([["run-rerun2.jsonl"], true]);
   });
 
-  it("reports that no iteration is repeated if the option is --from i0", async () => {
+  it("with --from i0, reports that no iteration is repeated", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer);
@@ -71,7 +71,7 @@ describe("turnwright rerun", () => {
     expect([exitCode, notes[0]]).toEqual([0, "Repeats no iteration, and starts with test mock-model."]);
   });
 
-  it("suspends the run at a call of a tool without code, and names the tool", async () => {
+  it("suspends the run at a call of a tool without code and names the tool", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, call);
@@ -102,7 +102,7 @@ describe("turnwright rerun", () => {
     expect([out, existsSync(join(folder, "elsewhere.jsonl"))]).toEqual([["run-rerun2.jsonl"], false]);
   });
 
-  it("prints which options of the module it ignores", async () => {
+  it("prints which options of the module are ignored", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer, ', messages: [{ role: "user", content: "Another question." }], decisions: []');
@@ -111,7 +111,7 @@ describe("turnwright rerun", () => {
     expect(readFileSync(join(folder, "run-rerun.jsonl"), "utf8")).not.toContain("Another question.");
   });
 
-  it("leaves no log if the run ends before its first live iteration", async () => {
+  it("leaves no log of a run that ends before the first live iteration", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer, ", limits: { maxCostUSD: 1 }, pricing: () => undefined");
@@ -171,7 +171,7 @@ describe("turnwright rerun", () => {
     expect(end.notes.join("\n")).toContain(message);
   });
 
-  it("reports a missing API key and a missing SDK of the log's provider, and uses both if they exist", async () => {
+  it("reports that the API key or the SDK of the log's provider is missing", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "openai");
     const args = ["rerun", "run.jsonl", "--from", "i1", "--model", "gpt-x"];

@@ -66,7 +66,7 @@ describe("two workers that notice a dead worker at the same time", () => {
 });
 
 describe("two messages to a durable run", () => {
-  it("become visible in the order of their positions, even if the first is committed later", async () => {
+  it("become visible in the order of their positions, not of their commits", async () => {
     const client = new Client({ connectionString: postgres.url });
     await client.connect();
     await client.query("BEGIN");
@@ -89,7 +89,7 @@ describe("two messages to a durable run", () => {
 });
 
 describe("PostgresStore.migrate()", () => {
-  it("leaves no connection open if its connection is lost", async () => {
+  it("leaves no connection open if the database connection is lost", async () => {
     const own = new Pool({ connectionString: postgres.url });
     own.on("error", () => {});
     own.on("connect", (client) => client.on("error", () => {}));
@@ -114,7 +114,7 @@ async function startFailed(id: string): Promise<void> {
 const isLive = { code: "invalid-option", details: { received: "the id of a live run" } };
 
 describe("the result of a durable run", () => {
-  it("rejects if the run is deleted before its end is noticed", async () => {
+  it("rejects for a run that was deleted directly after its end", async () => {
     const list = vi.spyOn(DBOS, "listWorkflows");
     await loop.start("gone", {});
     const result = loop.result("gone").catch((error: unknown) => error);
@@ -143,7 +143,7 @@ describe("a failed durable run", () => {
     expect(await retried).toMatchObject({ code: "invalid-option", details: { received: "an unknown id" } });
   });
 
-  it("is retried once by two parallel retries, and the second one rejects because the run is live", async () => {
+  it("is retried only once by two parallel retries", async () => {
     await startFailed("twice");
     const retries = await Promise.allSettled([loop.retry("twice"), loop.retry("twice")]);
     expect(retries.filter(({ status }) => status === "fulfilled")).toHaveLength(1);

@@ -78,7 +78,7 @@ async function readTypes(stream: AsyncIterable<HostedEvent> | undefined): Promis
 }
 
 describe("a durable host", () => {
-  it("streams a run to a page, although another process executes the run", async () => {
+  it("streams a run to a page from another process than the one that executes the run", async () => {
     const chunks = await post("chat-1", say("Hello."));
     expect(textOf(chunks)).toBe(`Message 1 for 7 in ${other.pid}.`);
     expect(chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
@@ -87,7 +87,7 @@ describe("a durable host", () => {
     expect(await shop.status("chat-1")).toMatchObject({ runId: "chat-1/2", status: "completed", isLive: false });
   });
 
-  it("ends the stream while a call waits for approval, and streams only the rest after the approval", async () => {
+  it("after an approval, streams only the rest of the run", async () => {
     const first = await post("chat-2", say("Order."));
     expect(textOf(first)).toBe("I order.");
     expect(first.at(-1)).toMatchObject({ type: "finish", finishReason: "tool-calls" });
@@ -106,7 +106,7 @@ describe("a durable host", () => {
     expect(again).toEqual({ kind: "not-resumable", status: "completed" });
   });
 
-  it("sends an EventSource only the events after the last one it has, and 204 after the end", async () => {
+  it("sends an EventSource only the events after its last event id", async () => {
     await post("chat-3", say("Hello."));
     const all = await (await fetch(`${url}/chat-3`)).text();
     const ids = [...all.matchAll(/^id: (.+)$/gm)].map(([, id = ""]) => id);
@@ -119,7 +119,7 @@ describe("a durable host", () => {
     expect(await unknown.text()).toBe(`event: reset\ndata: {}\n\n${all}`);
   });
 
-  it("answers the EventSource of a waiting run with 204, and continues the stream with the next run", async () => {
+  it("answers an EventSource with 204 while the run waits", async () => {
     await shop.start("chat-4", { message: "Order." });
     const types = await readTypes(await shop.join("chat-4"));
     expect(types.slice(-2)).toEqual(["approval-asked", "run-end"]);
@@ -134,7 +134,7 @@ describe("a durable host", () => {
     expect([next?.runId, next?.restarted]).toEqual(["chat-4/2", false]);
   });
 
-  it("returns busy, steers or queues a start while a run is live, and stops a waiting run for a new start", async () => {
+  it("returns busy, steers the run or queues the start if a run is live", async () => {
     const first = await shop.start("chat-5", { message: "Hello." });
     expect(await shop.start("chat-5", { message: "Now!" })).toEqual({ kind: "busy", runId: "chat-5/1" });
     const steered = await shop.start("chat-5", { message: "Also this.", whenBusy: "steer" });
@@ -156,7 +156,7 @@ describe("a durable host", () => {
     expect((await readTypes(await shop.join("chat-6"))).at(-1)).toBe("run-end");
   });
 
-  it("regenerates the last answer, and continues a conversation after a run with an error", async () => {
+  it("regenerates the last answer of a conversation", async () => {
     await shop.start("chat-7", { message: "Hello." });
     await readTypes(await shop.join("chat-7"));
     const again = await shop.start("chat-7", { regenerate: true });

@@ -123,7 +123,7 @@ describe("defineDurableLoop", () => {
     expect(await rooms.status("no-run")).toBeUndefined();
   });
 
-  it("suspends a run until a decision arrives, and runs the approved call once", async () => {
+  it("suspends a run until a decision arrives", async () => {
     await rooms.start("run-2", { question: "Book it.", approves: true });
     const call = await findWaiting("run-2");
     await expect(rooms.decide("run-2", "call_x", { kind: "approve" })).rejects.toMatchObject({ code: "unknown-decision" });

@@ -88,7 +88,7 @@ describe("the events of a durable run", () => {
     expect(await readTypes("short", types.length + 100)).toEqual([]);
   });
 
-  it("end without an error if the reader leaves while it waits", async () => {
+  it("end without an error when a waiting reader leaves", async () => {
     const { seq } = await startWaiting("left");
     const abort = new AbortController();
     const reader = loop.events("left", { from: seq + 1, signal: abort.signal });
@@ -140,7 +140,7 @@ describe("a durable loop", () => {
     }
   });
 
-  it('returns "finished" from stop, kill and steer after the end of a run, and rejects a retry', async () => {
+  it('returns "finished" from stop(), kill() and steer() after the end of a run', async () => {
     await loop.start("over", { question: "?" });
     await loop.result("over");
     expect([await loop.stop("over"), await loop.kill("over"), await loop.steer("over", "Hello?")]).toEqual([
@@ -153,7 +153,7 @@ describe("a durable loop", () => {
     );
   });
 
-  it("returns a message as undelivered if it arrived after the last reading of the inbox", async () => {
+  it("returns a message that arrived after the last reading of the inbox as undelivered", async () => {
     await loop.start("late", { question: "?" });
     await loop.result("late");
     // After the end of a run, `steer` returns "finished" and writes nothing. This row is what `steer` writes if the run has read
@@ -173,7 +173,7 @@ describe("a durable loop", () => {
     expect(JSON.stringify(messages[2])).toContain("Other.");
   });
 
-  it("accepts any id of up to 512 characters, and rejects longer ones and those that Postgres cannot store", async () => {
+  it("rejects ids that are longer than 512 characters or that Postgres cannot store", async () => {
     const id = "ü".repeat(512);
     expect(await loop.start(id, { question: "?" })).toBe("started");
     expect((await readTypes(id)).at(-1)).toBe("run-end");

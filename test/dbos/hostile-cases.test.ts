@@ -70,7 +70,7 @@ async function runCutOff(id: string, kind: "continuation" | "call", last: string
 }
 
 describe("the events of a durable stream that was cut off", () => {
-  it("are replaced if the stream was a continuation, and the text before the continuation stays", async () => {
+  it("for a continuation, are replaced without loss of the text before the continuation", async () => {
     const events = await runCutOff("continued", "continuation", "B1 ");
     expect([shownBy(events), (await cut.result("continued")).text]).toEqual(["A. B1 B2.", "A. B1 B2."]);
   });
@@ -101,7 +101,7 @@ describe("the id of a durable conversation", () => {
 });
 
 describe("a durable conversation whose options function throws", () => {
-  it("has the error in its status, and continues with another input", async () => {
+  it("has the error in its status", async () => {
     const first = await hostB.start("bad", { message: "First.", input: "bad" });
     if (first.kind !== "started") throw new Error("The run did not start.");
     await expect(first.result()).rejects.toThrow("Bad input.");
@@ -112,7 +112,7 @@ describe("a durable conversation whose options function throws", () => {
 });
 
 describe("PostgresStore", () => {
-  it("rejects events of an old execution of a deleted run, and stores nothing of it", async () => {
+  it("rejects events from an old execution of a deleted run", async () => {
     const pool = new Pool({ connectionString: postgres.url });
     pool.on("error", () => {});
     const store = new PostgresStore(pool);

@@ -71,7 +71,7 @@ async function askDesk(id: string, message: string): Promise<{ readonly text: st
 }
 
 describe("a durable conversation whose run failed before its first record", () => {
-  it("keeps the message, returns the error, and continues after a retry", async () => {
+  it("keeps the message of the user, and continues after a retry", async () => {
     maxIterations = -1;
     await expect(askDesk("s", "First.")).rejects.toThrow('"limits.maxIterations"');
     expect(await desk.status("s")).toMatchObject({
@@ -102,7 +102,7 @@ describe("a durable conversation whose runs were deleted", () => {
 });
 
 describe("a durable conversation with a waiting run", () => {
-  it("rejects a result that does not fit the outputSchema, and then accepts one that fits", async () => {
+  it("rejects a result that does not fit the outputSchema", async () => {
     await desk.start("w", { message: "Park." });
     for await (const { event } of (await desk.join("w")) ?? []) void event;
     const wrong = desk.resume("w", { decisions: { call_i0_0: { kind: "result", result: { spot: 1 } } } });
@@ -112,7 +112,7 @@ describe("a durable conversation with a waiting run", () => {
     expect(right.kind === "started" && (await right.result()).status).toBe("completed");
   });
 
-  it("still waits if only the second of two calls has a result, and accepts a new message", async () => {
+  it("still waits if only one of two calls has a result", async () => {
     const results = (...callIds: readonly string[]) =>
       Object.fromEntries(callIds.map((id) => [id, { kind: "result" as const, result: { place: id } }]));
     for (const id of ["both", "first"]) {
@@ -132,7 +132,7 @@ describe("a durable conversation with a waiting run", () => {
     });
   });
 
-  it("keeps a stream open with `endsWhenWaiting: false`, and can be killed", async () => {
+  it("keeps a stream open with `endsWhenWaiting: false`", async () => {
     await desk.start("k", { message: "Park." });
     const types: string[] = [];
     const stream = await desk.join("k", { endsWhenWaiting: false });
@@ -148,7 +148,7 @@ describe("a durable conversation with a waiting run", () => {
 });
 
 describe("a durable loop", () => {
-  it("rejects inputs that JSON would change, and a definition after launchWorker", async () => {
+  it("rejects inputs that JSON would change", async () => {
     for (const input of [() => 1, { question: () => "?" }, { question: Number.NaN }, new Date(0), [1n]]) {
       await expect(typed.start("bad", input as never)).rejects.toMatchObject({ details: { option: "input" } });
     }
@@ -173,7 +173,7 @@ describe("a durable loop", () => {
 });
 
 describe("launchWorker", () => {
-  it("names the option databaseUrl, without its password, if the database cannot be reached", async () => {
+  it("names the option databaseUrl, but not the password in the URL, if the database cannot be reached", async () => {
     await worker.stop();
     const launched = launchWorker({ databaseUrl: "postgresql://kim:secret@127.0.0.1:1/app" });
     const error: unknown = await launched.catch((reason: unknown) => reason);

@@ -65,7 +65,7 @@ describe("a worker of durable runs that stops", () => {
     expect((await loop.result("taken")).text).toBe("Done.");
   }, 30_000);
 
-  it("leaves a run whose options function is still pending to the next worker, without waiting for it", async () => {
+  it("leaves a run whose options function is still pending to the next worker", async () => {
     let isMaking: () => void = () => {};
     const making = new Promise<void>((resolve) => (isMaking = resolve));
     let go: () => void = () => {};
@@ -110,7 +110,7 @@ async function readLocking(): Promise<readonly number[]> {
 }
 
 describe("a worker of durable runs whose database session was lost", () => {
-  it("keeps no connection of a failed attempt, and then gets its lock back", async () => {
+  it("gets its lock back without leaving connections of failed attempts open", async () => {
     const name = client.escapeIdentifier(new URL(postgres.url).pathname.slice(1));
     await client.query(`ALTER DATABASE ${name} SET lock_timeout = '50ms'`);
     const locks = `SELECT pid FROM pg_locks JOIN pg_database ON database = pg_database.oid

@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 describe("a durable run", () => {
-  it("is finished by another worker after its worker was killed, and begins no unsafe call twice", async () => {
+  it("is finished by another worker after its first worker was killed", async () => {
     const first = await fleet.start();
     const ids = await startTrips(trips, "killed", 6);
     await untilToolBegins(trips, "killed-0");
@@ -40,7 +40,7 @@ describe("a durable run", () => {
     second.kill("SIGKILL");
   }, 60_000);
 
-  it("is finished by another worker after its worker was frozen, and the thawed worker changes nothing", async () => {
+  it("is finished by another worker after its first worker was frozen", async () => {
     const first = await fleet.start();
     const ids = await startTrips(trips, "frozen", 6);
     await untilToolBegins(trips, "frozen-0");

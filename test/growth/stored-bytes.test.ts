@@ -112,7 +112,7 @@ function growthOf([few = 0, some = 0, many = 0]: readonly number[]): number {
 }
 
 describe.for(storages)("a run with %s", ([, create]) => {
-  it.for(variants)("stores its conversation once, and each result once, with %s", async ([, options]) => {
+  it.for(variants)("stores the conversation and each result once, with %s", async ([, options]) => {
     const bytes: number[] = [];
     const records: number[] = [];
     for (const calls of [25, 50, 100]) {

@@ -35,14 +35,14 @@ function createSite(failing: ReadonlySet<string> = new Set()): RunSite {
 const messages = [{ role: "user" as const, content: "Go." }];
 
 describe("an execution of a durable run", () => {
-  it("repeats failed reads of the store, and the run does not fail", async () => {
+  it("repeats failed reads of the store without failing the run", async () => {
     const options = () => ({ provider: createMockProvider(() => text("Done.")), messages });
     const site = createSite(new Set(["begin", "readMessages"]));
     const facts = await executeDurableRun(site, { runId: "r", fields: { options }, input: "{}", createJournal: () => journal });
     expect((JSON.parse(facts ?? "{}") as RunFacts).text).toBe("Done.");
   });
 
-  it("ends when a later one starts in the same process, so that only the last of three goes on", async () => {
+  it("ends when a later execution of the run starts in the same process", async () => {
     let begun = 0;
     let isBegun: () => void = () => {};
     const firstBegun = new Promise<void>((resolve) => (isBegun = resolve));

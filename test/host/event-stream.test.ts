@@ -36,7 +36,7 @@ const bodyOf = (source: AsyncIterable<LoopEvent>, options = {}): Promise<string>
   new Response(toEventStream(source, options)).text();
 
 describe("toEventStreamResponse", () => {
-  it("sends the events of a hosted run with their ids, and continues after the reader's last event", async () => {
+  it("sends only the events after the last event that the reader has", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("Line one.\nLine two.\r\n\n\u2028")], clock), message: "Go." }));
     const response = toEventStreamResponse(host.join(id));
@@ -53,7 +53,7 @@ describe("toEventStreamResponse", () => {
     expect(parse(rest)).toEqual(sent.slice(3));
   });
 
-  it("answers 204 if there is no run, or if the reader already has all events", async () => {
+  it("answers 204 if there is nothing to send", async () => {
     const { host, clock, id } = createStage();
     expect(toEventStreamResponse(host.join(id)).status).toBe(204);
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
@@ -143,7 +143,7 @@ describe("toEventStream", () => {
     expect(JSON.stringify(sent)).not.toContain("secret");
   });
 
-  it("sends a comment after each keepAliveMs without an event, and leaves no timer", async () => {
+  it("sends a comment after each keepAliveMs without an event", async () => {
     const clock = createTestClock();
     const { host, id } = createStage();
     await host.start(id, { ...playing([[text("One."), wait(40_000), text("Two.")]], clock), message: "Go." });
@@ -154,7 +154,7 @@ describe("toEventStream", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("stops reading when the stream is cancelled, and the run continues", async () => {
+  it("stops reading when the stream is cancelled, without stopping the run", async () => {
     const clock = createTestClock();
     const { host, id } = createStage({ stopWhenUnread: true });
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go.", stopWhenUnread: false });
@@ -231,7 +231,7 @@ describe("pipeEventStream", () => {
     return { url: `http://127.0.0.1:${port}/`, ended, close: () => new Promise((done) => server.close(done)) };
   }
 
-  it("writes a run to a node:http response, and answers 204 if the reader already has all events", async () => {
+  it("writes the events of a run to a node:http response", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const server = await serve((req, res) => pipeEventStream(host.join(id, { from: lastEventId(req) }), res));
@@ -244,7 +244,7 @@ describe("pipeEventStream", () => {
     await server.close();
   });
 
-  it("stops reading when the page disconnects, and the run continues", async () => {
+  it("stops reading when the page disconnects, without stopping the run", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go." });
     const server = await serve((_, res) => pipeEventStream(host.join(id), res, { clock }));

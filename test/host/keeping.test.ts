@@ -3,7 +3,7 @@ import { stall, text } from "turnwright/testing";
 import { createStage, playing, readAll, readStart, textOf } from "./stage.ts";
 
 describe("createRunHost", () => {
-  it("lets readers join an ended run for keepMs, and then leaves no timer and no conversation", async () => {
+  it("lets readers join an ended run for keepMs", async () => {
     const { host, clock, id } = createStage({ keepMs: 1000 });
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     await clock.advance(500);
@@ -18,7 +18,7 @@ describe("createRunHost", () => {
     expect(await host.status(id)).toMatchObject({ status: "completed" });
   });
 
-  it("drops the oldest ended runs above maxBytes, but sends all events to readers that have joined", async () => {
+  it("drops the oldest ended runs above maxBytes, except for readers that have joined", async () => {
     const { host, clock, id } = createStage({ maxBytes: 100_000 });
     const say = async (name: string) =>
       readStart(host.start(name, { ...playing([text("x".repeat(20_000))], clock), message: "Go." }));
@@ -40,7 +40,7 @@ describe("createRunHost", () => {
 });
 
 describe("readers that stop reading a hosted run", () => {
-  it("leave no signal listeners, even if they leave a run that emits no more events", async () => {
+  it("leave no signal listeners on a run that emits no more events", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go." });
     let listeners = 0;

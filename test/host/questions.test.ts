@@ -26,7 +26,7 @@ async function readAll<T>(stream: AsyncIterable<T>): Promise<readonly T[]> {
 const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
 
 describe("a question that a tool asks", () => {
-  it("is sent to useChat as a data part, and readUIChatRequest returns the answer", async () => {
+  it("is sent to useChat as a data part", async () => {
     const chunks = await readAll(toUIMessageStream(streamToolLoop(optionsOf(false)), { version: 6 }) as never);
     const data = {
       text: "Which city?",
@@ -57,7 +57,7 @@ describe("a question that a tool asks", () => {
     ]);
   });
 
-  it("is sent to AG-UI clients as an interrupt with a schema, and their answer completes the run", async () => {
+  it("is sent to AG-UI clients as an interrupt with a schema", async () => {
     const options = optionsOf(false);
     const first = await runToolLoop(options);
     const events = await readAll(
@@ -78,7 +78,7 @@ describe("a question that a tool asks", () => {
     expect((await runToolLoop({ ...options, journal, decisions: results })).reason.kind).toBe("answered");
   });
 
-  it("is shown on the page until host.answer() answers it, if the tool waits in the process", async () => {
+  it("is shown on the page until host.answer() is called", async () => {
     const host = createRunHost();
     const { provider, tools } = optionsOf(true);
     const started = await host.start("chat", { message: "Go.", provider, tools });

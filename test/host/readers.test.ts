@@ -143,7 +143,7 @@ describe("readers of a hosted run", () => {
     await fc.assert(property, { numRuns: 150 });
   });
 
-  it("receive text fragments one by one if they read fast, and joined if they read slowly", async () => {
+  it("receive joined text fragments if they read slowly", async () => {
     const { host, clock, id } = createStage();
     const script = [[text("a"), wait(1), text("b"), wait(1), text("c"), wait(1), text("d")]];
     await host.start(id, { ...playing(script, clock), message: "Go." });
@@ -158,7 +158,7 @@ describe("readers of a hosted run", () => {
     expect(deltas(await readAll(slow))).toEqual(["abcd"]);
   });
 
-  it("receive the texts of two nested runs separately even if their fragments alternate", async () => {
+  it("receive alternating text fragments of two nested runs as separate texts", async () => {
     const { host, clock, id } = createStage();
     const messages = [[toolCall("agent", { n: 1 }), toolCall("agent", { n: 2 })]];
     await host.start(id, { ...optionsOf(messages, clock), message: "Go." });
@@ -216,7 +216,7 @@ describe("readers of a hosted run", () => {
     expect(textOf(await reading)).toBe("wo.Three.");
   });
 
-  it("receive an earlier run to its end, and then the next run", async () => {
+  it("receive an earlier run to the end, and then the next run", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const first = await readAll(host.join(id));

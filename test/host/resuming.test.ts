@@ -25,7 +25,7 @@ const options = (given: ReturnType<typeof paying>): Omit<ReturnType<typeof payin
 const yes = { kind: "approve" as const };
 
 describe("host.resume() in the same process", () => {
-  it("continues the same log: earlier readers receive the rest, and late readers receive everything", async () => {
+  it("continues the same log for earlier and for later readers", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -58,7 +58,7 @@ describe("host.resume() in the same process", () => {
     expect(host.join(id, { from: all.at(-1)?.id })?.isOver).toBe(true);
   });
 
-  it("marks earlier events as replayed only for readers that join through its return value", async () => {
+  it("marks earlier events as replayed only in answer.join()", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -74,7 +74,7 @@ describe("host.resume() in the same process", () => {
     expect((await readAll(host.join(id))).some(({ event }) => event.replayed === true)).toBe(false);
   });
 
-  it("ends a slow reader that joined before the suspension at the suspension", async () => {
+  it("ends a slow reader of the suspended run at the suspension", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -87,7 +87,7 @@ describe("host.resume() in the same process", () => {
     expect(typesOf(await readAll(host.join(id))).filter((type) => type === "run-end")).toHaveLength(2);
   });
 
-  it("rejects a decision for a call that is not waiting, and changes nothing", async () => {
+  it("rejects a decision for a call that is not waiting", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -104,7 +104,7 @@ describe("host.resume() in the same process", () => {
     expect(pay.paid).toHaveLength(2);
   });
 
-  it("leaves the conversation unchanged if it rejects because a tool has changed", async () => {
+  it("leaves the conversation unchanged if a changed tool prevents the resume", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -117,7 +117,7 @@ describe("host.resume() in the same process", () => {
     expect(pay.paid).toHaveLength(2);
   });
 
-  it("applies a decision once, even if it is sent several times", async () => {
+  it("applies a decision that is sent several times only once", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -130,7 +130,7 @@ describe("host.resume() in the same process", () => {
     expect(pay.paid).toEqual(["call_i0_0", "call_i0_1"]);
   });
 
-  it("returns not-resumable after a new message, and the waiting calls do not run", async () => {
+  it("returns not-resumable after a new message", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -180,7 +180,7 @@ describe("host.resume() in the same process", () => {
 });
 
 describe("host.resume() in another process", () => {
-  it("continues a suspended run from the store, and readers receive every event", async () => {
+  it("continues a suspended run from the store", async () => {
     const store = sharedStore();
     const first = createStage({ store });
     const pay = paying(first);
@@ -200,7 +200,7 @@ describe("host.resume() in another process", () => {
     expect(await first.host.status(first.id)).toMatchObject({ status: "completed" });
   });
 
-  it("continues a run that crashed after any record, and runs each call once", async () => {
+  it("continues a run that crashed after any record, without repeating a call", async () => {
     for (let crashAt = 1; ; crashAt += 1) {
       const store = sharedStore();
       const clock = createTestClock();
@@ -220,7 +220,7 @@ describe("host.resume() in another process", () => {
     }
   });
 
-  it("reads from the journal how a run ended if the process died before it stored the ending", async () => {
+  it("reads from the journal how a run ended if the store has no ending", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "ended and cut";
@@ -253,7 +253,7 @@ describe("host.resume() in another process", () => {
 });
 
 describe("a reader of a hosted run whose journal or store fails", () => {
-  it("receives the earlier events and then the error, and the run can be resumed", async () => {
+  it("receives the earlier events, and then the error", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "broken";

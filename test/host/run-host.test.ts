@@ -6,7 +6,7 @@ import { createStage, playing, readAll, readStart, textOf, tool, typesOf } from 
 const hello: UserMessage = { role: "user", content: "Hello." };
 
 describe("host.start()", () => {
-  it("runs the conversation, and host.join() returns every event up to run-end", async () => {
+  it("starts a run whose events host.join() returns up to run-end", async () => {
     const { host, clock, id } = createStage();
     const answer = await host.start(id, { ...playing([text("Hi there.", { chunks: 3 })], clock), message: "Hello." });
     expect(answer).toMatchObject({ kind: "started", runId: `${id}/1` });
@@ -31,7 +31,7 @@ describe("host.start()", () => {
     expect(await host.status(id)).toMatchObject({ runId: `${id}/2`, status: "completed", isLive: false, queued: 0 });
   });
 
-  it("replaces the stored messages by the option `messages`, and drops the last answer with regenerate: true", async () => {
+  it("replaces the stored messages by the option `messages`", async () => {
     const { host, clock, id } = createStage();
     const messages = [hello, { role: "assistant" as const, content: [{ type: "text" as const, text: "Old." }] }, hello];
     await readStart(host.start(id, { ...playing([text("One.")], clock), messages }));
@@ -55,7 +55,7 @@ describe("host.start()", () => {
     ["an unknown option", { message: "a", maxSteps: 3 }],
     ["invalid messages", { messages: "a" }],
     ["an invalid limit", { message: "a", limits: { maxIterations: -1 } }],
-  ])("throws a LoopError for %s, and the conversation stays usable", async ([, options]) => {
+  ])("throws a LoopError for %s without making the conversation unusable", async ([, options]) => {
     const { host, clock, id } = createStage();
     const { provider } = playing([text("One.")], clock);
     const error = await host.start(id, { provider, clock, ...(options as { message: "a" }) }).catch((thrown: unknown) => thrown);
@@ -66,7 +66,7 @@ describe("host.start()", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("rejects the option `prompt`, and names the option that replaces it", async () => {
+  it("rejects the option `prompt` and names the option to use", async () => {
     const { host, clock, id } = createStage();
     const { provider } = playing([text("One.")], clock);
     const started = host.start(id, { provider, clock, prompt: "Hello." } as never);
@@ -117,7 +117,7 @@ describe("host.start() in a busy conversation", () => {
     expect(textOf(await readAll(host.join(id)))).toBe("One.Two.");
   });
 
-  it("starts only one run for two simultaneous calls", async () => {
+  it("starts only one run for two simultaneous calls of host.start()", async () => {
     const { host, clock, id } = createStage();
     const starts = [1, 2, 3].map(async (n) => host.start(id, { ...playing([text(`${n}`)], clock), message: "Hello." }));
     expect((await Promise.all(starts)).map(({ kind }) => kind)).toEqual(["started", "busy", "busy"]);
@@ -169,7 +169,7 @@ describe("host.start() in a busy conversation", () => {
 });
 
 describe("host.stop()", () => {
-  it("stops the run, and all readers receive run-end", async () => {
+  it("stops the run and sends run-end to all readers", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Hello." });
     const readers = [readAll(host.join(id)), readAll(host.join(id))];
@@ -180,7 +180,7 @@ describe("host.stop()", () => {
     expect(host.stop(id)).toBe("not-running");
   });
 
-  it("is called automatically when the last reader leaves if stopWhenUnread is true", async () => {
+  it("with stopWhenUnread: true, is called automatically when the last reader leaves", async () => {
     const { host, clock, id: name } = createStage();
     for (const stopWhenUnread of [false, true]) {
       const id = `${name}-${stopWhenUnread}`;
@@ -201,7 +201,7 @@ describe("host.stop()", () => {
 });
 
 describe("host.close()", () => {
-  it("drains live runs, rejects new runs, and leaves no timers", async () => {
+  it("drains live runs and rejects new runs", async () => {
     const { host, clock, id } = createStage();
     const save = tool("save", () => "saved");
     const live = playing([[wait(10), toolCall("save")], text("Done.")], clock);
@@ -219,7 +219,7 @@ describe("host.close()", () => {
 });
 
 describe("a hosted run whose provider fails", () => {
-  it('ends with the status "error", and continues in the same log with resume: "retry-last"', async () => {
+  it('continues in the same log with resume: "retry-last"', async () => {
     const { host, clock, id } = createStage();
     let broken = true;
     const provider = createMockProvider(() => (broken ? fail({ status: 400, message: "No." }) : text("Yes.")));

@@ -48,7 +48,7 @@ describe.for<[string, () => RunStore]>([
     for (const id of hostile) expect(await store.read(id)).toMatchObject(record(id));
   });
 
-  it("returns the same journal records for the same run, and separate journals for other runs", async () => {
+  it("keeps a separate journal for each run", async () => {
     const store = create();
     for (const [id, number] of [["a", 1] as const, ["a", 2] as const, ["a/1", 1] as const]) {
       const first = store.journal(id, number);
@@ -95,7 +95,7 @@ describe("memoryRunStore", () => {
 });
 
 describe("fileRunStore", () => {
-  it("names files by a hash, lets only the owner read them, and leaves no temporary file", async () => {
+  it("writes files that are named by a hash and can be read only by their owner", async () => {
     const { host, clock } = createStage({ store: fileRunStore(folder) });
     for (const id of hostile) await readStart(host.start(id, { ...playing([text("Hi.")], clock), message: "Go." }));
     await host.close();
@@ -124,7 +124,7 @@ describe("fileRunStore", () => {
     expect(() => fileRunStore(path as string)).toThrow("folder");
   });
 
-  it("lets host.resume() return busy until the process that holds the run is killed", async () => {
+  it("lets host.resume() return busy until the process that executes the run is killed", async () => {
     const child = spawn(process.execPath, ["--import", "tsx", "-e", childProgram(folder)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -152,7 +152,7 @@ describe("fileRunStore", () => {
     }
   }, 30_000);
 
-  it("lets another host start the next run if the end of the last run could not be stored", async () => {
+  it("lets another host start the next run, even if the end of the last run was not stored", async () => {
     const store = fileRunStore(folder);
     const broken: RunStore = {
       ...store,

@@ -30,7 +30,7 @@ async function startAndSteer(store: RunStore, id: string): Promise<"completed" |
 
 describe('host.start() with whenBusy: "steer"', () => {
   it.each(["resume", "start"] as const)(
-    "delivers each accepted message exactly once after a crash at any record and host.%s()",
+    "after a crash at any record, delivers each accepted message exactly once with host.%s()",
     async (next) => {
       let crashes = 0;
       for (let crashAt = 1; crashAt < 50; crashAt += 1) {
@@ -55,7 +55,7 @@ describe('host.start() with whenBusy: "steer"', () => {
     },
   );
 
-  it("rejects an invalid message before it stores anything", async () => {
+  it("rejects an invalid message before anything is stored", async () => {
     const store = sharedStore();
     const { host, clock, id } = createStage({ store, whenBusy: "steer" });
     const options = working(clock);
@@ -67,7 +67,7 @@ describe('host.start() with whenBusy: "steer"', () => {
     expect((await readStart(first)).status).toBe("completed");
   });
 
-  it("rejects and sends the run no message if the store fails", async () => {
+  it("rejects if the store fails, without steering the run", async () => {
     const store = sharedStore();
     let isFull = false;
     const full: RunStore = {

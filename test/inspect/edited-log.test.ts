@@ -19,7 +19,7 @@ describe("a run log of a stream that was repeated after a crash", () => {
     expect(run.iterations[1]?.calls[0]?.runs[0]?.starts).toHaveLength(2);
   });
 
-  it("counts the nested run once in its totals, its trace and its transcript", () => {
+  it("counts the nested run once in totals, trace and transcript", () => {
     expect(totalsOf(run)).toMatchObject({ tokens: 110, costUSD: 0.5, nestedRuns: 1 });
     expect(toChromeTrace({ version: 1, source: "log", runs: [run], isTorn: false }).match(/"nested run"/g)).toHaveLength(2);
     expect(toMarkdown(run).match(/# Nested run/g)).toHaveLength(1);
@@ -37,7 +37,7 @@ describe("a run log with texts in place of numbers", () => {
     { type: "run-end", run: 0, status: "completed", reason: { kind: "answered" }, toolCallsExecuted: "<s>", ...wrong },
   ]);
 
-  it("has no cost, no duration, and only the valid token counts", () => {
+  it("has only the valid token counts, and neither cost nor duration", () => {
     const known = { usage: { inputTokens: 0, outputTokens: 0, totalTokens: 110 }, costUSD: undefined, durationMs: undefined };
     expect([run, run.iterations[0]]).toMatchObject([{ ...known, toolCallsExecuted: undefined }, known]);
     expect(run.iterations[0]?.calls[0]?.durationMs).toBeUndefined();

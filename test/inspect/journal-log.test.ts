@@ -70,7 +70,7 @@ describe("journalToRunLog", () => {
     ]);
   });
 
-  it("includes the waiting call of a suspended run, and the decision that arrives later", async () => {
+  it("includes the waiting call of a suspended run and the later decision", async () => {
     const folder = makeFolder();
     await runToolLoop(optionsIn(folder));
     const waiting = (await parse(folder)).runs[0];
@@ -109,7 +109,7 @@ describe("journalToRunLog", () => {
     ]);
   });
 
-  it("creates a log whose transcript and trace have no dates, because a journal has none", async () => {
+  it("creates a log whose transcript and trace have no dates, because a journal has no dates", async () => {
     const folder = makeFolder();
     await runToolLoop(optionsIn(folder));
     const log = await parse(folder);

@@ -130,7 +130,7 @@ describe("the run log of withRunLog", () => {
     });
   });
 
-  it("contains tool definitions and the system text once, and again when they change", async () => {
+  it("repeats the tool definitions and the system text only after a change", async () => {
     const long = "A long description of a tool. ".repeat(9);
     const tools = ["a", "b"].map((name) => ({ ...lookUp, name, description: `${long}${name}` }));
     const { lines, log } = await logTimed({
@@ -150,7 +150,7 @@ describe("the run log of withRunLog", () => {
     expect(log.runs[0]?.iterations.map(({ request }) => request?.system?.endsWith("!"))).toEqual([false, false, true, false]);
   });
 
-  it("contains the attempts of withRetry, their errors and the waits between them", async () => {
+  it("contains the attempts of withRetry with their errors and waits", async () => {
     const busy = fail({ status: 529, message: "Overloaded" });
     const provider = withRetry(
       createMockProvider([
@@ -237,7 +237,7 @@ describe("the run log of withRunLog", () => {
     expect(run?.lines.find(({ type }) => type === "notice")).toMatchObject({ kind: "still-working", iteration: 1 });
   });
 
-  it("contains preliminary results and emitted parts, with joined fragments and without secrets", async () => {
+  it("contains preliminary results and emitted parts without secrets", async () => {
     const tool = defineTool({
       name: "work",
       description: "Works",

@@ -17,7 +17,7 @@ function isJson(line: string): boolean {
 }
 
 describe("a run log in a file", () => {
-  it("contains all lines when the run ends, and only its owner can read it", async () => {
+  it("is complete when the run ends, and can be read only by its owner", async () => {
     const path = join(makeFolder(), "run.jsonl");
     await runLogged(optionsFor(1), { to: path });
     const lines = readLines(path);
@@ -34,7 +34,7 @@ describe("a run log in a file", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it("contains several runs, which share their long texts", async () => {
+  it("contains several runs that share long texts", async () => {
     const path = join(makeFolder(), "runs.jsonl");
     await runLogged(optionsFor(1, { runId: "a" }), { to: path });
     const size = statSync(path).size;
@@ -58,7 +58,7 @@ describe("a run log in a file", () => {
     );
   });
 
-  it("is continued in the same way by a process that has to read the file first", async () => {
+  it("is continued in the same way by another process", async () => {
     const folder = makeFolder();
     const [one, other] = [join(folder, "one.jsonl"), join(folder, "other.jsonl")];
     const hostile = defineTool({
@@ -78,7 +78,7 @@ describe("a run log in a file", () => {
 });
 
 describe("the run log of a resumed run", () => {
-  it("contains each step once, and only the new messages", async () => {
+  it("contains each step once", async () => {
     const folder = makeFolder();
     const to = join(folder, "run.jsonl");
     const inner = createMockProvider(({ iteration }) => (iteration === 0 ? toolCall("look_up") : text("Shipped.")));
@@ -115,7 +115,7 @@ describe("the run log of a resumed run", () => {
     expect(runs[0]?.iterations[2]?.request?.messages()).toHaveLength(5);
   });
 
-  it("contains the end of an iteration again after its calls have run", async () => {
+  it("contains the end of an iteration again after the calls of the iteration have run", async () => {
     const folder = makeFolder();
     const to = join(folder, "run.jsonl");
     const tools = [{ ...lookUp, needsApproval: true }];

@@ -53,7 +53,7 @@ function privateRun(): LoopOptions {
 }
 
 describe("withRunLog: the option redact", () => {
-  it("is called with every text of the run and its place", async () => {
+  it("is called with every text of the run and the place of the text", async () => {
     const places = new Set<RunLogPlace>();
     const { lines, log } = await logRun(privateRun(), {
       redact: (said, place) => {
@@ -88,7 +88,7 @@ describe("withRunLog: the option redact", () => {
     ]);
   });
 
-  it("keeps the structure of the log, even if it changes every text", async () => {
+  it("keeps the structure of the log, even if redact changes every text", async () => {
     const { log } = await logRun(privateRun(), { redact: () => "x" });
     const [run] = log.runs;
     expect(run).toMatchObject({
@@ -112,14 +112,14 @@ describe("withRunLog: the option redact", () => {
     ],
     ["returns no text", () => undefined as never],
     ["returns a promise", () => Promise.reject(new Error("no")) as never],
-  ])("leads to a neutral text in the log, and does not affect the run, if it %s", async ([, redact]) => {
+  ])("leads to a neutral text in the log if it %s", async ([, redact]) => {
     const { result, lines } = await logRun(privateRun(), { redact });
     expect(result.functionHistory).toHaveLength(2);
     expect(lines.join("")).not.toContain("private");
     expect(parseRunLog(lines.join("")).runs[0]?.iterations[0]?.output?.text).toBe("[redaction failed]");
   });
 
-  it("does not change what the run and its tools get", async () => {
+  it("does not change the messages that the model gets", async () => {
     const plain = privateRun();
     await logRun(plain, { redact: () => "x" });
     const [, second] = (plain.provider as ReturnType<typeof createMockProvider>).requests;

@@ -75,7 +75,7 @@ describe("rerunFrom", () => {
     expect([provider.requests[0]?.messages.length, again, log.runs[0]?.iterations.length]).toEqual([5, [], 3]);
   });
 
-  it("repeats a context restart only from a journal, and names the last possible iteration for a log", async () => {
+  it("repeats a context restart from a journal, but not from a log", async () => {
     const restart = tool("restart", () => contextRestart({ type: "context_restart_more", data: "Berlin" } as never));
     const options = { tools: [...tools, restart] };
     const files = await runFirst({ script: [toolCall("look"), toolCall("restart"), text("Done.")], options });
@@ -102,7 +102,7 @@ describe("rerunFrom", () => {
     });
   });
 
-  it("rejects the id of the first run as the new id, because keys of calls contain it", async () => {
+  it("rejects the id of the first run as the new id, because keys of calls contain the id", async () => {
     const files = await runFirst({ script: [toolCall("look"), text("Done.")] });
     await expect(runSecond(files.log, 1, { runId: "first" })).rejects.toMatchObject({ code: "invalid-option" });
   });
@@ -119,7 +119,7 @@ describe("rerunFrom", () => {
     await expect(runSecond(files.log, 2, { limits: { maxIterations: 2 } })).rejects.toMatchObject({ code: "rerun-refused" });
   });
 
-  it("takes only those limits from the log that are lower than the defaults", async () => {
+  it("takes from the log only those limits that are lower than the defaults", async () => {
     const files = await runFirst({ script: [toolCall("look"), text("Done.")] });
     const log = await readRunLog(files.log);
     const limits = {

@@ -48,7 +48,7 @@ function createLog(): { readonly wrap: Wrap; text(): string } {
 
 describe("withRunLog", () => {
   it.for(scenarios.map((scenario) => [scenario.title, scenario] as const))(
-    'leaves the scenario "%s" unchanged, and writes valid lines with the facts of its journal',
+    'does not change the scenario "%s"',
     async ([, scenario]) => {
       const plain = await playScenario(scenario, (options) => options);
       const log = createLog();
@@ -63,7 +63,7 @@ describe("withRunLog", () => {
     },
   );
 
-  it("leaves the result of random runs unchanged, and logs how the runs end", { timeout: 60_000 }, async () => {
+  it("does not change the result of random runs", { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const plain = await runPlan(plan);
@@ -138,7 +138,7 @@ describe("withRunLog", () => {
     ],
   ];
 
-  it.for(setups)("leaves the result and the events unchanged for a run with %s", async ([, create]) => {
+  it.for(setups)("does not change the result and the events of a run with %s", async ([, create]) => {
     const play = async (wrap: Wrap): Promise<Played> => {
       const { script = [], ...more } = create();
       const recording = recordEvents();
@@ -153,7 +153,7 @@ describe("withRunLog", () => {
     expect(parseRunLog(log.text()).runs).toHaveLength(1);
   });
 
-  it("leaves the result and the events of a resumed run unchanged", async () => {
+  it("does not change the result and the events of a resumed run", async () => {
     const options: LoopOptions = {
       provider: createMockProvider(({ iteration }) => (iteration < 2 ? toolCall("look_up") : text("Done."))),
       tools: [lookUp],
@@ -182,7 +182,7 @@ describe("withRunLog", () => {
     ]);
   });
 
-  it("leaves the events of a stream unchanged if its reader leaves", async () => {
+  it("does not change the events of a stream whose reader leaves", async () => {
     const log = createLog();
     const stream = streamToolLoop(
       log.wrap({

@@ -65,7 +65,7 @@ describe("withRunLog: secret values", () => {
 });
 
 describe("withRunLog: names and ids", () => {
-  it("go through redact if they are file names or malformed media types", async () => {
+  it("are passed to redact if they are file names or malformed media types", async () => {
     const { lines } = await logRun(
       {
         provider: createMockProvider([text("Done.")]),
@@ -85,7 +85,7 @@ describe("withRunLog: names and ids", () => {
     expect(lines.join("")).toContain("application/pdf");
   });
 
-  it("contain no credentials, even if the model chose them", async () => {
+  it("contain no credentials, even if the model chose the names", async () => {
     const { lines, log } = await logRun({
       provider: createMockProvider([[toolCall(key, {}, { id: `id ${key}` })], text("Done.")]),
       messages: [{ role: "user", content: "Go." }],

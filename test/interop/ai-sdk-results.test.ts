@@ -15,7 +15,7 @@ async function dataOf(made: object, args: unknown = { city: "Oslo" }): Promise<u
 }
 
 describe("importTool: result of an AI SDK tool", () => {
-  it("is the last value of a generator, and each value is reported as tool-progress", async () => {
+  it("is the last value of a generator", async () => {
     const made = tool({
       inputSchema: city,
       async *execute() {
@@ -44,7 +44,7 @@ describe("importTool: result of an AI SDK tool", () => {
     expect(await dataOf(made)).toMatchObject({ kind: "failed", error: { message: "cut off" } });
   });
 
-  it("is no longer awaited after a stop, which closes the generator", async () => {
+  it("is no longer awaited after a stop", async () => {
     let closed: () => void = () => {};
     const isClosed = new Promise<void>((resolve) => {
       closed = resolve;
@@ -194,7 +194,7 @@ describe("importTool: needsApproval of an AI SDK tool", () => {
     expect(outcomesOf(await result)).toEqual(outcomes);
   });
 
-  it("is not called if the arguments fail a second validation, and the call then waits for approval", async () => {
+  it("is not called if the arguments fail a second validation", async () => {
     let checks = 0;
     const once = amount.refine(() => (checks += 1) === 1);
     const made = tool({ inputSchema: once, execute: async () => "paid", needsApproval: () => false });

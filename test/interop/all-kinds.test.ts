@@ -70,7 +70,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
     expect([answer?.outcome, parsed(answer?.result)]).toEqual(["completed", { text: "hi" }]);
   });
 
-  it("does not run a tool with invalid arguments, and sends the model the reason", async () => {
+  it("sends the model the reason in place of running a tool with invalid arguments", async () => {
     const ran: unknown[] = [];
     const tool = imported({ ...echo, run: (args) => ran.push(args) });
     const { result } = play([toolCall("echo", { text: 42 }), text("Done.")], { tools: [tool] });
@@ -120,7 +120,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("passes a tool the arguments that its schema has parsed exactly once", async () => {
+  it("validates the arguments of a call exactly once", async () => {
     const got: unknown[] = [];
     const transforming = z.object({ text: z.string().transform((said) => said.length), unit: z.enum(["C", "F"]).default("C") });
     const tool = importTool(transformed(make, transforming, got), {
@@ -159,7 +159,7 @@ function transformed(make: MakeTool, inputSchema: z.ZodObject, got: unknown[]): 
 }
 
 describe("importTools", () => {
-  it("accepts an object of tools from all libraries, whose keys become the names", async () => {
+  it("uses the keys of an object as the names of the tools", async () => {
     const tools = importTools(Object.fromEntries(table.map(([, make], index) => [`tool_${index}`, make(echo)])), {
       tool_0: { timeoutMs: 5, description: "The first." },
     });

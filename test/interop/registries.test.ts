@@ -72,7 +72,7 @@ describe("mergeRegistries", () => {
     expect(merged.validate?.("gone", {})).toEqual({ issues: [{ message: 'the tool "gone" is not available' }] });
   });
 
-  it("returns the current tools, in the same array until a tool changes", () => {
+  it("returns the same array of tools until a tool changes", () => {
     const [first, second] = [createToolRegistry([one]), createToolRegistry()];
     const merged = mergeRegistries(first, second);
     const before = merged.definitions();
@@ -86,7 +86,7 @@ describe("mergeRegistries", () => {
     );
   });
 
-  it("calls a tool that has moved to another registry there", () => {
+  it("calls a tool in the registry to which the tool has moved", () => {
     const [first, second] = [createToolRegistry([one]), createToolRegistry()];
     const merged = mergeRegistries(first, second);
     first.unregister("one");
@@ -98,7 +98,7 @@ describe("mergeRegistries", () => {
     expect(codeOf(() => mergeRegistries([one], [two], bare(one)))).toMatch(/^duplicate-tool: There are two tools named "one"/);
   });
 
-  it("throws duplicate-tool until a tool with a repeated name is removed", () => {
+  it("throws duplicate-tool until the tool with the repeated name is removed", () => {
     const [first, second] = [createToolRegistry([one]), createToolRegistry()];
     const merged = mergeRegistries(first, second);
     second.register(one);

@@ -55,7 +55,7 @@ describe("withPrefix", () => {
 });
 
 describe("withFilter", () => {
-  it("hides the tools outside the filter, which cannot be called", async () => {
+  it("neither shows nor calls tools outside the filter", async () => {
     const ran: string[] = [];
     const secret = tool("secret", () => ran.push("secret"));
     const tools = withFilter([one, secret], ["one"]);

@@ -20,7 +20,7 @@ const start = (journal = memoryJournal(), decisions = {}) =>
   });
 
 describe("importTool: an AI SDK tool without execute", () => {
-  it("waits for a result from outside, and checks the result with its outputSchema", async () => {
+  it("checks a result from outside with its outputSchema", async () => {
     const { reason, journal } = await start();
     expect(reason).toMatchObject({
       kind: "result-required",

@@ -109,7 +109,7 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
     expect(answers[2]?.content).toMatchObject([{ mediaType: "image/png", data: expect.stringMatching(/^iVBORw0KGgo/) }]);
   });
 
-  it("reports invalid arguments and task-only tools to the model, and the run continues", async () => {
+  it("reports invalid arguments and task-only tools to the model", async () => {
     const calls = [
       toolCall("get-sum", { a: "one" }),
       toolCall("simulate-research-query", { topic: "x" }),
@@ -149,7 +149,7 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
     expect(answersOf(next)).toMatchObject([{ result: "Echo: again" }]);
   });
 
-  it("fails a call immediately if the server is killed, and still lists its tools", async () => {
+  it("fails a call immediately if the server is killed", async () => {
     const { registry, connection } = await connect(generation);
     const script = [
       toolCall("trigger-long-running-operation", { duration: 60, steps: 1_000 }),

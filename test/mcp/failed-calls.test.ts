@@ -7,7 +7,7 @@ import { generations } from "./connect.ts";
 import { type Answer, says } from "./tool-server.ts";
 
 describe.for(generations)("createMcpRegistry: a call over $name", (generation) => {
-  it("fails immediately if the server closes the connection, and the run continues", async () => {
+  it("fails immediately if the server closes the connection, without ending the run", async () => {
     const { served, start } = await setUp(generation, [{ name: "act" }], { answer: untilCancelled });
     const playing = start(["act"]);
     await vi.waitFor(() => expect(served.calls).toHaveLength(1));

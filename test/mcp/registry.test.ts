@@ -146,7 +146,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(namesOf(registry)).toEqual(["b"]);
   });
 
-  it("keeps its tools if a listing fails, and calls onError", async () => {
+  it("calls onError and keeps its tools if a listing fails", async () => {
     const errors: unknown[] = [];
     const onError = (error: unknown): void => {
       errors.push(error);
@@ -164,7 +164,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect([namesOf(registry), rejections]).toEqual([["b"], []]);
   });
 
-  it("keeps its tools if a listing fails without onError", async () => {
+  it("without onError, keeps its tools if a listing fails", async () => {
     const { registry, served } = await setUp(generation, createToolServer(named("a")));
     served.failListings("Out of order.");
     await served.setTools(named("b"));
@@ -173,7 +173,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect([namesOf(registry), rejections]).toEqual([["a"], []]);
   });
 
-  it("ignores changed tools after close(), but can still call its tools", async () => {
+  it("after close(), ignores changed tools but still calls the known tools", async () => {
     const { registry, served, client } = await setUp(generation, createToolServer(named("a")));
     registry.close();
     registry.close();

@@ -98,7 +98,7 @@ describe.for(generations)("resourceSource over $name", (generation) => {
     );
   });
 
-  it("rejects binary resources, and mentions binary contents between texts", async () => {
+  it("rejects binary resources", async () => {
     const { read } = await connect(generation);
     expect(await read({ id: "docs://image", action: "read" })).toBe(
       "failed: This resource has no text but binary content (image/png), so it cannot be read here.",
@@ -118,7 +118,7 @@ describe.for(generations)("resourceSource over $name", (generation) => {
     );
   });
 
-  it("requests only URIs that `accepts` allows, and returns only texts within maxBytes", async () => {
+  it("requests only URIs that `accepts` allows", async () => {
     const { read, reads } = await connect(generation, { maxBytes: 100, accepts: (uri) => uri.startsWith("docs:") });
     for (const id of ["file:///etc/passwd", "guide", "", "//docs", `docs://${"x".repeat(2_000)}`]) {
       expect(await read({ id, action: "read" })).toMatch(/^failed: There is no stored result with this id/);
@@ -199,7 +199,7 @@ describe("resourceSource with a hostile server", () => {
   const read = (client: McpResourceClient, args: object): Promise<string> =>
     readPart(createResultCache({ sources: [resourceSource(client)] }), args);
 
-  it("lists at most 1,000 resources, and ends even if each page names a next one", async () => {
+  it("lists at most 1,000 resources, even if each page names a next page", async () => {
     const resources = Array.from({ length: 700 }, (_, index) => ({ uri: `x:${index}`, name: "a\nb" }));
     expect(await read(clientOf({ resources, nextCursor: "again" }), { id: "resources", action: "tail", lines: 2 })).toBe(
       'Lines 1000 to 1001 of 1001.\nResource "a b" at x:299\n(The server has more than 1000 resources.)',

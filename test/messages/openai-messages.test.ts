@@ -94,7 +94,7 @@ function toPlainForm(messages: readonly object[]): readonly unknown[] {
 }
 
 describe.each(["chat", "responses"] as const)("toOpenAIMessages with the API %s", (api) => {
-  it("is undone by fromOpenAIMessages if nothing is lost, for random transcripts", () => {
+  it("for random transcripts without losses, is undone by fromOpenAIMessages", () => {
     let kept = 0;
     fc.assert(
       fc.property(transcripts, (messages) => {
@@ -116,7 +116,7 @@ describe("fromOpenAIMessages", () => {
   it.each([
     { api: "chat" as const, histories: chats as fc.Arbitrary<(ChatMessage | Item)[]> },
     { api: "responses" as const, histories: inputs as fc.Arbitrary<(ChatMessage | Item)[]> },
-  ])("is undone by toOpenAIMessages if nothing is lost, for random histories of the API $api", ({ api, histories }) => {
+  ])("for random histories of the API $api without losses, is undone by toOpenAIMessages", ({ api, histories }) => {
     let kept = 0;
     fc.assert(
       fc.property(histories, (history) => {
@@ -136,7 +136,7 @@ describe("fromOpenAIMessages", () => {
     expect(kept).toBeGreaterThan(5);
   });
 
-  it("recognizes the API, repairs calls, and lists what a Chat history loses", () => {
+  it("recognizes the API of a history, and lists what a Chat history loses", () => {
     const history = [
       { role: "system", content: "Be brief." },
       {

@@ -50,7 +50,7 @@ it("a long run without masking and compaction: ends with context-too-long before
   expect(factsOf("nothing").largest).toBeGreaterThan(200_000);
 });
 
-it("long runs that fit their window: end with the answer, keep 95 % of the possible prefix, and save 70 % with a cache", () => {
+it("long runs that fit the context window: keep 95 % of the possible cache prefix", () => {
   for (const { name, ...facts } of measured.facts.filter(({ name }) => name !== "nothing")) {
     expect([name, facts.status]).toEqual([name, "completed"]);
     expect(facts.share).toBeGreaterThanOrEqual(0.95);
@@ -65,7 +65,7 @@ it("long runs with masking: batchOf 5 is the cheapest with a cache, and batchOf 
   expect(one?.plain).toBeLessThan(Math.min(five?.plain ?? 0, ten?.plain ?? 0));
 });
 
-it("long runs with compaction: early compactions are cheaper than late ones, and rarer with masking", () => {
+it("long runs with compaction: early compactions are cheaper than late compactions", () => {
   const [late, early] = [factsOf("compaction at 160,000"), factsOf("compaction at 60,000")];
   const both = factsOf("both: `batchOf: 5`, 60,000");
   expect(early.money.cached).toBeLessThan(late.money.cached);

@@ -64,7 +64,7 @@ describe("createPartialOutput", () => {
     expect(partial.take({ ...delta("[2]"), ...{ path: [] } })).toEqual([2]);
   });
 
-  it("omits a number that may continue after a pause", () => {
+  it("omits a number that a continuation may still extend", () => {
     const partial = createPartialOutput();
     const events = [start, delta("[1"), { ...end, finish: "paused" }, { ...start, continuation: 1 }, delta("2]"), end];
     expect(events.map((event) => partial.take(event))).toEqual([undefined, [], undefined, undefined, [12], undefined]);
@@ -78,7 +78,7 @@ describe("createPartialOutput", () => {
     expect(events.map((event) => partial.take(event))).toEqual([undefined, [1], undefined, [1, 2], undefined, [1, 4], undefined]);
   });
 
-  it("returns values that each contain the previous one, and ends with the complete value", () => {
+  it("returns growing values that end with the complete value", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 3 }), fc.integer({ min: 1, max: 7 }), fc.boolean(), (value, size, isWide) => {
         const written = JSON.stringify(value, null, isWide ? 2 : 0);

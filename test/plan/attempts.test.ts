@@ -114,7 +114,7 @@ it("withPlanner: discards the text of an attempt that sent no attempt-start", as
 });
 
 describe("withFallback outside withPlanner", () => {
-  it("requests a new plan from the next provider and sends it the finished rounds", async () => {
+  it("requests a new plan from the next provider, which gets the finished rounds", async () => {
     const a = dear(runs, failing);
     const b = cheap(asks, answers);
     const { facts } = await run(withFallback([plans(a), plans(b)]));
@@ -122,7 +122,7 @@ describe("withFallback outside withPlanner", () => {
     expect(JSON.stringify(b.requests[1]?.messages)).toContain("a quiet place");
   });
 
-  it("discards an answer whose stream fails, and the plan before it", async () => {
+  it("discards an answer whose stream fails together with the plan", async () => {
     const a = dear(asks, [text("Do"), took(2), busy], busy);
     const { facts, recording } = await run(withFallback([plans(a), plans(cheap(runs, asks, answers))]));
     expect(facts).toMatchObject({ ...answered, costUSD: 3 + 2 + (5 + 3 + 7) / 4, discarded: 2 });
@@ -177,7 +177,7 @@ describe("withPlanner: the cost of a run", () => {
   });
 });
 
-it('withPlanner: a plan with the finish reason "content-filter" ends the run, even with withRetry inside', async () => {
+it('withPlanner with withRetry inside: a plan with the finish reason "content-filter" ends the run', async () => {
   const { result } = await run(plans(retry(cheap([text("I will not."), finish("content-filter"), took(1)]))));
   expect((await result).reason.kind).toBe("content-filter");
 });

@@ -168,7 +168,7 @@ describe.for<[where: string, turns: readonly MockMessage[], rest: readonly MockM
     expect([resumed.toolCallsExecuted, planLogs(resumed).length]).toEqual([1, 1]);
   });
 
-  it("has the same result in a replay if control.stop() ended the run", async () => {
+  it("has the same result in a replay after control.stop()", async () => {
     const { result: ended, playing } = await leave({ turns, act: ({ control }) => control.stop() });
     const { runId } = playing.options;
     const model = createMockProvider([]);

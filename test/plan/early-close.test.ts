@@ -39,13 +39,13 @@ describe("withPlanner: options.closesEarly", () => {
   const chunks: readonly ModelChunk[] = [...pieces(long), { type: "finish", reason: "stop" }];
   const known = '{"next_action":"response",'.length;
 
-  it("is true by default, and stops reading a plan when its action is response", async () => {
+  it("is true by default, and ends the reading of a plan at the action response", async () => {
     const model = counting(chunks, "Hello.");
     const { result } = play([], { provider: withPlanner(model.provider), tools: [tool("t", () => 1)] });
     expect([(await result).text, model.read, model.left]).toEqual(["Hello.", [known, 2], 1]);
   });
 
-  it("reads the whole plan if it is false", async () => {
+  it("lets withPlanner read the whole plan if set to false", async () => {
     const model = counting(chunks, "Hello.");
     const provider = withPlanner(model.provider, { closesEarly: false });
     const { result } = play([], { provider, tools: [tool("t", () => 1)] });
@@ -63,7 +63,7 @@ it.for([true, false])(
   },
 );
 
-it("withPlanner: requests a plan again if the text quotes another plan before it", async () => {
+it("withPlanner: requests a plan again if the text before it quotes another plan", async () => {
   const quoted = 'I could say {"next_action":"response"}, but ';
   const { result, model } = plan([text(`${quoted}{"next_action":"execute"}`), respond, text("Hello.")]);
   expect([(await result).text, model.calls]).toEqual(["Hello.", 3]);

@@ -29,7 +29,7 @@ async function run(turns: readonly MockMessage[]): Promise<Ended> {
 }
 
 describe("withPlanner: timeouts of a plan", () => {
-  it("do not end a plan while the model keeps writing", async () => {
+  it("do not end a plan that streams slowly", async () => {
     expect(await run([slowly(900, ...planPieces), respond, text("Done.")])).toEqual({ kind: "answered", at: 6 * 900 });
   });
 

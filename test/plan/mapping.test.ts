@@ -19,7 +19,7 @@ it("withPlanner: plans, runs tools and answers in a single run", async () => {
   expect([reason.kind, said, iterations, model.calls]).toEqual(["answered", "It is 42.", 2, 3]);
 });
 
-it("withPlanner: sends planning requests without tools, and emits no text of a plan", async () => {
+it("withPlanner: sends planning requests without tools", async () => {
   const { result, model, recording } = plan([execute(sum), respond, text("It is 42.")]);
   await result;
   expect(model.requests.map(({ tools }) => tools)).toEqual([[], [], []]);
@@ -37,7 +37,7 @@ it("withPlanner: runs the commands of a plan as the tool calls of its iteration"
   expect(functionHistory.map(({ functionResponse }) => functionResponse.response.result)).toEqual([42, "a quiet place"]);
 });
 
-it("withPlanner: a resumed run keeps its finished rounds and requests no plan again", async () => {
+it("withPlanner: a resumed run keeps the finished rounds without requesting a plan again", async () => {
   const store = createDurableStore();
   const script = [execute(sum), execute(command("look")), respond, text("42, and quiet.")];
   const options = { runId: "planned" };
@@ -49,7 +49,7 @@ it("withPlanner: a resumed run keeps its finished rounds and requests no plan ag
   expect([model.calls, shownTo(model.requests[0])["round_index"], shownTo(model.requests[1])["round_index"]]).toEqual([3, 1, 2]);
 });
 
-it("withPlanner: the planning request contains all records, those of the last round, and the round index", async () => {
+it("withPlanner: the planning request contains all records, the records of the last round, and the round index", async () => {
   const { result, model } = plan([execute(sum, command("look")), execute(sum), respond, text("42.")]);
   await result;
   const shown = model.requests.slice(0, 3).map(shownTo);
@@ -122,7 +122,7 @@ it("withPlanner: requests the answer without a plan after maxRounds", async () =
   expect([reason.kind, said, toolCallsExecuted, model.calls]).toEqual(["answered", "As far as I got: 42.", 2, 3]);
 });
 
-it("withPlanner: requests a missing plan again, and then ends the run with no-output", async () => {
+it("withPlanner: requests a missing plan again before the run ends with no-output", async () => {
   const { result, model } = plan([execute(sum), text("Hm."), text("I would say 42.")], {}, { planRetries: 1 });
   const ended = await result;
   expect(ended.reason).toMatchObject({ kind: "provider-error", error: { code: "no-output" } });

@@ -4,7 +4,7 @@ import { createMockProvider, text } from "turnwright/testing";
 import { command, execute, plan, respond } from "./plan-stage.ts";
 
 describe("withPlanner", () => {
-  it("gets the plans from options.planner instead of the model, and passes it the data of each round", async () => {
+  it("gets the plans from options.planner instead of the model", async () => {
     const shown: unknown[] = [];
     const { result, model } = plan(
       [text("Quiet.")],

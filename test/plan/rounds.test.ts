@@ -44,7 +44,7 @@ describe("withPlanner", () => {
     });
   });
 
-  it("counts rounds from 0 in a follow-up run, and sends the earlier results", async () => {
+  it("counts rounds from 0 in a follow-up run", async () => {
     const first = await plan([execute(sum(1, 2)), respond, text("Three.")], {}, { maxRounds: 2 }).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "And 3 and 3?" }];
     const { result, model } = plan([execute(sum(3, 3)), execute(sum(6, 1)), text("Seven.")], { messages }, { maxRounds: 2 });
@@ -147,7 +147,7 @@ describe("withPlanner", () => {
     expect(outcomesOf(await gated.result)).toEqual(["call_i0_0: blocked"]);
   });
 
-  it("adds up the usage of plan and answer, and emits the reasoning of both", async () => {
+  it("adds up the usage of plan and answer", async () => {
     const spent = usage({ inputTokens: 10, outputTokens: 2 });
     const { result, recording } = plan(
       [
@@ -185,7 +185,7 @@ describe("withPlanner", () => {
   });
 });
 
-it("withPlanner: one instance can serve concurrent runs", async () => {
+it("withPlanner: one instance serves concurrent runs", async () => {
   const model = createMockProvider((request) => {
     if (!asksForPlan(request)) return text("Done.");
     return shownTo(request).round_index === 0 ? execute(sum(1, 2)) : respond;

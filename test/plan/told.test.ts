@@ -51,7 +51,7 @@ describe("withPlanner: the messages of a request", () => {
     ]);
   });
 
-  it("contain the results of earlier runs at their old positions, and those of this run at the end", async () => {
+  it("contain earlier results at their old positions, and new results at the end", async () => {
     const first = await plan([execute(command("look")), respond, text("Quiet.")]).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "And now?" }];
     const { result, model } = plan([execute(command("look")), respond, text("Still quiet.")], { messages });

@@ -52,7 +52,7 @@ describe.for(textWires)("withPlanner over $name", (wire) => {
     expect(totalTokens).toBe(inputTokens + outputTokens);
   });
 
-  it("reads the whole plan, and counts its reported usage, if closesEarly is false", async () => {
+  it("with closesEarly: false, reads the whole plan and counts the reported usage", async () => {
     const { result, plan, read } = await run(wire, ['{"next_action":"response","note":"', ...chatter.slice(0, 8), '"}'], {
       closesEarly: false,
     });

@@ -62,7 +62,7 @@ function lastWordsIn(body: unknown): string {
 }
 
 describe.for(wires)("withPlanner over $name with two rounds", (wire) => {
-  it("sends four requests without tools, and runs the commands of two plans", async () => {
+  it("sends four requests without tools for two plans", async () => {
     const { result, bodies } = await play(wire, script);
     expect([result.reason.kind, result.text, result.iterations, bodies.length]).toEqual(["answered", "3, then 7.", 3, 4]);
     expect(planLogs(result).map(({ purpose, result: given }) => [purpose, given])).toEqual([
@@ -100,7 +100,7 @@ describe.for(wires)("withPlanner over $name with two rounds", (wire) => {
     expect(order).not.toContain(-1);
   });
 
-  it("ends with the error of a failed planning request, and keeps earlier records", async () => {
+  it("keeps the records of earlier rounds if a planning request fails", async () => {
     const { result, bodies } = await play(wire, [say(firstPlan), { status: 401, message: "Who are you?" }]);
     expect([result.error?.code, bodies.length, planLogs(result).length]).toEqual(["auth", 2, 2]);
   });
@@ -116,7 +116,7 @@ describe.for(wires)("withPlanner over $name with two rounds", (wire) => {
 });
 
 describe.for(textWires)("withPlanner over $name with a vendor's mock server", (wire) => {
-  it("runs two rounds, and reads only a part of a long plan", async () => {
+  it("runs two rounds and reads only a part of a long plan", async () => {
     const mock = new LLMock({ port: 0, chunkSize: 1_000, strict: true });
     const shows = (words: string) => ({ predicate: (request: object) => lastWordsIn(request).includes(words) });
     mock.on(shows('"round_index": 0'), { content: firstPlan });

@@ -74,7 +74,7 @@ const missesOf = (answers: readonly CacheAnswer[]): readonly string[] =>
     return read >= before ? [] : [`request ${at} read ${read} of ${before} blocks`];
   });
 
-it("anthropicMessages with cache: 100 iterations with 1 to 15 calls read everything that the previous request wrote", async () => {
+it("anthropicMessages with cache: 100 iterations with 1 to 15 calls each read all that the previous request cached", async () => {
   const { answers } = await serve({ iterations: 100 }, () => ({}));
   expect(answers).toHaveLength(100);
   expect(missesOf(answers)).toEqual([]);

@@ -91,7 +91,7 @@ describe("watchPromptCache().startWith", () => {
     expectPrefix(next.result, 1);
   });
 
-  it("accepts the last request as saved JSON, and a resumed run returns the same totals", async () => {
+  it("accepts the last request as saved JSON", async () => {
     const { result } = await playWatched(rounds(3));
     const last = JSON.parse(JSON.stringify(result.cache?.last));
     const journal = memoryJournal();
@@ -112,7 +112,7 @@ describe("watchPromptCache().startWith", () => {
     expect(JSON.stringify(result.cache?.last).length).toBeLessThan(2_000);
   });
 
-  it("returns the last request of the earlier run if the run made none", async () => {
+  it("returns the last request of the earlier run if the new run made no request", async () => {
     const { result } = await playWatched(rounds(1));
     const silent = await runToolLoop({
       provider: {

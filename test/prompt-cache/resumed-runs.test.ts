@@ -54,7 +54,7 @@ describe("watchPromptCache: the first request of a resumed run", () => {
     expect((fourth?.break?.keptBytes ?? 0) + (fourth?.break?.lostBytes ?? 0)).toBe(third?.bytes);
   });
 
-  it("reports an edited message, and counts the bytes from this message on as lost", async () => {
+  it("counts the bytes from an edited message on as lost", async () => {
     const provider = createMockProvider(rounds(5));
     const edited = {
       ...provider,

@@ -54,7 +54,7 @@ it("watchPromptCache: a run without policies.promptCache reports nothing", async
   ]);
 });
 
-it("watchPromptCache: the possible prefix ends at a masked result, even if an earlier message has changed", async () => {
+it("watchPromptCache: the possible prefix ends at a masked result, even after an edited message", async () => {
   const masking = maskResults({ keepIterations: 1, minTokens: 0 });
   const { result } = await playWatched(rounds(3), {
     policies: { masking },
@@ -71,7 +71,7 @@ it("watchPromptCache: the possible prefix ends at a masked result, even if an ea
 
 const providerOf = (id: string, model: string): Provider => createMockProvider(rounds(5), { id, model });
 
-it("watchPromptCache: a change of the model or provider breaks the cache, but going back to the first model does not", async () => {
+it("watchPromptCache: going back to the first model does not break the cache", async () => {
   const [one, two, three] = [providerOf("a", "m"), providerOf("a", "n"), providerOf("b", "n")];
   const providers = [one, two, three, one, one];
   const hooks: LoopOptions["hooks"] = { prepareIteration: ({ iteration }) => ({ provider: providers[iteration] ?? one }) };
@@ -84,7 +84,7 @@ it("watchPromptCache: a change of the model or provider breaks the cache, but go
   expect(recording.of("cache-break")[0]?.lostBytes).toBe(first?.bytes);
 });
 
-it("watchPromptCache: withRetry, withFallback and recordTo report each request of the provider that sends it", async () => {
+it("watchPromptCache: withRetry, withFallback and recordTo report each request for the provider that sends the request", async () => {
   const busy = fail({ status: 529, message: "Busy" });
   const first = createMockProvider([busy, busy, text("Hi")], { id: "first" });
   const second = createMockProvider([text("Hello")], { id: "second" });
@@ -127,7 +127,7 @@ it("watchPromptCache: a paused message that grows is not a cache break", async (
   expect(result.cache?.share).toBe(1);
 });
 
-it("watchPromptCache: a replay emits the same events, marked as replayed, and returns the same totals", async () => {
+it("watchPromptCache: a replay emits the same events, marked as replayed", async () => {
   const journal = memoryJournal();
   const options = { ...systems((iteration) => `Be brief ${iteration >> 1}.`), runId: "r", journal };
   const first = await playWatched(rounds(5), options);
@@ -172,7 +172,7 @@ it("watchPromptCache: result.cache contains the reported tokens and the saved co
   expect([uncounted.result.cache?.savedUSD, uncounted.result.cache?.cachedTokens]).toEqual([undefined, undefined]);
 });
 
-it("watchPromptCache: ignores a body that cannot be measured, and the run continues", async () => {
+it("watchPromptCache: ignores a body that cannot be measured", async () => {
   const provider = createMockProvider(rounds(2));
   const bodies = [{ messages: [1n] }, undefined];
   const odd: Provider = {
@@ -216,7 +216,7 @@ it("expectPrefix: throws an error that names the first requests that broke the c
   expect(() => expectPrefix(result, 0)).not.toThrow();
 });
 
-it("expectPrefix: throws if the run was not watched, or if the share is invalid", async () => {
+it("expectPrefix: throws for a run that was not watched, and for an invalid share", async () => {
   const result = await runToolLoop({ provider: createMockProvider([text("Hi")]), messages });
   expect(() => expectPrefix(result)).toThrow(
     "The run did not watch the prompt cache. Pass policies: { promptCache: watchPromptCache() }",

@@ -73,7 +73,7 @@ async function checkReplacedRun(): Promise<void> {
 }
 
 export const checks: readonly Check[] = [
-  { title: "keeps the history of a conversation, and returns busy or queues a start during a run", run: checkConversation },
-  { title: "ends the stream while a call waits for approval, and streams the rest after the approval", run: checkApproval },
+  { title: "returns busy or queues a start during a run", run: checkConversation },
+  { title: "after an approval, streams the rest of the run", run: checkApproval },
   { title: "stops a waiting run when a new message is sent", run: checkReplacedRun },
 ];

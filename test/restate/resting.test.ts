@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers());
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it("restWhenWaiting: keeps a resting run marked, even if the store answers an earlier request late", async () => {
+it("restWhenWaiting: keeps a run that waits again marked as resting, even if the store answers late", async () => {
   let isMarked = false;
   let isAbandoned = false;
   const held: (() => void)[] = [];

@@ -109,7 +109,7 @@ describe("replayFrom", () => {
     );
   });
 
-  it("rejects a request after the last recording, and says in the error how many were recorded", async () => {
+  it("rejects a request after the last recording, with the number of recordings in the error", async () => {
     const provider = replayFrom(await record(ask("a"), ask("b"), ask("b")));
     for (const one of ["b", "b"]) await play(provider, ask(one));
     expect(await complaintOf(provider, ask("b"))).toBe(

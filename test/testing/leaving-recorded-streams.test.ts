@@ -4,7 +4,7 @@ import { createMockProvider, memoryCassette, recordTo, replayFrom, stall, text, 
 import { ask, complaintOf, linesOf, record, script, user } from "./cassette-kit.ts";
 import { play, request, setUp } from "./play.ts";
 
-it("recordTo: closes the source stream when its reader stops", async () => {
+it("recordTo: closes the source stream when the reader stops", async () => {
   const source = createMockProvider([text("ab", { chunks: 2 })]);
   for await (const _ of recordTo(memoryCassette(), source).stream(request, setUp().call)) break;
   expect([source.calls, source.active]).toEqual([1, 0]);
@@ -63,7 +63,7 @@ it("replayFrom: names the first difference from the most similar request with th
   expect(await complaintOf(several, row("a", "x", "y"))).toContain("request 1 (counted from 0), message 1 (user) is different. ");
 });
 
-it("recordTo: ignores a chunk that arrives after its reader has stopped", async () => {
+it("recordTo: ignores a chunk that arrives after the reader has stopped", async () => {
   const cassette = memoryCassette();
   const { call, clock } = setUp();
   const recorder = recordTo(cassette, script([wait(50), text("late")]));

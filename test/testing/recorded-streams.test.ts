@@ -56,7 +56,7 @@ describe("recordTo and replayFrom: a stream", () => {
     );
   });
 
-  it("is silent in a replay until its signal fires if the recording was abandoned during a silence", async () => {
+  it("stays silent in the replay of a recording that was abandoned during a silence", async () => {
     const cassette = memoryCassette();
     const stream = recordTo(cassette, script([stall({ ignoreSignal: true })])).stream(request, setUp().call);
     const reader = stream[Symbol.asyncIterator]();
@@ -71,7 +71,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(await playing).toBe("enough");
   });
 
-  it("replays the chunks after a recorded abort only when its signal fires", async () => {
+  it("after a recorded abort, replays further chunks only when the signal fires", async () => {
     const usage: ModelChunk = { type: "usage", mode: "snapshot", usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 } };
     const lastWords: Provider = {
       id: "p",
@@ -106,7 +106,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(await readTo(replayFrom(cassette, { timing: true }), 7)).toEqual(["text-delta", "abort", "usage", "threw"]);
   });
 
-  it("rejects in a replay if its signal fires before the end of the stream", async () => {
+  it("rejects in a replay when the signal fires during the stream", async () => {
     const cassette = memoryCassette();
     await play(recordTo(cassette, script([text("abc", { chunks: 3 })])));
     const { call, abort } = setUp();
@@ -121,7 +121,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(seen).toEqual(["text-delta"]);
   });
 
-  it("replays times and heartbeats with timing: true until its signal fires", async () => {
+  it("with timing: true, replays times and heartbeats until the signal fires", async () => {
     const cassette = memoryCassette();
     const slow: Provider = {
       id: "p",
@@ -162,7 +162,7 @@ describe("recordTo and replayFrom: a stream", () => {
     ["undefined", undefined],
     ["an object without a type", {}],
     ["not JSON", { type: "thought-log", payload: 1n }],
-  ])("throws for a chunk that is %s, and the recording is incomplete", async ([, chunk]) => {
+  ])("throws for a chunk that is %s", async ([, chunk]) => {
     let active = 0;
     const hostile: Provider = {
       id: "p",
@@ -184,7 +184,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(await complaintOf(replayFrom(cassette))).toContain("is incomplete");
   });
 
-  it("ends if the disk is full, even if only the signal was not yet recorded", async () => {
+  it("ends when the signal fires, even if a full disk prevents the recording", async () => {
     const kept = memoryCassette();
     let room = 3;
     const full: Cassette = {
@@ -206,7 +206,7 @@ describe("recordTo and replayFrom: a stream", () => {
 });
 
 describe("recordTo: options.redact", () => {
-  it("receives a copy of each chunk and the number of its stream", async () => {
+  it("receives a copy of each chunk, and the number of the chunk's stream", async () => {
     const given: ModelChunk = { type: "provider-metadata", item: { key: "sk" } };
     const seen: unknown[] = [];
     const provider = recordTo(

@@ -9,7 +9,7 @@ import { clock, find, pair, run } from "./search-stage.ts";
 const done = text("Done.");
 
 describe("a deferred tool that the model calls without loading it", () => {
-  it("runs if the arguments are valid, and is visible from then on", async () => {
+  it("runs if the arguments are valid", async () => {
     const { outcomes, lists } = await run([[toolCall("beta"), toolCall("clock"), toolCall("alpha")], done]);
     expect(outcomes).toEqual(["beta: completed", "clock: completed", "alpha: completed"]);
     expect(lists).toEqual([
@@ -18,7 +18,7 @@ describe("a deferred tool that the model calls without loading it", () => {
     ]);
   });
 
-  it("returns the issues if the arguments are invalid, and the next request has its schema", async () => {
+  it("returns the validation issues if the arguments are invalid", async () => {
     const strict = deferredTool("strict", "Strict.", {
       inputSchema: {
         "~standard": {
@@ -48,7 +48,7 @@ describe("a deferred tool that the model calls without loading it", () => {
     expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("alpha");
   });
 
-  it("runs in a resumed run whose call was recorded but not run", async () => {
+  it("runs in a resumed run if the call was only recorded before", async () => {
     const first = await run([toolCall("beta"), done]);
     const { steps } = memoryJournal(JSON.parse(JSON.stringify(first.result.journal))).toJSON();
     const kept = Object.fromEntries(

@@ -113,7 +113,7 @@ describe("anthropicMessages with toolSearch", () => {
   ];
   const answer = [start(), text(0, "Done."), stop("end_turn")];
 
-  it("sends deferred tools with defer_loading and the search tool, runs the found tool, and sends the search back", async () => {
+  it("sends the search tool, and deferred tools with defer_loading", async () => {
     const { result, bodies } = await playAnthropic([finding, answer], { toolSearch: "bm25" });
     expect([result.status, outcomesOf(result)]).toEqual(["completed", ["toolu_1: completed"]]);
     expect(bodies[0]?.tools).toEqual([
@@ -177,7 +177,7 @@ describe("openaiResponses with toolSearch", () => {
   const finding = respond(searched, found, call(["call_1", "beta", '{"id":"1"}']));
   const answer = respond(message("Done."));
 
-  it("sends deferred tools with defer_loading and tool_search, runs the found tool, and sends the search back", async () => {
+  it("sends tool_search, and deferred tools with defer_loading", async () => {
     const { result, bodies } = await playOpenAI([finding, answer], { toolSearch: true });
     expect([result.status, outcomesOf(result)]).toEqual(["completed", ["call_1: completed"]]);
     expect(bodies.map(namesOf)).toEqual(Array.from({ length: 2 }, () => ["clock", "alpha*", "beta*", "tool_search"]));
@@ -195,7 +195,7 @@ describe("openaiResponses with toolSearch", () => {
     expect(input.slice(1, 4)).toMatchObject([sentSearch, sentOutput, { type: "function_call", call_id: "call_1", name: "beta" }]);
   });
 
-  it("defers custom tools too, and sends no tool_search if no tool is deferred", async () => {
+  it("defers custom tools too", async () => {
     const custom = await playOpenAI([answer], { toolSearch: true, customTools: { beta: { type: "text" } } });
     expect(custom.bodies[0]?.tools[2]).toMatchObject({ type: "custom", name: "beta", defer_loading: true });
     const plain = await playOpenAI([answer], { toolSearch: true }, { tools: [clock] });

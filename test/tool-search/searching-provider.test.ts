@@ -57,7 +57,7 @@ describe("deferred tools for a provider that searches them", () => {
     ]);
   });
 
-  it("are searched by the service through withRetry, and through withFallback only if all providers search", async () => {
+  it("are searched through withFallback only if all providers search", async () => {
     const both = withFallback([searching([done]), withRetry(searching([done]))]);
     expect([withRetry(searching([])).searchesTools, both.searchesTools]).toEqual([true, true]);
     const mixed = searching([done]);

@@ -39,7 +39,7 @@ describe("withToolSearch", () => {
     expect(description).not.toContain("more");
   });
 
-  it("adds found tools after the others, and sends their schemas in the next request", async () => {
+  it("adds found tools after the other tools of the next request", async () => {
     const script = [
       find("create a refund in stripe"),
       toolCall("stripe_create_refund", { id: "r1" }),
@@ -61,7 +61,7 @@ describe("withToolSearch", () => {
     expect(loaded?.deferred).toBeUndefined();
   });
 
-  it("returns names with one-line descriptions, best first, and at most maxResults", async () => {
+  it("returns at most maxResults names with one-line descriptions, best first", async () => {
     const { result } = play([find("create github issues"), done], { tools: withToolSearch(manyTools, { maxResults: 2 }) });
     const [answer] = answersOf(await result);
     expect(answer?.result).toEqual({
@@ -97,7 +97,7 @@ describe("withToolSearch", () => {
     expect(foundBy(await result)).toBe(first);
   });
 
-  it("loads nothing if nothing matches, and rejects a query without words", async () => {
+  it("loads nothing if nothing matches the query", async () => {
     const script = [
       find("zzzzzz"),
       find(" "),

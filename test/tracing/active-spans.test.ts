@@ -77,7 +77,7 @@ describe("withTracing: the active span", () => {
     expect(tracing.tree()).toBe(["GET /chat", ...run, ...run].join("\n"));
   });
 
-  it("is the parent of a nested run, whether the tool or the call has created it", async () => {
+  it("is the parent of nested runs that a tool or an agent tool starts", async () => {
     const tracing = setUpTracing();
     const tracer = tracing.provider.getTracer("test");
     const nested = (): object => ({ messages: question, provider: createMockProvider([text("In.")]) });

@@ -42,7 +42,7 @@ describe("withTracing: the content of messages and results", () => {
     );
   });
 
-  it("follows the semantic conventions, and contains no credentials and no bytes of files", async () => {
+  it("follows the semantic conventions, without credentials and bytes of files", async () => {
     const scene = traceAll({ captureContent: true });
     await settle(scene);
     const [first, second] = attributesOf(scene, "chat mock-model") as readonly Record<string, string>[];

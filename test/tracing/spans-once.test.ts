@@ -39,7 +39,7 @@ invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_iterations=
     expect(agents).toHaveLength(1);
   });
 
-  it("has a span if it continues, and its outer runs have spans too", async () => {
+  it("has a span, like its outer runs, if it continues", async () => {
     const journal = memoryJournal();
     const middleOf = (turns: MockScript, inner: MockScript): Tool =>
       defineAgentTool({

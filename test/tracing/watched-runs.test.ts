@@ -16,7 +16,7 @@ import { observeRun } from "../../src/core/observe-kit.ts";
 import { createLog, look, messages } from "./observer-log.ts";
 
 describe("observeRun: the observer", () => {
-  it("receives its events, wraps tools and streams, and is closed last", async () => {
+  it("receives events, wraps tools and streams, and is closed last", async () => {
     const { lines, observing } = createLog();
     const provider = createMockProvider([toolCall("look"), text("Seen.")]);
     const options = observeRun({ provider, messages, tools: [look], runId: "r" }, observing);
@@ -59,7 +59,7 @@ describe("observeRun: the observer", () => {
     }
   });
 
-  it("is not started if the options are rejected, and is closed if the run throws", async () => {
+  it("is not started if the options are rejected", async () => {
     const { lines, observing } = createLog();
     const provider = createMockProvider([text("Hi")]);
     const refused = observeRun({ provider, messages, limits: { maxIterations: 0 } }, observing);

@@ -33,7 +33,7 @@ describe("createUIMessageMapper", () => {
     }
   });
 
-  it("takes the error text from options.onError, and sends a neutral text if onError throws", async () => {
+  it("takes the error text from options.onError", async () => {
     const broken = tool("broken", () => {
       throw new Error("No stock.");
     });

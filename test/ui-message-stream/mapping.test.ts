@@ -113,7 +113,7 @@ describe("createUIMessageMapper", () => {
 });
 
 describe("createUIMessageMapper: the end of a run", () => {
-  it("has a neutral text after an error, and follows the metadata", async () => {
+  it("has a neutral text after an error", async () => {
     const { events } = await play({ script: [fail({ status: 401, message: "key sk-secret is wrong" })] });
     const chunks = toChunks(events);
     await check(chunks, 6);

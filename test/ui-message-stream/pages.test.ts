@@ -41,7 +41,7 @@ const withoutApproval = (message: PageMessage): object => ({
 });
 
 describe.each(versions)("a page of AI SDK %i", (version) => {
-  it("approves a call, and continues the message without repeated text", async () => {
+  it("after an approval, continues the message without repeated text", async () => {
     const { chat, ran, server } = open(version);
     await chat.sendMessage({ text: "Buy tea." });
     expect(lastOf(chat)).toMatchObject({
@@ -63,7 +63,7 @@ describe.each(versions)("a page of AI SDK %i", (version) => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it("denies a call, and the tool does not run", async () => {
+  it("denies a call, which then does not run", async () => {
     const { chat, ran } = open(version);
     await chat.sendMessage({ text: "Buy tea." });
     await decide(chat, "deny");
@@ -72,7 +72,7 @@ describe.each(versions)("a page of AI SDK %i", (version) => {
     expect(ran).toEqual(["look tea"]);
   });
 
-  it("edits the arguments of a call, and the server validates the edited arguments", async () => {
+  it("sends edited arguments of a call, which the server validates", async () => {
     const { chat, ran } = open(version);
     await chat.sendMessage({ text: "Buy tea." });
     await chat.sendMessage(undefined, { body: { decisions: { [waitingOf(chat)]: { kind: "modify", args: { amount: 7 } } } } });

@@ -54,7 +54,7 @@ describe.each<[name: string, read: Read]>([
   it.each<{ name: string; limits: RequestLimits; ms: number }>([
     { name: "the default of 30 s", limits: {}, ms: 30_000 },
     { name: "bodyMs", limits: { bodyMs: 50 }, ms: 50 },
-  ])("rejects a body that takes longer than $name, and stops reading it", async ({ limits, ms }) => {
+  ])("rejects a body that takes longer than $name", async ({ limits, ms }) => {
     const clock = createTestClock();
     const { request, body, isCancelled } = openRequest();
     const seen: unknown[] = [];
@@ -71,20 +71,17 @@ describe.each<[name: string, read: Read]>([
     expect([isCancelled(), clock.pending]).toEqual([true, 0]);
   });
 
-  it.each([{ bodyMs: 5 }, { bodyMs: Infinity }])(
-    "reads a body that arrives in time, and leaves no timer, with the options %o",
-    async (limits) => {
-      const clock = createTestClock();
-      const { request, body } = openRequest();
-      const reading = read(request, { ...limits, clock });
-      await clock.flush();
-      expect(clock.pending).toBe(limits.bodyMs === 5 ? 1 : 0);
-      body.enqueue(encoder.encode(JSON.stringify(bodyWith("Grüße"))));
-      body.close();
-      expect(await reading).toMatchObject({ message: { content: "Grüße" } });
-      expect(clock.pending).toBe(0);
-    },
-  );
+  it.each([{ bodyMs: 5 }, { bodyMs: Infinity }])("with the options %o, reads a body that arrives in time", async (limits) => {
+    const clock = createTestClock();
+    const { request, body } = openRequest();
+    const reading = read(request, { ...limits, clock });
+    await clock.flush();
+    expect(clock.pending).toBe(limits.bodyMs === 5 ? 1 : 0);
+    body.enqueue(encoder.encode(JSON.stringify(bodyWith("Grüße"))));
+    body.close();
+    expect(await reading).toMatchObject({ message: { content: "Grüße" } });
+    expect(clock.pending).toBe(0);
+  });
 
   it("rejects a web request that is aborted before its body is complete", async () => {
     const { request, body } = openRequest();

@@ -88,7 +88,7 @@ describe("toUIMessages", () => {
     ]);
   });
 
-  it("omits reasoning with sendReasoning: false, and uses onError and idPrefix", () => {
+  it("omits reasoning with sendReasoning: false", () => {
     const messages: readonly Message[] = [
       {
         role: "assistant",
@@ -103,7 +103,7 @@ describe("toUIMessages", () => {
     expect(() => toUIMessages([], { version: 4 as never })).toThrow("version");
   });
 
-  it("returns valid messages with all texts and calls for random transcripts", async () => {
+  it("for random transcripts, returns valid messages with all texts and calls", async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const { messages } = (await runPlan(plan)).result;

@@ -70,7 +70,7 @@ describe("toUIMessageStream", () => {
     expect(read()).toBe(1);
   });
 
-  it("closes the source exactly once when the stream is cancelled, even during a read", async () => {
+  it("closes the source exactly once when the stream is cancelled", async () => {
     const { events, left } = createSource([runStart], "never");
     const reader = toUIMessageStream(events).getReader();
     await reader.read();
@@ -80,7 +80,7 @@ describe("toUIMessageStream", () => {
     expect(left()).toBe(1);
   });
 
-  it("ends with an error chunk, which has a neutral text, if the source throws", async () => {
+  it("ends with an error chunk with a neutral text if the source throws", async () => {
     const { events } = createSource([runStart, stepStart, delta("a")], new Error("disk /secret"));
     const chunks: UIMessageChunk[] = [];
     const reader = toUIMessageStream(events).getReader();
@@ -127,7 +127,7 @@ describe("toUIMessageStreamResponse", () => {
     );
   });
 
-  it("sends a comment after keepAliveMs without a chunk, and leaves no timer", async () => {
+  it("sends a comment after keepAliveMs without a chunk", async () => {
     const clock = createTestClock();
     const { events, left } = createSource([runStart], "never");
     const body = toUIMessageStreamResponse(events, { clock, keepAliveMs: 1_000 }).body;
@@ -198,7 +198,7 @@ describe("pipeUIMessageStream", () => {
     expect(listeners).toEqual([0]);
   });
 
-  it("waits for a slow connection, and closes the source when the connection closes", async () => {
+  it("reads the source only as fast as a slow connection accepts data", async () => {
     const many = [runStart, stepStart, ...Array.from({ length: 5_000 }, () => delta("a".repeat(10_000)))];
     const { events, read, left } = createSource(many);
     const { port, listeners, ended } = await serve(events);
@@ -217,7 +217,7 @@ describe("pipeUIMessageStream", () => {
     expect(listeners).toEqual([0]);
   });
 
-  it("stops a run that emits no events when the page disconnects", async () => {
+  it("when the page disconnects, stops even a run that emits no events", async () => {
     const provider = createMockProvider([[text("Hi."), stall()]]);
     const run = streamToolLoop({ provider, messages: [{ role: "user", content: "Go." }], clock: createTestClock() });
     const { port, ended } = await serve(run);

@@ -79,7 +79,7 @@ describe("web-chat page", () => {
     expect(problems).toEqual([]);
   });
 
-  it("shows the progress and the result of a tool, and runs an approved call once", async () => {
+  it("shows the progress and the result of an approved call", async () => {
     const page = await openPage();
     stage.gate.holdAfter(8); // seven words, and a step of the tool
     await send(page, "Order some tea.");
@@ -107,7 +107,7 @@ describe("web-chat page", () => {
     expect(problems).toEqual([]);
   });
 
-  it("denies a call, and no order is made", async () => {
+  it("makes no order after a denial", async () => {
     const page = await askForOrder();
     await page.getByRole("button", { name: "Deny" }).click();
     await shows(answer(page), "All right, I have ordered nothing.");

@@ -62,7 +62,7 @@ describe("web-chat server", () => {
     expect(lines.length).toBeLessThanOrEqual(40);
   });
 
-  it("continues the page's message after an approval, repeats no text, and places the order only once", async () => {
+  it("after an approval, continues the page's message without repeated text", async () => {
     const id = await askForOrder();
     const rest = await (await post({ id: "c1", messages: [decided({ id, approved: true })] })).text();
     expect(wordsOf(rest)).toBe("I have ordered 2 bags of Sencha.");
@@ -72,7 +72,7 @@ describe("web-chat server", () => {
     expect([again.status, stage.orders.length]).toEqual([409, 1]);
   });
 
-  it("places no order after a denial, and an order with the edited arguments after an edit", async () => {
+  it("places no order after a denial", async () => {
     const first = await askForOrder();
     const denied = await (await post({ id: "c1", messages: [decided({ id: first, approved: false })] })).text();
     expect([wordsOf(denied), stage.orders]).toEqual(["All right, I have ordered nothing.", []]);
@@ -92,7 +92,7 @@ describe("web-chat server", () => {
     expect(wordsOf(await joined.text())).toMatch(/^Tea began as medicine\..*compare two teas\.$/);
   });
 
-  it("loads a chat with its calls, and has no stream for a chat without a live run", async () => {
+  it("loads a chat with its calls", async () => {
     const id = await askForOrder();
     await (await post({ id: "c1", messages: [decided({ id, approved: true })] })).text();
     const { isOpen, messages } = (await (await fetch(path("/c1"))).json()) as Loaded;
@@ -112,7 +112,7 @@ describe("web-chat server", () => {
     expect(await (await fetch(path("/other"))).json()).toEqual({ messages: [], isOpen: false });
   });
 
-  it("rejects a second message while a run is live, and stops the run after a DELETE request", async () => {
+  it("rejects a second message while a run is live", async () => {
     stage.gate.holdAfter(3);
     const first = await start("A story.");
     expect((await start("Another one.")).status).toBe(409);

@@ -27,7 +27,7 @@ describe.each(specs)("aiSdkModel (spec $version): assistant message in the next 
     ],
   };
 
-  it("contains the original parts in order, and passes the metadata of calls to their results", async () => {
+  it("contains the original parts in order", async () => {
     const { send } = createBench(spec);
     expect(await send({ messages: [user("Hi"), turn, results] })).toMatchObject({
       prompt: [

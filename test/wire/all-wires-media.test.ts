@@ -116,7 +116,7 @@ describe.for(players)("provider $name: images and files", (player) => {
     expect(played.result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
   });
 
-  it("rejects every run with an unsupported part, and accepts the conversation without the part", async () => {
+  it("rejects every run with an unsupported part", async () => {
     const row = rowOf("file: URL");
     const { provider, bodies } = await player.start([answers]);
     const messages = [...greeted, sends(row)];

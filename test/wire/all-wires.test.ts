@@ -215,7 +215,7 @@ describe.for(wires)("runToolLoop with provider $name", (wire) => {
     ["ends without a stop reason", "lost", "stream-ended-early"],
     ["loses its connection", "dropped", "network"],
     ["reports an error", "broken", "overloaded"],
-  ])("runs no call if the stream %s, and returns messages that can be sent again", async ([, end, code]) => {
+  ])("runs no call if the stream %s", async ([, end, code]) => {
     const { result, asked } = await play(wire, [{ text: "Let me see.", calls: [oslo], end }]);
     expect(result).toMatchObject({ status: "error", reason: { kind: "provider-error", error: { code } }, text: "Let me see." });
     expect(asked).toEqual([]);
@@ -224,7 +224,7 @@ describe.for(wires)("runToolLoop with provider $name", (wire) => {
   });
 
   const declining = (["refusal", "content-filter"] as const).filter((end) => wordsFor(wire.ends, end).length > 0);
-  it.for(declining)("ends with reason %s, and returns messages that can be sent again", async (end) => {
+  it.for(declining)("returns messages that can be sent again after the end reason %s", async (end) => {
     const { result, asked } = await play(wire, [{ text: "No. ", calls: [oslo], end }]);
     expect(result).toMatchObject({ status: "completed", reason: { kind: end }, text: expect.stringMatching(/^No\./) });
     expect(asked).toEqual([]);

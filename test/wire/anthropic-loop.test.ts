@@ -114,7 +114,7 @@ describe("runToolLoop with anthropicMessages", () => {
     expect(bodies[0]?.thinking).toEqual({ type: "enabled", budget_tokens: 1_024 });
   });
 
-  it("sends a paused message back unchanged as the last message, and joins its continuations", async () => {
+  it("sends a paused message back unchanged as the last message", async () => {
     const paused: RawReply = { frames: [start(), text(1, "Let me look. "), search, stop("pause_turn")] };
     const resumed: RawReply = { frames: [start(), block(0, found), text(1, "It is mild."), stop("end_turn")] };
     const { result, bodies, again } = await play([paused, resumed, answer], { contextItems: ["It is noon."] });
@@ -159,7 +159,7 @@ describe("runToolLoop with anthropicMessages", () => {
     expect(bodies.map(({ container }) => container)).toEqual([undefined, "container_1", "container_1"]);
   });
 
-  it("answers a call that the length limit cut off, and sends its partial arguments inside an object", async () => {
+  it("sends the partial arguments of a cut-off call back inside an object", async () => {
     const cut: RawReply = { frames: [start(), call(0, ["toolu_a", "get_weather", '{"city":"Os']), stop("max_tokens")] };
     const { result, bodies } = await play([cut, answer]);
     expect(result).toMatchObject({ text: "Mild.", functionHistory: [{ outcome: "truncated" }], toolCallsExecuted: 0 });
@@ -179,7 +179,7 @@ describe("runToolLoop with anthropicMessages", () => {
     ]);
   });
 
-  it("runs no call of a refusal, and sends the refusal back without thinking", async () => {
+  it("runs no call of a refusal", async () => {
     const details = { stop_details: { type: "refusal", category: "cyber", explanation: "Not this." } };
     const refused: RawReply = {
       frames: [start(), thinking(0, "Hm.", "s"), text(1, "Sure"), asksAt(2), stop("refusal", details)],

@@ -223,7 +223,7 @@ describe("googleGenerateContent over a real connection", () => {
     expect(await read({ frames: [oneCall, stop(reason)] })).toEqual({ ...nothing, calls: [whole], usage: spent, finish });
   });
 
-  it("ends the stream and closes the connection if the signal fires while the server is silent", async () => {
+  it("with a silent server, ends the stream and closes the connection when the signal fires", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     const controller = new AbortController();
     const onChunk: (read: { readonly type: string }) => void = ({ type }) => {

@@ -54,7 +54,7 @@ describe("runToolLoop with googleGenerateContent", () => {
   it.for<[what: string, frames: readonly string[], said: string]>([
     ["a blocked prompt", [chunk({ promptFeedback: { blockReason: "SAFETY" }, usageMetadata: { promptTokenCount: 3 } })], ""],
     ["a filtered answer", [text("Sure"), says({ ...call("a"), thoughtSignature: "sig" }), stop("PROHIBITED_CONTENT")], "Sure"],
-  ])("ends as content-filter after %s, runs no tool and returns messages that can be sent again", async ([, frames, said]) => {
+  ])("ends as content-filter after %s without running a tool", async ([, frames, said]) => {
     const { result, bodies, again } = await play([{ frames }, answer]);
     expect(result).toMatchObject({ status: "completed", reason: { kind: "content-filter" }, text: said, toolCallsExecuted: 0 });
     expect(result.usage.inputTokens).toBe(3);

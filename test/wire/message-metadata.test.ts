@@ -51,14 +51,14 @@ it.for<[name: string, run: () => ReturnType<typeof play>]>([
       `withPlanner over ${adapter.name}`,
       () => play(adapter, [plan("response"), { text: "No.", end: "stop" }], true),
     ]),
-])("runToolLoop: keeps metadata of user messages in the result and journal, and never sends it to %s", async ([, run]) => {
+])("runToolLoop: never sends metadata of user messages to %s", async ([, run]) => {
   const { result, sent, recorded } = await run();
   expect(result.text).toBe("No.");
   expect(result.messages.flatMap((message) => (message.role === "user" ? [message.metadata] : []))).toEqual([metadata, metadata]);
   expect([recorded.includes("private-7f"), sent.includes("And Rome?"), sent.includes("private-7f")]).toEqual([true, true, false]);
 });
 
-it("createConversation: keeps metadata of user messages, and never sends it in a summary request", async () => {
+it("createConversation: never sends metadata of user messages in a summary request", async () => {
   const requests: unknown[] = [];
   const provider = createMockProvider((request) => {
     requests.push(...request.messages.map((message) => (message.role === "user" ? message.content : message)));

@@ -193,7 +193,7 @@ describe("runToolLoop with openaiChat", () => {
     await server.left;
   });
 
-  it("ends and closes the connection if the run is killed while the server is silent", async () => {
+  it("with a silent server, ends and closes the connection when the run is killed", async () => {
     const server = await serve({ frames: [text("Hel")], ending: "stall" });
     const control = createLoopControl();
     const { client } = connectOpenAI(server.url);

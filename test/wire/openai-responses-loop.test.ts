@@ -188,7 +188,7 @@ describe("runToolLoop with openaiResponses", () => {
     expect(bodies[2]?.input.slice(0, 4)).toEqual([question, thought("x"), asked, answered]);
   });
 
-  it("replaces a repeated call id, and sends the message without reasoning", async () => {
+  it("replaces a repeated call id", async () => {
     const turn = reply(reasoning("", "x"), asks);
     const { bodies } = await play([turn, turn, answer]);
     const id = "call_i1_0";
@@ -202,7 +202,7 @@ describe("runToolLoop with openaiResponses", () => {
     ]);
   });
 
-  it("runs no call of a cut-off response, and omits its reasoning from the next request", async () => {
+  it("runs no call of a cut-off response", async () => {
     const { result, bodies } = await play([
       {
         frames: [

@@ -51,7 +51,7 @@ async function logNested(more: Partial<LoopOptions> = {}): Promise<Awaited<Retur
 }
 
 describe("budgetSeriesOf", () => {
-  it("returns what was spent at the end of each iteration, including nested runs, up to the totals of the run", async () => {
+  it("returns the total spent after each iteration, including nested runs", async () => {
     const { log, result } = await logNested({ limits: { maxTokens: 1_000, maxCostUSD: 2, maxToolCalls: Infinity } });
     const [series] = log.runs.map(budgetSeriesOf);
     expect(series).toEqual({
@@ -111,11 +111,11 @@ describe("totalsOf", () => {
 describe("cacheShareOf", () => {
   const totals = { ...noTotals, inputTokens: 400 };
 
-  it("returns undefined if no service reported cached tokens, and 0 if a service reported 0", () => {
+  it("returns undefined if no service reported cached tokens", () => {
     expect([noTotals, totals, { ...totals, cachedTokens: 0 }].map(cacheShareOf)).toEqual([undefined, undefined, 0]);
   });
 
-  it("includes nested runs, and services that reported nothing", () => {
+  it("counts the input of nested runs and of services that reported no cached tokens", () => {
     expect(cacheShareOf(addTotals({ ...totals, cachedTokens: 200 }, totals))).toBe(0.25);
   });
 });
@@ -123,7 +123,7 @@ describe("cacheShareOf", () => {
 describe("activeMsOf", () => {
   const line = (type: string, at: number): { type: string; at: number } => ({ type, at });
 
-  it("sums the executions of a run, without the time between them and without lines after the end", () => {
+  it("sums the time of all executions of a run, without the gaps between executions", () => {
     const lines = [
       line("run-start", 0),
       line("run-end", 100),

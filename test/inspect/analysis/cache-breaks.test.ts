@@ -164,7 +164,7 @@ describe("findCacheBreaks", () => {
     ]);
   });
 
-  it("reports masked messages separately from edited ones, and counts the characters of the prefix", async () => {
+  it("reports masked messages separately from edited messages", async () => {
     const masking = maskResults({ keepIterations: 1, minTokens: 0 });
     const { log } = await logRun(optionsFor(3, { policies: { masking } }));
     const [run] = log.runs;
@@ -205,7 +205,7 @@ describe("findCacheBreaks", () => {
     expect(findCacheBreaks(run)).toEqual([]);
   });
 
-  it("returns the cached tokens that the service reported, and the tokens that the kept prefix allows", async () => {
+  it("returns the reported cached tokens, and the tokens that the kept prefix allows", async () => {
     const provider = createMockProvider([
       [toolCall("look_up"), usage({ inputTokens: 1_000, outputTokens: 10 })],
       [text("Done."), usage({ inputTokens: 1_200, outputTokens: 10, cachedInputTokens: 128 })],

@@ -7,7 +7,7 @@ import { optionsFor } from "../log-run.ts";
 import { editAt, logEdited } from "./logged-runs.ts";
 
 describe("findCacheBreaks", () => {
-  it("compares a request with the last request to the same model, not to another model in between", async () => {
+  it("compares a request with the last request to the same model", async () => {
     const answers = ["big", "small", "big", "small", "big"];
     const run = await logEdited(
       optionsFor(4),
@@ -28,7 +28,7 @@ describe("findCacheBreaks", () => {
     );
   });
 
-  it("reports an unread cache if the prefix is the same", async () => {
+  it("reports a cache that the service did not read although the prefix is the same", async () => {
     const cached = [900, 950, 0, 0];
     const provider = createMockProvider(({ iteration }) => [
       iteration < 3 ? toolCall("look_up", { iteration }) : text("Done."),

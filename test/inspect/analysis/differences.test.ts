@@ -86,7 +86,7 @@ describe("diffRequests", () => {
     }
   });
 
-  it("reports masked messages separately from edited ones", async () => {
+  it("reports masked messages separately from edited messages", async () => {
     const { log } = await logRun(optionsFor(3, { policies: { masking: maskResults({ keepIterations: 1, minTokens: 0 }) } }));
     const [run] = log.runs;
     if (run === undefined) throw new Error("The log has no run.");
@@ -128,7 +128,7 @@ describe("diffRequests", () => {
     expect(describeDifference(difference)).toContain("toolChoice and temperature changed");
   });
 
-  it("finds kept messages again after another message was inserted before them", async () => {
+  it("recognizes kept messages after an inserted message", async () => {
     const run = await logEdited(
       optionsFor(3),
       editMessages((messages, iteration) => (iteration === 3 ? [user("Before."), ...messages] : messages)),
@@ -155,7 +155,7 @@ describe("diffTexts", () => {
     );
   });
 
-  it("compares only the middle of long texts with equal ends, without splitting a character", () => {
+  it("compares only the middle of long texts with equal ends", () => {
     const long = "x".repeat(200_000);
     expect(diffTexts(`${long}😀${long}`, `${long}😁${long}`)).toEqual([
       { kind: "same", text: long },

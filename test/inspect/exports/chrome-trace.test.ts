@@ -30,7 +30,7 @@ describe("toChromeTrace", () => {
     `);
   });
 
-  it("counts the tokens and cost of all streams, and marks the first token", () => {
+  it("counts the tokens and cost of all streams", () => {
     const events = traceOf(parallelLog());
     expect(events.filter(({ ph }) => ph === "C").map(({ name, ts, args }) => [name, ts, args])).toEqual([
       ["tokens", 60_000, { input: 10, output: 5 }],
@@ -43,7 +43,7 @@ describe("toChromeTrace", () => {
     ]);
   });
 
-  it("names processes and threads, and adds ids, models, usage and statuses to events", () => {
+  it("adds ids, models, usage and statuses to events", () => {
     const trace = toChromeTrace(parallelLog());
     const events = readTrace(trace);
     expect(events.filter(({ ph }) => ph === "M").map(({ name, tid, args }) => [name, tid, Object.values(args)[0]])).toEqual([
@@ -69,7 +69,7 @@ describe("toChromeTrace", () => {
     expect(toChromeTrace(parallelLog(), { captureContent: true })).toContain("secret");
   });
 
-  it("contains attempts and the waits between them", () => {
+  it("contains attempts, and the waits between attempts", () => {
     const error = { code: "overloaded", message: "busy" };
     const attempt = (at: number, number: number): { type: string; at: number; [field: string]: unknown } => ({
       at,
@@ -104,7 +104,7 @@ describe("toChromeTrace", () => {
     expect(traceOf(log).find(({ name }) => name === "attempt 0")?.args["error"]).toBe("overloaded");
   });
 
-  it("contains each execution of a suspended run, and ends open parts at the last line", () => {
+  it("contains each execution of a suspended run", () => {
     const log = logOf([
       { at: 0, ...start },
       { at: 1, type: "iteration-start", ...place },
@@ -138,7 +138,7 @@ describe("toChromeTrace", () => {
     expect(JSON.parse(toChromeTrace(logOf([])))).toEqual({ traceEvents: [], displayTimeUnit: "ms", otherData: {} });
   });
 
-  it("nests the events of a real run correctly, even if they have no duration", async () => {
+  it("nests the events of a real run correctly, even events without a duration", async () => {
     const inner = defineAgentTool({
       name: "ask",
       description: "",

@@ -152,7 +152,7 @@ describe("toMarkdown", () => {
     expect(markdown).toContain("a\nb‹U+000D›c‹U+202E›d");
   });
 
-  it("cuts long texts between whole characters, and adds a note", () => {
+  it("cuts long texts between whole characters and adds a note", () => {
     const markdown = toMarkdown(runWith({ result: `ab${"😀".repeat(1000)}` }), { maxChars: 5 });
     expect(markdown).toContain("```text\nab😀\n```\n\n_The first 4 of 2,002 characters._");
   });
@@ -180,7 +180,7 @@ describe("toMarkdown", () => {
     expect(markdown).not.toContain("evil.example");
   });
 
-  it("writes that the log has no end of the run, and no outcome of a call", async () => {
+  it("notes a missing end of the run and a missing outcome of a call", async () => {
     const { lines } = await logRun(optionsFor(0, { provider: createMockProvider([toolCall("look_up", {})]) }));
     expect(linesOf(lines, "tool-start")).toHaveLength(1);
     const cut = lines.slice(0, lines.findIndex((line) => line.includes('"type":"tool-start"')) + 1);

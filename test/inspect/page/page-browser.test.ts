@@ -102,7 +102,7 @@ describe("the inspect page of a run", () => {
     });
   });
 
-  it("finds texts in all parts of a run, even in folded nested runs and in the hidden rest of a long text", async () => {
+  it("finds texts in all parts of a run, even in folded and hidden parts", async () => {
     const opening = openRunPage(browser, { name: "a", text: await nestedLog() });
     await withPage(opening, async ({ page }) => {
       await page.keyboard.press("/");
@@ -141,7 +141,7 @@ describe("the inspect page of a run", () => {
     });
   });
 
-  it("shows the waits of a suspended run, the decision after it was resumed, and the shortened gap", async () => {
+  it("shows the waits, the decision and the shortened gap of a resumed run", async () => {
     await withPage(openRunPage(browser, { name: "a", text: await suspendedLog() }), async ({ page }) => {
       expect(await header(page)).toContain("Suspended: 1 call waits for a decision. place_order waits for a decision, call_i0_1");
       await page.getByRole("button", { name: "place_order" }).click();
@@ -197,7 +197,7 @@ describe("the inspect page of a run", () => {
 });
 
 describe("the inspect page of several runs", () => {
-  it("says that a log comes from a journal, and shows no dates for it", async () => {
+  it("shows no dates for a log that comes from a journal", async () => {
     const text = (await ordinaryLog()).replace('"version":1', '"version":1,"from":"journal"');
     await withPage(openRunPage(browser, { name: "run.journal", text }), async ({ page }) => {
       await page.getByText("run.journal is a journal. A journal has no dates, so times begin at 0.").waitFor();
@@ -218,7 +218,7 @@ describe("the inspect page of several runs", () => {
     });
   });
 
-  it("shows the same totals of an unfinished run in the list and in the header, including nested runs", async () => {
+  it("shows the same totals of an unfinished run in the list and in the header", async () => {
     const lines = (await nestedLog()).split("\n");
     const text = `${lines
       .slice(

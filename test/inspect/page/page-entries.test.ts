@@ -89,7 +89,7 @@ describe("the transcript entries of the inspect page", () => {
     expect(textsOf(entries, "i0/note/3")[0]).toContain('"value":7');
   });
 
-  it("show the result that the model got next to the result of the tool, and the iteration that cleared it", () => {
+  it("show the result of the tool next to the result that the model got", () => {
     const results = [{ callId: "c", name: "pay", outcome: "completed", result: "short" }];
     const request = { type: "request", provider: "p", model: "m", keep: 0 };
     const { entries, facts } = treeOf(
@@ -128,7 +128,7 @@ describe("the transcript entries of the inspect page", () => {
     expect(argsOf("later")).toEqual(['Arguments="The arguments had a problem: later."']);
   });
 
-  it("place the entries of nested runs after their call, with the link of the call", async () => {
+  it("place the entries of nested runs after the call that started the nested run", async () => {
     const { entries } = treeOfText(await nestedLog());
     const inner = namesOf(entries).filter((name) => name.startsWith("i0/tool/0/"));
     expect(inner.slice(0, 5)).toEqual([
@@ -160,7 +160,7 @@ describe("the timeline rows of the inspect page", () => {
     ]);
   });
 
-  it("mark the last stream of a live run as running, and others as not ended", () => {
+  it("mark the last stream of a live run as running, and other streams as not ended", () => {
     const notesOf = (isLive: boolean): readonly string[] =>
       buildRows(treeOf(stream(0), stream(0)), isLive).map(({ note }) => note);
     expect([notesOf(true), notesOf(false)]).toEqual([
@@ -183,7 +183,7 @@ describe("the timeline rows of the inspect page", () => {
     expect([waiting(9), waiting(10)]).toEqual([[], [["approval", 10]]]);
   });
 
-  it("have the same duration of a stream and of a call as the transcript", () => {
+  it("show the same durations of streams and calls as the transcript", () => {
     const { entries, ...tree } = treeOf(
       stream(0),
       output("", [call]),
@@ -213,7 +213,7 @@ describe("the timeline rows of the inspect page", () => {
 });
 
 describe("the time summary of the inspect page", () => {
-  it("counts overlapping times of one kind once, and lists the time that is spent on each kind", async () => {
+  it("counts overlapping times of one kind only once", async () => {
     expect(summarizeTime(buildRows(treeOfText(await ordinaryLog())))).toEqual([
       "model: 3.26 s",
       "discarded attempts: 90 ms",

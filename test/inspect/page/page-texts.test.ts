@@ -45,7 +45,7 @@ describe("the inspect page: the sentence about the end of a run", () => {
     expect(say({ status, reason })).toBe(said);
   });
 
-  it("names the error of a rejected run, and distinguishes a live run from a disconnected one", () => {
+  it("names the error of a rejected run", () => {
     const rejected = { name: "LoopError", message: "Is locked", code: "journal-locked" };
     expect(say({ error: rejected })).toBe("bad | Rejected with an error (journal-locked). | LoopError: Is locked");
     expect(say({})).toBe("wait | No end in the log: still running, or its process died.");
@@ -53,7 +53,7 @@ describe("the inspect page: the sentence about the end of a run", () => {
     expect(say({}, "lost")).toBe("wait | Disconnected: the server has ended. The run may go on.");
   });
 
-  it("names an unknown status and reason as they are, even if fields are missing", () => {
+  it("shows an unknown status and an unknown reason unchanged", () => {
     const reason = { kind: "constructor" } as unknown as EndReason;
     expect(say({ status: "later" as LoopStatus, reason })).toBe('plain | Ended as "later". | constructor');
     const broken = { kind: "provider-error" } as EndReason;
@@ -105,13 +105,13 @@ describe("the inspect page: numbers and values", () => {
     expect([0, 0.04249, 0.598, 1, 12.5].map(formatShare)).toEqual(["0 %", "4.25 %", "59.8 %", "100 %", "1250 %"]);
   });
 
-  it("show times as sortable texts, and accept numbers that are not valid times", () => {
+  it("show times as sortable texts", () => {
     expect(formatTime(Date.UTC(2026, 10, 26, 9, 5, 3))).toBe("2026-11-26 09:05:03 UTC");
     expect(formatLocalTime(new Date(2026, 10, 26, 9, 5, 3).getTime())).toBe("2026-11-26 09:05:03");
     expect([formatTime(1e20), formatLocalTime(1e20)]).toEqual(["100000000000000000000", ""]);
   });
 
-  it("show short values on one line, long ones on several, and texts with their line breaks", () => {
+  it("show short values on one line, and long values on several lines", () => {
     expect(formatValue("as\nit is")).toBe("as\nit is");
     expect(formatValue({ a: [1, null, true], "b c": {} })).toBe('{ "a": [1, null, true], "b c": {} }');
     expect(formatValue({ list: ["x".repeat(80)], code: "a\n  b" })).toBe(

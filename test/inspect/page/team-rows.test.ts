@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { buildTree } from "../../../src/inspect/ui/model/entries.ts";
 import { buildRows } from "../../../src/inspect/ui/model/rows.ts";
 
-it("the inspect page shows a team as a tree of members, with their runs below and how each run ended", async () => {
+it("the inspect page: shows a team as a tree of members, with the runs of each member", async () => {
   const lines: string[] = [];
   const member = { description: "Works", system: "Work." };
   const look = { name: "look", description: "Looks", inputSchema: {}, execute: () => 1 };

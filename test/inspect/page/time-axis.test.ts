@@ -35,7 +35,7 @@ describe("the time axis of the inspect page", () => {
     ).toEqual([]);
   });
 
-  it("shortens days of waiting, marks their length, and restarts the ticks after the gap", () => {
+  it("shortens a gap of several days and marks the length of the gap", () => {
     const resumed = 3 * day;
     const busy = [
       { from: 0, to: 1000 },
@@ -53,7 +53,7 @@ describe("the time axis of the inspect page", () => {
     ]);
   });
 
-  it("joins overlapping intervals, and ignores the parts outside its range", () => {
+  it("joins overlapping intervals, and ignores intervals outside the range of the axis", () => {
     const busy = [
       { from: -5000, to: 2000 },
       { from: 500, to: 1500 },
