@@ -51,7 +51,7 @@ it.for<[what: string, events: readonly unknown[], reason: string | undefined, us
     "stop",
     undefined,
   ],
-  ["no finish reason if Gemini sends code after it", [gemini("STOP"), gemini(undefined, code)], undefined, undefined],
+  ["no finish reason that is followed by Gemini code", [gemini("STOP"), gemini(undefined, code)], undefined, undefined],
   [
     "the finish reason of Gemini code, result and text in one event",
     [gemini("STOP", code, result, { text: "a" })],

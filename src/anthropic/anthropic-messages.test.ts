@@ -65,7 +65,7 @@ describe("anthropicMessages", () => {
     expect([undefined, false, true, { instructions: "Be brief." }].map(of)).toEqual([undefined, undefined, true, true]);
   });
 
-  it("accepts the SDK client and its beta namespace", () => {
+  it("accepts the SDK client and the beta namespace of the client", () => {
     const sdk = new Anthropic({ apiKey: "x" });
     const clients: readonly AnthropicMessagesClient[] = [sdk, sdk.beta];
     for (const client of clients) expect(anthropicMessages({ client, model: "m" }).model).toBe("m");

@@ -83,7 +83,7 @@ it("anthropicMessages with cache: keeps the last cache breakpoint of the previou
   expect(marksOf({ joined: after }, createMarker(mark))).toEqual(["e", "g"]);
 });
 
-it("anthropicMessages with cache: keeps a cache breakpoint on a changed message until another message changes", () => {
+it("anthropicMessages with cache: keeps a cache breakpoint on a changed message in later requests", () => {
   const marker = createMarker(mark);
   const [start, ...rest] = [user("a"), assistant("b"), user("c"), assistant("d"), user("e"), assistant("f"), user("g")] as const;
   for (const length of [0, 2, 4, 6]) marksOf({ joined: [start, ...rest.slice(0, length)] }, marker);

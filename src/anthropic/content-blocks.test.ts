@@ -47,7 +47,7 @@ it.for<[what: string, part: ContentPart]>([
   ["an empty text file", file("text/plain", "")],
   ["a blank text file", file("text/plain", "IAo=")],
   ["a text file that is not UTF-8", file("text/plain", "/w==")],
-])("anthropicMessages: in a user message, rejects %s; in a tool result, sends a note to the model instead", ([, part]) => {
+])("anthropicMessages: rejects %s in a user message, but replaces such a part of a tool result with a note", ([, part]) => {
   expect(() => toUserBlocks([part], place)).toThrow(expect.objectContaining({ code: "bad-request" }));
   expect(toResultBlocks([part])).toEqual([{ type: "text", text: expect.stringContaining("cannot be shown to you") }]);
 });

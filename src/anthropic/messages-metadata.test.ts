@@ -107,7 +107,7 @@ describe("anthropicMessages: the provider metadata of a stream", () => {
   });
 });
 
-it("anthropicMessages: the provider metadata of a stream contains arguments as text if they are nested too deeply", () => {
+it("anthropicMessages: the provider metadata of a stream contains too deeply nested arguments as text", () => {
   const json = `${'{"a":'.repeat(999)}1${"}".repeat(999)}`;
   expect(metadataOf(read([...call(0, json), ...stop("tool_use")]))).toEqual([
     { content_block: { type: "tool_use", id: "t0", name: "f", input: { INVALID_JSON: json } } },

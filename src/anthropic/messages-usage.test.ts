@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { countUsage } from "./messages-events.ts";
 
-it("anthropicMessages: replaces earlier token counts unless the new ones are null or absent", () => {
+it("anthropicMessages: replaces earlier token counts unless the new counts are null or absent", () => {
   const counts = countUsage();
   expect(counts.add({ input_tokens: 10, cache_creation_input_tokens: 5, cache_read_input_tokens: 20, output_tokens: 1 })).toEqual(
     { inputTokens: 35, outputTokens: 1, totalTokens: 36, cachedInputTokens: 20, cacheWriteTokens: 5 },
@@ -24,7 +24,7 @@ it("anthropicMessages: replaces earlier token counts unless the new ones are nul
   expect(counts.add({ output_tokens: 8 })).toMatchObject({ inputTokens: 45, outputTokens: 8, totalTokens: 53 });
 });
 
-it("anthropicMessages: adds the token counts of compactions to those of the message", () => {
+it("anthropicMessages: adds the token counts of compactions to the token counts of the message", () => {
   const counts = countUsage();
   const compaction = { type: "compaction", input_tokens: 100, cache_read_input_tokens: 55_000, output_tokens: 80 };
   const message = { type: "message", input_tokens: 180, cache_read_input_tokens: 3, output_tokens: 8 };

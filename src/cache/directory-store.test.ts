@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-it("directoryStore: keeps texts in files that only their owner can read", async () => {
+it("directoryStore: makes its files readable only for their owner", async () => {
   const store = directoryStore(directory);
   await store.write(id, "é😀\r\n");
   expect([await store.read(id), await store.list()]).toEqual(["é😀\r\n", [{ id, bytes: 8 }]]);
@@ -107,7 +107,7 @@ it("directoryStore: neither removes nor counts files that are not cached results
   expect(await store.read(other)).toBeUndefined();
 });
 
-it("directoryStore: keeps a result for later caches until it expires", async () => {
+it("directoryStore: keeps a result for later caches until the result expires", async () => {
   let now = 1_000;
   const clock = { now: () => now };
   const open = (): ReturnType<typeof createResultCache> =>

@@ -69,7 +69,7 @@ it.for<[pattern: string, ignoreCase: boolean, found: string]>([
   ["(?<=A)b", true, "1: (?<=A)B(?<=a)b"],
   [String.raw`(a)\1`, false, String.raw`2: (a)\1`],
 ])(
-  "lookUp: searches for the pattern %s as plain text, because matching it can take more than linear time",
+  "lookUp: searches for the pattern %s as plain text, because a regular expression could take more than linear time",
   async ([pattern, ignoreCase, found]) => {
     const text = ["(?<=A)B(?<=a)b", String.raw`(a)\1`].join("\n");
     const answer = await look(text, { id, action: "grep", pattern, ignoreCase, startLine: 1 });

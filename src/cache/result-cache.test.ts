@@ -186,7 +186,7 @@ describe("createResultCache: a store shared by several caches", () => {
     return { store: { ...held, list }, counted };
   }
 
-  it("is listed so rarely that storing a result costs the same at any store size", async () => {
+  it("is listed so rarely that each write takes the same time", async () => {
     const listedFor = async (count: number): Promise<number> => {
       const { store, counted } = countingStore();
       const cache = createResultCache({ store });
@@ -244,7 +244,7 @@ it.for<[option: string, options: unknown, code: string]>([
   ["threshold", { threshold: -1 }, "invalid-option"],
   ["clock", { clock: Date }, "invalid-option"],
   ["directory", { directory: "x" }, "unknown-option"],
-])('createResultCache: rejects the option "%s" if it is invalid or unknown', ([option, options, code]) => {
+])('createResultCache: rejects an invalid or unknown option "%s"', ([option, options, code]) => {
   expect(() => createResultCache(options as ResultCacheOptions)).toThrow(
     expect.objectContaining({ code, details: expect.objectContaining({ option }) }),
   );

@@ -137,7 +137,7 @@ describe("linesOfRanges", () => {
     expect([await cut.countAll(), await lines.countAll()]).toEqual([1, 100]);
   });
 
-  it("stops if its signal is aborted", async () => {
+  it("stops when the signal is aborted", async () => {
     const { lines } = inRanges(numbered(100), 200, AbortSignal.abort(new Error("Stopped.")));
     await expect(lines.countAll()).rejects.toThrow("Stopped.");
   });

@@ -38,7 +38,7 @@ describe("createDeliberateMode", () => {
     }
   });
 
-  it("lists invalid triggers in problems and uses the valid ones", () => {
+  it("lists invalid triggers in problems and uses the valid triggers", () => {
     const mode = createDeliberateMode({
       triggers: { search: ["", "/(?=x)/", "look"], get_time: "/a/g" },
       followUps: ["!?", "encore"],
@@ -81,7 +81,7 @@ describe("createDeliberateMode: slow regular expressions", () => {
   const slow = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`t${index}`, `/.{0,49${index % 10}}z/`]));
   const texts = Array.from({ length: 20 }, () => "a".repeat(4_096));
 
-  it("are skipped after a time limit that does not apply to phrases", () => {
+  it("are skipped after a time limit, unlike phrases", () => {
     const mode = createDeliberateMode({ triggers: { ...slow, last: "again", search: "look" } });
     const gate = mode.forTurn({ text: "again", recent: ["look", ...texts.slice(1)] });
     expect([...gate.allowedNames]).toEqual(["last", "search"]);
@@ -157,7 +157,7 @@ describe("createDeliberateMode: retainTurns", () => {
     [0, 0],
     [1, 1],
     [10, 10],
-  ])("set to %s, keeps a tool for %d turn(s) after its success", ([retainTurns, turns]) => {
+  ])("set to %s, keeps a tool for %d turn(s) after a successful call", ([retainTurns, turns]) => {
     const mode = createDeliberateMode({ triggers, retainTurns });
     mode.forTurn(ask).retain("set_reminder");
     expect(say(mode, turns + 2)).toEqual([...Array.from({ length: turns }, () => kept), "", ""]);

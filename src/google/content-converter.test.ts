@@ -57,11 +57,11 @@ describe("googleGenerateContent: an assistant message in a request", () => {
       turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { name: "f", args: [1] } }),
     ],
     ["has metadata in another format", turnOf([text("A"), call("c")], { text: "A" }, "x", signedCall)],
-  ])("is rebuilt from its text and calls if it %s", ([, turn]) => {
+  ])("is rebuilt from text and calls if it %s", ([, turn]) => {
     expect(partsOf(turn)).toEqual([{ text: "A" }, { functionCall: { name: "f", args: {} }, thoughtSignature: placeholder }]);
   });
 
-  it("is rebuilt from its text and calls if the service would reject the name of a call", () => {
+  it("is rebuilt from text and calls if the service would reject a call name", () => {
     const turn = turnOf([call("c", "get weather!")], { functionCall: { name: "get weather!", args: {} }, thoughtSignature: "s" });
     expect(partsOf(turn)).toEqual([{ functionCall: { name: "get_weather_", args: {} }, thoughtSignature: placeholder }]);
   });
@@ -69,13 +69,13 @@ describe("googleGenerateContent: an assistant message in a request", () => {
   it.for<[what: string, author: object]>([
     ["service", { provider: "gcp.vertex_ai" }],
     ["model", { model: "n" }],
-  ])("is rebuilt from its text and calls if a part comes from another %s", ([, author]) => {
+  ])("is rebuilt from text and calls if a part comes from another %s", ([, author]) => {
     const turn = turnOf([text("A")], { text: "A", thoughtSignature: "s" });
     const [part] = turn.providerMetadata ?? [];
     expect(partsOf({ ...turn, providerMetadata: part === undefined ? [] : [{ ...part, ...author }] })).toEqual([{ text: "A" }]);
   });
 
-  it("is rebuilt without reasoning or ids, and with valid names and arguments", () => {
+  it("is rebuilt with valid names and arguments, without reasoning or ids", () => {
     const content: readonly AssistantPart[] = [
       { type: "reasoning", text: "Hm" },
       text("A"),
@@ -94,7 +94,7 @@ describe("googleGenerateContent: an assistant message in a request", () => {
     ]);
   });
 
-  it("for Gemini 3, gets a placeholder signature on the first call if no call has a signature", () => {
+  it("for Gemini 3, gets a placeholder signature on the first call if all signatures are missing", () => {
     const turn: AssistantMessage = { role: "assistant", content: [text("A"), call("c1"), call("c2")] };
     const plain = { functionCall: { name: "f", args: {} } };
     expect(partsOf(turn)).toEqual([{ text: "A" }, { ...plain, thoughtSignature: placeholder }, plain]);

@@ -23,7 +23,7 @@ const without = (type: ModelChunk["type"], chunks: readonly ModelChunk[]): reado
 const finish = (reason: string, raw: string): object => ({ type: "finish", reason, raw });
 
 describe("googleGenerateContent: the chunks of a stream", () => {
-  it("contain each text and thought as it arrives", () => {
+  it("contain each text and thought immediately", () => {
     const chunks = read(
       says({ text: "Hm", thought: true }),
       says({ text: ".", thought: true }, { text: "Mi" }),
@@ -61,7 +61,7 @@ describe("googleGenerateContent: the chunks of a stream", () => {
     ]);
   });
 
-  it("contain a streamed call with the first of its thought signatures", () => {
+  it("contain a streamed call with only the first thought signature of the call", () => {
     const chunks = read(
       call({ id: "a", name: "f", willContinue: true }),
       call({ partialArgs: [{ jsonPath: "$.n", numberValue: 1 }], willContinue: true }, { thoughtSignature: "s-1" }),
@@ -185,7 +185,7 @@ describe("googleGenerateContent: the chunks of a stream", () => {
     ["an answer", [stop("SAFETY", { finishMessage: "Not this." })], "Not this."],
     ["an answer after text", [says({ text: "Sure" }), stop("SAFETY", { finishMessage: "Not this." })], "\n\nNot this."],
     ["an answer after a thought", [says({ text: "Hm", thought: true }), stop("SAFETY", { finishMessage: "No." })], "No."],
-  ])("contain the service's explanation for blocking %s, and no provider metadata", ([, chunks, text]) => {
+  ])("contain the service's explanation for blocking %s", ([, chunks, text]) => {
     const said = read(...chunks);
     expect(said.filter(({ type }) => type === "refusal-delta")).toEqual([{ type: "refusal-delta", text }]);
     expect(metadataOf(said)).toEqual([]);
@@ -256,7 +256,7 @@ describe("googleGenerateContent: the chunks of a stream", () => {
   });
 });
 
-it.for([999, 20_000])("googleGenerateContent: keeps arguments as text if they are nested %i levels deep", (levels) => {
+it.for([999, 20_000])("googleGenerateContent: keeps arguments that are nested %i levels deep as text", (levels) => {
   let args: object = {};
   for (let level = 1; level < levels; level += 1) args = { a: args };
   const chunks = read(call({ name: "f", args }), stop());

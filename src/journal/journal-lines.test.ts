@@ -64,7 +64,7 @@ describe("readLines (journal file)", () => {
     }
   });
 
-  it("returns the records of a journal file and the size of its undamaged part", async () => {
+  it("returns the records of a journal file and the size of the undamaged part", async () => {
     const expected = new Map(answers.map((answer, index) => [`k${index}`, answer]));
     expect(await read(whole, 7)).toEqual({ answers: expected, sum, size: whole.length, unended: false, torn: undefined });
     expect(await read(whole.subarray(0, -1), 7)).toMatchObject({ answers: expected, size: whole.length - 1, unended: true });

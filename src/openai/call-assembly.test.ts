@@ -148,7 +148,7 @@ describe("openaiChat: tool calls in the stream", () => {
     expect(calls.size).toBe(0);
   });
 
-  it("marks an unfinished call of a cut-off answer as truncated without losing the argument text", () => {
+  it("keeps the argument text of a truncated call", () => {
     const chunks = assemble(['0 a f {"n":1}', '1 b g {"n":'], true);
     expect(chunks.filter((chunk) => chunk.type === "call-ready")).toEqual([
       { type: "call-ready", key: "call-0", id: "a", name: "f", args: { n: 1 }, argsText: '{"n":1}', problem: undefined },
@@ -156,11 +156,11 @@ describe("openaiChat: tool calls in the stream", () => {
     ]);
   });
 
-  it("marks the last call of a cut-off answer as truncated even if its arguments are complete", () => {
+  it("marks the last call of a cut-off answer as truncated, even with complete arguments", () => {
     expect(readyOf(assemble(['0 a f {"n":1}'], true))).toEqual(["a f truncated"]);
   });
 
-  it("yields call-start when the name arrives, and call-ready when the next call starts", () => {
+  it("yields call-ready for a call when the next call starts", () => {
     expect(assemble(["0 a f", '0 - - {"n":1}', '1 b g {"n":2}'])).toEqual([
       { type: "call-start", key: "call-0", id: "a", name: "f" },
       { type: "call-args-delta", key: "call-0", text: '{"n":1}' },
@@ -180,7 +180,7 @@ describe("openaiChat: tool calls in the stream", () => {
     ]);
   });
 
-  it("delays call-ready for a call with the arguments {} and for all later calls", () => {
+  it("delays call-ready for all calls after a call with the arguments {}", () => {
     const types = assemble(["0 a f {}", '1 b g {"n":1}', "2 c h"]).map((chunk) => chunk.type);
     expect(types.slice(0, 4)).toEqual(["call-start", "call-start", "call-args-delta", "call-start"]);
     expect(types.slice(4)).toEqual(["call-args-delta", "call-ready", "call-ready", "call-ready"]);

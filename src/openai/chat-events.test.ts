@@ -225,7 +225,7 @@ describe("openaiChat: chunks of the stream", () => {
     ]);
   });
 
-  it("yields the extra_content of a call as provider metadata with the position of the call", () => {
+  it("yields the extra_content of a call as provider metadata, with the position of the call", () => {
     const extra = { google: { thought_signature: "sig" } };
     const second = { index: 1, id: "b", function: { name: "g", arguments: "{}" }, extra_content: extra };
     const chunks = read([call("{}"), choice({ tool_calls: [second] }), finish("stop")]);
@@ -234,7 +234,7 @@ describe("openaiChat: chunks of the stream", () => {
     ]);
   });
 
-  it("yields call-ready when the finish reason arrives, before the stream ends", () => {
+  it("yields call-ready when the finish reason arrives, not at the end of the stream", () => {
     const out: ModelChunk[] = [];
     const reader = createChatReader(out);
     reader.read(call('{"n":1}'));

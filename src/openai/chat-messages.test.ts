@@ -187,7 +187,7 @@ describe("openaiChat: the messages of a request", () => {
     },
   );
 
-  it("contain provider metadata only for the provider and model that sent it", () => {
+  it("contain provider metadata only for the provider and model from which the metadata came", () => {
     const extra = { google: { thought_signature: "s" } };
     const items = [{ reasoning_details: [{ type: "t", text: "Hm" }] }, { call: 1, extra_content: extra }];
     const message: Message = {

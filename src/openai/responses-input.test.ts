@@ -156,7 +156,7 @@ describe("openaiResponses: the input of a request", () => {
     expect(convert(messages)).toEqual(wire);
   });
 
-  it("contains the images of tool results in a user message if toolResultMedia is user-message", () => {
+  it('with toolResultMedia: "user-message", contains the images of tool results in a user message', () => {
     const messages = [turn(asks("a"), asks("b")), results(result("a", { content: [image] }), result("b"))];
     expect(convert(messages, { toolResultMedia: "user-message" })).toEqual([
       call("a"),

@@ -206,7 +206,7 @@ describe("openaiResponses: texts in the stream", () => {
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "that is empty, and yields no chunk for it",
+      "that is empty without yielding a chunk",
       [added(0, message("m", "")), piece(0, "m", ""), done(0, message("m", "")), completed()],
       ["finish stop completed"],
     ],

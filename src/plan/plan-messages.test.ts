@@ -14,7 +14,7 @@ const record = (purpose: string, result: number): PlanRecord => ({
   error: "",
 });
 
-it("toResults: adds a number to a repeated purpose, and skips numbers already in use", () => {
+it("toResults: adds an unused number to a repeated purpose", () => {
   const records = [record("a", 1), record("a (2)", 2), record("a", 3), record("", 4), record("a", 5)];
   expect(JSON.parse(userTextOf(toResults(records)))).toEqual({
     action_results: { a: 1, "a (2)": 2, "a (3)": 3, look: 4, "a (4)": 5 },

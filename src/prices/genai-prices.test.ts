@@ -157,7 +157,7 @@ describe("runToolLoop with genaiPrices", () => {
     expect(result.costUSD).toBeCloseTo(0.028, 10);
   });
 
-  it("keeps the recorded cost when a journal is replayed after a price change", async () => {
+  it("keeps the recorded cost in a replay after a price change", async () => {
     const model = { id: "openai", model: "o3" };
     const journal = memoryJournal();
     const options = { provider: createMockProvider(spending, model), messages, journal, runId: "priced" };
@@ -169,13 +169,9 @@ describe("runToolLoop with genaiPrices", () => {
 
   it.for<[what: string, usage: Partial<Usage>, costUSD: number]>([
     // USD per million tokens: input 1.25, cached input 0.125, output 10.
-    [
-      "cached tokens to an input count that lacks them",
-      { inputTokens: 1_000, cachedInputTokens: 2_000, outputTokens: 0 },
-      0.0015,
-    ],
-    ["reasoning tokens to an output count that lacks them", { inputTokens: 0, outputTokens: 100, reasoningTokens: 900 }, 0.01],
-  ])("before it computes the cost, adds %s", async ([, usage, costUSD]) => {
+    ["missing cached tokens to the input count", { inputTokens: 1_000, cachedInputTokens: 2_000, outputTokens: 0 }, 0.0015],
+    ["missing reasoning tokens to the output count", { inputTokens: 0, outputTokens: 100, reasoningTokens: 900 }, 0.01],
+  ])("adds %s before the cost is computed", async ([, usage, costUSD]) => {
     const heard: unknown[] = [];
     const events = createLoopEvents();
     events.on("listener-error", ({ error }) => void heard.push(error.message));

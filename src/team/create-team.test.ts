@@ -29,7 +29,7 @@ async function play(options: TeamOptions, lead = leadOf(task("writer", "One"))):
 }
 
 describe("createTeam", () => {
-  it("runs several different tasks of one member at the same time", async () => {
+  it("runs different tasks of one member at the same time", async () => {
     let working = 0;
     let most = 0;
     const provider = createMockProvider((request) => [text(`About ${taskOf(request)}`), spend]);
@@ -115,7 +115,7 @@ describe("createTeam", () => {
     expect(reportsOf(again)).toEqual(expected);
   });
 
-  it("sends a member structured arguments as JSON, and returns structured results", async () => {
+  it("returns structured results of members", async () => {
     const provider = createMockProvider([text('{"metres":1.4}')]);
     const member: TeamMember = {
       ...writer,

@@ -48,7 +48,7 @@ async function treesOf(when: (event: LoopEvent) => boolean, width?: number): Pro
 }
 
 describe("renderTree", () => {
-  it("shows the runs with their state, tools, tokens, cost and time", async () => {
+  it("shows each run with its state, tools, tokens, cost and time", async () => {
     const [first, second, last] = await treesOf(({ type, iteration, path }) =>
       type === "tool-start" ? path !== undefined : type === "run-end" && iteration >= 0 && path === undefined,
     );
@@ -147,7 +147,7 @@ describe("showTeam", () => {
     expect(pending).toBe(0);
   });
 
-  it("stops when the function that showTeam returned is called", async () => {
+  it("stops when the returned function is called", async () => {
     const { clock, options } = scene();
     const events = createLoopEvents();
     const written: string[] = [];

@@ -42,7 +42,7 @@ describe("createMockProvider", () => {
     expect(() => createMockProvider(script as MockScript)).toThrow(new TypeError(message));
   });
 
-  it("rejects unknown options, and an invalid message from a function", () => {
+  it("rejects unknown options and invalid messages from a function", () => {
     expect(() => createMockProvider([], { modell: "m" } as object)).toThrow('Did you mean "model"?');
     const provider = createMockProvider((() => "Hi.") as unknown as MockScript);
     const request = { messages: [], tools: [], iteration: 0 };

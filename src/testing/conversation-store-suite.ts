@@ -44,16 +44,16 @@ interface StoreBench {
 
 const checks: readonly (readonly [title: string, run: (bench: StoreBench) => Promise<void>])[] = [
   ["returns undefined for a conversation that was never written", checkMissing],
-  ["returns the messages and the state as they were written", checkContent],
+  ["returns the messages and the state unchanged", checkContent],
   ["replaces the messages from a position", checkReplacement],
-  ["keeps the order of 2,000 messages, and a message of 1 MB", checkLarge],
+  ["keeps the order of 2,000 messages and a message of 1 MB", checkLarge],
   ["gives the lock to one writer at a time", checkOneWriter],
-  ["gives the lock to one of ten writers that want it at the same time", checkRace],
-  ["stores nothing after the lock was released", checkReleased],
+  ["gives the lock to only one of ten simultaneous writers", checkRace],
+  ["stores nothing after the release of the lock", checkReleased],
   ["keeps conversations with similar ids apart", checkIds],
-  ["shows a reader whole changes only", checkReader],
-  ["tells if a conversation is locked", checkLocked],
-  ["deletes a conversation, but not while it is locked", checkRemoval],
+  ["never shows a reader a part of a change", checkReader],
+  ["reports whether a conversation is locked", checkLocked],
+  ["deletes a conversation only if the conversation is not locked", checkRemoval],
 ];
 
 const user = (content: string): Message => ({ role: "user", content });

@@ -103,16 +103,16 @@ async function findComplaints(fault: Fault): Promise<readonly string[]> {
   return complaints;
 }
 
-const order = "runs the steps of a group at the same time, and returns their results in the order of the steps";
+const order = "runs the steps of a group in parallel, with the results in the order of the steps";
 const cut = "keeps the finished steps of a group that was cut off";
-const bytes = "returns each result as it was recorded, byte for byte";
+const bytes = "returns each recorded result byte for byte";
 const large = "keeps a result of 4 MB";
-const keys = "keeps the records of similar keys and of other runs apart";
+const keys = "keeps the records of similar keys and of different runs apart";
 const failure = "runs a step again in a later execution if the step failed";
-const records = "says which steps are recorded, if it has `has` or `read`";
-const lateStep = "keeps the record of a new owner if the old owner finishes the step late";
-const everyCut = "ends a run that was cut off after any step like a run that was not cut off";
-const owner = "refuses a second owner while it is open, if it has `open`";
+const records = "reports the recorded steps in the optional methods has() and read()";
+const lateStep = "keeps the record of a new owner if the old owner finishes the same step later";
+const everyCut = "gives a run the same result after a cut at any step";
+const owner = "refuses a second owner in the optional method open()";
 
 describe("journalSuite", () => {
   it.for<[what: string, fault: Fault]>([
@@ -197,7 +197,7 @@ describe("journalSuite", () => {
       { change: ({ read }) => ({ read: async () => new Map([...(await read())].reverse()) }) },
       [records],
     ],
-    ["is closed for a new owner when the old owner closes it again", { closesAnyOwner: true }, [owner]],
+    ["loses its new owner when the old owner calls close() twice", { closesAnyOwner: true }, [owner]],
     [
       "overwrites a record with the late result of an old owner",
       {

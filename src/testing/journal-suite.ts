@@ -38,20 +38,20 @@ export function journalSuite(setup: JournalSuiteSetup): readonly SuiteCheck[] {
 }
 
 const checks: readonly (readonly [title: string, run: (bench: JournalBench) => Promise<void>])[] = [
-  ["returns the recorded result of a step, and does not run the step again", checkReplay],
-  ["runs the steps of a group at the same time, and returns their results in the order of the steps", checkGroup],
+  ["returns the recorded result of a step instead of running the step again", checkReplay],
+  ["runs the steps of a group in parallel, with the results in the order of the steps", checkGroup],
   ["keeps the finished steps of a group that was cut off", checkCutGroup],
-  ["returns each result as it was recorded, byte for byte", checkBytes],
+  ["returns each recorded result byte for byte", checkBytes],
   ["keeps a result of 4 MB", checkLargeResult],
-  ["keeps the records of similar keys and of other runs apart", checkKeys],
+  ["keeps the records of similar keys and of different runs apart", checkKeys],
   ["runs a step again in a later execution if the step failed", checkFailedStep],
-  ["says which steps are recorded, if it has `has` or `read`", checkRecords],
-  ["refuses a second owner while it is open, if it has `open`", checkOwner],
-  ["keeps the record of a new owner if the old owner finishes the step late", checkLateStep],
+  ["reports the recorded steps in the optional methods has() and read()", checkRecords],
+  ["refuses a second owner in the optional method open()", checkOwner],
+  ["keeps the record of a new owner if the old owner finishes the same step later", checkLateStep],
   ["runs each call once if two executions of a run overlap", checkTwoExecutions],
-  ["ends a run that was cut off after any step like a run that was not cut off", checkEveryCut],
+  ["gives a run the same result after a cut at any step", checkEveryCut],
   ["does not run a killed call again", checkKilledCall],
-  ["runs an approved call once, after the decision has arrived", checkWaitingCall],
+  ["runs an approved call exactly once", checkWaitingCall],
 ];
 
 async function runJournalCheck(setup: JournalSuiteSetup, run: (bench: JournalBench) => Promise<void>): Promise<void> {

@@ -46,7 +46,7 @@ describe("createMockProvider: default usage", () => {
 });
 
 describe("createMockProvider", () => {
-  it("records each request in the state in which it was sent", async () => {
+  it("records each request as it was when it was sent", async () => {
     const messages: Message[] = [...request.messages];
     const provider = createMockProvider([text("a"), text("b")]);
     const asked: ModelRequest = {

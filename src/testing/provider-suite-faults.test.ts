@@ -124,7 +124,7 @@ describe("providerSuite: faults", () => {
           "The service sent text and kept the connection open, but the provider passed no text on within 1000 ms.",
         "ends the stream soon after the signal fires":
           "The service sent text and kept the connection open, but the provider passed no text on within 1000 ms.",
-        "ends the stream soon after its reader stops":
+        "ends the stream soon after the reader stops":
           "The service sent text and kept the connection open, but the provider passed no text on within 1000 ms.",
       },
     ],
@@ -137,7 +137,7 @@ describe("providerSuite: faults", () => {
       {
         "passes text on while the stream is open": "The stream ended although the service keeps the connection open.",
         "ends the stream soon after the signal fires": "The stream ended although the service keeps the connection open.",
-        "ends the stream soon after its reader stops": "The stream ended although the service keeps the connection open.",
+        "ends the stream soon after the reader stops": "The stream ended although the service keeps the connection open.",
       },
     ],
     [
@@ -173,7 +173,7 @@ describe("providerSuite: faults", () => {
         const iterator = stream(request, call)[Symbol.asyncIterator]();
         return { [Symbol.asyncIterator]: () => ({ next: () => iterator.next(), return: () => new Promise<never>(() => {}) }) };
       },
-      { "ends the stream soon after its reader stops": "After its reader stopped, the stream did not end within 1000 ms." },
+      { "ends the stream soon after the reader stops": "After its reader stopped, the stream did not end within 1000 ms." },
     ],
     [
       "leaves a listener on the signal",

@@ -87,7 +87,7 @@ const checks: readonly Check[] = [
   ["passes text on while the stream is open", silence, checkStreaming],
   ["ends the stream soon after the signal fires", silence, checkAbortDuring],
   ["ends the stream soon if the signal has already fired", silence, checkAbortBefore],
-  ["ends the stream soon after its reader stops", silence, checkReaderLeaves],
+  ["ends the stream soon after the reader stops", silence, checkReaderLeaves],
   ["leaves no listener on the signal after a finished stream", providerScenarios.text, checkListeners],
   ["sends no finish chunk if the connection closes early", providerScenarios["cut-early"], checkCutEarly],
   ["reports a rejected key as auth", unauthorized, (bench) => checkFailure(bench, "auth")],

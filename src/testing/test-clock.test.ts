@@ -10,7 +10,7 @@ describe("createTestClock", () => {
     expect(clock.now()).toBe(520);
   });
 
-  it("fires timers by due time, and timers of the same due time in creation order", async () => {
+  it("fires timers in the order of their due times and then of their creation", async () => {
     const clock = createTestClock();
     const fired: string[] = [];
     const at = (name: string, ms: number) => clock.setTimeout(() => fired.push(`${name} at ${clock.now()}`), ms);

@@ -51,7 +51,7 @@ describe("createAGUIMapper", () => {
     `);
   });
 
-  it.each(versions)("gives a client of AG-UI %s emitted text as messages, and data as CUSTOM events", async (version) => {
+  it.each(versions)("gives a client of AG-UI %s emitted text as messages and emitted data as CUSTOM events", async (version) => {
     const inner = tool("inner", (_args, { emit }) => emit({ type: "text", text: "Deep." }));
     const nested = createMockProvider([toolCall("inner"), text("Nested.")]);
     const { events } = await play({

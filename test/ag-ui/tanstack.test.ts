@@ -88,7 +88,7 @@ describe("the AG-UI client of TanStack AI", () => {
     }
   });
 
-  it('gets the error "restarted" if its last event comes from another server process', async () => {
+  it('gets the error "restarted" if the last event came from another server process', async () => {
     const { run } = setUpPayment();
     const server = await start(run);
     await open(server, "tan-4").client.sendMessage("Buy tea.");
@@ -99,7 +99,7 @@ describe("the AG-UI client of TanStack AI", () => {
     expect((await fetch(`${server.url}?runId=tan-9/1`)).status).toBe(204);
   });
 
-  it("loads a thread whose run is waiting for approval, and approves the call", async () => {
+  it("approves a call in a loaded thread whose run is waiting", async () => {
     const { ran, run } = setUpPayment();
     const server = await start(run);
     await open(server, "tan-2").client.sendMessage("Buy tea.");
@@ -111,7 +111,7 @@ describe("the AG-UI client of TanStack AI", () => {
     expect(ran).toEqual(["look tea"]);
   });
 
-  it("loads a thread whose run is still live, and joins the run", async () => {
+  it("joins the live run of a loaded thread", async () => {
     const server = await start({ provider: createMockProvider([[text("One two.", { chunks: 4 }), stall()]]) });
     const first = open(server, "tan-3");
     void first.client.sendMessage("Go.");

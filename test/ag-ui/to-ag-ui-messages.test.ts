@@ -52,7 +52,7 @@ describe("toAGUIMessages", () => {
     expect([...resultsOf(whole)]).toEqual([...resultsOf(loaded.messages)]);
   });
 
-  it("converts files, edited arguments, and calls that did not complete", () => {
+  it("converts files, edited arguments and incomplete calls", () => {
     const messages: readonly Message[] = [
       {
         role: "user",

@@ -64,7 +64,7 @@ describe("fileSource: read_part", () => {
     expect(await read({ id: "data/logs", action: "grep", pattern: "json" })).toContain("1: data/logs/ships.json");
   });
 
-  it("lists at most 10,000 entries, each on one line", async () => {
+  it("lists at most 10,000 entries, one on each line", async () => {
     const { root, read } = createData();
     writeFileSync(join(root, "two\nlines"), "");
     expect(await read({ id: "data", action: "read" })).toContain("data/two?lines");
@@ -128,7 +128,7 @@ describe("fileSource", () => {
   });
 
   it.for<[id: string]>([["/etc/passwd"], ["../secret"], ["secret"], ["file:///etc/passwd"], ["DATA/app.log"], ["data2/x"], [""]])(
-    "reports that no stored result exists for the id %j, which belongs to no source",
+    "reports that no stored result exists for the id %j of no source",
     async ([id]) => {
       expect(await createData().read({ id, action: "read" })).toMatch(/^failed: There is no stored result with this id/);
     },

@@ -32,7 +32,7 @@ const script: MockScript = (request, index) => {
 };
 
 describe("read_part with the action release", () => {
-  it("deletes the stored result, and masks earlier reads of the result in the next request", async () => {
+  it("masks earlier reads of the released result in the next request", async () => {
     const cache = createResultCache({ sources: [other] });
     const playing = play(script, {
       tools: [list, cache.tool],
@@ -51,7 +51,7 @@ describe("read_part with the action release", () => {
     expect(recording.of("masked").map(({ calls }) => calls)).toEqual([["a", "b"]]);
   });
 
-  it("leads to the same requests when the run is resumed from its journal", async () => {
+  it("leads to the same requests in a run that is resumed from a journal", async () => {
     const cache = createResultCache({ sources: [other] });
     const options = { tools: [list, cache.tool], policies: { results: processResults({ cacher: cache.cacher }) } };
     const first = play(script, options);

@@ -20,7 +20,7 @@ async function writeRun(folder: string, name: string): Promise<void> {
 }
 
 describe("turnwright inspect", () => {
-  it("writes the page next to its log, opens it, and prints its URL", async () => {
+  it("writes the page next to the log and opens the page", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");
     const { exitCode, out, opened } = await runCommand(folder, ["inspect", "run.jsonl"]);
@@ -30,7 +30,7 @@ describe("turnwright inspect", () => {
     expect(statSync(fileURLToPath(url)).mode & 0o777).toBe(0o600);
   });
 
-  it("replaces an existing page file by a private one", async () => {
+  it("makes the page file private if it replaces an existing file", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");
     const path = join(folder, "run.html");
@@ -85,7 +85,7 @@ describe("turnwright inspect", () => {
     expect([exitCode, opened, readFileSync(join(folder, "page.html"), "utf8").length > 1000]).toEqual([0, [], true]);
   });
 
-  it("shows the logs and journals of a folder, and names the skipped files", async () => {
+  it("shows the logs and journals of a folder", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "a");
     writeFileSync(join(folder, "data.jsonl"), '{"hello":1}\n');

@@ -25,7 +25,7 @@ describe("turnwright inspect --live", () => {
     expect([exitCode, opened.length, pages[0]?.includes('"url":"log/0"')]).toEqual([0, 1, true]);
   });
 
-  it("opens a private file that leads to the URL, because all users can see the arguments of a browser", async () => {
+  it("opens a private file that leads to the URL, because all users can see browser arguments", async () => {
     const folder = makeCliFolder();
     writeFileSync(join(folder, "run.jsonl"), header);
     const stop = new AbortController();
@@ -51,7 +51,7 @@ describe("turnwright inspect --live", () => {
     expect(opened.map((url) => [url.startsWith("file:"), existsSync(fileURLToPath(url))])).toEqual([[true, false]]);
   });
 
-  it("follows a log that does not exist yet, and a log behind a symbolic link", async () => {
+  it("follows a missing log, and a log behind a symbolic link", async () => {
     const folder = makeCliFolder();
     writeFileSync(join(folder, "real.jsonl"), header);
     symlinkSync("real.jsonl", join(folder, "link.jsonl"));

@@ -175,7 +175,7 @@ describe("serveLogs", () => {
     expect(await statusOf(new URL(url).origin, { path: target })).toBe(404);
   });
 
-  it("releases its watchers and sockets when it is closed", async () => {
+  it("releases the watchers and sockets when the server is closed", async () => {
     const folder = makeCliFolder();
     const path = join(folder, "run.jsonl");
     writeFileSync(path, header);

@@ -66,7 +66,7 @@ describe("two workers that notice a dead worker at the same time", () => {
 });
 
 describe("two messages to a durable run", () => {
-  it("become visible in the order of their positions, not of their commits", async () => {
+  it("become visible in the order in which they were sent", async () => {
     const client = new Client({ connectionString: postgres.url });
     await client.connect();
     await client.query("BEGIN");
@@ -129,7 +129,7 @@ describe("the result of a durable run", () => {
 });
 
 describe("a failed durable run", () => {
-  it("rejects a retry that begins while the run is being deleted", async () => {
+  it("rejects a retry during the deletion of the run", async () => {
     await startFailed("deleted");
     let retried: Promise<unknown> = Promise.resolve();
     const list = DBOS.listWorkflows.bind(DBOS);

@@ -78,7 +78,7 @@ async function readTypes(stream: AsyncIterable<HostedEvent> | undefined): Promis
 }
 
 describe("a durable host", () => {
-  it("streams a run to a page from another process than the one that executes the run", async () => {
+  it("streams a run that another process executes to a page", async () => {
     const chunks = await post("chat-1", say("Hello."));
     expect(textOf(chunks)).toBe(`Message 1 for 7 in ${other.pid}.`);
     expect(chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
@@ -106,7 +106,7 @@ describe("a durable host", () => {
     expect(again).toEqual({ kind: "not-resumable", status: "completed" });
   });
 
-  it("sends an EventSource only the events after its last event id", async () => {
+  it("sends an EventSource only the events after the Last-Event-ID header", async () => {
     await post("chat-3", say("Hello."));
     const all = await (await fetch(`${url}/chat-3`)).text();
     const ids = [...all.matchAll(/^id: (.+)$/gm)].map(([, id = ""]) => id);
@@ -183,7 +183,7 @@ describe("a durable host", () => {
     expect(await unknown).toMatchObject({ kind: "not-resumable" });
   });
 
-  it("rejects invalid options before it starts a run", async () => {
+  it("rejects invalid options before a run starts", async () => {
     await expect(shop.start("chat-9", {} as never)).rejects.toMatchObject({ code: "invalid-option" });
     await expect(shop.start("chat-9", { message: "Hi.", provider: {} } as never)).rejects.toMatchObject({
       code: "unknown-option",

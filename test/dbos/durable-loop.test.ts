@@ -69,7 +69,7 @@ async function findWaiting(id: string): Promise<string> {
 }
 
 describe("defineDurableLoop", () => {
-  it("runs to the end, and returns the result and all events", async () => {
+  it("returns the result and all events of a run", async () => {
     await rooms.start("run-1", { question: "A room?" });
     const result = await rooms.result("run-1");
     expect([result.status, result.text, result.messages.length, result.runId]).toEqual([
@@ -143,7 +143,7 @@ describe("defineDurableLoop", () => {
     expect(booked).toBe(1);
   });
 
-  it("kills a run while its tool is running", async () => {
+  it("kills a run while a tool is running", async () => {
     hold = new Promise(() => {});
     await rooms.start("run-4", { question: "A room?" });
     for await (const { event } of rooms.events("run-4")) if (event.type === "tool-start") break;
@@ -165,7 +165,7 @@ describe("defineDurableLoop", () => {
 });
 
 describe("launchWorker", () => {
-  it("rejects a second worker in the process, and invalid options", async () => {
+  it("rejects a second worker in the process", async () => {
     await expect(launchWorker({ databaseUrl: postgres.url })).rejects.toThrow("A worker already runs in this process.");
     const wrong = launchWorker({ databaseUrl: postgres.url, leaseMs: 1 });
     await expect(wrong).rejects.toMatchObject({ code: "invalid-option", details: { option: "leaseMs" } });

@@ -80,7 +80,7 @@ describe("the events of a durable run", () => {
     await expect(readTypes("fails")).rejects.toThrow("No options for you.");
   });
 
-  it("end immediately if the option `from` is after the last event", async () => {
+  it("end immediately if the option `from` is beyond the last event", async () => {
     await loop.start("short", { question: "?" });
     const types = await readTypes("short");
     expect(types.at(-1)).toBe("run-end");
@@ -120,7 +120,7 @@ describe("the events of a durable run", () => {
 });
 
 describe("a durable loop", () => {
-  it("rejects the id of an unknown run, and the id of a run of another loop", async () => {
+  it("rejects the ids of unknown runs and of runs of other loops", async () => {
     await other.start("of-other", { question: "?" });
     expect(await loop.start("of-other", { question: "?" })).toBe("exists");
     expect([await loop.status("of-other"), await loop.status("nobody")]).toEqual([undefined, undefined]);
@@ -153,7 +153,7 @@ describe("a durable loop", () => {
     );
   });
 
-  it("returns a message that arrived after the last reading of the inbox as undelivered", async () => {
+  it("returns a message that arrived too late as undelivered", async () => {
     await loop.start("late", { question: "?" });
     await loop.result("late");
     // After the end of a run, `steer` returns "finished" and writes nothing. This row is what `steer` writes if the run has read
@@ -173,7 +173,7 @@ describe("a durable loop", () => {
     expect(JSON.stringify(messages[2])).toContain("Other.");
   });
 
-  it("rejects ids that are longer than 512 characters or that Postgres cannot store", async () => {
+  it("rejects ids above 512 characters and ids that Postgres cannot store", async () => {
     const id = "ü".repeat(512);
     expect(await loop.start(id, { question: "?" })).toBe("started");
     expect((await readTypes(id)).at(-1)).toBe("run-end");

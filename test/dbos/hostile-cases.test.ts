@@ -70,7 +70,7 @@ async function runCutOff(id: string, kind: "continuation" | "call", last: string
 }
 
 describe("the events of a durable stream that was cut off", () => {
-  it("for a continuation, are replaced without loss of the text before the continuation", async () => {
+  it("are replaced without loss of the text before a continuation", async () => {
     const events = await runCutOff("continued", "continuation", "B1 ");
     expect([shownBy(events), (await cut.result("continued")).text]).toEqual(["A. B1 B2.", "A. B1 B2."]);
   });
@@ -93,7 +93,7 @@ describe("the id of a durable conversation", () => {
     await expect(cut.events("x\0y").next()).rejects.toMatchObject({ code: "invalid-option" });
   });
 
-  it("belongs to the host that used it first, and is rejected by another host", async () => {
+  it("belongs to the first host that used the id", async () => {
     expect((await hostA.start("same", { message: "?" })).kind).toBe("started");
     expect(await hostB.status("same")).toBeUndefined();
     await expect(hostB.start("same", { message: "?" })).rejects.toThrow('no other loop has the run "same/1"');
@@ -101,7 +101,7 @@ describe("the id of a durable conversation", () => {
 });
 
 describe("a durable conversation whose options function throws", () => {
-  it("has the error in its status", async () => {
+  it("reports the error in its status", async () => {
     const first = await hostB.start("bad", { message: "First.", input: "bad" });
     if (first.kind !== "started") throw new Error("The run did not start.");
     await expect(first.result()).rejects.toThrow("Bad input.");

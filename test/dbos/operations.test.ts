@@ -38,7 +38,7 @@ afterAll(async () => {
 const soon = (): Date => new Date(Date.now() + 60_000);
 
 describe("a durable run that crashes its process", () => {
-  it("is given up after more than maxCrashes workers have died", async () => {
+  it("is given up after the death of more than maxCrashes workers", async () => {
     await loop.start("crash", { crashes: true });
     for (let crash = 0; crash < 2; crash += 1) expect(await once(startWorker(), "exit")).toEqual([null, "SIGKILL"]);
     alive = startWorker();
@@ -50,7 +50,7 @@ describe("a durable run that crashes its process", () => {
 });
 
 describe("a worker of durable runs", () => {
-  it("takes no run of a loop that it does not define", async () => {
+  it("takes no run of a loop that is not defined in the worker", async () => {
     const [waiting] = await client.listRuns({ loop: "unknown" });
     expect(waiting).toMatchObject({ id: "unknown", state: "live", workerId: undefined });
     await client.stop();
@@ -77,7 +77,7 @@ describe("a worker of durable runs", () => {
     await expect(client.listRuns({ state: "stuck" } as never)).rejects.toMatchObject({ code: "invalid-option" });
   });
 
-  it("deletes ended and failed runs, and everything that is stored about them", async () => {
+  it("deletes ended and failed runs with all stored data", async () => {
     await expect(client.deleteRuns({} as never)).rejects.toMatchObject({ code: "invalid-option" });
     expect(await client.deleteRuns({ endedBefore: new Date(0) })).toBe(0);
     expect(await client.deleteRuns({ endedBefore: soon() })).toBe(2);

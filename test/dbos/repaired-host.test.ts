@@ -71,7 +71,7 @@ async function askDesk(id: string, message: string): Promise<{ readonly text: st
 }
 
 describe("a durable conversation whose run failed before its first record", () => {
-  it("keeps the message of the user, and continues after a retry", async () => {
+  it("continues with the user's message after a retry", async () => {
     maxIterations = -1;
     await expect(askDesk("s", "First.")).rejects.toThrow('"limits.maxIterations"');
     expect(await desk.status("s")).toMatchObject({
@@ -91,7 +91,7 @@ describe("a durable conversation whose run failed before its first record", () =
 });
 
 describe("a durable conversation whose runs were deleted", () => {
-  it("begins a new history with the next run number, so that no idempotency key is used twice", async () => {
+  it("begins a new history with the next run number", async () => {
     await askDesk("d", "Note.");
     expect(await worker.deleteRuns({ ids: ["d/1", "nobody"] })).toBe(1);
     expect([await desk.status("d"), await desk.join("d")]).toEqual([undefined, undefined]);

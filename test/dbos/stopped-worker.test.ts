@@ -56,7 +56,7 @@ async function relaunch(before: () => Promise<void>): Promise<void> {
 }
 
 describe("a worker of durable runs that stops", () => {
-  it("leaves a run that DBOS starts during the stop to the next worker", async () => {
+  it("leaves a run that DBOS starts too late to the next worker", async () => {
     const started = loop.start("taken", {});
     await relaunch(async () => {
       await started;
@@ -65,7 +65,7 @@ describe("a worker of durable runs that stops", () => {
     expect((await loop.result("taken")).text).toBe("Done.");
   }, 30_000);
 
-  it("leaves a run whose options function is still pending to the next worker", async () => {
+  it("leaves a run with a pending options function to the next worker", async () => {
     let isMaking: () => void = () => {};
     const making = new Promise<void>((resolve) => (isMaking = resolve));
     let go: () => void = () => {};
@@ -110,7 +110,7 @@ async function readLocking(): Promise<readonly number[]> {
 }
 
 describe("a worker of durable runs whose database session was lost", () => {
-  it("gets its lock back without leaving connections of failed attempts open", async () => {
+  it("gets its lock back without leaving failed connections open", async () => {
     const name = client.escapeIdentifier(new URL(postgres.url).pathname.slice(1));
     await client.query(`ALTER DATABASE ${name} SET lock_timeout = '50ms'`);
     const locks = `SELECT pid FROM pg_locks JOIN pg_database ON database = pg_database.oid

@@ -6,7 +6,7 @@ import { endedBy, generate } from "./play.ts";
 const pricing: Pricing = () => 0.25;
 
 describe("generateWithTools with maxCostUSD", () => {
-  it("throws CostLimitError with the result before an iteration that would exceed the limit", async () => {
+  it("throws CostLimitError with the result before an iteration above the limit", async () => {
     const { provider, executed, result } = generate(() => [text("On it."), toolCall("a")], { maxCostUSD: 0.6, pricing });
     const error = await endedBy(result);
     expect(error).toBeInstanceOf(CostLimitError);
@@ -18,12 +18,12 @@ describe("generateWithTools with maxCostUSD", () => {
     expect([provider.calls, executed.length]).toEqual([2, 2]);
   });
 
-  it("completes a run that reaches its limit exactly", async () => {
+  it("completes a run that reaches the limit exactly", async () => {
     const { result } = generate([toolCall("a"), text("Done.")], { maxCostUSD: 0.5, pricing });
     expect(await result).toMatchObject({ text: "Done.", costUSD: 0.5, budgetExceeded: false });
   });
 
-  it("returns an answer even if its cost exceeded the limit", async () => {
+  it("returns an answer even if the cost of the answer exceeded the limit", async () => {
     const { result } = generate([text("Done.")], { maxCostUSD: 0.2, pricing });
     expect(await result).toMatchObject({ text: "Done.", costUSD: 0.25, budgetExceeded: true });
   });

@@ -15,7 +15,7 @@ import { createMockProvider, fail, finish, reasoning, text, toolCall } from "tur
 import { endedBy, generate, recordExecutor } from "./play.ts";
 
 describe("generateWithTools", () => {
-  it("runs the tools that the model calls, and returns the result", async () => {
+  it("runs the tools that the model calls and returns the result", async () => {
     const { provider, executed, result } = generate([[toolCall("a", { n: 1 }), toolCall("b")], text("Done.")]);
     expect(await result).toMatchObject({ status: "completed", reason: { kind: "answered" }, text: "Done.", iterations: 2 });
     expect(executed).toEqual([

@@ -172,7 +172,7 @@ const addresses: readonly (readonly [what: string, schema: Readonly<Record<strin
 ];
 
 it.for(addresses)(
-  "checkAnswer: checks an output schema with %s within one second of processor time",
+  "checkAnswer: needs at most one second of processor time for an output schema with %s",
   async ([, outputSchema]) => {
     const check = (): void => {
       try {

@@ -88,7 +88,7 @@ describe("a durable run with several executions", () => {
     expect(textOf(engine.events())).toBe("Hello.");
   });
 
-  it("emits the text of a step that ran while a later execution began", async () => {
+  it("emits the text of a step that ran during the start of a later execution", async () => {
     const engine = createEngine();
     let release: () => void = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -110,7 +110,7 @@ describe("a durable run with several executions", () => {
     expect(textOf(engine.events())).toBe("Hello.");
   });
 
-  it("keeps the events of a recorded call that waited for approval in an earlier execution", async () => {
+  it("keeps the events of a recorded call that waited in an earlier execution", async () => {
     const engine = createEngine();
     const book = defineTool({
       name: "book",

@@ -108,7 +108,7 @@ async function readOne(reader: Reader): Promise<boolean> {
 }
 
 describe("readers of a hosted run", () => {
-  it("receive each event exactly once, whenever they join and read", async () => {
+  it("receive each event exactly once, whenever they join", async () => {
     const property = fc.asyncProperty(script, fc.array(act, { maxLength: 40 }), async (messages, acts) => {
       const direct: LoopEvent[] = [];
       const directClock = createTestClock();
@@ -173,7 +173,7 @@ describe("readers of a hosted run", () => {
   });
 
   it.for(["", "x", "-1", "0-0", "aaaaaaaaaaaaaaaa-0", "aaaaaaaaaaaaaaaa-99999999999999999999", "__proto__-1-1"])(
-    "start at the first event if the option `from` is the unknown event id %j",
+    "start at the first event if `from` is the unknown event id %j",
     async (from) => {
       const { host, clock, id } = createStage();
       await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
@@ -190,7 +190,7 @@ describe("readers of a hosted run", () => {
     },
   );
 
-  it("start at the first event if the option `from` is after the end of the log", async () => {
+  it("start at the first event if `from` is beyond the end of the log", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const items = await readAll(host.join(id));
@@ -202,7 +202,7 @@ describe("readers of a hosted run", () => {
     expect(textOf(await readAll(host.join(id, { from: `${epoch}-${entry}-99` })))).toBe("");
   });
 
-  it("can continue in the middle of a text fragment while the text is still streamed", async () => {
+  it("can continue in the middle of a text fragment that is still streamed", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), text("Two."), wait(1), text("Three.")]], clock), message: "Go." });
     const first = host.join(id)?.[Symbol.asyncIterator]();

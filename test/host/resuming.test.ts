@@ -200,7 +200,7 @@ describe("host.resume() in another process", () => {
     expect(await first.host.status(first.id)).toMatchObject({ status: "completed" });
   });
 
-  it("continues a run that crashed after any record, without repeating a call", async () => {
+  it("continues a run after a crash at any record without repeating a call", async () => {
     for (let crashAt = 1; ; crashAt += 1) {
       const store = sharedStore();
       const clock = createTestClock();

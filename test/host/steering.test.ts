@@ -103,28 +103,25 @@ it.for([
 });
 
 describe("createRunHost with storeMs", () => {
-  it.each(["read", "write"] as const)(
-    "ends a start with an error and frees the conversation if store.%s() takes longer than storeMs",
-    async (verb) => {
-      let hangs = true;
-      const store = sharedStore();
-      const hanging: RunStore = {
-        ...store,
-        [verb]: (...given: [string, never]) => (hangs ? new Promise(() => {}) : store[verb](...given)),
-      };
-      const { host, clock, id } = createStage({ store: hanging, storeMs: 5000 });
-      const options = working(clock);
-      const start = host.start(id, { ...options, message: "Weather?" });
-      const refused = start.catch((error: unknown) => error);
-      await clock.advance(4999);
-      expect(clock.pending).toBeGreaterThan(0);
-      await clock.advance(1);
-      expect(await refused).toMatchObject({ code: "store-unresponsive", details: { verb, ms: 5000 } });
-      expect(clock.pending).toBe(0);
-      hangs = false;
-      const second = await host.start(id, { ...options, message: "Weather?" });
-      await clock.advance(1000);
-      expect((await readStart(second)).status).toBe("completed");
-    },
-  );
+  it.each(["read", "write"] as const)("ends a start with an error if store.%s() takes longer than storeMs", async (verb) => {
+    let hangs = true;
+    const store = sharedStore();
+    const hanging: RunStore = {
+      ...store,
+      [verb]: (...given: [string, never]) => (hangs ? new Promise(() => {}) : store[verb](...given)),
+    };
+    const { host, clock, id } = createStage({ store: hanging, storeMs: 5000 });
+    const options = working(clock);
+    const start = host.start(id, { ...options, message: "Weather?" });
+    const refused = start.catch((error: unknown) => error);
+    await clock.advance(4999);
+    expect(clock.pending).toBeGreaterThan(0);
+    await clock.advance(1);
+    expect(await refused).toMatchObject({ code: "store-unresponsive", details: { verb, ms: 5000 } });
+    expect(clock.pending).toBe(0);
+    hangs = false;
+    const second = await host.start(id, { ...options, message: "Weather?" });
+    await clock.advance(1000);
+    expect((await readStart(second)).status).toBe("completed");
+  });
 });

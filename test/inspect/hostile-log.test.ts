@@ -143,7 +143,7 @@ describe("the inspect functions with 100,000 lines", () => {
 
 describe("toMarkdown", () => {
   it.for([[], {}, [[], {}, [1, { a: null, b: ["x\n", true] }]], { "": { '"': 0.5 } }, "text", null])(
-    "writes a result as JSON (case %#)",
+    "writes results of all types as JSON (case %#)",
     (data) => {
       const shown = typeof data === "string" ? data : JSON.stringify(data, undefined, 2);
       expect(toMarkdown(readEdited([...began, ended(data)]))).toContain(`\n${shown}\n`);

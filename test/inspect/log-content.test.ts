@@ -95,7 +95,7 @@ describe("the run log of withRunLog", () => {
     ]);
   });
 
-  it("contains one line for the output, before the lines of its calls", async () => {
+  it("contains one line for the output before the lines of the calls", async () => {
     const script = [[text("I look it up. ", { chunks: 4 }), toolCall("look_up", { id: 7 })], text("Done.")];
     const { lines } = await logTimed({ provider: createMockProvider(script), tools: [lookUp] });
     expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual([
@@ -220,7 +220,7 @@ describe("the run log of withRunLog", () => {
     ]);
   });
 
-  it("contains the progress of a call, and notices", async () => {
+  it("contains the progress of a call and notices", async () => {
     const tool = defineTool({
       name: "work",
       description: "Works",

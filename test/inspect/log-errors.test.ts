@@ -85,7 +85,7 @@ describe("a run whose log cannot be written", () => {
     for (const how of hostile) expect((await runToolLoop(withRunLog(optionsFor(1), how))).text).toBe("Done.");
   });
 
-  it("completes and reports an error if another process writes to the log file", async () => {
+  it("completes and reports an error if another process writes to the same log", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const errors: unknown[] = [];
     const intruder = defineTool({ ...lookUp, execute: () => (writeFileSync(path, '{"type":"log"}\n', { flag: "a" }), "ok") });

@@ -17,7 +17,7 @@ function isJson(line: string): boolean {
 }
 
 describe("a run log in a file", () => {
-  it("is complete when the run ends, and can be read only by its owner", async () => {
+  it("can be read only by its owner", async () => {
     const path = join(makeFolder(), "run.jsonl");
     await runLogged(optionsFor(1), { to: path });
     const lines = readLines(path);
@@ -115,7 +115,7 @@ describe("the run log of a resumed run", () => {
     expect(runs[0]?.iterations[2]?.request?.messages()).toHaveLength(5);
   });
 
-  it("contains the end of an iteration again after the calls of the iteration have run", async () => {
+  it("contains the end of an iteration again after the resumed calls", async () => {
     const folder = makeFolder();
     const to = join(folder, "run.jsonl");
     const tools = [{ ...lookUp, needsApproval: true }];

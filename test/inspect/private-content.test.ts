@@ -173,7 +173,7 @@ describe("withRunLog with data that looks like marks of the log format", () => {
   ];
   const hostile = values.flatMap((value): Json[] => [value, { wrapped: [value, value, "y".repeat(200)] }]);
 
-  it("logs the data unchanged in results, arguments and messages", async () => {
+  it("logs the data unchanged", async () => {
     const echo = defineTool<{ readonly at: number }>({
       name: "echo",
       description: "Echoes",

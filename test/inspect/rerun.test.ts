@@ -18,7 +18,7 @@ describe("rerunFrom", () => {
     expect(log.runs[0]?.lines.filter(({ type }) => type === "steered")).toMatchObject([{ iteration: 1 }]);
   });
 
-  it.for(kinds)("repeats a run that continued after its answer, from the %s of the run", async (kind) => {
+  it.for(kinds)("repeats a run that continued after the first answer, from the %s of the run", async (kind) => {
     const control = createLoopControl();
     const provider = createMockProvider(({ iteration }) => {
       if (iteration === 0) control.steer("And then?");
@@ -62,7 +62,7 @@ describe("rerunFrom", () => {
     expect(result.runId).not.toBe("first");
   });
 
-  it("repeats a run that was itself repeated, from its log", async () => {
+  it("repeats a rerun from the log of the rerun", async () => {
     const files = await runFirst({ script: [toolCall("look"), toolCall("long"), text("Done.")] });
     const second = join(makeFolder(), "second.jsonl");
     const options = await rerunFrom(
@@ -107,7 +107,7 @@ describe("rerunFrom", () => {
     await expect(runSecond(files.log, 1, { runId: "first" })).rejects.toMatchObject({ code: "invalid-option" });
   });
 
-  it("rejects before any request if the options end the run earlier", async () => {
+  it("rejects before any request if the options would end the run earlier", async () => {
     const files = await runFirst({ script: [toolCall("broken"), toolCall("broken"), text("Done.")] });
     const provider = createMockProvider([text("New.")]);
     const options = await rerunFrom(files.log, { iteration: 2 }, { provider, limits: { maxConsecutiveToolErrors: 1 } });

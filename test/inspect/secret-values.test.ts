@@ -65,7 +65,7 @@ describe("withRunLog: secret values", () => {
 });
 
 describe("withRunLog: names and ids", () => {
-  it("are passed to redact if they are file names or malformed media types", async () => {
+  it("are passed to redact, such as file names and malformed media types", async () => {
     const { lines } = await logRun(
       {
         provider: createMockProvider([text("Done.")]),

@@ -22,7 +22,7 @@ describe("showControls", () => {
     ["1D173", "\u{1d173}"],
   ];
 
-  it.for(hidden)("shows the invisible character U+%s as its code point", ([code, character]) => {
+  it.for(hidden)("shows the invisible character U+%s as a code point", ([code, character]) => {
     expect(showControls(`a${character}b`)).toBe(`a‹U+${code}›b`);
   });
 

@@ -109,7 +109,7 @@ describe("importTool: result of an AI SDK tool", () => {
       },
     ],
   ];
-  it.for(outputs)("comes from toModelOutput if that returns %s", async ([, output, outcome]) => {
+  it.for(outputs)("comes from toModelOutput(), which returns %s", async ([, output, outcome]) => {
     const seen: unknown[] = [];
     const told: unknown[] = [];
     const made = tool({
@@ -187,7 +187,7 @@ describe("importTool: needsApproval of an AI SDK tool", () => {
     ["a function of the parsed arguments", (input) => input.amount > 1_000, ["small: completed", "default: awaiting-approval"]],
     ["an async function", async (input) => input.amount > 1_000, ["small: completed", "default: awaiting-approval"]],
     ["a function that returns undefined", () => undefined, ["small: awaiting-approval", "default: awaiting-approval"]],
-  ])("decides whether a call needs approval if it is %s", async ([, needsApproval, outcomes]) => {
+  ])("decides whether a call needs approval if needsApproval is %s", async ([, needsApproval, outcomes]) => {
     const made = { inputSchema: amount, execute: async () => "paid", needsApproval };
     const journal = memoryJournal();
     const { result } = play(script, { tools: [importTool(made, { name: "pay" })], journal });

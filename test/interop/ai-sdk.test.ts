@@ -101,7 +101,7 @@ describe("importTool: the second argument of an AI SDK tool's execute", () => {
     });
   });
 
-  it("has messages without the assistant message of the call itself", async () => {
+  it("has no message of the current call", async () => {
     let seen: unknown;
     const made = tool({
       inputSchema: city,

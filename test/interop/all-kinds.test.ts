@@ -56,7 +56,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
   });
   for (const { title, run } of suite) it(`creates a registry that ${title}`, run);
 
-  it("shows a tool to the model with its schema", async () => {
+  it("shows a tool to the model with the schema of the tool", async () => {
     const { provider, result } = play([toolCall("echo", { text: "hi" }), text("Done.")], { tools: [imported(echo)] });
     const { messages } = await result;
     expect(provider.requests[0]?.tools).toMatchObject([

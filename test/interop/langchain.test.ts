@@ -147,7 +147,7 @@ it("importTool: a LangChain tool can be a class instance or a runnable", async (
   expect(await runTool(importTool(runnable), city)).toMatchObject({ kind: "completed", data: "Oslo?" });
 });
 
-it("importTool: a LangChain tool with plain JSON Schema validates its own arguments", async () => {
+it("importTool: a LangChain tool with plain JSON Schema validates the arguments itself", async () => {
   const made = tool(async () => "ran", {
     ...described,
     schema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },

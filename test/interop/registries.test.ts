@@ -49,7 +49,7 @@ function unprefixed(registry: ToolRegistry): ToolRegistry {
 }
 
 describe("mergeRegistries", () => {
-  it("sends each call to the registry that has its tool", async () => {
+  it("sends each call to the registry of the tool", async () => {
     const { result } = play(
       [[toolCall("one"), toolCall("two"), toolCall("strict", {}), toolCall("strict", { n: "x" })], text("Done.")],
       { tools: mergeRegistries([one], bare(two), createToolRegistry([strict])) },
@@ -140,7 +140,7 @@ describe("mergeRegistries", () => {
     expect(recording.of("run-start").length).toBe(2);
   });
 
-  it("accepts no registries, and registries that are already merged", () => {
+  it("accepts an empty list, and registries that are already merged", () => {
     expect(namesOf(mergeRegistries())).toEqual([]);
     expect(namesOf(mergeRegistries(mergeRegistries([one]), [two]))).toEqual(["one", "two"]);
   });

@@ -5,7 +5,7 @@ import { outcomesOf, play, tool } from "../loop/play.ts";
 import { bare, codeOf, namesOf, one, two } from "./registry-parts.ts";
 
 describe("withPrefix", () => {
-  it("shows tools with prefixed names, and calls the registry with the original names", async () => {
+  it("shows tools with prefixed names but calls the registry with the original names", async () => {
     const heard: string[] = [];
     const registry: ToolRegistry = {
       ...bare(one),

@@ -170,7 +170,7 @@ it("fromJsonSchema: recognizes draft 4 by its keywords if $schema is absent", ()
   expect(linesOf({ ...below, $schema: "https://json-schema.org/draft/2020-12/schema" }, { n: 3 })).toEqual([]);
 });
 
-it("fromJsonSchema: does not change the schema, and accepts a frozen schema", () => {
+it("fromJsonSchema: leaves the schema unchanged and accepts a frozen schema", () => {
   const schema = { type: "object", properties: { at: { type: "string", format: "url" } } };
   const before = JSON.stringify(schema);
   expect(linesOf(schema, { at: 1 })).toHaveLength(1);

@@ -28,7 +28,7 @@ describe("fromJsonSchema: a hostile value", () => {
     expect(linesOf(list, { l: Array.from({ length: 150 }, () => Array.from({ length: 150 }, () => 1)) })).toEqual(refused);
   });
 
-  it("is checked for uniqueItems even if it has thousands of items", () => {
+  it("is checked for uniqueItems even with thousands of items", () => {
     const unique = { properties: { l: { uniqueItems: true } } };
     const items = Array.from({ length: 9_000 }, (_, index) => ({ index }));
     expect(linesOf(unique, { l: items })).toEqual([]);

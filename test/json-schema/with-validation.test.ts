@@ -34,7 +34,7 @@ function bare(...tools: readonly Tool[]): ToolRegistry {
   return { definitions, executeTool };
 }
 
-it("withValidation: ignores a pattern with look-ahead in a registry, but throws for one in an array of tools", () => {
+it("withValidation: ignores a pattern with look-ahead in a registry, but not in an array of tools", () => {
   const slow: JsonSchema = { type: "object", properties: { n: { type: "string", pattern: "^(?=a)b" } } };
   expect(withValidation(bare(plain("get", slow))).validate?.("get", { n: "b" })).toEqual({ value: { n: "b" } });
   expect(() => withValidation([plain("get", slow)])).toThrow(/cannot run in linear time/);
@@ -149,7 +149,7 @@ describe("withValidation: a schema that cannot be checked", () => {
     expect(withValidation([own]).validate?.("coercing", { n: "2" })).toEqual({ value: { n: 2 } });
   });
 
-  it("ends a run with hook-failed if a later tool has it", async () => {
+  it("ends a run with hook-failed if a tool with such a schema is added later", async () => {
     let definitions = createToolRegistry([plain("get")]).definitions();
     const source: ToolRegistry = {
       definitions: () => definitions,

@@ -15,7 +15,7 @@ const context = (signal: AbortSignal = new AbortController().signal): ToolContex
 afterEach(() => void vi.useRealTimers());
 
 describe.for(generations)("createMcpRegistry: a call over $name", (generation) => {
-  it("sends the arguments of the model, and returns the data of the server", async () => {
+  it("sends the arguments of the model and returns the data of the server", async () => {
     const { served, start } = await setUp(generation, [{ name: "act" }]);
     const result = await start(["act"]).result;
     expect(served.calls.map(({ name, args }) => ({ name, args }))).toEqual([{ name: "act", args: { n: 1 } }]);
@@ -39,7 +39,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     expect(answersOf(await start(["a", "b"]).result).map(({ result }) => result)).toEqual(["a", "b"]);
   });
 
-  it("starts while the model is still streaming if its tool has readOnlyHint", async () => {
+  it("with readOnlyHint, starts while the model is still streaming", async () => {
     const { served, start } = await setUp(generation, [{ name: "read", annotations: { readOnlyHint: true } }, { name: "write" }]);
     const provider = createMockProvider([[toolCall("read"), toolCall("write"), wait(1_000)], text("Done.")]);
     const speaking = start([], { provider });
@@ -49,7 +49,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     expect(served.calls.map(({ name }) => name)).toEqual(["read", "write"]);
   });
 
-  it("is retried only if its tool has idempotentHint", async () => {
+  it("is retried only with idempotentHint", async () => {
     const answer: Answer = () => ({ content: [{ type: "text", text: "Busy." }], isError: true });
     const tools = [
       { name: "put", annotations: { idempotentHint: true } },
@@ -63,7 +63,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     );
   });
 
-  it("needs approval if its tool has destructiveHint", async () => {
+  it("with destructiveHint, needs approval", async () => {
     const tools = [{ name: "drop", annotations: { destructiveHint: true } }, { name: "act" }];
     const { served, start } = await setUp(generation, tools);
     const result = await start(["drop", "act"]).result;

@@ -62,7 +62,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     ]);
   });
 
-  it("calls each tool by its name on the server, whatever its local name", async () => {
+  it("calls each tool by the name of the tool on the server", async () => {
     const served = createToolServer(named("a.b", "a_b", "tidy"), ({ name }) => says(name));
     const { registry } = await setUp(generation, served, { prefix: "x_" });
     const names = namesOf(registry);
@@ -233,7 +233,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(removed).toHaveBeenCalledExactlyOnceWith("notifications/tools/list_changed");
   });
 
-  it("keeps its tools after the client is closed", async () => {
+  it("keeps the tools after the client is closed", async () => {
     const served = createToolServer(named("a"));
     const { client, close } = await closing(generation.connectTo(served.server));
     const registry = await createMcpRegistry({ client });
@@ -246,7 +246,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     ]);
   });
 
-  it("works again after its client has reconnected", async () => {
+  it("works again after the client has reconnected", async () => {
     const { registry, served, client } = await setUp(generation, createToolServer(named("a")));
     await served.server.close();
     const first = await play([toolCall("a"), text("Done.")], { tools: registry }).result;

@@ -46,7 +46,7 @@ describe("createMcpRegistry: a tool of an untrusted server", () => {
     ["annotations that are null", { annotations: null }],
     ["annotations that are an array", { annotations: [{ readOnlyHint: true }] }],
     ["annotations that are a string", { annotations: "readOnlyHint" }],
-  ])('needs approval if it has %s, with the option annotations: "assumed"', async ([, tool]) => {
+  ])('with annotations: "assumed", needs approval if it has %s', async ([, tool]) => {
     const tools = await createMcpRegistry({ client: clientOf(tool), annotations: "assumed" });
     const { reason } = await play([toolCall("act"), text("Done.")], { tools }).result;
     expect(reason).toMatchObject({ kind: "approval-required", calls: [{ name: "act" }] });

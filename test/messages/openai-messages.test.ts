@@ -136,7 +136,7 @@ describe("fromOpenAIMessages", () => {
     expect(kept).toBeGreaterThan(5);
   });
 
-  it("recognizes the API of a history, and lists what a Chat history loses", () => {
+  it("lists what a Chat history loses", () => {
     const history = [
       { role: "system", content: "Be brief." },
       {

@@ -8,6 +8,6 @@ it.for<[name: string, message: object, hint: string]>([
     { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "look", input: {} }] },
     "fromAnthropicMessages",
   ],
-])("fromOpenAIMessages: rejects %s, and names the right function", ([, message, hint]) => {
+])("fromOpenAIMessages: rejects %s and names the right function", ([, message, hint]) => {
   expect(() => fromOpenAIMessages([message])).toThrow(hint);
 });

@@ -45,7 +45,7 @@ it("docs/guides/long-runs.md: shows the measured tables and picture", () => {
   expect(readFileSync("docs/guides/long-runs.svg", "utf8")).toBe(measured.plot);
 });
 
-it("a long run without masking and compaction: ends with context-too-long before its work is done", () => {
+it("a long run without masking and compaction: ends with context-too-long before the work is done", () => {
   expect(factsOf("nothing")).toMatchObject({ status: "error", code: "context-too-long" });
   expect(factsOf("nothing").largest).toBeGreaterThan(200_000);
 });

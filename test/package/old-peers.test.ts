@@ -62,7 +62,7 @@ describe("turnwright/otel beside @opentelemetry/api before 1.3", () => {
   });
   afterAll(() => installed.remove());
 
-  it.for(["load.mjs", "load.cjs"])("throws an error that names the needed version when it is imported by %s", (load) => {
+  it.for(["load.mjs", "load.cjs"])("throws an error that names the needed version when imported by %s", (load) => {
     const program = `import("./${load}").then(({ load }) => load("turnwright/otel")).catch(({ message }) => console.log(message))`;
     const { stdout } = spawnSync(process.execPath, ["--eval", program], { cwd: installed.folder, encoding: "utf8" });
     expect(stdout).toMatch(/^"turnwright\/otel" needs @opentelemetry\/api 1\.3 or later\. Update it: /);
@@ -79,7 +79,7 @@ describe("packed package beside zod 3", () => {
   afterAll(() => installed.remove());
 
   it.for(["config", "plan"].flatMap((name) => ["load.mjs", "load.cjs"].map((load) => [name, load] as const)))(
-    "turnwright/%s works when it is loaded by %s",
+    "turnwright/%s works when loaded by %s",
     ([name, load]) => {
       const program = `import("./${load}").then(({ load }) => require("./exercises/${name}.cjs").exercise(load))`;
       const { status, stderr } = spawnSync(process.execPath, ["--eval", program], { cwd: installed.folder, encoding: "utf8" });

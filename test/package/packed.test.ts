@@ -46,7 +46,7 @@ describe("packed package", () => {
     expect(files.filter((path) => path.startsWith("dist/") && !/\.(c?js|d\.c?ts)$/.test(path))).toEqual([]);
   });
 
-  it("contains every file that its pages link to", () => {
+  it("contains every file to which the packed pages link", () => {
     const { files } = inject("packed");
     const linked = files
       .filter((path) => path.endsWith(".md") || path === "llms.txt")
@@ -77,7 +77,7 @@ describe("packed package", () => {
     }
   });
 
-  it("installs only eventemitter3 with it", () => {
+  it("has eventemitter3 as its only installed dependency", () => {
     const { folder } = install([]);
     const app = join(folder, "app");
     mkdirSync(app);

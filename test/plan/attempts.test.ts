@@ -90,7 +90,7 @@ describe("withFallback inside withPlanner", () => {
     ]);
   });
 
-  it("prices a plan by its own model if another model writes the answer", async () => {
+  it("prices a plan by the model that made the plan if another model answers", async () => {
     const a = dear([busy], answers);
     const b = cheap(asks);
     const { facts } = await run(plans(withFallback([a, b])));

@@ -91,22 +91,19 @@ describe.for([0, 1, 2])("withPlanner: a run whose process number %d dies after a
   });
 });
 
-it.for([0, 1, 2])(
-  "withPlanner: after a crash during a request of iteration %d, only that iteration is repeated",
-  async (iteration) => {
-    const store = createDurableStore();
-    const died = new Set<string>();
-    const within = `i${iteration}/model`;
-    const lives = await liveOver(store, () => {
-      const fate = died.has(within) || iterationsIn(store).length < iteration ? {} : { within };
-      if ("within" in fate && iterationsIn(store).length === iteration) died.add(within);
-      return fate;
-    });
-    expect(comesTo(lives)).toEqual(comesTo(undisturbed));
-    const asked = lives.flatMap((lived) => lived.asked).filter((one) => one === iteration);
-    expect(asked).toHaveLength(iteration === 2 ? 4 : 2);
-  },
-);
+it.for([0, 1, 2])("withPlanner: a crash during a request of iteration %d repeats only this iteration", async (iteration) => {
+  const store = createDurableStore();
+  const died = new Set<string>();
+  const within = `i${iteration}/model`;
+  const lives = await liveOver(store, () => {
+    const fate = died.has(within) || iterationsIn(store).length < iteration ? {} : { within };
+    if ("within" in fate && iterationsIn(store).length === iteration) died.add(within);
+    return fate;
+  });
+  expect(comesTo(lives)).toEqual(comesTo(undisturbed));
+  const asked = lives.flatMap((lived) => lived.asked).filter((one) => one === iteration);
+  expect(asked).toHaveLength(iteration === 2 ? 4 : 2);
+});
 
 it("withPlanner: after a crash between two rounds, the next plan gets the recorded results", async () => {
   const store = createDurableStore();

@@ -39,7 +39,7 @@ describe("withPlanner: options.closesEarly", () => {
   const chunks: readonly ModelChunk[] = [...pieces(long), { type: "finish", reason: "stop" }];
   const known = '{"next_action":"response",'.length;
 
-  it("is true by default, and ends the reading of a plan at the action response", async () => {
+  it("is true by default, and ends the reading at the action response", async () => {
     const model = counting(chunks, "Hello.");
     const { result } = play([], { provider: withPlanner(model.provider), tools: [tool("t", () => 1)] });
     expect([(await result).text, model.read, model.left]).toEqual(["Hello.", [known, 2], 1]);
@@ -63,7 +63,7 @@ it.for([true, false])(
   },
 );
 
-it("withPlanner: requests a plan again if the text before it quotes another plan", async () => {
+it("withPlanner: requests a plan again if the preceding text quotes another plan", async () => {
   const quoted = 'I could say {"next_action":"response"}, but ';
   const { result, model } = plan([text(`${quoted}{"next_action":"execute"}`), respond, text("Hello.")]);
   expect([(await result).text, model.calls]).toEqual(["Hello.", 3]);
@@ -73,7 +73,7 @@ it.for<[what: string, plan: string]>([
   ["an unknown action", '{"next_action":"respond","execution_commands":[]}'],
   ["the word response in another field", '{"remark":"next_action: response","execution_commands":[]}'],
   ["a nested next_action", '{"execution_commands":[],"state":{"next_action":"response"}}'],
-])("withPlanner: reads a plan to its end if the plan has %s", async ([, text_]) => {
+])("withPlanner: reads a plan to the end if the plan has %s", async ([, text_]) => {
   const chunks: readonly ModelChunk[] = [...pieces(text_), { type: "finish", reason: "stop" }];
   const model = counting(chunks, "Hello.");
   await play([], { provider: withPlanner(model.provider), tools: [tool("t", () => 1)] }).result;
@@ -84,7 +84,7 @@ describe("withPlanner: the usage of a plan that was closed early", () => {
   const spent = usage({ inputTokens: 50, outputTokens: 9 });
   const late: readonly MockPart[] = [respond, wait(5), spent];
 
-  it("is estimated if the service has not reported the usage", async () => {
+  it("is estimated if the service has reported none", async () => {
     const { result, clock } = plan([late, [text("Hello."), spent]], { pricing: ({ totalTokens }) => totalTokens / 100 });
     await clock.advance(100);
     const { usage: used, costUSD } = await result;

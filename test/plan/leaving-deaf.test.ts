@@ -94,7 +94,7 @@ it.for<[how: string, onLeft: () => unknown]>([
   expect([(await playing.result).text, playing.endedAt(), model.left]).toEqual(["Here.", 0, 1]);
 });
 
-it("withPlanner: stops reading a plan even if its stream has no return()", async () => {
+it("withPlanner: stops reading a plan even if the stream has no return()", async () => {
   const turns = [
     [asksForAnswer, said("never read")],
     [said("Here."), finished],
@@ -120,7 +120,7 @@ const playWith = (planner: Planner, more: Partial<LoopOptions> = {}): Playing =>
   playOver(createMockProvider([text("Here.")]), () => ({ timeouts, ...more }), { planner });
 
 describe("withPlanner: a planner function", () => {
-  it.for(verbs)("is abandoned immediately on %s, even if it ignores its signal", async ([, act, kind]) => {
+  it.for(verbs)("is abandoned immediately on %s, even without reacting to the signal", async ([, act, kind]) => {
     let signal: AbortSignal | undefined;
     const playing = playWith((_, ports) => ((signal = ports.signal), never));
     await playing.clock.advance(50);
@@ -204,7 +204,7 @@ describe("withPlanner: a planner function", () => {
     expect([reason.kind, functionHistory.map(({ outcome }) => outcome)]).toEqual(["provider-error", ["completed"]]);
   });
 
-  it("has no effect if it returns after the end of the run", async () => {
+  it("has no effect after the end of the run", async () => {
     let answer: (value: PlannerAnswer) => void = () => {};
     const playing = playWith(() => new Promise((resolve) => (answer = resolve)));
     await playing.clock.flush();

@@ -27,7 +27,7 @@ it("withPlanner: sends planning requests without tools", async () => {
   expect(recording.of("text-delta").map((event) => event.text)).toEqual(["It is 42."]);
 });
 
-it("withPlanner: runs the commands of a plan as the tool calls of its iteration", async () => {
+it("withPlanner: runs the commands of a plan as tool calls of the iteration", async () => {
   const { result, recording } = plan([execute(sum, command("look")), respond, text("42, and quiet.")]);
   const { functionHistory } = await result;
   expect(recording.of("tool-start").map(({ name, iteration }) => [name, iteration])).toEqual([
@@ -129,7 +129,7 @@ it("withPlanner: requests a missing plan again before the run ends with no-outpu
   expect([ended.text, model.calls, field("result", planLogs(ended))]).toEqual(["", 3, [42]]);
 });
 
-it("withPlanner: keeps every field of a command in its record", async () => {
+it("withPlanner: keeps every field of a command in the record of the command", async () => {
   const all = { ...sum, todo_suggestion: "check it", next: "then say it" };
   const { result } = plan([execute(all), respond, text("42.")]);
   const record: PlanRecord = {
@@ -149,7 +149,7 @@ it.for<[what: string, name: string, error: string]>([
   ["fails", "fail", "out of order"],
   ["hangs", "hang", "timed out after 1000 ms"],
   ["does not exist", "missing", 'There is no tool "missing".'],
-])("withPlanner: records a call as unsuccessful and continues if its tool %s", async ([, name, error]) => {
+])("withPlanner: records a call as unsuccessful and continues if the tool %s", async ([, name, error]) => {
   const fail = tool("fail", () => Promise.reject(new Error("out of order")));
   const hang = tool("hang", () => new Promise(() => {}), { timeoutMs: 1_000 });
   const { result, model, clock } = plan([execute(command(name), sum), respond, text("42.")], { tools: [add, fail, hang] });
@@ -198,7 +198,7 @@ it("withPlanner: runs commands through a custom registry", async () => {
   ]);
 });
 
-it("withPlanner: the request for the answer contains an instruction, and the results grouped by purpose", async () => {
+it("withPlanner: the request for the answer contains an instruction and the grouped results", async () => {
   const script = [execute(sum, sum, command("missing", { purpose: "" })), respond, text("42.")];
   const { result, model } = plan(script, {}, { extraInstruction: "Say it in a word." });
   await result;
@@ -214,7 +214,7 @@ it("withPlanner: the request for the answer contains only the conversation if no
   expect(model.requests[1]).toMatchObject({ messages: [{ role: "user", content: "Go." }], system: undefined });
 });
 
-it("planLogs: returns every record of a run that ends before the answer", async () => {
+it("planLogs: returns every record of a run that ended without an answer", async () => {
   const { result } = plan([execute(sum, sum), execute(sum), [text("{"), finish("content-filter")]]);
   const ended = await result;
   expect([ended.reason.kind, field("result", planLogs(ended))]).toEqual(["content-filter", [42, 42, 42]]);

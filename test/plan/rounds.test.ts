@@ -20,7 +20,7 @@ const two = record("3 and 3", { kwargs: { a: 3, b: 3 }, result: 6 });
 const three = record("6 and 1", { kwargs: { a: 6, b: 1 }, result: 7 });
 
 describe("withPlanner", () => {
-  it("sends all records in the planning request, and the records of the last round separately", async () => {
+  it("sends all records, and separately the records of the last round, in the planning request", async () => {
     const script = [execute(sum(1, 2)), execute(sum(3, 3)), execute(sum(6, 1)), respond, text("Seven.")];
     const { result, model, recording } = plan(script);
     const { text: said, iterations } = await result;

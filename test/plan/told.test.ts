@@ -38,7 +38,7 @@ describe("withPlanner: the messages of a request", () => {
     });
   });
 
-  it("contain the results after the text of another provider that has called the tool", async () => {
+  it("contain the results after the text of the provider that called the tool", async () => {
     const caller = createMockProvider([[text("Let me check."), toolCall("look")], fail({ status: 529 })], { model: "caller" });
     const model = createMockProvider([respond, text("Quiet.")]);
     const { result } = play([], { provider: withFallback([caller, withPlanner(model)]), tools: [look] });
@@ -51,7 +51,7 @@ describe("withPlanner: the messages of a request", () => {
     ]);
   });
 
-  it("contain earlier results at their old positions, and new results at the end", async () => {
+  it("contain earlier results at their old positions and new results at the end", async () => {
     const first = await plan([execute(command("look")), respond, text("Quiet.")]).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "And now?" }];
     const { result, model } = plan([execute(command("look")), respond, text("Still quiet.")], { messages });
@@ -92,7 +92,7 @@ describe("planLogs: a record", () => {
     expect(planLogs(await result)).toMatchObject([{ kwargs: { a: 1, b: 1 }, result: 2 }]);
   });
 
-  it("contains the text of a tool result, and a note in place of an image", async () => {
+  it("contains the text of a tool result and a note in place of an image", async () => {
     const image = { type: "image", mediaType: "image/png", data: "AAAA" } as const;
     const scan = tool("scan", () => toolResult({ data: 7, content: [{ type: "text", text: "Beware." }, image] }));
     const { result } = plan([execute(command("scan")), respond, text("Seven.")], { tools: [scan] });
@@ -109,7 +109,7 @@ describe("planLogs: a record", () => {
     expect(planLogs(await result)[0]?.error).toContain('"look"');
   });
 
-  it("does not change if a planner function changes its copy", async () => {
+  it("does not change if a planner function changes a copy of the record", async () => {
     const { result, model } = plan(
       [text("Done.")],
       {},

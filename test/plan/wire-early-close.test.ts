@@ -60,7 +60,7 @@ describe.for(textWires)("withPlanner over $name", (wire) => {
     expect(result.usage).toMatchObject({ inputTokens: 6, outputTokens: 4, totalTokens: 10 });
   });
 
-  it("reads a plan with commands to its end", async () => {
+  it("reads a plan with commands to the end", async () => {
     const plan = ['{"next_action":"execute","note":"', ...chatter.slice(0, 8), '","tool_command":{"tool_name":"look"}}'];
     const { plan: sent, read, result } = await run(wire, plan, { maxRounds: 1 });
     expect([sent.isWhole, sent.size, result.text, result.toolCallsExecuted]).toEqual([true, read[0], "Here you are.", 1]);

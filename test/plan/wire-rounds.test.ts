@@ -109,7 +109,7 @@ describe.for(wires)("withPlanner over $name with two rounds", (wire) => {
     ["ends early", { text: '{"next_action":"exec', end: "lost" }, "stream-ended-early"],
     ["contains an error", { text: '{"next_action":"exec', end: "broken" }, "overloaded"],
     ["loses its connection", { text: '{"next_action":"exec', end: "dropped" }, "network"],
-  ])("ends with an error and runs no command of a plan if its stream %s", async ([, turn, code]) => {
+  ])("ends with an error and runs no command of a plan whose stream %s", async ([, turn, code]) => {
     const { result, bodies } = await play(wire, [say(firstPlan), turn]);
     expect([result.error?.code, result.toolCallsExecuted, bodies.length]).toEqual([code, 2, 2]);
   });

@@ -91,7 +91,7 @@ it("anthropicMessages with cache: reads the whole cache despite context items an
   expect(missesOf(answers)).toEqual([]);
 });
 
-it("anthropicMessages with cache: reads its last cache entry after another provider has answered for some iterations", async () => {
+it("anthropicMessages with cache: reads the last cache entry after some iterations with another provider", async () => {
   const away = { from: 10, to: 14 };
   const { answers } = await serve({ iterations: 30 }, (provider) => ({
     hooks: {
@@ -127,7 +127,7 @@ it("anthropicMessages with cache: masking loses at most the 20 blocks before the
   expect(Math.max(...losses)).toBeLessThanOrEqual(20);
 });
 
-it("anthropicMessages with cache: reads nothing after an iteration that is longer than the lifetime of the cache", async () => {
+it("anthropicMessages with cache: reads nothing after an iteration beyond the lifetime of the cache", async () => {
   const clock = createTestClock();
   const onRequest = async (index: number): Promise<void> => {
     if (index === 5) await clock.advance(300_000);

@@ -203,7 +203,7 @@ it("policies.promptCache: rejects a value that watchPromptCache did not make", a
   });
 });
 
-it("expectPrefix: throws an error that names the first requests that broke the cache", async () => {
+it("expectPrefix: throws an error that names the first requests with a cache break", async () => {
   const policies = { promptCache: watchPromptCache() };
   const { result } = await playWatched(rounds(9), { ...systems((iteration) => `${iteration}`), policies });
   const [first] = result.cache?.breaks ?? [];

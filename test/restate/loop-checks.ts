@@ -266,7 +266,7 @@ async function checkLongIds(): Promise<void> {
 }
 
 export const checks: readonly Check[] = [
-  { title: "runs to the end, and returns the result and all events", run: checkRun },
+  { title: "returns the result and all events of a run", run: checkRun },
   { title: "starts only one run for two starts with the same id", run: checkSameId },
   { title: "rejects invalid ids, positions and options", run: checkInvalid },
   { title: "suspends a run until a decision arrives", run: checkDecision },

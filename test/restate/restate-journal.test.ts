@@ -8,7 +8,7 @@ describeChecks("journalSuite with restateJournal", "journal-checks.ts", checks);
 const isOld = Number.parseInt(process.versions.node, 10) < 22;
 
 describe("restateJournal", () => {
-  it(isOld ? "throws on Node 20, and names the version of Node that it needs" : "throws without a context of Restate", () => {
+  it(isOld ? "throws on Node 20 and names the required version of Node" : "throws without a context of Restate", () => {
     const message = isOld ? `needs Node 22 or later. This is Node ${process.version}.` : "with the context of a Restate workflow";
     expect(() => restateJournal(undefined as never)).toThrow(message);
   });

@@ -52,7 +52,7 @@ describe.for(Object.entries(forecasts))("defineTool with a schema of %s", ([, sc
     ]);
   });
 
-  it("does not run with invalid arguments, and sends the model the path of each problem", async () => {
+  it("sends the model the path of each problem of invalid arguments", async () => {
     const { got, tool } = setUp();
     const calls = [
       toolCall("get_forecast", { city: "O", days: "soon" }),
@@ -135,7 +135,7 @@ describe("defineTool with a schema that cannot become JSON Schema", () => {
     expect(message).toMatch(/Give the tool a "jsonSchema" to show to the model\.$/);
   });
 
-  it("validates the arguments with the schema if the tool has a jsonSchema", () => {
+  it("validates the arguments if the tool has a jsonSchema", () => {
     const jsonSchema: JsonSchema = { type: "object", properties: { at: { type: "string", format: "date-time" } } };
     const tool = defineTool({
       ...described,
@@ -158,7 +158,7 @@ it.for<[string, JsonSchema, StandardSchema]>([
   expect(await runTool(tool, { n: "x" })).toMatchObject({ kind: "invalid-input", issues: [{ path: ["n"] }] });
 });
 
-it("defineTool: throws for a zod version without Standard Schema, and names the required version", () => {
+it("defineTool: throws for a zod version without Standard Schema and names the required version", () => {
   // Imitates a class of zod 3.23. It lacks the property "~standard", which zod 3.25 has.
   class ZodObject {
     readonly _def = {};

@@ -119,7 +119,7 @@ describe("replayFrom", () => {
     expect(torn).toEqual([]);
   });
 
-  it("reads a file that is truncated anywhere after its header", async () => {
+  it("reads a file that is truncated anywhere after the header", async () => {
     const whole = readFileSync(await made("any.jsonl"), "utf8");
     const head = whole.indexOf("\n");
     for (let length = 0; length <= whole.length; length += 1) {
@@ -188,7 +188,7 @@ describe("recordTo and replayFrom", () => {
     expect(cassette.read()).toBe("");
   });
 
-  it("throw ENOENT for a missing file, and reject an empty file", () => {
+  it("throw ENOENT for a missing file and reject an empty file", () => {
     const file = join(folder, "nowhere.jsonl");
     expect(() => replayFrom(file)).toThrow("ENOENT");
     expect(existsSync(file)).toBe(false);

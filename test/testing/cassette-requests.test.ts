@@ -124,7 +124,7 @@ describe("replayFrom", () => {
     );
   });
 
-  it("ends the run with an error that is not retryable if no recording matches", async () => {
+  it("ends the run with a non-retryable error if no recording matches", async () => {
     const provider = replayFrom(await record(ask("a")));
     const { reason } = await runToolLoop({ provider, messages: [user("secret")] });
     expect(reason).toMatchObject({ kind: "provider-error", error: { code: "server", retryable: false } });
@@ -146,7 +146,7 @@ describe("replayFrom", () => {
   });
 });
 
-it("replayFrom: ends a run with an error if its tool results have changed", async () => {
+it("replayFrom: ends a run with an error if the tool results have changed", async () => {
   const cassette = memoryCassette();
   const provider = recordTo(cassette, script([toolCall("echo", { n: 1 })], [text("Done.")]));
   const tools = (answer: number): Parameters<typeof runToolLoop>[0]["tools"] => [{ ...echo, execute: () => answer }];

@@ -10,7 +10,7 @@ it("recordTo: closes the source stream when the reader stops", async () => {
   expect([source.calls, source.active]).toEqual([1, 0]);
 });
 
-it("recordTo: records nothing if the reader closes a stream that has ended", async () => {
+it("recordTo: records nothing if the reader closes an ended stream", async () => {
   const cassette = memoryCassette();
   const recorder = recordTo(cassette, script([text("a")]));
   const stream = recorder.stream(request, setUp().call)[Symbol.asyncIterator]();
@@ -20,7 +20,7 @@ it("recordTo: records nothing if the reader closes a stream that has ended", asy
   expect(linesOf(cassette).at(-1)).toMatchObject({ type: "ended" });
 });
 
-it("recordTo: does not record an error that is thrown after the reader has stopped", async () => {
+it("recordTo: does not record an error after the reader has stopped", async () => {
   const cassette = memoryCassette();
   const { call, abort } = setUp();
   const recorder = recordTo(cassette, script([stall()]));
@@ -33,7 +33,7 @@ it("recordTo: does not record an error that is thrown after the reader has stopp
   expect(linesOf(cassette).slice(2)).toEqual([{ type: "left", waiting: true, stream: 0, atMs: 0 }]);
 });
 
-it("recordTo: records the signal before the error if the signal has already fired", async () => {
+it("recordTo: with an aborted signal, records the signal before the error", async () => {
   const cassette = memoryCassette();
   const { call, abort } = setUp();
   abort.abort("enough");
@@ -63,7 +63,7 @@ it("replayFrom: names the first difference from the most similar request with th
   expect(await complaintOf(several, row("a", "x", "y"))).toContain("request 1 (counted from 0), message 1 (user) is different. ");
 });
 
-it("recordTo: ignores a chunk that arrives after the reader has stopped", async () => {
+it("recordTo: ignores a chunk after the reader has stopped", async () => {
   const cassette = memoryCassette();
   const { call, clock } = setUp();
   const recorder = recordTo(cassette, script([wait(50), text("late")]));
@@ -75,7 +75,7 @@ it("recordTo: ignores a chunk that arrives after the reader has stopped", async 
   expect(linesOf(cassette).slice(2)).toMatchObject([{ type: "left" }]);
 });
 
-it("replayFrom: ignores the signal if the recorded stream ignored it", async () => {
+it("replayFrom: ignores the signal if the recorded stream ignored the signal", async () => {
   const cassette = memoryCassette();
   const read = async (provider: Provider): Promise<unknown> => {
     const { call, abort, clock } = setUp();

@@ -206,7 +206,7 @@ describe("recordTo and replayFrom: a stream", () => {
 });
 
 describe("recordTo: options.redact", () => {
-  it("receives a copy of each chunk, and the number of the chunk's stream", async () => {
+  it("receives a copy of each chunk and the number of the stream", async () => {
     const given: ModelChunk = { type: "provider-metadata", item: { key: "sk" } };
     const seen: unknown[] = [];
     const provider = recordTo(

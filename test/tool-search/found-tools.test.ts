@@ -43,12 +43,12 @@ describe("a deferred tool that the model calls without loading it", () => {
     });
   });
 
-  it("is named as the nearest tool if the name is misspelled", async () => {
+  it("is named as the nearest tool for a misspelled name", async () => {
     const { result } = await run([toolCall("alhpa"), done]);
     expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("alpha");
   });
 
-  it("runs in a resumed run if the call was only recorded before", async () => {
+  it("runs in a resumed run if only the request for the call was recorded", async () => {
     const first = await run([toolCall("beta"), done]);
     const { steps } = memoryJournal(JSON.parse(JSON.stringify(first.result.journal))).toJSON();
     const kept = Object.fromEntries(
@@ -96,7 +96,7 @@ describe("a deferred tool found by find_tools", () => {
     expect(again.lists).toEqual([["clock", "find_tools", "pay"]]);
   });
 
-  it("is blocked by toolChoice none, and by the choice of another tool", async () => {
+  it("is blocked by toolChoice none and by the choice of another tool", async () => {
     const none = await run([toolCall("alpha"), done], { toolChoice: "none" });
     expect(none.outcomes).toEqual(["alpha: blocked"]);
     const other = await run([toolCall("alpha"), toolCall("clock"), done], { toolChoice: { name: "clock" } });
@@ -104,7 +104,7 @@ describe("a deferred tool found by find_tools", () => {
     expect(other.lists.at(-1)).toEqual(["clock", "find_tools"]);
   });
 
-  it("is visible immediately if the option toolChoice or prepareIteration requires it", async () => {
+  it("is visible immediately if toolChoice or prepareIteration requires the tool", async () => {
     const options = await run([toolCall("beta"), toolCall("beta"), done], { toolChoice: { name: "beta" } });
     expect(options.lists).toEqual(Array.from({ length: 3 }, () => ["clock", "find_tools", "beta"]));
     const prepareIteration = ({
@@ -122,7 +122,7 @@ describe("a deferred tool found by find_tools", () => {
     ]);
   });
 
-  it("is neither found nor run if prepareIteration excludes it", async () => {
+  it("is neither found nor run if prepareIteration excludes the tool", async () => {
     const prepareIteration = (): { readonly tools: readonly string[] } => ({ tools: ["find_tools", "alpha"] });
     const { outcomes, lists, result } = await run([find("alpha beta"), toolCall("beta"), toolCall("alpha"), done], {
       hooks: { prepareIteration },
@@ -161,7 +161,7 @@ describe("a deferred tool found by find_tools", () => {
     expect(answersOf(late.result).at(-1)?.result).toMatchObject({ tools: [] });
   });
 
-  it("stays visible in a later run if the conversation contains a call of the tool", async () => {
+  it("stays visible in a later run if the conversation contains a call", async () => {
     const first = await run([find("alpha"), toolCall("alpha"), done]);
     const messages = [...first.result.messages, { role: "user" as const, content: "Again." }];
     const second = await run([done], { messages });

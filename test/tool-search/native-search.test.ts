@@ -113,7 +113,7 @@ describe("anthropicMessages with toolSearch", () => {
   ];
   const answer = [start(), text(0, "Done."), stop("end_turn")];
 
-  it("sends the search tool, and deferred tools with defer_loading", async () => {
+  it("sends the search tool and the deferred tools with defer_loading", async () => {
     const { result, bodies } = await playAnthropic([finding, answer], { toolSearch: "bm25" });
     expect([result.status, outcomesOf(result)]).toEqual(["completed", ["toolu_1: completed"]]);
     expect(bodies[0]?.tools).toEqual([
@@ -177,7 +177,7 @@ describe("openaiResponses with toolSearch", () => {
   const finding = respond(searched, found, call(["call_1", "beta", '{"id":"1"}']));
   const answer = respond(message("Done."));
 
-  it("sends tool_search, and deferred tools with defer_loading", async () => {
+  it("sends tool_search and the deferred tools with defer_loading", async () => {
     const { result, bodies } = await playOpenAI([finding, answer], { toolSearch: true });
     expect([result.status, outcomesOf(result)]).toEqual(["completed", ["call_1: completed"]]);
     expect(bodies.map(namesOf)).toEqual(Array.from({ length: 2 }, () => ["clock", "alpha*", "beta*", "tool_search"]));

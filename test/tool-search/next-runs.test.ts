@@ -13,7 +13,7 @@ import { clock, find, pair, run } from "./search-stage.ts";
 const done = text("Done.");
 
 describe("withToolSearch in a later run of a conversation", () => {
-  it("shows the tools that an earlier search has found, and keeps the prompt cache", async () => {
+  it("shows the tools that an earlier search has found", async () => {
     const provider = createMockProvider([find("alpha"), done, done]);
     const policies = { promptCache: watchPromptCache() };
     const options = { provider, tools: withToolSearch(pair), policies };
@@ -72,7 +72,7 @@ describe("withToolSearch with a forged search in the messages", () => {
     expect(lists).toEqual([["clock", "find_tools"]]);
   });
 
-  it("does not open the gate for a tool that a forged result names", async () => {
+  it("keeps the gate closed for a tool that only a forged result names", async () => {
     const { lists, outcomes } = await run([toolCall("alpha"), done], {
       messages: history({}),
       policies: { approve: () => ({ kind: "deny", message: "No." }) },

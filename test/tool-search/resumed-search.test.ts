@@ -8,7 +8,7 @@ import { toolNames } from "./catalogue.ts";
 import { find, pair } from "./search-stage.ts";
 
 describe("withToolSearch in a run that is resumed before the search", () => {
-  it("finds only the tools that prepareIteration has allowed, after a crash at any record", async () => {
+  it("finds only the tools that prepareIteration has allowed", async () => {
     for (let records = 1; records < 6; records += 1) {
       const store = createDurableStore();
       const lists: (readonly string[])[] = [];

@@ -8,14 +8,14 @@ import { pair, run } from "./search-stage.ts";
 const done = text("Done.");
 
 describe("deferred tools without a search", () => {
-  it("are all visible if neither a tool nor the provider can find them", async () => {
+  it("are all visible if neither a tool nor the provider can find tools", async () => {
     const { lists, result } = await run([done], { tools: pair });
     expect(lists).toEqual([["clock", "alpha", "beta"]]);
     expect(result.status).toBe("completed");
   });
 });
 
-describe("deferred tools for a provider that searches them", () => {
+describe("deferred tools for a provider with its own search", () => {
   const marksOf = ({ requests }: ReturnType<typeof createMockProvider>): readonly string[] =>
     requests.map(({ tools }) => tools.map(({ name, deferred }) => (deferred === true ? `${name}*` : name)).join());
   const searching = (script: MockScript): ReturnType<typeof createMockProvider> =>
@@ -23,7 +23,7 @@ describe("deferred tools for a provider that searches them", () => {
   const go = async (provider: Provider, more: Partial<LoopOptions> = {}): Promise<LoopResult> =>
     play([], { provider, tools: withToolSearch(pair), ...more }).result;
 
-  it("are all in each request, marked as deferred, and without find_tools", async () => {
+  it("are all in each request, marked as deferred", async () => {
     const provider = searching([toolCall("beta"), toolCall("find_tools", { query: "x" }), done]);
     const result = await go(provider);
     expect(marksOf(provider)).toEqual(Array.from({ length: 3 }, () => "clock,alpha*,beta*"));
@@ -36,7 +36,7 @@ describe("deferred tools for a provider that searches them", () => {
     expect(marksOf(provider)).toEqual(["clock,alpha*,beta*"]);
   });
 
-  it("obey prepareIteration, which may also choose another provider", async () => {
+  it("obey prepareIteration, which may choose another provider", async () => {
     const plain = createMockProvider([done, done]);
     const provider = searching([toolCall("beta"), done]);
     const prepareIteration = ({ iteration }: { readonly iteration: number }): object =>
@@ -46,7 +46,7 @@ describe("deferred tools for a provider that searches them", () => {
     expect(marksOf(plain)).toEqual(["clock,find_tools,beta"]);
   });
 
-  it("are searched by the service in a recording and in its replay", async () => {
+  it("are searched by the service in a recording and in a replay", async () => {
     const cassette = memoryCassette();
     const recorded = await go(recordTo(cassette, searching([toolCall("beta"), done])));
     const replayed = await go(replayFrom(cassette));

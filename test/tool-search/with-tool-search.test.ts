@@ -24,7 +24,7 @@ const foundBy = (result: Pick<LoopResult, "messages">): unknown =>
     ?.tools[0]?.name;
 
 describe("withToolSearch", () => {
-  it("sends 300 deferred tools as one tool of at most 1,500 tokens that names them all", async () => {
+  it("sends 300 deferred tools as one tool of at most 1,500 tokens", async () => {
     const { provider, result } = play([done], { tools: withToolSearch(manyTools) });
     await result;
     const [first = { tools: [] }] = provider.requests;

@@ -33,7 +33,7 @@ const answer: readonly ModelChunk[] = [
 ];
 
 describe("withTracing: the active span", () => {
-  it("is the span of the stream in a provider, and the span of the call in a tool", async () => {
+  it("is the span of the stream in a provider and the span of the call in a tool", async () => {
     const tracing = setUpTracing();
     const tracer = tracing.provider.getTracer("test");
     const http = (): void => tracer.startSpan("HTTP POST").end();

@@ -22,85 +22,82 @@ const kinds = { run: runChannel, inner: iterationChannel, tool: toolChannel };
 type Kind = keyof typeof kinds;
 
 describe("withDiagnostics: an AsyncLocalStorage that is bound to a channel", () => {
-  it.each(["function", "generator"])(
-    "is available in streams, a tool that is a %s, and nested runs, like the active span",
-    async (kind) => {
-      const stop = keepContexts();
-      const tracing = setUpTracing();
-      const stores = {
-        run: new AsyncLocalStorage<RunMessage>(),
-        inner: new AsyncLocalStorage<IterationMessage>(),
-        tool: new AsyncLocalStorage<ToolMessage>(),
+  it.each(["function", "generator"])("is available in streams, in nested runs and in a tool that is a %s", async (kind) => {
+    const stop = keepContexts();
+    const tracing = setUpTracing();
+    const stores = {
+      run: new AsyncLocalStorage<RunMessage>(),
+      inner: new AsyncLocalStorage<IterationMessage>(),
+      tool: new AsyncLocalStorage<ToolMessage>(),
+    };
+    const unbind = (Object.keys(stores) as Kind[]).map((kind) => {
+      const { start } = tracingChannel<unknown, object>(kinds[kind]);
+      start.bindStore(stores[kind]);
+      return () => {
+        start.unbindStore(stores[kind]);
+        stores[kind].disable();
       };
-      const unbind = (Object.keys(stores) as Kind[]).map((kind) => {
-        const { start } = tracingChannel<unknown, object>(kinds[kind]);
-        start.bindStore(stores[kind]);
-        return () => {
-          start.unbindStore(stores[kind]);
-          stores[kind].disable();
-        };
-      });
-      const seen: string[] = [];
-      const see = (where: string): void => {
-        const {
-          run,
-          inner,
-          tool: call,
-        } = { run: stores.run.getStore(), inner: stores.inner.getStore(), tool: stores.tool.getStore() };
-        seen.push(
-          `${where}: ${run?.runId ?? "-"} ${inner === undefined ? "-" : `iteration ${inner.iteration}`} ${call?.name ?? "-"}`,
-        );
-      };
-      const watched = (where: string, provider: Provider): Provider => ({
-        ...provider,
-        id: "watched",
-        async *stream(...request) {
-          see(where);
-          yield* provider.stream(...request);
-          see(`${where} later`);
-        },
-      });
-      const work = async ({ runToolLoop: run }: ToolContext): Promise<void> => {
-        await Promise.resolve();
-        see("tool");
-        const active = context.active();
-        const provider = watched("inner", createMockProvider([text("In.")]));
-        await run({ messages: question, provider, runId: "inner" });
-        seen.push(`span ${active === context.active() && tracing.started() > 0}`);
-      };
-      const ask = tool("ask", (_, call) => {
-        if (kind === "function") return work(call);
-        return (async function* () {
-          yield 1;
-          await work(call);
-        })();
-      });
-      const provider = watched("outer", createMockProvider([toolCall("ask"), text("Out.")]));
-      const options = { provider, messages: question, tools: [ask], runId: "outer" };
-      await runToolLoop(withDiagnostics(withTracing(options, tracing.options)));
-      for (const free of unbind) free();
-      stop();
-      expect(seen).toEqual([
-        "outer: outer iteration 0 -",
-        "outer later: outer iteration 0 -",
-        "tool: outer iteration 0 ask",
-        "inner: inner iteration 0 ask",
-        "inner later: inner iteration 0 ask",
-        "span true",
-        "outer: outer iteration 1 -",
-        "outer later: outer iteration 1 -",
-      ]);
-      expect(stores.run.getStore()).toBeUndefined();
-      expect(tracing.tree()).toBe(
-        [
-          "invoke_agent",
-          "  chat mock-model",
-          "  execute_tool ask",
-          "    invoke_agent ask",
-          "      chat mock-model",
-          "  chat mock-model",
-        ].join("\n"),
+    });
+    const seen: string[] = [];
+    const see = (where: string): void => {
+      const {
+        run,
+        inner,
+        tool: call,
+      } = { run: stores.run.getStore(), inner: stores.inner.getStore(), tool: stores.tool.getStore() };
+      seen.push(
+        `${where}: ${run?.runId ?? "-"} ${inner === undefined ? "-" : `iteration ${inner.iteration}`} ${call?.name ?? "-"}`,
       );
-    },
-  );
+    };
+    const watched = (where: string, provider: Provider): Provider => ({
+      ...provider,
+      id: "watched",
+      async *stream(...request) {
+        see(where);
+        yield* provider.stream(...request);
+        see(`${where} later`);
+      },
+    });
+    const work = async ({ runToolLoop: run }: ToolContext): Promise<void> => {
+      await Promise.resolve();
+      see("tool");
+      const active = context.active();
+      const provider = watched("inner", createMockProvider([text("In.")]));
+      await run({ messages: question, provider, runId: "inner" });
+      seen.push(`span ${active === context.active() && tracing.started() > 0}`);
+    };
+    const ask = tool("ask", (_, call) => {
+      if (kind === "function") return work(call);
+      return (async function* () {
+        yield 1;
+        await work(call);
+      })();
+    });
+    const provider = watched("outer", createMockProvider([toolCall("ask"), text("Out.")]));
+    const options = { provider, messages: question, tools: [ask], runId: "outer" };
+    await runToolLoop(withDiagnostics(withTracing(options, tracing.options)));
+    for (const free of unbind) free();
+    stop();
+    expect(seen).toEqual([
+      "outer: outer iteration 0 -",
+      "outer later: outer iteration 0 -",
+      "tool: outer iteration 0 ask",
+      "inner: inner iteration 0 ask",
+      "inner later: inner iteration 0 ask",
+      "span true",
+      "outer: outer iteration 1 -",
+      "outer later: outer iteration 1 -",
+    ]);
+    expect(stores.run.getStore()).toBeUndefined();
+    expect(tracing.tree()).toBe(
+      [
+        "invoke_agent",
+        "  chat mock-model",
+        "  execute_tool ask",
+        "    invoke_agent ask",
+        "      chat mock-model",
+        "  chat mock-model",
+      ].join("\n"),
+    );
+  });
 });

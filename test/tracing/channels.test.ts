@@ -61,7 +61,7 @@ describe("withDiagnostics: the channels", () => {
     expect([last.tool?.name, last.tool?.callId]).toEqual([name.slice(0, 128), id.slice(0, 128)]);
   });
 
-  it("publish the start and end of a run, its iterations and its calls", async () => {
+  it("publish the start and end of runs, iterations and calls", async () => {
     const provider = createMockProvider([
       [toolCall("look"), spent],
       [text("private answer"), spent],
@@ -133,7 +133,7 @@ describe("withDiagnostics: the channels", () => {
     expect(last.tool).toMatchObject({ args: { at: "x" }, result: "private result" });
   });
 
-  it("publish an error before the end of its iteration or run", async () => {
+  it("publish an error before the end of the iteration or run", async () => {
     const failing = createMockProvider([[toolCall("nope")], fail({ status: 401, message: "private" })]);
     const { lines, last } = await listen(() => runToolLoop(withDiagnostics({ provider: failing, messages: question })));
     expect(lines.filter((line) => line.endsWith("error"))).toEqual(["tool error", "iteration error", "run error"]);

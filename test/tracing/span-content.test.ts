@@ -126,7 +126,7 @@ describe("withTracing: the content of messages and results", () => {
     expect([call?.["gen_ai.tool.call.arguments"], call?.["gen_ai.tool.call.result"]]).toEqual(["{}", "{}"]);
   });
 
-  it('that comes from an error is passed to redact with the kind "tool-result" or "error"', async () => {
+  it('is passed to redact with the kind "tool-result" or "error" if it comes from an error', async () => {
     const script = [toolCall("look"), fail({ status: 400, message: "Ada is unknown" })];
     const fails = (): never => {
       throw new Error("Ada has no orders");

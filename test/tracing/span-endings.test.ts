@@ -105,7 +105,7 @@ invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.
     ["stop", "stopped"],
     ["kill", "killed"],
     ["abort", "aborted"],
-  ])('record that "%s" ended the run while a tool was running', async ([verb, reason]) => {
+  ])('record that "%s" ended the run during a tool call', async ([verb, reason]) => {
     const scene = trace([[toolCall("deaf")]], { tools: [tool("deaf", () => new Promise(() => {}))] });
     await scene.playing.clock.advance(10);
     if (verb === "abort") scene.playing.abort.abort("enough");
@@ -117,7 +117,7 @@ invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="
 `);
   });
 
-  it("record that the run was stopped while the model was streaming", async () => {
+  it("record that the run was stopped during a stream", async () => {
     const scene = trace([[text("Let me "), stall({ ignoreSignal: true })]]);
     await scene.playing.clock.advance(10);
     scene.playing.control.stop();
@@ -181,7 +181,7 @@ describe("withTracing: a run that throws", () => {
     `);
   });
 
-  it("ends the spans of streams and calls that never report an end", async () => {
+  it("ends the spans of streams and calls without a reported end", async () => {
     const journal = memoryJournal();
     let wave = 0;
     const broken: LoopOptions["journal"] = {
@@ -210,7 +210,7 @@ describe("withTracing: a run that throws", () => {
     `);
   });
 
-  it("has no span if its options are rejected", async () => {
+  it("has no span if the options are rejected", async () => {
     const tracing = setUpTracing();
     const options = { provider: createMockProvider([]), messages: question, limits: { maxIterations: 0 } };
     await expect(runToolLoop(withTracing(options, tracing.options))).rejects.toThrow("maxIterations");

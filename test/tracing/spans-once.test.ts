@@ -118,7 +118,7 @@ invoke_agent bot turnwright.run.resumed=true
 });
 
 describe("withTracing: a stream", () => {
-  it("has one span if a hook returns a provider that is already traced", async () => {
+  it("has one span if a hook returns an already traced provider", async () => {
     const tracing = setUpTracing();
     const traced: LoopOptions = withTracing(
       {
@@ -133,7 +133,7 @@ describe("withTracing: a stream", () => {
     expect(tracing.spans()).toHaveLength(tracing.started());
   });
 
-  it("has a separate span for each time that a journal executes it", async () => {
+  it("has a separate span for each execution by a journal", async () => {
     const journal = memoryJournal();
     const again: LoopOptions["journal"] = {
       durable: false,

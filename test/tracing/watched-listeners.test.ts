@@ -25,7 +25,7 @@ describe("observeRun: listeners of the caller", () => {
     expect(events.eventNames()).toEqual([]);
   });
 
-  it("can be added to the emitter in the returned options, and removed from it", async () => {
+  it("can be added to the emitter in the returned options and removed again", async () => {
     const { observing } = createLog();
     for (const given of [undefined, createLoopEvents()]) {
       const { events, ...rest } = observeRun({ provider: createMockProvider([text("Hi")]), messages, events: given }, observing);

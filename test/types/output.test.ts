@@ -19,7 +19,7 @@ it("structuredOutput: gives the output the type of the schema", async () => {
   expect(streamed.output).toEqual(result.output);
 });
 
-it("structuredOutput: the type of the output includes defaults and transforms, and is JSON", async () => {
+it("structuredOutput: the type of the output includes defaults and transforms", async () => {
   const schema = z.object({ city: z.string().transform((city) => new Date(`${city.length}`)), unit: z.string().default("C") });
   const { output } = await runToolLoop({ ...asked, provider: provider(), policies: { output: structuredOutput(schema) } });
   expectTypeOf(output).toEqualTypeOf<{ city: string; unit: string } | undefined>();

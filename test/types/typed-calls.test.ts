@@ -244,7 +244,7 @@ it("isCallOf: narrows entries of result.calls, pending calls and waiting calls",
   expect([isCallOf(weather, waiting), isCallOf(weather, {})]).toEqual([false, false]);
 });
 
-it("createHandoffs: keeps the types of its tools, and knows the names of its agents", () => {
+it("createHandoffs: keeps the types of its tools and the names of its agents", () => {
   const invoice = defineTool({
     name: "find_invoice",
     description: "",

@@ -29,7 +29,7 @@ function open(version: 6 | 7, tool: Tool) {
 const withApprovals = vendors.flatMap(({ version }) => (version === 5 ? [] : [{ version }]));
 
 it.each(withApprovals)(
-  "a page of AI SDK $version sends an approval once, even if the approved tool then defers its result",
+  "a page of AI SDK $version sends an approval once, even if the approved tool defers the result",
   async ({ version }) => {
     const { server, page } = open(version, render);
     await page.sendMessage({ text: "Render." });

@@ -123,7 +123,7 @@ const denied: readonly (readonly [name: string, approval: object])[] = [
   ["with approved: {}", { approved: {} }],
 ];
 
-it.each(denied)("a chat request that answers an approval request %s denies the call", async (_, approval) => {
+it.each(denied)("a chat answer %s to an approval request denies the call", async (_, approval) => {
   const { server, ran } = await wait();
   await (await send(server, body(assistant(answered(waiting, approval))))).text();
   expect(server.last.result?.status).toBe("completed");

@@ -26,7 +26,7 @@ describe("createUIMessageMapper", () => {
     if (version !== 7) expect(JSON.stringify(chunks)).not.toContain("Wrong");
   });
 
-  it("sends data-attempt-discarded after discarded text if holdAttempts is false", async () => {
+  it("with holdAttempts: false, sends data-attempt-discarded after discarded text", async () => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     const chunks = toChunks(events, { holdAttempts: false });
     await check(chunks, 6);

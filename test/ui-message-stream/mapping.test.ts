@@ -6,7 +6,7 @@ import { toChunks } from "./check-chunks.ts";
 import { check, lines, play, versions } from "./mapping-stage.ts";
 
 describe("createUIMessageMapper", () => {
-  it("sends text, reasoning and a call as parts in steps, and the end of the run as finish", async () => {
+  it("sends text, reasoning and a call as parts in steps", async () => {
     const look = tool("look", () => ({ price: 5 }));
     const script = [[reasoning("Hm."), text("So."), toolCall("look", { name: "tea" }, { fragments: 2 })], text("It is 5.")];
     const { events } = await play({ script, tools: [look] });

@@ -77,7 +77,7 @@ it.each(vendors)(
 );
 
 it.each(vendors)(
-  "a call of a tool without execute: a page of AI SDK $version sends the result automatically, and only once",
+  "a call of a tool without execute: a page of AI SDK $version sends the result automatically once",
   async ({ version }) => {
     const ask = defineTool({ name: "ask", description: "Asks the user", inputSchema: { type: "object" } });
     const turns = [[text("Tell me."), toolCall("look"), toolCall("ask"), toolCall("ask")], text("Thanks.")];

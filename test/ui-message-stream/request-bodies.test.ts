@@ -83,14 +83,14 @@ describe.each<[name: string, read: Read]>([
     expect(clock.pending).toBe(0);
   });
 
-  it("rejects a web request that is aborted before its body is complete", async () => {
+  it("rejects a web request that is aborted in the middle of the body", async () => {
     const { request, body } = openRequest();
     const refused = refusalOf(read(request));
     body.error(new DOMException("aborted", "AbortError"));
     expect(await refused).toMatchObject({ status: 400, message: "The connection ended before the body was complete." });
   });
 
-  it("rejects a node:http request whose connection closes before the body is complete", async () => {
+  it("rejects a node:http request whose connection closes in the middle of the body", async () => {
     let begin: () => void = () => {};
     const begun = new Promise<void>((resolve) => void (begin = resolve));
     let tell: (error: unknown) => void = () => {};

@@ -90,7 +90,7 @@ describe("toUIMessageStream", () => {
     expect(await readAll(toUIMessageStream(createSource([], new Error("x")).events))).toEqual(["error", "finish"]);
   });
 
-  it("rejects invalid options before it reads the source", () => {
+  it("rejects invalid options before reading the source", () => {
     const touched: AsyncIterable<LoopEvent> = {
       [Symbol.asyncIterator]: () => {
         throw new Error("touched");

@@ -116,7 +116,7 @@ describe("web-chat page", () => {
     expect(problems).toEqual([]);
   });
 
-  it("shows the same message after a reload during the stream, while a call waits, and at the end", async () => {
+  it("shows the same message after a reload during the stream, during an approval and at the end", async () => {
     const page = await openPage();
     stage.gate.holdAfter(4);
     await send(page, "Order some tea.");

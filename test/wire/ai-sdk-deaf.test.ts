@@ -34,7 +34,7 @@ async function readOpen(provider: Provider): Promise<readonly string[]> {
   return types;
 }
 
-it("aiSdkModel: closes a stream that ignores its signal", async () => {
+it("aiSdkModel: closes a stream that ignores the signal", async () => {
   const { stream, reasons } = openStream(text);
   const controller = new AbortController();
   const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
@@ -57,7 +57,7 @@ it("aiSdkModel: closes a silent stream when the reader stops", async () => {
   expect(reasons).toHaveLength(1);
 });
 
-it("aiSdkModel: closes a stream that arrives after the signal has fired", async () => {
+it("aiSdkModel: closes a stream that arrives after an abort", async () => {
   const { stream, reasons } = openStream(text);
   const controller = new AbortController();
   let answer: (answer: { readonly stream: object }) => void = () => undefined;
@@ -107,7 +107,7 @@ it.for<[what: string, model: Partial<AiSdkLanguageModel>]>([
   expect(error).toMatchObject({ code: "network", retryable: true });
 });
 
-it("aiSdkModel: completes an answer after the finish part, even if the stream stays open", async () => {
+it("aiSdkModel: completes an answer at the finish part, even if the stream stays open", async () => {
   const { stream, reasons } = openStream(text, finish);
   const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
   expect(await readOpen(provider)).toEqual(["text-delta", "provider-metadata", "finish"]);

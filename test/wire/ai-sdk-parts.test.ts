@@ -8,7 +8,7 @@ import { ask, createCall } from "./provider-iteration.ts";
 describe.each(specs)("aiSdkModel (spec $version): stream parts from the service", (spec) => {
   const done = spec.finish("stop");
 
-  it("keep calls and results of provider tools as metadata, and yield no calls", async () => {
+  it("keep calls and results of provider tools as metadata", async () => {
     const parts = [
       ...callParts("s", ["search", '{"q":"x"}'], { providerExecuted: true, providerMetadata: { mock: { itemId: "st_1" } } }),
       { type: "tool-input-start", id: "u", toolName: "search", providerExecuted: true },
@@ -63,7 +63,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream parts from the service"
     ]);
   });
 
-  it("keep text that is outside of a block, and empty text that has a signature", async () => {
+  it("keep text outside of a block, and empty text with a signature", async () => {
     const parts = [
       { type: "text-delta", id: "x", delta: "Lost?" },
       ...textParts([], { id: "y" }),
@@ -125,7 +125,7 @@ describe.each(specs.filter(({ version }) => version !== "v2"))(
       });
     });
 
-    it("does not pause the iteration if the message also calls tools of the run", async () => {
+    it("does not pause the iteration if the message also calls run tools", async () => {
       const parts = [...callParts("a", ["search", "{}"]), ...stream.parts];
       expect((await hear(spec, { parts })).chunks.at(-1)).toMatchObject({ reason: "tool-calls" });
     });
@@ -174,7 +174,7 @@ describe("aiSdkModel (spec v4): additional stream parts", () => {
     });
   });
 
-  it("call heartbeat for each ping, and for a finish part without token counts", async () => {
+  it("call heartbeat() for each ping, and for a finish part without token counts", async () => {
     const { model } = spec.create([{ parts: [{ type: "ping" }, { type: "ping" }, spec.finish("stop")] }]);
     let beats = 0;
     const call = { ...createCall(), heartbeat: () => (beats += 1) };

@@ -84,7 +84,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
     });
   });
 
-  it("contains files and data URLs as bytes, and supported URLs as URLs", async () => {
+  it("contains files and data URLs as bytes", async () => {
     const { send } = createBench(spec);
     const url = new URL("https://pics.test/A.png");
     const content: UserMessage["content"] = [
@@ -121,7 +121,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
     ["an invalid URL", "image/png", "https://"],
     ["a data URL that cannot be decoded", "image/png", "data:image/png,%E0%A4%A"],
     ["a data URL without data", "image/png", "data:image/png;base64"],
-  ])("fails for %s, and hides the URL in the error message", async ([, mediaType, data]) => {
+  ])("fails for %s without showing the URL in the error message", async ([, mediaType, data]) => {
     const { provider, calls } = createBench(spec);
     const { error } = await runIteration(provider, ask("", { messages: [user([{ type: "image", mediaType, data }])] }));
     expect(error).toMatchObject({ code: "bad-request", retryable: false, message: expect.stringContaining(mediaType) });
@@ -129,7 +129,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
     expect(calls).toEqual([]);
   });
 
-  it("waits until the model has resolved its supported URLs", async () => {
+  it("waits until the model has resolved supportedUrls", async () => {
     const supportedUrls = Promise.resolve({ "*": [/^gs:\/\/bucket\//] });
     const { model, calls } = spec.create([{ parts: [spec.finish("stop")] }]);
     const asking = new Proxy(model, {
@@ -158,7 +158,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
 });
 
 describe("aiSdkModel (spec v4): URL of a file in a request", () => {
-  it("keeps its original text if URL parsing would change the text", async () => {
+  it("keeps the original text if parsing would change the URL", async () => {
     const spec = specs[2];
     if (spec === undefined) throw new Error("There is no specification v4.");
     const { send } = createBench(spec, {}, { supportedUrls: { "*/*": [/^gs:/g] } });

@@ -8,7 +8,7 @@ describe.each(specs.filter(({ version }) => version !== "v2"))("aiSdkModel (spec
   const asked = { type: "tool-call", toolCallId: "m", toolName: "mcp.pay", input: {}, providerExecuted: true };
   const approval = { approvalId: "ap_1", approved: false, reason: "No." };
 
-  it("is sent after the call, and before the text that followed the approval", async () => {
+  it("is sent between the call and the text after the approval", async () => {
     const { send } = createBench(spec);
     const message: AssistantMessage = {
       role: "assistant",

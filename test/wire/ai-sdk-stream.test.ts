@@ -42,7 +42,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
     });
   });
 
-  it("yields the argument deltas of a call, and then the arguments of the complete call", async () => {
+  it("yields the argument deltas of a call and then the complete arguments", async () => {
     const parts = [
       ...callParts("a", ["search", '{"q":1}'], { providerMetadata: { mock: { sig: 1 } } }),
       { type: "tool-call", toolCallId: "b", toolName: "search", input: "" },
@@ -92,7 +92,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
     expect(chunks.filter(({ type }) => type === "call-ready")).toHaveLength(3);
   });
 
-  it("yields a call once, even if the package sends it twice", async () => {
+  it("yields a call once, even if the package sends the call twice", async () => {
     const [start, ...rest] = callParts("a", ["search", '{"q":1}']);
     const whole = { type: "tool-call", toolCallId: "a", toolName: "search", input: '{"q":1}' };
     const parts = [start, start, ...rest, whole, whole, spec.finish("tool-calls")].filter((part) => part !== undefined);
@@ -146,7 +146,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
     ]);
   });
 
-  it("ends with an error chunk after an error part, and ignores later parts", async () => {
+  it("ends with an error chunk after an error part", async () => {
     const error = { type: "error", code: "rate_limit_exceeded", message: "Slow down." };
     const heard = await hear(spec, { parts: [...textParts(["A"]), { type: "error", error }, ...textParts(["B"]), done] });
     expect(heard.chunks).toMatchObject([{ text: "A" }, { type: "error", error: { code: "rate-limit", retryable: true } }]);
@@ -163,7 +163,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
     expect(typesOf(heard)).toEqual(["text-delta", "finish"]);
   });
 
-  it("calls onWarning for each valid warning, and ignores exceptions from onWarning", async () => {
+  it("calls onWarning for each valid warning", async () => {
     const warnings = [{ type: "unsupported", feature: "seed" }, { type: "other", message: "Hm." }, "?"];
     const told: AiSdkWarning[] = [];
     const onWarning = (warning: AiSdkWarning): void => {
@@ -186,7 +186,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
     expect({}).not.toHaveProperty("polluted");
   });
 
-  it("keeps arguments as text if they are nested too deeply", async () => {
+  it("keeps too deeply nested arguments as text", async () => {
     const input = `${'{"a":'.repeat(999)}1${"}".repeat(999)}`;
     const heard = await hear(spec, { parts: [{ type: "tool-call", toolCallId: "a", toolName: "search", input }, done] });
     expect(partsOf(heard)).toMatchObject([{ part: { input: { INVALID_ARGUMENTS: input } } }]);

@@ -71,7 +71,7 @@ describe.each(specs)("aiSdkModel (spec $version): assistant message in the next 
         providerMetadata: metadata("mock.chat", "m", ...parts.slice(0, 2).map(part), part({ type: "text", text: "see." })),
       },
     ],
-  ])("is rebuilt from text and calls if its provider metadata %s", async ([, message]) => {
+  ])("is rebuilt from text and calls if the provider metadata %s", async ([, message]) => {
     const { send } = createBench(spec);
     await send({ messages: [user("Hi"), turn, results] });
     const { prompt } = Object.assign(
@@ -92,7 +92,7 @@ describe.each(specs)("aiSdkModel (spec $version): assistant message in the next 
     });
   });
 
-  it("contains only valid tool names, and arguments that are objects", async () => {
+  it("contains only valid tool names and arguments that are objects", async () => {
     const unfit = `made up!${"x".repeat(80)}`;
     const fit = `made_up_${"x".repeat(56)}`;
     const { send } = createBench(spec);
@@ -128,7 +128,7 @@ describe.each(specs)("aiSdkModel (spec $version): assistant message in the next 
     });
   });
 
-  it("contains those files of the model that the specification supports", async () => {
+  it("contains the model's files that the specification supports", async () => {
     const { send } = createBench(spec);
     const items = [
       part({ type: "file", mediaType: "image/png", data: "aW1n" }),

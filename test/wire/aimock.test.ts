@@ -78,7 +78,7 @@ for (const wire of mockedWires) {
       [429, "rate-limit"],
       [503, "overloaded"],
       [529, "overloaded"],
-    ])("maps status %i to the error %s, and succeeds at the next request", async ([status, code]) => {
+    ])("maps status %i to the error %s", async ([status, code]) => {
       const mock = await startMock(wire.besides);
       mock.nextRequestError(status, { message: "Later." });
       const { provider } = wire.connect(mock.url);

@@ -102,7 +102,7 @@ describe.for(players)("provider $name: images and files", (player) => {
     if (!isSent) expect(textsOf(bodies[1])).not.toContain(secret);
   });
 
-  it("rejects an unsupported part in a message from control.steer", async () => {
+  it("rejects an unsupported part in a message from control.steer()", async () => {
     const control = createLoopControl();
     const row = rowOf("file: URL");
     const steer = (): void => void control.steer(sends(row));

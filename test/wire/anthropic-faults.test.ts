@@ -74,7 +74,7 @@ describe("anthropicMessages over a real connection", () => {
     expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
-  it("reports no finish reason if message_stop is missing after a complete call", async () => {
+  it("after a complete call, reports no finish reason if message_stop is missing", async () => {
     expect(await read({ frames: [start(), oneCall, ending("tool_use")] })).toEqual({
       ...nothing,
       calls: [whole],

@@ -4,7 +4,7 @@ import { answer, call, image, oslo, output, placeholder, play, question } from "
 import type { RawReply } from "./raw-sse-server.ts";
 
 describe("googleGenerateContent: history in the next request", () => {
-  it("contains every part unchanged, with its own signature", async () => {
+  it("contains every part unchanged with the original signature", async () => {
     const search = {
       toolCall: { id: "s", toolType: "GOOGLE_SEARCH_WEB", args: { queries: ["Oslo"] } },
       thoughtSignature: "sig-0",
@@ -49,7 +49,7 @@ describe("googleGenerateContent: history in the next request", () => {
     ]);
   });
 
-  it("contains results without ids, in the order of the calls, if the calls have no ids", async () => {
+  it("contains results in the order of the calls if the calls have no ids", async () => {
     const frames = [says({ ...call(), thoughtSignature: "sig" }, callPart("", "look", {}), call()), stop()];
     const { result, bodies } = await play([{ frames }, answer], {}, { generation: 2 });
     expect(result.functionHistory.map(({ functionCall }) => functionCall.id)).toEqual(["call_i0_0", "call_i0_1", "call_i0_2"]);
@@ -62,7 +62,7 @@ describe("googleGenerateContent: history in the next request", () => {
     ]);
   });
 
-  it("contains each result under the original id of its call, even if two iterations use the same id", async () => {
+  it("contains each result under the original call id, even if two iterations use the same id", async () => {
     const turn: RawReply = { frames: [says({ ...call("a/1"), thoughtSignature: "sig" }), stop()] };
     const { bodies } = await play([turn, turn, answer]);
     expect(bodies[2]?.contents.slice(1)).toEqual([
@@ -108,7 +108,7 @@ describe("googleGenerateContent: history in the next request", () => {
     expect(bodies[1]?.contents[1]?.parts).toEqual([{ ...call("a"), thoughtSignature: placeholder }]);
   });
 
-  it("contains a placeholder in place of Gemini API signatures after a switch to Vertex AI", async () => {
+  it("contains a placeholder for each Gemini API signature after a switch to Vertex AI", async () => {
     const frames = [says({ ...call("a"), thoughtSignature: "sig" }), stop()];
     const { result } = await play([{ frames }, answer]);
     const { bodies } = await play([answer], { messages: result.messages }, { vertexai: true });

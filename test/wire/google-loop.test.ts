@@ -4,7 +4,7 @@ import { answer, call, inputSchema, oslo, play, question } from "./google-run.ts
 import type { RawReply } from "./raw-sse-server.ts";
 
 describe("runToolLoop with googleGenerateContent", () => {
-  it("requests the rest of an answer with the finish reason CONTINUATION, and joins both texts", async () => {
+  it("requests the rest of an answer with the finish reason CONTINUATION and joins both texts", async () => {
     const cut: RawReply = {
       frames: [
         chunk({ candidates: [{ content: { parts: [{ text: "It is " }] }, continuationToken: "checkpoint" }] }),
@@ -26,7 +26,7 @@ describe("runToolLoop with googleGenerateContent", () => {
     expect([result.reason.kind, result.text, bodies.length]).toEqual(["max-pauses", "aa", 2]);
   });
 
-  it("joins the streamed arguments of a call, and sends the complete call back", async () => {
+  it("sends a call with streamed arguments back as a complete call", async () => {
     const frames = [
       piece({ name: "get_weather", willContinue: true }, { thoughtSignature: "sig" }),
       piece({ partialArgs: [{ jsonPath: "$.city", stringValue: "Os", willContinue: true }], willContinue: true }),

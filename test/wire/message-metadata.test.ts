@@ -96,7 +96,7 @@ it.for<[what: string, metadata: unknown]>([
   ["an object with a Date", { at: new Date(0) }],
   ["an object with a function", { run: () => 1 }],
   ["an object with NaN", { n: Number.NaN }],
-])("runToolLoop: rejects user message metadata that is %s, and names the index of the message", async ([, wrong]) => {
+])("runToolLoop: rejects user message metadata that is %s and names the message", async ([, wrong]) => {
   const asked = { role: "user", content: "Go.", metadata: wrong } as UserMessage;
   const run = runToolLoop({ provider: createMockProvider([text("Yes.")]), messages: [{ role: "user", content: "Hi." }, asked] });
   await expect(run).rejects.toMatchObject({ code: "invalid-messages", details: { index: 1 } });

@@ -28,7 +28,7 @@ interface Body {
   readonly [field: string]: unknown;
 }
 
-describe("anthropicMessages with compaction, with the SDK of Anthropic", () => {
+describe("anthropicMessages with compaction", () => {
   const summary = "<summary>The user asks about Oslo.</summary>";
   // These shapes are BetaCompactionBlock, BetaCompactionContentBlockDelta and BetaCompactionIterationUsage in the SDK.
   const compaction = block(
@@ -76,7 +76,7 @@ describe("anthropicMessages with compaction, with the SDK of Anthropic", () => {
     expect(headers.map((header) => header.get("anthropic-beta"))).toEqual(Array(2).fill("a-1,compact-2026-01-12"));
   });
 
-  it("sends the summary back unchanged, after the messages that the service ignores", async () => {
+  it("sends the summary back unchanged after the earlier messages", async () => {
     const { bodies } = await play([asks, answer]);
     expect(bodies[1]?.messages).toEqual([
       { role: "user", content: [{ type: "text", text: "Oslo?" }] },
@@ -92,7 +92,7 @@ describe("anthropicMessages with compaction, with the SDK of Anthropic", () => {
     ]);
   });
 
-  it("keeps the summary out of the text, and its tokens in the usage", async () => {
+  it("keeps the summary out of the text but counts its tokens in the usage", async () => {
     const { result } = await play([asks, answer]);
     expect(result).toMatchObject({ status: "completed", text: "Mild." });
     expect(result.messages[1]).toMatchObject({ content: [{ type: "text", text: "One moment." }, { type: "tool-call" }] });
@@ -112,7 +112,7 @@ describe("anthropicMessages with compaction, with the SDK of Anthropic", () => {
   });
 });
 
-describe("openaiResponses with compaction, with the SDK of OpenAI", () => {
+describe("openaiResponses with compaction", () => {
   // This shape is ResponseCompactionItem in the SDK.
   const compaction = { type: "compaction", id: "cmp_1", encrypted_content: "opaque" };
   const asked = { type: "function_call", call_id: "call_a", name: "get_weather", arguments: "{}" };

@@ -123,7 +123,7 @@ const look = { name: "look", description: "Looks", inputSchema: { type: "object"
 const names = wires.map(({ name }) => name);
 
 describe("structuredOutput: the schema in the format of the service", () => {
-  it.for(names)("is sent by %s in each request of a run with tools, even after an invalid answer", async (name) => {
+  it.for(names)("is sent by %s in each request of a run with tools", async (name) => {
     const script = [call, { ...answer, text: '{"city":"O","degrees":3}' }, answer];
     const { result, formats: found, described } = await play(name, { script, tools: [look] });
     expect([result.output, result.iterations]).toEqual([{ city: "Oslo", degrees: 3 }, 3]);
@@ -172,7 +172,7 @@ describe("structuredOutput: the schema in the format of the service", () => {
     ["gpt-4-turbo", "openai", { connecting: { model: "gpt-4-turbo" } }, false],
     ["gpt-4.1", "openai", { connecting: { model: "gpt-4.1" } }, true],
   ];
-  it.for(special)("is sent only if the model supports it: %s", async ([, name, playing, isNative]) => {
+  it.for(special)("is sent only if the model supports schemas: %s", async ([, name, playing, isNative]) => {
     const { formats: found, described } = await play(name, playing);
     expect([described[0], Object.keys(found[0] ?? {}).length > 0]).toEqual([!isNative, isNative]);
   });
@@ -189,7 +189,7 @@ describe("structuredOutput: the schema in the format of the service", () => {
   it.for([
     ["openai-responses", "text", { verbosity: "low" }],
     ["anthropic", "output_config", { effort: "low" }],
-  ] as const)("is added by %s to the other fields of %s", async ([name, field, extra]) => {
+  ] as const)("is added by %s to the body field %s", async ([name, field, extra]) => {
     const { formats: found } = await play(name, { modelSettings: { extra: { [field]: extra } } });
     expect(found).toEqual([{ [field]: { ...extra, ...(formats[name][field] as object) } }]);
   });

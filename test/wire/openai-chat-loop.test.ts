@@ -114,7 +114,7 @@ describe("runToolLoop with openaiChat", () => {
     expect(next.result.text).toBe("Mild.");
   });
 
-  it("returns messages that can be sent again if a later iteration fails", async () => {
+  it("returns messages that can be sent again after a failure in a later iteration", async () => {
     const server = await serve(
       { frames: [call("a", '{"city":"Oslo"}'), finish("tool_calls"), done] },
       { frames: [text("It is")] },
@@ -140,13 +140,13 @@ describe("runToolLoop with openaiChat", () => {
     expect(asked).toEqual([]);
   });
 
-  it("wraps arguments that are not an object when it sends them back", async () => {
+  it("sends arguments that are not an object back inside an object", async () => {
     const { bodies } = await play((await serve({ frames: [call("a", "7"), finish("tool_calls"), done] }, answer)).url);
     const sent = { tool_calls: [{ id: "a", function: { arguments: '{"INVALID_ARGUMENTS":7}' } }] };
     expect(bodies).toMatchObject([{}, { messages: [{ role: "user" }, sent, { role: "tool" }] }]);
   });
 
-  it('runs both calls if two calls share one id, despite the finish reason "stop"', async () => {
+  it('runs both of two calls with the same id, despite the finish reason "stop"', async () => {
     const turn: RawReply = { frames: [call("a", '{"city":"Oslo"}', 0), call("a", '{"city":"Rome"}', 1), finish("stop"), done] };
     const { result, asked } = await play((await serve(turn, answer)).url);
     expect(asked).toEqual([{ city: "Oslo" }, { city: "Rome" }]);

@@ -94,7 +94,7 @@ const said = (text: string, phase: string): object => ({
 });
 
 describe("runToolLoop with openaiResponses", () => {
-  it("sends reasoning, commentary, service items and calls back in their original order", async () => {
+  it("sends reasoning, commentary, service items and calls back in the original order", async () => {
     const search = { type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search", query: "Oslo" } };
     const first = reply(
       reasoning("Hm.", "x1"),
@@ -231,7 +231,7 @@ describe("runToolLoop with openaiResponses", () => {
     expect(bodies[1]?.input[1]).toEqual({ ...asked, arguments: '{"INVALID_JSON":"{\\"city\\":"}' });
   });
 
-  it("ends as a refusal, and returns messages that can be sent again", async () => {
+  it("returns messages that can be sent again after a refusal", async () => {
     const { result, bodies, again } = await play([reply(refusal("Not this."), asks), answer]);
     expect(result).toMatchObject({ status: "completed", reason: { kind: "refusal" }, text: "Not this.", toolCallsExecuted: 0 });
     await again({ messages: [...result.messages, { role: "user", content: "Then what?" }] });

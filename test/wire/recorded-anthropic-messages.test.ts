@@ -152,7 +152,7 @@ if (hasRecorded("anthropic-messages")) {
       },
     );
 
-    it("gives the recorded content if it has CRLF line ends and begins with a comment", async () => {
+    it("gives the recorded content with CRLF line ends and a leading comment", async () => {
       expect((await readPieces(`: a comment\n\n${body}`.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
   });

@@ -142,7 +142,7 @@ if (hasRecorded("openai-responses")) {
       },
     );
 
-    it("gives the recorded content if it has CRLF line ends and begins with a comment", async () => {
+    it("gives the recorded content with CRLF line ends and a leading comment", async () => {
       expect((await readPieces(`: a comment\n\n${body}`.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
 
@@ -162,7 +162,7 @@ if (hasRecorded("openai-responses")) {
   });
 
   describe("runToolLoop with openaiResponses: recorded run", () => {
-    it("sends reasoning and calls back in order, and returns the recorded answer", async () => {
+    it("sends reasoning and calls back in order", async () => {
       const replies = [0, 1, 2, 3].map((response) => ({ frames: readEvents({ name: azure, response }).map(event) }));
       const server = await startRawServer(replies);
       onTestFinished(() => server.close());

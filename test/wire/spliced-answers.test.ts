@@ -139,7 +139,7 @@ describe.for(wires)("$name API: a stream with a second answer", ({ name, answer,
     expect(result.text).toBe(text);
   });
 
-  it("yields only the first answer if the second answer starts after the finish reason", async () => {
+  it("yields only the first answer if the first answer has a finish reason", async () => {
     const events = [
       ...first.opening,
       ...first.text,

@@ -118,7 +118,7 @@ describe.for(vendors)("provider $name: response with status 200 that is not a st
     ["a JSON error", page(200, "application/json", JSON.stringify({ error }))],
     ["a JSON error sent as text/event-stream", page(200, "text/event-stream", JSON.stringify({ error }))],
     ["an incomplete JSON error", page(200, "application/json", JSON.stringify({ error }).slice(0, -9))],
-  ])("gives an error while the connection stays open if the body is %s", async ([, reply]) => {
+  ])("gives an error before the connection closes if the body is %s", async ([, reply]) => {
     const server = await startRawServer([{ ...reply, ending: "stall" }]);
     onTestFinished(() => server.close());
     const clock = createTestClock();
@@ -130,7 +130,7 @@ describe.for(vendors)("provider $name: response with status 200 that is not a st
     await server.left;
   });
 
-  it("gives a retryable error, or no error, if the body is empty", async () => {
+  it("gives a retryable error or no error if the body is empty", async () => {
     const { error: found, finish } = await read(page(200, "application/json", ""));
     expect([found?.retryable ?? true, finish]).toEqual([true, undefined]);
   });

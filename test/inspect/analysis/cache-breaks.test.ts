@@ -200,7 +200,7 @@ describe("findCacheBreaks", () => {
     );
   });
 
-  it("ignores settings that services read after the prompt", async () => {
+  it("ignores settings that a service does not read before the prompt", async () => {
     const run = await logEdited(options(2), ({ iteration }) => ({ settings: { temperature: iteration / 10, seed: iteration } }));
     expect(findCacheBreaks(run)).toEqual([]);
   });

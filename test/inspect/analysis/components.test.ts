@@ -118,7 +118,7 @@ function expectOnlyTexts(): void {
 }
 
 describe("the components of the inspect page", () => {
-  it("show a request and its changes as text", async () => {
+  it("show a request and the changes to the previous request as text", async () => {
     const run = await logHostile(
       payload,
       editAt(2, ({ tools }) => ({
@@ -173,7 +173,7 @@ describe("the components of the inspect page", () => {
     expectOnlyTexts();
   });
 
-  it("show the differences of two runs as text, and fold equal iterations", async () => {
+  it("show the differences of two runs as text", async () => {
     const system = editAt(3, () => ({ system: `${payload} Old.` }));
     const otherSystem = editAt(3, () => ({ system: `${payload} New.` }));
     const [left, right] = [await logHostile(`${payload} Yes.`, system), await logHostile(`${payload} No.`, otherSystem)];
@@ -199,7 +199,7 @@ describe("the components of the inspect page", () => {
     expect(pageText()).toContain("All 4 iterations are the same.");
   });
 
-  it("list runs, sort them and link to a comparison of two", async () => {
+  it("list runs with links to comparisons", async () => {
     const runs = [await logHostile(payload), await logHostile(payload)].map((run, at) => ({
       name: `${at} ${payload}`,
       run,

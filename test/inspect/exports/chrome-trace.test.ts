@@ -8,7 +8,7 @@ import { call, calls, ended, parallelLog, place, request, start, usage } from ".
 import { completeEvents, drawTrace, expectNested, logOf, readTrace, traceOf } from "./trace-events.ts";
 
 describe("toChromeTrace", () => {
-  it("puts parallel calls, their waits and their nested runs on separate lanes", () => {
+  it("puts parallel calls, waits and nested runs on separate lanes", () => {
     expect(drawTrace(traceOf(parallelLog()))).toMatchInlineSnapshot(`
       "
       1/1 main

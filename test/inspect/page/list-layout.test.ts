@@ -19,7 +19,7 @@ describe("the layout of a long list on the inspect page", () => {
     expect(layOut([]).indexAt(3)).toBe(0);
   });
 
-  it("keeps the visible item in place when items above it are measured, added and removed", () => {
+  it("keeps the visible item in place if items above it change", () => {
     const layout = layOut(keysOf(10, 20));
     layout.holdAt(43);
     layout.setHeights(0, [100, 100]);
@@ -30,7 +30,7 @@ describe("the layout of a long list on the inspect page", () => {
     expect(layout.heldTop).toBe(13);
   });
 
-  it("keeps the item before the visible one in place when the visible one is removed", () => {
+  it("keeps the previous item in place if the visible item is removed", () => {
     const layout = layOut(keysOf(0, 20));
     layout.holdAt(153);
     layout.setItems([...keysOf(0, 5), ...keysOf(18, 20)], () => 10);
@@ -39,7 +39,7 @@ describe("the layout of a long list on the inspect page", () => {
     expect(layout.heldTop).toBe(0);
   });
 
-  it("scrolls an item to the top, even if the items above it were not measured yet", () => {
+  it("scrolls an item to the top, even below items that were not measured yet", () => {
     const layout = layOut(keysOf(0, 100));
     layout.hold(50);
     expect(layout.heldTop).toBe(500);

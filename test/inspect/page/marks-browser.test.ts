@@ -46,7 +46,7 @@ describe("the inspect page of a run", () => {
     expect(scrolls).toBe(true);
   });
 
-  it("links to the iterations that broke the prompt cache, and marks them", async () => {
+  it("marks and links the iterations that broke the prompt cache", async () => {
     const page = await openLogs({ name: "long.jsonl", text: await longLog(60) });
     const breaks = page.locator(".cache-breaks");
     await breaks.waitFor();

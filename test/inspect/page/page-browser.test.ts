@@ -57,7 +57,7 @@ describe("the inspect page of a run", () => {
     });
   });
 
-  it("selects an event by its link, and again after the back button and a reload", async () => {
+  it("selects the event of a link, also after the back button and a reload", async () => {
     const opening = openRunPage(browser, { name: "a", text: await nestedLog() }, { hash: "#i0/tool/1/i0/tool/0" });
     await withPage(opening, async ({ page, open }) => {
       await selectedEntry(page).getByText("Three pages about tide tables.").waitFor();
@@ -157,7 +157,7 @@ describe("the inspect page of a run", () => {
     });
   });
 
-  it("shows errors, the outcome of each call, and calls that may have run", async () => {
+  it("shows errors, outcomes of calls, and calls that may have run", async () => {
     await withPage(openRunPage(browser, { name: "a", text: await failedLog() }), async ({ page }) => {
       expect(await header(page)).toContain("Failed: the provider had an error (auth). The key was refused by the service");
       expect(await page.locator(".row .note").allInnerTexts()).toEqual([
@@ -170,7 +170,7 @@ describe("the inspect page of a run", () => {
     });
   });
 
-  it("has two tabs and no horizontal scrolling on a screen that is 400 pixels wide", async () => {
+  it("has no horizontal scrolling on a screen of 400 pixels", async () => {
     const viewport = { width: 400, height: 800 };
     await withPage(openRunPage(browser, { name: "a", text: await ordinaryLog() }, { viewport }), async ({ page }) => {
       expect(await page.locator(".transcript").isVisible()).toBe(false);
@@ -218,7 +218,7 @@ describe("the inspect page of several runs", () => {
     });
   });
 
-  it("shows the same totals of an unfinished run in the list and in the header", async () => {
+  it("shows the same totals of an unfinished run in the list and the header", async () => {
     const lines = (await nestedLog()).split("\n");
     const text = `${lines
       .slice(

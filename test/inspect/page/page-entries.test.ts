@@ -39,7 +39,7 @@ const textsOf = (entries: readonly Entry[], key: string): readonly string[] => {
 };
 
 describe("the transcript entries of the inspect page", () => {
-  it("have different links for a continued stream and for a stream that is repeated after a crash", () => {
+  it("have different links for a continued stream and a repeated stream", () => {
     const { entries } = treeOf(
       stream(0),
       output("Half", [{ ...call, args: 1 }]),
@@ -67,7 +67,7 @@ describe("the transcript entries of the inspect page", () => {
     ]);
   });
 
-  it("contain notices and unknown lines in the order of the log, before and after the output", () => {
+  it("contain notices and unknown lines in the order of the log", () => {
     const { entries } = treeOf(
       { type: "notice", kind: "later-kind", iteration: 0 },
       stream(0),
@@ -89,7 +89,7 @@ describe("the transcript entries of the inspect page", () => {
     expect(textsOf(entries, "i0/note/3")[0]).toContain('"value":7');
   });
 
-  it("show the result of the tool next to the result that the model got", () => {
+  it("show a tool's result next to the result that the model got", () => {
     const results = [{ callId: "c", name: "pay", outcome: "completed", result: "short" }];
     const request = { type: "request", provider: "p", model: "m", keep: 0 };
     const { entries, facts } = treeOf(
@@ -120,7 +120,7 @@ describe("the transcript entries of the inspect page", () => {
     expect(namesOf(entries)).toContain("i1/message/1: User message, added to the request");
   });
 
-  it("say that arguments were malformed or cut off, instead of showing an empty object", () => {
+  it("say that arguments were malformed or cut off", () => {
     const argsOf = (problem: string): readonly string[] =>
       textsOf(treeOf(stream(0), output("", [{ ...call, args: {}, problem }])).entries, "i0/tool/0");
     expect(argsOf("malformed")[0]).toContain('Arguments="The arguments were not JSON.');
@@ -128,7 +128,7 @@ describe("the transcript entries of the inspect page", () => {
     expect(argsOf("later")).toEqual(['Arguments="The arguments had a problem: later."']);
   });
 
-  it("place the entries of nested runs after the call that started the nested run", async () => {
+  it("place the entries of nested runs after the outer call", async () => {
     const { entries } = treeOfText(await nestedLog());
     const inner = namesOf(entries).filter((name) => name.startsWith("i0/tool/0/"));
     expect(inner.slice(0, 5)).toEqual([
@@ -143,7 +143,7 @@ describe("the transcript entries of the inspect page", () => {
 });
 
 describe("the timeline rows of the inspect page", () => {
-  it("distinguish the time to the first token, streaming, discarded attempts, retry waits and tools", async () => {
+  it("distinguish streaming, discarded attempts, waits and tools", async () => {
     const { run, ...tree } = treeOfText(await ordinaryLog());
     const rows = buildRows({ run, ...tree }).map(({ key, segments }) => [
       key,
@@ -160,7 +160,7 @@ describe("the timeline rows of the inspect page", () => {
     ]);
   });
 
-  it("mark the last stream of a live run as running, and other streams as not ended", () => {
+  it("mark only the last stream of a live run as running", () => {
     const notesOf = (isLive: boolean): readonly string[] =>
       buildRows(treeOf(stream(0), stream(0)), isLive).map(({ note }) => note);
     expect([notesOf(true), notesOf(false)]).toEqual([
@@ -199,7 +199,7 @@ describe("the timeline rows of the inspect page", () => {
     expect(buildRows(open).map(({ ms }) => ms)).toEqual([100, 0]);
   });
 
-  it("show the wait for an approval up to the decision, or else up to the end of the log", async () => {
+  it("show the wait for an approval up to the decision or the end of the log", async () => {
     const kindsOf = async (days?: number): Promise<unknown> =>
       buildRows(treeOfText(await suspendedLog(days)))
         .find(({ key }) => key === "i0/tool/1")
@@ -231,7 +231,7 @@ describe("the search of the inspect page", () => {
     return hits;
   };
 
-  it("finds arguments, results, output, messages, the system text and errors, regardless of letter case", async () => {
+  it("finds arguments, results, output, messages, the system text and errors", async () => {
     const { entries } = treeOfText(await ordinaryLog());
     const keysOf = (query: string): readonly string[] => search(entries, query).map(({ key, piece }) => `${key} ${piece}`);
     expect(keysOf("TEA SHOP")).toEqual(["system text"]);

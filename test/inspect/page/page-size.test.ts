@@ -7,7 +7,7 @@ describe("the inspect page without logs", () => {
     expect(gzipSync(await renderRunPage([])).length).toBeLessThanOrEqual(52_500);
   });
 
-  it("may load nothing, and runs only its own script", async () => {
+  it("loads nothing and runs only its own script", async () => {
     const page = await renderRunPage([]);
     const policy = /content="(default-src[^"]+)"/.exec(page)?.[1]?.replaceAll(/'sha256-[\w+/=]+'/g, "HASH");
     expect(policy).toBe(

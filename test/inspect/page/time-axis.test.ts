@@ -18,7 +18,7 @@ describe("the time axis of the inspect page", () => {
     ]);
   });
 
-  it("keeps short gaps, and gaps that are short compared with the work", () => {
+  it("keeps gaps that are short in themselves or compared with the work", () => {
     const busy = [
       { from: 0, to: 10_000 },
       { from: 11_900, to: 20_000 },
@@ -65,7 +65,7 @@ describe("the time axis of the inspect page", () => {
     expect([1000, 2000, 4000].map(axis.position)).toEqual([0.25, 0.5, 1]);
   });
 
-  it("shortens the idle time before the first and after the last work", () => {
+  it("shortens the idle time at the start and at the end", () => {
     const axis = layoutAxis([{ from: day, to: day + 1000 }], { from: 0, to: 3 * day });
     expect(axis.gaps.map(({ from, to }) => [from, to])).toEqual([
       [0, day],
