@@ -54,7 +54,7 @@ describe.for<string>([
   "",
   "CON",
 ])("directoryStore: the id %j", (bad) => {
-  it("is rejected by read, write and remove", async () => {
+  it("is rejected by read(), write() and remove()", async () => {
     const store = directoryStore(directory);
     await mkdir(directory, { recursive: true });
     await writeFile(join(root, "escape.txt"), "secret");

@@ -205,7 +205,7 @@ describe("runToolLoop with readEnvironment", () => {
   });
 });
 
-it("readEnvironment: reads the variables under the names in the option names", () => {
+it("readEnvironment: reads the variables under the names in the option `names`", () => {
   const names = { maxIterations: "MAX_STEPS", toolMs: "TOOL_LIMIT" };
   const env = { MAX_STEPS: "7", TOOL_LIMIT: "soon", TURNWRIGHT_MAX_ITERATIONS: "9", TURNWRIGHT_STREAM_IDLE_MS: "20000" };
   const { limits, timeouts, problems } = readEnvironment(env, { names });

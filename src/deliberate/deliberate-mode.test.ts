@@ -177,7 +177,7 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(say(mode, 3)).toEqual([kept, kept, ""]);
   });
 
-  it("reports a direct match of a retained tool", () => {
+  it("does not hide a direct match of a retained tool", () => {
     const mode = createDeliberateMode({ triggers });
     mode.forTurn(ask).retain("set_reminder");
     expect(judge(mode, { ...ask, text: "my reminders" })).toBe('set_reminder: stem reminder* "reminders"');

@@ -6,7 +6,7 @@ import { createStopSignal } from "../../src/cli/process-io.ts";
 import { makeCliFolder, runCommand } from "./run-command.ts";
 
 describe("createStopSignal", () => {
-  it.for(["SIGINT", "SIGTERM"])("is aborted by the first %s and ignores later signals", (name) => {
+  it.for(["SIGINT", "SIGTERM"])("is aborted by %s, and then removes all signal listeners", (name) => {
     const from = new EventEmitter();
     const signal = createStopSignal(from as unknown as NodeJS.Process);
     expect(signal.aborted).toBe(false);

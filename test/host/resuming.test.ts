@@ -58,7 +58,7 @@ describe("host.resume() in the same process", () => {
     expect(host.join(id, { from: all.at(-1)?.id })?.isOver).toBe(true);
   });
 
-  it("marks earlier events as replayed only in answer.join()", async () => {
+  it("marks earlier events as replayed only in join() of the returned run", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);

@@ -142,7 +142,7 @@ describe("withPlanner: estimated usage", () => {
   });
 });
 
-it("withPlanner: counts the known fields of a usage that lacks a field", async () => {
+it("withPlanner: counts the known fields of an incomplete usage", async () => {
   const half = chunk({ type: "usage", usage: { inputTokens: 10 } as Usage, mode: "snapshot" });
   const { used } = await bill(
     reads(

@@ -54,7 +54,7 @@ it("watchPromptCache: a run without policies.promptCache reports nothing", async
   ]);
 });
 
-it("watchPromptCache: the possible prefix ends at a masked result, even after an edited message", async () => {
+it("watchPromptCache: the possible prefix ends at a masked result, even if the system text has changed", async () => {
   const masking = maskResults({ keepIterations: 1, minTokens: 0 });
   const { result } = await playWatched(rounds(3), {
     policies: { masking },

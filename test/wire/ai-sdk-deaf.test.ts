@@ -114,7 +114,7 @@ it("aiSdkModel: completes an answer at the finish part, even if the stream stays
   expect(reasons).toHaveLength(1);
 });
 
-it("aiSdkModel: ignores promises from onWarning and approveProviderTool that reject", async () => {
+it("aiSdkModel: ignores rejected promises from onWarning and approveProviderTool", async () => {
   const request = { type: "tool-approval-request", approvalId: "x", toolCallId: "a" };
   const { stream } = openStream({ type: "stream-start", warnings: [{ type: "other", message: "Hm." }] }, request, finish);
   const fails = (): never => {
