@@ -58,7 +58,7 @@ describe("anthropicMessages", () => {
     });
   });
 
-  it("sets compacts to true only if the option compaction is set", () => {
+  it("sets the field `compacts` only with the option compaction", () => {
     const client = createFakeClient([]);
     const of = (compaction: AnthropicMessagesOptions["compaction"]): unknown =>
       anthropicMessages({ client, model: "m", compaction }).compacts;

@@ -203,7 +203,7 @@ describe("createResultCache: a store shared by several caches", () => {
     expect((await store.list()).length).toBeLessThan(20);
   });
 
-  it("is limited in size, including results that are written during a listing", async () => {
+  it("stays limited in size, even with writes during a listing", async () => {
     const { store } = countingStore();
     const cache = createResultCache({ store: { ...store, list: async () => (await Promise.resolve(), []) }, maxBytes: 25 });
     await Promise.all([keep(cache, "x".repeat(10)), keep(cache, "x".repeat(10)), keep(cache, "x".repeat(10))]);

@@ -52,7 +52,7 @@ describe("openaiResponses", () => {
     expect(openaiResponses({ client, model: "m", id: "azure", family: "gpt" })).toMatchObject({ id: "azure", family: "gpt" });
   });
 
-  it("sets compacts to true only if the option compaction is set", () => {
+  it("sets the field `compacts` only with the option compaction", () => {
     const client = createFakeClient([]);
     const of = (compaction: boolean | undefined): unknown => openaiResponses({ client, model: "m", compaction }).compacts;
     expect([undefined, false, true].map(of)).toEqual([undefined, undefined, true]);

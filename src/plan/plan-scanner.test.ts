@@ -39,7 +39,7 @@ describe("PlanScanner", () => {
     );
   });
 
-  it("reads any JSON like JSON.parse", () => {
+  it("reads any JSON in the same way as JSON.parse()", () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         const text = `{"use_tool":${json}}`;

@@ -117,7 +117,7 @@ const owner = "refuses a second owner in the optional method open()";
 describe("journalSuite", () => {
   it.for<[what: string, fault: Fault]>([
     ["has no fault", {}],
-    ["has only step and all", { only: true }],
+    ["has only step() and all()", { only: true }],
   ])("passes for a journal that %s", async ([, fault]) => {
     expect(await findComplaints(fault)).toEqual([]);
   });

@@ -128,7 +128,7 @@ describe("fileSource", () => {
   });
 
   it.for<[id: string]>([["/etc/passwd"], ["../secret"], ["secret"], ["file:///etc/passwd"], ["DATA/app.log"], ["data2/x"], [""]])(
-    "reports that no stored result exists for the id %j of no source",
+    "for the id %j without a source, reports that no stored result exists",
     async ([id]) => {
       expect(await createData().read({ id, action: "read" })).toMatch(/^failed: There is no stored result with this id/);
     },

@@ -30,7 +30,7 @@ describe("turnwright export", () => {
     expect(traceEvents.some(({ ph }) => ph === "X")).toBe(true);
   });
 
-  it.skipIf(process.platform !== "linux")("appends to a path that is a device in place of a file", async () => {
+  it.skipIf(process.platform !== "linux")("appends to a path that refers to an open file descriptor", async () => {
     const folder = await makeLog();
     const file = openSync(join(folder, "out.txt"), "a+");
     onTestFinished(() => closeSync(file));

@@ -62,7 +62,7 @@ describe("a durable run whose worker was stopped", () => {
     await worker.stop();
   }, 30_000);
 
-  it("rejects if the tool of a recorded call is gone without allowToolChange", async () => {
+  it("without allowToolChange, rejects if the tool of a recorded call is gone", async () => {
     await stopInside("tools");
     code = { tools: [toolOf("wait")], system: "version 2" };
     worker = await launchWorker({ databaseUrl: postgres.url });

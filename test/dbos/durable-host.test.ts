@@ -78,7 +78,7 @@ async function readTypes(stream: AsyncIterable<HostedEvent> | undefined): Promis
 }
 
 describe("a durable host", () => {
-  it("streams a run that another process executes to a page", async () => {
+  it("sends a page the events of a run in another process", async () => {
     const chunks = await post("chat-1", say("Hello."));
     expect(textOf(chunks)).toBe(`Message 1 for 7 in ${other.pid}.`);
     expect(chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });

@@ -85,7 +85,7 @@ describe("a deferred tool found by find_tools", () => {
     expect(asked).toEqual(["find_tools", "alpha", "beta"]);
   });
 
-  it.for([true, false])("with needsApproval suspends the run until a decision (found first: %s)", async (isFound) => {
+  it.for([true, false])("with needsApproval, suspends the run until a decision (found first: %s)", async (isFound) => {
     const tools = (): LoopOptions["tools"] => withToolSearch([clock, deferredTool("pay", "Pays.", { needsApproval: true })]);
     const before = isFound ? [find("pay")] : [];
     const first = await run([...before, toolCall("pay", {}, { id: "p" })], { tools: tools() });

@@ -70,7 +70,7 @@ it("readUIChatRequest: returns approvals, results and edits from the last assist
   });
 });
 
-it("readUIChatRequest: returns decisions from a request that has a new message too", async () => {
+it("readUIChatRequest: returns decisions from a request that also has a new message", async () => {
   const messages = [{ id: "r", role: "assistant", parts: [] }, user(text("Go on."))];
   const read = await readUIChatRequest(body(user(), { messages, decisions: { "r:a": { kind: "approve" } } }));
   expect(read).toMatchObject({ continues: "r", decisions: { a: { kind: "approve" } }, message: { content: "Go on." } });

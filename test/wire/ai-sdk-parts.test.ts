@@ -125,7 +125,7 @@ describe.each(specs.filter(({ version }) => version !== "v2"))(
       });
     });
 
-    it("does not pause the iteration if the message also calls run tools", async () => {
+    it("does not pause the iteration if the message also has calls of the run's tools", async () => {
       const parts = [...callParts("a", ["search", "{}"]), ...stream.parts];
       expect((await hear(spec, { parts })).chunks.at(-1)).toMatchObject({ reason: "tool-calls" });
     });

@@ -232,7 +232,7 @@ describe.for(wires)("runToolLoop with provider $name", (wire) => {
     expect(next.result.text).toBe("Mild.");
   });
 
-  it("sends a message from control.steer after the tool results", async () => {
+  it("sends a message from control.steer() after the tool results", async () => {
     const control = createLoopControl();
     const { result, bodies } = await play(wire, [{ calls: [oslo, rome], end: "tools" }, mild], {
       control,
