@@ -24,7 +24,7 @@ describe("CancelScope", () => {
     expect([told, scope.cause]).toEqual([heard, heard.at(-1)]);
   });
 
-  it("cancels all current members, even if they leave during the cancellation", () => {
+  it("cancels every member, even a member that leaves during the cancellation", () => {
     const scope = new CancelScope();
     const told: string[] = [];
     const second = { cancel: () => void told.push("second") };

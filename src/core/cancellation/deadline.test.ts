@@ -166,7 +166,7 @@ describe("Deadline.race of a cancelled run", () => {
     expect(await at(settleMs, [100, cause])).toEqual([[endedAt, "cancelled"]]);
   });
 
-  it("starts the settleMs timer only once, and ends it early after a kill", async () => {
+  it("counts settleMs from the first of two cancellations", async () => {
     expect(await at(500, [100, { kind: "wall-clock", limitMs: 100 }], [400, stop])).toEqual([[600, "cancelled"]]);
     expect(await at(500, [100, stop], [400, { kind: "kill" }])).toEqual([[400, "cancelled"]]);
   });
@@ -197,7 +197,7 @@ describe("Deadline.race of a cancelled run", () => {
     expect([ended, late]).toEqual([[[300, { kind: "cancelled", cause: stop }]], [true]]);
   });
 
-  it("ends immediately if it starts after a kill", async () => {
+  it("ends immediately if the race starts after a kill", async () => {
     const clock = createTestClock();
     const scope = new CancelScope();
     scope.cancel({ kind: "kill" });

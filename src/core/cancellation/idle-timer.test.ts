@@ -21,14 +21,14 @@ function setUp(): {
 }
 
 describe("IdleTimer", () => {
-  it("fires once, when it is due", async () => {
+  it("fires once at the due time", async () => {
     const { clock, alarm, rung, ring } = setUp();
     alarm.set(100, ring);
     await clock.advance(1_000);
     expect([rung, clock.pending]).toEqual([[100], 0]);
   });
 
-  it("starts only one more timer, however often it is postponed", async () => {
+  it("starts only one more timer for any number of postponements", async () => {
     const { clock, alarm, rung, ring, made } = setUp();
     for (let dueAt = 100; dueAt <= 1_000; dueAt += 1) alarm.set(dueAt, ring);
     expect(made()).toBe(1);
@@ -36,7 +36,7 @@ describe("IdleTimer", () => {
     expect([rung, made()]).toEqual([[1_000], 2]);
   });
 
-  it("fires earlier if it is set to an earlier time", async () => {
+  it("fires earlier if set to an earlier time", async () => {
     const { clock, alarm, rung, ring, made } = setUp();
     alarm.set(1_000, ring);
     alarm.set(100, ring);
@@ -63,7 +63,7 @@ describe("IdleTimer", () => {
     expect([rung, clock.pending]).toEqual([[100, 150], 0]);
   });
 
-  it("fires after 1 ms if it is already due", async () => {
+  it("fires after 1 ms if already due", async () => {
     const { clock, alarm, rung, ring } = setUp();
     await clock.advance(500);
     alarm.set(100, ring);
@@ -72,7 +72,7 @@ describe("IdleTimer", () => {
     expect(rung).toEqual([501]);
   });
 
-  it("waits until it is due if a timer of the platform fires too early", async () => {
+  it("waits for the due time if the platform's timer fires too early", async () => {
     const { clock, rung, ring } = setUp();
     const hasty = new IdleTimer({ ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, Math.max(1, ms - 1)) });
     hasty.set(100, ring);
@@ -80,7 +80,7 @@ describe("IdleTimer", () => {
     expect(rung).toEqual([100]);
   });
 
-  it("does not fire after silence(), and reuses its timer if set again", async () => {
+  it("reuses its platform timer if set again after silence()", async () => {
     const { clock, alarm, rung, ring, made } = setUp();
     alarm.set(100, ring);
     alarm.silence();
@@ -99,7 +99,7 @@ describe("IdleTimer", () => {
     expect([rung, clock.pending]).toEqual([[], 0]);
   });
 
-  it("holds no timer after stop(), and can be set again", async () => {
+  it("holds no timer after stop()", async () => {
     const { clock, alarm, rung, ring } = setUp();
     alarm.set(100, ring);
     alarm.stop();
@@ -110,7 +110,7 @@ describe("IdleTimer", () => {
     expect([rung, clock.pending]).toEqual([[200], 0]);
   });
 
-  it("starts no timer for Infinity, and cancels an earlier due time", async () => {
+  it("cancels an earlier due time if set to Infinity", async () => {
     const { clock, alarm, rung, ring, made } = setUp();
     alarm.set(Number.POSITIVE_INFINITY, ring);
     expect(made()).toBe(0);

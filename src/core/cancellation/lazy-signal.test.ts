@@ -16,7 +16,7 @@ describe("LazySignal", () => {
     expect([heard, lazy.signal.reason]).toEqual([["first"], "first"]);
   });
 
-  it("returns an aborted signal if it is first read after abort()", () => {
+  it("returns an aborted signal on a first read after abort()", () => {
     const lazy = new LazySignal();
     lazy.abort(() => "first");
     lazy.abort(() => "second");

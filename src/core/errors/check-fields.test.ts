@@ -55,7 +55,7 @@ it("invalidOption: describes the received value without its content", () => {
   expect(invalidOption("key", "a function", "sk-abc123def456ghi789").message).not.toContain("sk-");
 });
 
-it("unknownOption: names the option and the nearest valid option with their group", () => {
+it("unknownOption: suggests the nearest valid option of the same group", () => {
   expect(unknownOption("maxIteration", "limits", ["maxIterations"]).message).toBe(
     'There is no option "limits.maxIteration". Did you mean "limits.maxIterations"?',
   );
@@ -65,7 +65,7 @@ it.for<[value: object, received: string]>([
   [{}, "an object with neither"],
   [{ a: undefined, c: 1 }, "an object with neither"],
   [{ a: 1, b: 2 }, "an object with both"],
-])("checkEither: rejects %j, because it must have exactly one of the fields a and b", ([value, received]) => {
+])("checkEither: rejects %j, which does not have exactly one of the fields a and b", ([value, received]) => {
   expect(() => checkEither("options", value, ["a", "b"])).toThrow(
     `Option "options" must be an object with either "a" or "b", but is ${received}.`,
   );

@@ -9,7 +9,7 @@ const untouched = (): never => {
 };
 
 describe("memoryJournal", () => {
-  it("runs synchronous steps synchronously and records them", () => {
+  it("runs and records synchronous steps synchronously", () => {
     const journal = memoryJournal();
     expect([journal.durable, journal.step(step("a", () => 1)), journal.all([step("b", () => 2), step("c", () => 3)])]).toEqual([
       false,
@@ -19,7 +19,7 @@ describe("memoryJournal", () => {
     expect([journal.keys(), JSON.stringify(journal)]).toEqual([["a", "b", "c"], '{"steps":{"a":1,"b":2,"c":3}}']);
   });
 
-  it("returns asynchronous results in step order and records them in order of completion", async () => {
+  it("records asynchronous results in order of completion, but returns the results in step order", async () => {
     const journal = memoryJournal();
     let finish = (): void => {};
     const slow = step("slow", () => new Promise<string>((resolve) => (finish = () => resolve("slow"))));

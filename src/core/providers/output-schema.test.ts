@@ -57,7 +57,7 @@ it.for<readonly [title: string, schema: JsonSchema, property: JsonSchema]>([
   expect(convert(object({ a: schema }))).toEqual({ ...object({ a: property }), ...closed });
 });
 
-it("createOutputPlanner: replaces references, and keeps the description next to them", () => {
+it("createOutputPlanner: replaces a reference, but keeps the description next to the reference", () => {
   const schema = object(
     { a: { $ref: "#/$defs/a~1b", description: "First." }, b: { $ref: "#/$defs/a~1b" } },
     { $defs: { "a/b": object({ c: text }) } },
@@ -116,7 +116,7 @@ it("createOutputPlanner: converts a schema with the maximum of levels, optional 
   expect(convert({ ...schema, properties })).toMatchObject({ required: ["b", "c", "d"] });
 });
 
-it("createOutputPlanner: leaves requests without a schema unchanged, and replaces a blank system text", () => {
+it("createOutputPlanner: replaces a blank system text only in a request with a schema", () => {
   const request = { messages: [], tools: [], iteration: 0, system: " " };
   expect(plan(request, true)).toEqual({ system: " ", schema: undefined });
   const output = { schema: text, instructions: "As JSON." };

@@ -93,7 +93,7 @@ describe("createToolRegistry", () => {
     expect(registry.executeTool("a", {}, context)).toBe("a");
   });
 
-  it("returns the value of a synchronous tool and the promise of an asynchronous one", () => {
+  it("returns the value of a synchronous tool and the promise of an asynchronous tool", () => {
     const promise = Promise.resolve(1);
     const registry = createToolRegistry([toolNamed("now", { execute: () => 1 }), toolNamed("later", { execute: () => promise })]);
     expect(registry.executeTool("now", {}, context)).toBe(1);
@@ -160,7 +160,7 @@ describe("createToolRegistry", () => {
     expect(() => createToolRegistry(tools as Tool[])).toThrow(message);
   });
 
-  it("stays unchanged if it rejects a tool", () => {
+  it("stays unchanged after rejecting a tool", () => {
     const registry = createToolRegistry([toolNamed("a")]);
     const before = registry.definitions();
     expect(() => registry.register(toolNamed("a"))).toThrow("two tools");

@@ -29,14 +29,14 @@ describe("toOutcome", () => {
     expect(toOutcome(output)).toEqual({ outcome: { kind: "completed", data } });
   });
 
-  it("copies data, so that the tool cannot change it later", () => {
+  it("copies data, so that later changes by the tool have no effect", () => {
     const list = [1];
     const { outcome } = toOutcome({ list });
     list.push(2);
     expect(outcome).toEqual({ kind: "completed", data: { list: [1] } });
   });
 
-  it("drops empty text parts, and replaces parts after the first 1,000 with a note", () => {
+  it("keeps the first 1,000 parts that are not empty, and replaces the rest with a note", () => {
     const empty = Array.from({ length: 20_000 }, () => ({ type: "text", text: "" }) as const);
     const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
     expect(toOutcome(toolResult({ data: 1, content: empty }))).toEqual({ outcome: { kind: "completed", data: 1 } });

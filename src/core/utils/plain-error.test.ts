@@ -52,7 +52,7 @@ describe("toPlainError", () => {
     expect(toPlainError(`${"x".repeat(1_999)}😀`).message).toBe("x".repeat(1_999));
   });
 
-  it("redacts a secret that begins before the length limit and ends after it", () => {
+  it("redacts a secret that extends across the length limit", () => {
     const message = `${"x ".repeat(994)}sk-${"abc123".repeat(10)}`;
     expect(toPlainError(message).message).toBe(`${"x ".repeat(994)}[redacted]`);
   });

@@ -94,7 +94,7 @@ describe("createContextStash", () => {
     ]);
   });
 
-  it("put() and take() work after they are destructured from the stash", () => {
+  it("put() and take() work when destructured from the stash", () => {
     const { put, take } = setUp().stash;
     expect(take(put(1))).toBe(1);
   });
@@ -161,7 +161,7 @@ describe("createContextStash: maxEntries", () => {
     expect([stash.take(first), stash.take(third)]).toEqual([1, 3]);
   });
 
-  it("put() drops no stored item if it rejects the new item", () => {
+  it("a rejected put() drops no stored item", () => {
     const { stash } = setUp({ maxEntries: 1 });
     const key = stash.put("kept");
     expect(() => stash.put(1n)).toThrow("BigInt");
@@ -186,7 +186,7 @@ describe("createContextStash: errors", () => {
     ["a Map", new Map([["a", 1]]), "a Map"],
     ["a Set", new Set([1]), "a Set"],
     ["an async generator", (async function* () {})(), "an async generator, which has to be read to its end first"],
-    ["an object that throws when it is read", unreadable, "a value that cannot be read"],
+    ["an object that throws when read", unreadable, "a value that cannot be read"],
   ])("put() rejects %s", ([, item, received]) => {
     const { stash } = setUp();
     expect(detailsOf(() => stash.put(item), "invalid-option")).toEqual({ option: "item", expected: "plain data", received });

@@ -10,7 +10,7 @@ const effects: RestartPolicy["effects"] = { profile: ["lookup"] };
 
 it.for<[title: string, data: Json, restart: ContextRestart | undefined]>([
   [
-    "returns the suffix and the tools that policies.restarts.effects disables for it",
+    "returns the suffix and the tools that policies.restarts.effects disables for the suffix",
     { type: "context_restart_profile" },
     { suffix: "profile", item: undefined, disableTools: ["lookup"] },
   ],
@@ -45,7 +45,7 @@ it.for<[title: string, data: Json, restart: ContextRestart | undefined]>([
   expect(detectContextRestart(of(data), { effects })).toEqual(restart);
 });
 
-it("detectContextRestart: ignores a failed call, and detects a restart without a policy", () => {
+it("detectContextRestart: detects a restart without a policy, but not in a failed call", () => {
   const failed: ToolOutcome = { call, durationMs: 0, kind: "failed", error: { name: "E", message: "context_restart_x" } };
   expect(detectContextRestart(failed, undefined)).toBeUndefined();
   expect(detectContextRestart(of({ type: "context_restart_profile" }), undefined)?.disableTools).toEqual([]);

@@ -145,7 +145,7 @@ const rules = fc.record({
 });
 
 describe("maskResults in random runs", () => {
-  it("masks exactly the results that are old, in a forced iteration or released", () => {
+  it("masks exactly the old, forced and released results", () => {
     fc.assert(
       fc.property(iterations, rules, (played, rule) => {
         const state = new GrowingState();
@@ -216,7 +216,7 @@ it("maskResults: updates the requests if an assistant message is replaced or rem
   expect(view.messages).toEqual(state.messages);
 });
 
-it("maskResults: counts the tokens of content parts, and masks these parts too", () => {
+it("maskResults: counts the tokens of content parts and masks the parts", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 20, batchOf: 1 });
   view.update(state);

@@ -60,8 +60,8 @@ describe("Meter", () => {
 
   it.for<[title: string, used: number, found: unknown]>([
     ["nothing below the outer token limit, whatever the inner limit is", 99, undefined],
-    ["the outer token limit if it is reached", 100, { kind: "max-tokens", limit: 100, spent: 100 }],
-    ["the outer token limit if it is exceeded", 250, { kind: "max-tokens", limit: 100, spent: 250 }],
+    ["the outer token limit if this limit is reached", 100, { kind: "max-tokens", limit: 100, spent: 100 }],
+    ["the outer token limit if this limit is exceeded", 250, { kind: "max-tokens", limit: 100, spent: 250 }],
   ])("findSpentOutside() returns %s", ([, used, found]) => {
     const inner = meter(1, none, meter(100, none, meter(1_000, none)));
     inner.add({ tokens: used, toolCalls: 0 });
@@ -86,7 +86,7 @@ describe("Meter", () => {
       { kind: "max-cost", limitUSD: 1, spentUSD: 0.5, expectedUSD: 0.6 },
     ],
     [
-      "the outer cost limit if it is exceeded",
+      "the outer cost limit if this limit is exceeded",
       { costUSD: 1.5 },
       0,
       { kind: "max-cost", limitUSD: 1, spentUSD: 1.5, expectedUSD: 0 },
@@ -99,7 +99,7 @@ describe("Meter", () => {
     expect(inner.costLeftUSD).toBe(Math.max(0, 1 - (spent.costUSD ?? 0)));
   });
 
-  it("findSpentOutside() ignores unknown costs if they are allowed or no cost limit is set", () => {
+  it("findSpentOutside() ignores unknown costs if no cost limit is set or unknown costs are allowed", () => {
     for (const outer of [costly({ maxCostUSD: 1, unknownCostEnds: false }), costly({})]) {
       const inner = costly({}, outer);
       inner.add({ costUnknown: true, costUSD: 0.25 });

@@ -111,7 +111,7 @@ describe("streamOnce", () => {
     expect(await judged(toolCall("t"), { text: false, callCount: 2 })).toEqual(["tool-calls", undefined, ["call_i3_2"]]);
   });
 
-  it('returns the status "error" after an error chunk, and redacts secrets', async () => {
+  it('returns the status "error" with redacted secrets after an error chunk', async () => {
     const error = { name: "E", message: "Bearer abcdefgh12345678 is busy", code: "overloaded" as const, retryable: true };
     const result = await streamOnce(request, setUp([text("Half"), failInBand(error)]));
     expect(result).toMatchObject({
@@ -125,10 +125,10 @@ describe("streamOnce", () => {
     ["keeps its complete arguments if call-ready is missing", argsDelta('{"n":1}'), { n: 1 }],
     ["drops its cut-off arguments if call-ready is missing", argsDelta('{"n":'), {}],
     ["gives it empty arguments if none have arrived", argsDelta(""), {}],
-    ["drops its arguments if they are not an object", argsDelta("12"), {}],
+    ["drops its arguments if the arguments are not an object", argsDelta("12"), {}],
     ["drops its arguments if they are nested too deeply", argsDelta(`{"n":${"[".repeat(2_000)}${"]".repeat(2_000)}}`), {}],
-    ["keeps its complete arguments if the provider reports it as truncated", toldCut('{"n":1}'), { n: 1 }],
-    ["drops its cut-off arguments if the provider reports it as truncated", toldCut('{"n":'), {}],
+    ["keeps its complete arguments if the provider reports a truncated call", toldCut('{"n":1}'), { n: 1 }],
+    ["drops its cut-off arguments if the provider reports a truncated call", toldCut('{"n":'), {}],
     ["keeps its arguments if the message was cut off by length", [toolCall("t", { n: 1 }), finish("length")], { n: 1 }],
   ])("marks a call as truncated and %s", async ([, script, args]) => {
     const { calls } = await streamOnce(request, setUp(script));

@@ -38,7 +38,7 @@ it.for<[title: string, text: string]>([
   expect(await issueOf(text)).toMatch(/^it is not JSON: /);
 });
 
-it("validateOutput: reports a blank answer, and shortens the issue for a long answer", async () => {
+it("validateOutput: reports a blank or long answer with a short issue", async () => {
   expect(await issueOf(" \n")).toBe("there is no answer");
   expect((await issueOf("x".repeat(1e6))).length).toBeLessThan(400);
 });

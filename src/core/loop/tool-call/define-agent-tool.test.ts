@@ -23,7 +23,7 @@ const resultOf = (more: Partial<LoopResult>): LoopResult =>
   ({ status: "completed", reason: { kind: "answered" }, text: "", responseText: "", ...more }) as LoopResult;
 
 describe("defineAgentTool", () => {
-  it("creates a tool with the given fields, and createToolRegistry finds its agent", () => {
+  it("creates a tool with the given fields and an agent that createToolRegistry finds", () => {
     const schema = z.object({ question: z.string() });
     const tool = defineAgentTool({
       ...fields,

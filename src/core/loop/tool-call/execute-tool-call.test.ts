@@ -94,7 +94,7 @@ describe("executeToolCall", () => {
     });
   });
 
-  it("reports the duration of every call, even if it timed out", async () => {
+  it("reports the duration of every call, even of a call that timed out", async () => {
     const slow = (ms: number): Promise<readonly [ToolOutcome, number]> => {
       const ports = setUp([wait(() => new Promise((resolve) => void ports.clock.setTimeout(() => resolve("done"), ms)))]);
       const running = executeToolCall(call("wait"), ports).then((outcome) => [outcome, ports.clock.now()] as const);
