@@ -21,7 +21,7 @@ describe("compactMessages", () => {
     expect(() => compactMessages(options as CompactionOptions)).toThrow(message);
   });
 
-  it("rejects an object that compactMessages did not make before any request", async () => {
+  it("is the only function whose value policies.compaction accepts", async () => {
     const provider = createMockProvider([text("Hi.")]);
     const policies = { compaction: { kind: "compaction", startWith: () => undefined } } as never;
     await expect(runToolLoop({ provider, messages: [{ role: "user", content: "Go." }], policies })).rejects.toThrow(
@@ -30,7 +30,7 @@ describe("compactMessages", () => {
     expect(provider.requests.length).toBe(0);
   });
 
-  it("reports the error of a contextWindow function that throws, and the run goes on", async () => {
+  it("reports the error of a throwing contextWindow function without ending the run", async () => {
     const contextWindow = (): number => {
       throw new Error("No catalogue.");
     };
@@ -49,7 +49,7 @@ describe("compactMessages with a service that can summarize", () => {
     return { mock, playing: play([], { provider: mock, tools, policies: { compaction } }) };
   };
 
-  it("sends the service the size at which to summarize, and requests no summary itself", async () => {
+  it("sends the service the size at which to summarize instead of requesting a summary", async () => {
     const { mock, playing } = playNative(undefined);
     await playing.result;
     expect(mock.requests.map(({ compactAt, purpose }) => [compactAt, purpose])).toEqual([

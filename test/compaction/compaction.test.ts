@@ -65,7 +65,7 @@ describe("compactMessages with a nearly full context", () => {
     ]);
   });
 
-  it("computes shares from the context window of the provider and model", async () => {
+  it("applies the shares in `when` and `keep` to the context window of the model", async () => {
     const asked: string[] = [];
     const contextWindow: CompactionOptions["contextWindow"] = (provider, model) => {
       asked.push(`${provider} ${model}`);
@@ -94,7 +94,7 @@ describe("compactMessages with a nearly full context", () => {
     ]);
   });
 
-  it("writes a later summary from the earlier summary and the messages after it", async () => {
+  it("writes a later summary from the earlier summary and all newer messages", async () => {
     const script = { calls: 9, summary: (_: unknown, index: number) => text(`Summary ${index}.`) };
     const { requests, summaries, result } = start(script, { when: 3_500, keep: 1_500 });
     const { compaction } = await result;
@@ -131,7 +131,7 @@ describe("compactMessages with a nearly full context", () => {
     expect(said).toEqual(["Done."]);
   });
 
-  it("uses `summarise.provider` for the summary, and the prices of that provider", async () => {
+  it("requests the summary from `summarise.provider`, at the prices of this provider", async () => {
     const writer = createMockProvider([text("Written elsewhere.")], { id: "other", model: "small" });
     const priced: string[] = [];
     const pricing = (_: unknown, { provider, model }: { provider: string; model: string }): number => {

@@ -65,7 +65,7 @@ describe("compactMessages", () => {
 });
 
 describe("compactMessages with deferred tools", () => {
-  it("does not count the definitions that are not sent", async () => {
+  it("does not count tool definitions that are not sent", async () => {
     const many = Array.from({ length: 100 }, (_, index) => deferredTool(`tool_${index}`, "d".repeat(400)));
     const earlier: readonly Message[] = [
       { role: "user", content: "x".repeat(4_000) },

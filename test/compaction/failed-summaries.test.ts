@@ -33,7 +33,7 @@ describe("compactMessages without a usable summary", () => {
 });
 
 describe("compactMessages in a run with limits", () => {
-  it("requests no further part of a summary that would exceed `summarise.maxCostUSD`", async () => {
+  it("stops requesting parts of a summary before the cost exceeds `summarise.maxCostUSD`", async () => {
     const { summaries, playing, result } = start(
       { calls: 7 },
       { when: 7_000, keep: 500, contextWindow: 11_000, summarise: { maxCostUSD: 0.015 } },

@@ -75,7 +75,7 @@ const last = <Value>(values: readonly Value[]): Value | undefined => values.at(-
 
 describe("a run with a compaction", () => {
   it.for(["compacted", "failed"])(
-    "adds the cost of a %s summary to the live cost of UI message and AG-UI streams",
+    "adds the cost of the summary to the live cost of UI message and AG-UI streams (outcome: %s)",
     async (outcome) => {
       const { events, result } = await watch(outcome === "failed" ? { summary: [text(""), spent] } : {});
       expect(events.findLast(({ type }) => type === "compaction-end")).toMatchObject({ outcome, usage: { totalTokens: 930 } });
@@ -104,30 +104,27 @@ describe("a run with a compaction", () => {
     expect(compareTotals(run, run).left.tokens).toBe(tokens);
   });
 
-  it.for(["log", "journal"] as const)(
-    "shows the compaction and its summary on the page that is made from its %s",
-    async (source) => {
-      const { files } = await watch();
-      const text = source === "log" ? readFileSync(files.log, "utf8") : await journalToRunLog(files.journal);
-      const [run] = parseRunLog(text).runs;
-      const tree = buildTree(run as LoggedRun);
-      const rows = buildRows(tree);
-      const at = rows.findIndex(({ kind }) => kind === "compaction");
-      expect(rows.slice(at - 2, at + 2).map(({ label, note }) => [label, note])).toEqual([
-        ["i3", ""],
-        ["search", ""],
-        ["compaction", "4,185 to 1,141 tokens"],
-        ["i4", ""],
-      ]);
-      const titles = tree.entries.map((entry) => `${entry.key}: ${titleOf(entry)}`);
-      expect(titles.filter((title) => /ompaction|ummary/.test(title))).toEqual([
-        `${rows[at]?.entryKey}: Compaction: the context is nearly full`,
-        expect.stringContaining("A summary replaces old messages, 4,185 to 1,141 tokens"),
-        "i4/message/0: Summary of old messages",
-      ]);
-      expect(titles.filter((title) => title.includes("added to the request"))).toEqual([]);
-    },
-  );
+  it.for(["log", "journal"] as const)("shows the compaction and the summary on a page made from the %s", async (source) => {
+    const { files } = await watch();
+    const text = source === "log" ? readFileSync(files.log, "utf8") : await journalToRunLog(files.journal);
+    const [run] = parseRunLog(text).runs;
+    const tree = buildTree(run as LoggedRun);
+    const rows = buildRows(tree);
+    const at = rows.findIndex(({ kind }) => kind === "compaction");
+    expect(rows.slice(at - 2, at + 2).map(({ label, note }) => [label, note])).toEqual([
+      ["i3", ""],
+      ["search", ""],
+      ["compaction", "4,185 to 1,141 tokens"],
+      ["i4", ""],
+    ]);
+    const titles = tree.entries.map((entry) => `${entry.key}: ${titleOf(entry)}`);
+    expect(titles.filter((title) => /ompaction|ummary/.test(title))).toEqual([
+      `${rows[at]?.entryKey}: Compaction: the context is nearly full`,
+      expect.stringContaining("A summary replaces old messages, 4,185 to 1,141 tokens"),
+      "i4/message/0: Summary of old messages",
+    ]);
+    expect(titles.filter((title) => title.includes("added to the request"))).toEqual([]);
+  });
 
   it('gives "messages-compacted" as the cause of the next cache break', async () => {
     const { run } = await watch();
@@ -163,7 +160,7 @@ describe("a run with a compaction", () => {
     expect(cost?.args).toEqual({ USD: 1.75 });
   });
 
-  it.for(["log", "journal"] as const)("uses the recorded summary if rerunFrom reads its %s", async (source) => {
+  it.for(["log", "journal"] as const)("lets rerunFrom reuse the recorded summary from the %s", async (source) => {
     const { files, model } = await watch();
     const again = scriptModel({ calls: 5 });
     const options = await rerunFrom(files[source], { iteration: 5 }, { provider: again.provider, tools: [search] });
@@ -173,7 +170,7 @@ describe("a run with a compaction", () => {
     expect(messages).toHaveLength(12);
   });
 
-  it.for(["log", "journal"] as const)("repeats the shortened request if rerunFrom reads its %s", async (source) => {
+  it.for(["log", "journal"] as const)("lets rerunFrom repeat the shortened request from the %s", async (source) => {
     const { files, model } = await watch({ isForced: true });
     const again = scriptModel({ calls: 5 });
     const policies = { compaction: compactMessages() };
@@ -183,7 +180,7 @@ describe("a run with a compaction", () => {
     expect(outline(again.requests[0]?.messages ?? [])).toEqual(outline(model.requests[5]?.messages ?? []));
   });
 
-  it.for(["log", "journal"] as const)("sends all messages if rerunFrom reads its %s without the policy", async (source) => {
+  it.for(["log", "journal"] as const)("lets rerunFrom without the policy send all messages from the %s", async (source) => {
     const { files } = await watch();
     const again = scriptModel({ calls: 5 });
     const options = await rerunFrom(files[source], { iteration: 4 }, { provider: again.provider, tools: [search] });
@@ -191,7 +188,7 @@ describe("a run with a compaction", () => {
     expect(again.requests[0]?.messages).toHaveLength(9);
   });
 
-  it("shows a request refused as too long as an error of its iteration only", async () => {
+  it("shows a request that was too long as one failed iteration of a completed run", async () => {
     const { run, result } = await watch({ isForced: true });
     expect([result.status, run.status, run.iterations.map(({ status }) => status)]).toEqual([
       "completed",
@@ -207,7 +204,7 @@ describe("a run with a compaction", () => {
     ]);
   });
 
-  it("keeps the cost of a failed summary, and goes on", async () => {
+  it("counts the tokens of a failed summary in the totals of its log", async () => {
     const { run, result } = await watch({ summary: [spent, fail({ status: 400, message: "No." })] });
     expect(run.compactions[0]).toMatchObject({ outcome: "failed", error: { message: "No." } });
     expect([result.status, buildRows(buildTree(run)).find(({ kind }) => kind === "compaction")?.note]).toEqual([

@@ -29,7 +29,7 @@ describe("a run with compactMessages", () => {
     ).toEqual(["compaction-start", "compaction-end"]);
   });
 
-  it("sends the request for a summary through withPlanner without a plan", async () => {
+  it("makes withPlanner pass on the request for a summary without a plan", async () => {
     const asked: (string | undefined)[] = [];
     const provider = createMockProvider((request) => {
       asked.push(request.purpose);

@@ -64,7 +64,7 @@ const isSummary = (message: Message | undefined): boolean =>
   message !== undefined && outline([message])[0]?.startsWith("summary") === true;
 
 describe("compactMessages with random transcripts", () => {
-  it("keeps each call with its result, keeps pinned messages, and changes earlier messages only for a summary", async () => {
+  it("keeps pinned messages, and each call together with its result", async () => {
     const scenes = fc.record({
       turns: fc.array(turn, { minLength: 1, maxLength: 8 }),
       when: fc.integer({ min: 200, max: 2_000 }),

@@ -80,7 +80,7 @@ describe("compactMessages after a request is refused as too long", () => {
     `);
   });
 
-  it("shortens the request if the failed run is retried with the policy", async () => {
+  it("shortens the request in a retry of a run that failed without compactMessages", async () => {
     const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 5 ? tooLong : undefined);
     const first = start({ calls: 3, refuse }, {}, { runId: "retried", policies: { compaction: undefined } });
     const { reason, journal } = await first.result;
@@ -105,7 +105,7 @@ describe("compactMessages after a request is refused as too long", () => {
     expect([status, compaction?.count]).toEqual(["completed", 9]);
   });
 
-  it("summarizes the last result too if it is more than half of the request", async () => {
+  it("summarizes the last result too if this result is more than half of the request", async () => {
     const large = tool("search", (args) => `${JSON.stringify(args)} ${"x".repeat(40_000)}`);
     const refuse = (request: { readonly messages: readonly unknown[] }) =>
       JSON.stringify(request.messages).length > 30_000 ? tooLong : undefined;

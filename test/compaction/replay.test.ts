@@ -14,57 +14,54 @@ function savedOf(journal: unknown): SavedJournal {
   return JSON.parse(JSON.stringify(journal)) as SavedJournal;
 }
 
-describe("a resumed run with compactMessages", () => {
+describe("a resumed run that began with compactMessages", () => {
   it.for([
     ["a nearly full context", rules, undefined],
     ["a refused request", {}, 7],
-  ] as const)(
-    "sends the same requests after a crash at any record, and requests no recorded summary again: %s",
-    async ([, compaction, limit]) => {
-      const refuse = ({ messages }: { readonly messages: readonly Message[] }) =>
-        limit !== undefined && messages.length > limit ? tooLong : undefined;
-      const whole = start({ calls: 5, refuse }, compaction);
-      const expected = await whole.result;
-      const steps = Object.keys(savedOf(expected.journal).steps).length;
-      for (let records = 1; records < steps; records += 1) {
-        const store = createDurableStore();
-        const requests: string[][] = [];
-        const summaries: string[] = [];
-        const options = (afterRecords?: number): LoopOptions => {
-          const model = scriptModel({
-            calls: 5,
-            refuse: (request) => {
-              requests[request.iteration] = [...outline(request.messages)];
-              return refuse(request);
-            },
-            summary: () => {
-              summaries.push("written");
-              return text("The summary.");
-            },
-          });
-          return {
-            provider: model.provider,
-            messages: [{ role: "user", content: "Go." }],
-            tools: [search],
-            policies: { compaction: compactMessages(compaction) },
-            runId: `compacted-${records}`,
-            journal: store.open({ afterRecords }),
-          };
+  ] as const)("sends the same requests after a crash at any record: %s", async ([, compaction, limit]) => {
+    const refuse = ({ messages }: { readonly messages: readonly Message[] }) =>
+      limit !== undefined && messages.length > limit ? tooLong : undefined;
+    const whole = start({ calls: 5, refuse }, compaction);
+    const expected = await whole.result;
+    const steps = Object.keys(savedOf(expected.journal).steps).length;
+    for (let records = 1; records < steps; records += 1) {
+      const store = createDurableStore();
+      const requests: string[][] = [];
+      const summaries: string[] = [];
+      const options = (afterRecords?: number): LoopOptions => {
+        const model = scriptModel({
+          calls: 5,
+          refuse: (request) => {
+            requests[request.iteration] = [...outline(request.messages)];
+            return refuse(request);
+          },
+          summary: () => {
+            summaries.push("written");
+            return text("The summary.");
+          },
+        });
+        return {
+          provider: model.provider,
+          messages: [{ role: "user", content: "Go." }],
+          tools: [search],
+          policies: { compaction: compactMessages(compaction) },
+          runId: `compacted-${records}`,
+          journal: store.open({ afterRecords }),
         };
-        await expect(runToolLoop(options(records))).rejects.toThrow("The process died.");
-        const recordedBefore = [...store.records.keys()].some((key) => key.endsWith("/compaction"));
-        const writtenBefore = summaries.length;
-        const result = await runToolLoop(options());
-        expect(requests).toEqual(whole.requests.map(({ messages }) => outline(messages)));
-        if (recordedBefore) expect(summaries.length).toBe(writtenBefore);
-        expect([result.status, result.compaction, result.messages]).toEqual([
-          expected.status,
-          expected.compaction,
-          expected.messages,
-        ]);
-      }
-    },
-  );
+      };
+      await expect(runToolLoop(options(records))).rejects.toThrow("The process died.");
+      const recordedBefore = [...store.records.keys()].some((key) => key.endsWith("/compaction"));
+      const writtenBefore = summaries.length;
+      const result = await runToolLoop(options());
+      expect(requests).toEqual(whole.requests.map(({ messages }) => outline(messages)));
+      if (recordedBefore) expect(summaries.length).toBe(writtenBefore);
+      expect([result.status, result.compaction, result.messages]).toEqual([
+        expected.status,
+        expected.compaction,
+        expected.messages,
+      ]);
+    }
+  });
 
   it("replays the events, the usage and the summary without a request", async () => {
     const first = start({ calls: 5 }, rules, { runId: "whole" });
@@ -82,7 +79,7 @@ describe("a resumed run with compactMessages", () => {
     ).toBe(true);
   });
 
-  it("uses the recorded summary even without the policy", async () => {
+  it("uses the recorded summary even without policies.compaction", async () => {
     const first = start({ calls: 5 }, rules, { runId: "without" });
     const { steps } = savedOf((await first.result).journal);
     const kept = Object.fromEntries(
@@ -100,7 +97,7 @@ describe("a resumed run with compactMessages", () => {
     expect(compaction).toEqual({ summary: "The summary.", count: 7, kept: [0] });
   });
 
-  it("goes on without a summary if the policy was removed before the summary was recorded", async () => {
+  it("writes no summary without policies.compaction if none is recorded", async () => {
     const first = start({ calls: 5 }, rules, { runId: "removed" });
     const { steps } = savedOf((await first.result).journal);
     const kept = Object.fromEntries(
@@ -183,7 +180,7 @@ describe("compactMessages().startWith()", () => {
     expect(last).toEqual(compaction);
   });
 
-  it("summarizes a kept message when it is no longer the last message of the user", async () => {
+  it("summarizes a kept user message when a newer user message follows", async () => {
     const first = start({ calls: 5 }, rules);
     const { messages, compaction } = await first.result;
     const next: Message[] = [...messages, { role: "user", content: "And then?" }];
@@ -225,7 +222,7 @@ describe("compactMessages().startWith()", () => {
     ["has more messages than the run", { summary: "Earlier.", count: 5, kept: [] }],
     ["keeps a message that is not from the user", { summary: "Earlier.", count: 3, kept: [1] }],
     ["would leave a result without its call", { summary: "Earlier.", count: 2, kept: [] }],
-  ] as const)("rejects a summary before any request if it %s", async ([, earlier]) => {
+  ] as const)("rejects a summary before any request if the summary %s", async ([, earlier]) => {
     const { messages } = await start({ calls: 1 }, {}).result;
     const compaction = compactMessages().startWith(earlier);
     const next = start({ calls: 0 }, {}, { messages: messages.slice(0, 4), policies: { compaction } });
