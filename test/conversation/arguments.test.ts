@@ -19,7 +19,7 @@ describe("createConversation", () => {
   });
   const hostile = ["", ".", "..", "../x", "a/b", "a\\b", "a\0b", "a\nb", "\ud800", "x".repeat(201), 7, undefined];
 
-  it.each(hostile)("refuses the conversation id %j before it reads or writes anything", async (id) => {
+  it.each(hostile)("refuses the conversation id %j before any read or write", async (id) => {
     const { conversation } = open([], { store: untouchable });
     expect(() => open([], { id: id as string, store: untouchable })).toThrow(
       expect.objectContaining({ code: "invalid-option", details: expect.objectContaining({ option: "id" }) }),

@@ -27,7 +27,7 @@ describe("createConversation with waitMs", () => {
     return { clock, conversation: createConversation({ id: "a", store, options: { provider, clock }, waitMs }) };
   };
 
-  it("refuses a second run at once by default, and the first run goes on", async () => {
+  it("refuses a second run immediately by default, without ending the first run", async () => {
     const { clock, conversation } = open();
     const first = conversation.send("1");
     await expect(conversation.send("2")).rejects.toMatchObject({
@@ -40,7 +40,7 @@ describe("createConversation with waitMs", () => {
     expect(show(await conversation.messages())).toEqual(["user: 1", "model: re 1"]);
   });
 
-  it("lets a second run wait until the first one has ended", async () => {
+  it("starts a waiting run when the first run has ended", async () => {
     const { clock, conversation } = open(5_000);
     const runs = ["1", "2", "3"].map((message) => conversation.send(message));
     await clock.runAll();
@@ -59,7 +59,7 @@ describe("createConversation with waitMs", () => {
     await expect(first).resolves.toMatchObject({ text: "re 1" });
   });
 
-  it("refuses a waiting run if its signal is aborted", async () => {
+  it("refuses a waiting run if the signal of this run is aborted", async () => {
     const { clock, conversation } = open(60_000);
     const first = conversation.send("1");
     const abort = new AbortController();

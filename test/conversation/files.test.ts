@@ -26,7 +26,7 @@ describe("fileConversationStore", () => {
     expect(modes).toEqual([0o700, 0o600]);
   });
 
-  it("adds only the new messages to the file, and changes nothing before them", async () => {
+  it("adds new messages to the file without changing earlier ones", async () => {
     const folder = makeFolder();
     const conversation = open(folder);
     const sizes: number[] = [];
@@ -42,7 +42,7 @@ describe("fileConversationStore", () => {
     expect(Math.max(...sizes.slice(1)) - Math.min(...sizes.slice(1))).toBeLessThan(60);
   });
 
-  it("repairs a file that was cut off at any byte, and loses no complete change", async () => {
+  it("repairs a file that was cut off at any byte, without losing a complete change", async () => {
     const folder = makeFolder();
     await open(folder).send("Is it on?");
     const path = onlyFile(folder);

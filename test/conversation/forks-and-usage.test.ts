@@ -5,7 +5,7 @@ import { open } from "./chat-stage.ts";
 import { show } from "./stage.ts";
 
 describe("conversation.usage()", () => {
-  it("adds up the usage and the cost of all runs, also of runs that another object started", async () => {
+  it("adds up the usage and the cost of all runs, also of runs that another conversation object started", async () => {
     const tokens = (inputTokens: number) => usage({ inputTokens, outputTokens: 1 });
     const pricing = ({ totalTokens }: Usage): number => totalTokens / 1_000;
     const { conversation, another } = open(
@@ -39,7 +39,7 @@ describe("conversation.usage()", () => {
 });
 
 describe("conversation.fork()", () => {
-  it("makes a conversation that is independent of the original, and whose usage begins at 0", async () => {
+  it("makes an independent conversation whose usage begins at 0", async () => {
     const { conversation, provider } = open([text("Coat."), text("Hat."), text("Boots.")], {}, { pricing: () => 1 });
     await conversation.send("What do I need?");
     const fork = await conversation.fork("chat-18");
@@ -61,7 +61,7 @@ describe("conversation.fork()", () => {
     expect([provider.calls, (await fork.usage()).costUSD]).toEqual([3, 1]);
   });
 
-  it("copies the first messages, and refuses to copy a call without its result", async () => {
+  it("copies the first messages, but no call without its result", async () => {
     const { conversation } = open([toolCall("dig"), text("Gold."), text("Silver.")]);
     await conversation.send("Dig.");
     for (const atMessage of [2, 5]) {

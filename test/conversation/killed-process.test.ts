@@ -76,7 +76,7 @@ describe("fileConversationStore", () => {
     expect((await next.usage()).costUSD === undefined).toBe(!isKnown);
   });
 
-  it.for(table)("resumes the run of a process that died %s if the run has a journal", async ([death, { resumed }]) => {
+  it.for(table)("with a journal, resumes the run of a process that died %s", async ([death, { resumed }]) => {
     const life = { folder: makeFolder(), hasJournal: true, message: "Dig.", death };
     expect(await kill(life)).toBe("SIGKILL");
     const next = openChat(life, fileConversationStore(life.folder));
@@ -96,22 +96,19 @@ describe("fileConversationStore", () => {
     expect(await next.usage()).toMatchObject({ costUSD: 2, runs: 1 });
   });
 
-  it.for(table)(
-    "keeps the recorded work of a process that died %s if another message follows",
-    async ([death, { recovered }]) => {
-      const life = { folder: makeFolder(), hasJournal: true, message: "Dig.", death };
-      expect(await kill(life)).toBe("SIGKILL");
-      const next = openChat(life, fileConversationStore(life.folder));
-      await next.send("And now?");
-      const messages = show(await next.messages());
-      expect(messages.slice(0, recovered.length + 1)).toEqual([...recovered, "user: And now?"]);
-      expect((await next.usage()).usage.totalTokens).toBeGreaterThan(0);
-    },
-  );
+  it.for(table)("before another message, keeps the recorded work of a process that died %s", async ([death, { recovered }]) => {
+    const life = { folder: makeFolder(), hasJournal: true, message: "Dig.", death };
+    expect(await kill(life)).toBe("SIGKILL");
+    const next = openChat(life, fileConversationStore(life.folder));
+    await next.send("And now?");
+    const messages = show(await next.messages());
+    expect(messages.slice(0, recovered.length + 1)).toEqual([...recovered, "user: And now?"]);
+    expect((await next.usage()).usage.totalTokens).toBeGreaterThan(0);
+  });
 });
 
 describe("postgresConversationStore", () => {
-  it("frees the conversation of a killed process when its lease ends", async () => {
+  it("frees the conversation of a killed process when the lease of the process ends", async () => {
     const pool = database.connect();
     const postgresUrl = pool.options.connectionString;
     const life: Life = { folder: makeFolder(), postgresUrl, hasJournal: true, message: "Dig.", death: "during the tool call" };

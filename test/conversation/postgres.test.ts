@@ -47,7 +47,7 @@ describe("postgresConversationStore", () => {
     expect((await readLease())?.holder).toBeNull();
   });
 
-  it("stops a run that has lost its lease, and does not store how it ended", async () => {
+  it("stops a run that has lost its lease, without storing the end of the run", async () => {
     const { pool, provider, conversation } = open("lost", 300);
     const stream = conversation.stream("Is it on?");
     const reader = stream[Symbol.asyncIterator]();
@@ -62,7 +62,7 @@ describe("postgresConversationStore", () => {
     expect(await conversation.status()).toMatchObject({ status: "running", isLive: false });
   });
 
-  it("creates its tables once for many stores, and stores no row for a conversation without messages", async () => {
+  it("creates its tables once for many stores", async () => {
     const pool = database.connect();
     const fresh = `fresh_${Math.random().toString(36).slice(2)}`;
     await pool.query("DROP SCHEMA IF EXISTS turnwright CASCADE");
@@ -73,7 +73,7 @@ describe("postgresConversationStore", () => {
     expect((await pool.query("SELECT id FROM turnwright.chats")).rows).toEqual([]);
   });
 
-  it("rejects with the error of the pool, and works again after it", async () => {
+  it("rejects with the error of the pool, and works again afterwards", async () => {
     const pool = database.connect();
     let isDown = true;
     const flaky = {

@@ -12,7 +12,7 @@ describe("conversation.resume()", () => {
     return reason !== undefined && "calls" in reason ? (reason.calls[0]?.id ?? "") : "";
   };
 
-  it("continues a run that waits for an approval, and replaces the waiting result", async () => {
+  it("continues a run that waits for an approval, and replaces the waiting result in the messages", async () => {
     const { conversation, provider } = open([toolCall("pay"), text("Paid."), text("Bye.")]);
     expect((await conversation.send("Pay it.")).status).toBe("suspended");
     expect(show(await conversation.messages()).at(-1)).toBe("tool: pay awaiting-approval");
@@ -23,7 +23,7 @@ describe("conversation.resume()", () => {
     expect([provider.calls, (await conversation.usage()).runs]).toEqual([3, 2]);
   });
 
-  it("continues the run of another object with the journal of the run", async () => {
+  it("continues a run that another conversation object started, with the journal of the run", async () => {
     const journals = new Map<string, Journal>();
     const journal = (runId: string): Journal => {
       const known = journals.get(runId) ?? memoryJournal();
@@ -40,7 +40,7 @@ describe("conversation.resume()", () => {
     expect([...journals.keys()]).toEqual([expect.stringMatching(/^chat-17-[0-9a-f]{16}\.1\.[0-9a-f]{8}$/)]);
   });
 
-  it("leaves the conversation unchanged if it refuses a decision", async () => {
+  it("leaves the conversation unchanged after refusing a decision", async () => {
     const { conversation } = open([toolCall("pay"), text("Paid.")]);
     await conversation.send("Pay it.");
     const id = await waiting(conversation);
@@ -73,7 +73,7 @@ describe("conversation.resume()", () => {
     expect(show(await conversation.messages())).toEqual(["user: Dig.", "model: dig()", "tool: dig completed", "model: Gold."]);
   });
 
-  it("is refused without a run, after the run has ended, and without the journal of the run", async () => {
+  it("is refused if there is no unfinished run or no journal of the run", async () => {
     const { conversation, another } = open([text("Yes."), toolCall("pay")]);
     const problems: unknown[] = [];
     const refuse = (one: Conversation): Promise<unknown> =>

@@ -10,7 +10,7 @@ import { makeFolder, removeFolders, show } from "./stage.ts";
 afterAll(removeFolders);
 
 describe("conversation.send()", () => {
-  it("sends the messages of all earlier runs, also of runs that another object started", async () => {
+  it("sends the messages of all earlier runs, also of runs that another conversation object started", async () => {
     const stage = open([toolCall("dig"), text("Gold."), text("At noon."), text("Bye.")]);
     const { conversation, another } = stage;
     expect((await conversation.send("What is there?")).text).toBe("Gold.");
@@ -31,7 +31,7 @@ describe("conversation.send()", () => {
     expect(show(await another().messages())).toEqual(transcript);
   });
 
-  it("sends several messages in one run, and keeps `pinned` and content parts", async () => {
+  it("sends several messages in one run, with `pinned` and content parts unchanged", async () => {
     const { conversation, provider } = open([text("Yes."), text("Good.")]);
     const parts: UserMessage = { role: "user", content: [{ type: "text", text: "Look." }], pinned: true };
     await conversation.send([parts, { role: "user", content: "Is it right?" }]);
@@ -50,7 +50,7 @@ describe("conversation.send()", () => {
     expect(seen).toEqual([["user: Is it on?"]]);
   });
 
-  it("keeps the message of a failed run, and answers it if called without a message", async () => {
+  it("answers the message of a failed run if called without a message", async () => {
     const stage = open([fail({ status: 401, message: "No key" }), text("Now it works.")]);
     const { conversation } = stage;
     const { status } = await conversation.send("Is it on?");
@@ -70,7 +70,7 @@ describe("conversation.send()", () => {
     await expect(conversation.send("One more?")).resolves.toMatchObject({ status: "error" });
   });
 
-  it("sends the message that interrupted a run at the beginning of the next run", async () => {
+  it("begins the next run with the message that interrupted the last run", async () => {
     const control = createLoopControl();
     const script: MockScript = (_request, index) => {
       if (index > 0) return [text("Rain.")];
@@ -87,7 +87,7 @@ describe("conversation.send()", () => {
     expect((await stage.conversation.status())?.undelivered).toEqual([]);
   });
 
-  it("stores the transcript of a stopped run, and sends its undelivered message in the next run", async () => {
+  it("sends the undelivered message of a stopped run in the next run", async () => {
     const control = createLoopControl();
     const tool = defineTool({
       name: "dig",
@@ -140,7 +140,7 @@ describe("conversation.send()", () => {
 });
 
 describe("conversation.stream()", () => {
-  it("yields the events of the run, and stores the run before `result` resolves", async () => {
+  it("yields the events of a run that is stored before `result` resolves", async () => {
     const { conversation, another } = open([toolCall("dig"), text("Gold.")]);
     const stream = conversation.stream("What is there?");
     const types = new Set<string>();
@@ -155,7 +155,7 @@ describe("conversation.stream()", () => {
     expect((await conversation.stream("Count.").result).text).toMatch(/499$/);
   });
 
-  it("stops and stores the run if the reader leaves", async () => {
+  it("stops and stores the run if the reader stops reading", async () => {
     const { conversation, provider } = open([[text("Once"), stall()], text("Rain.")]);
     const stream = conversation.stream("Tell me of the weather.");
     for await (const { type } of stream) if (type === "text-delta") break;
@@ -177,7 +177,7 @@ describe("conversation.stream()", () => {
     expect(await another().status()).toMatchObject({ status: "stopped-by-user", isLive: false });
   });
 
-  it("throws for invalid arguments, and rejects `result` and the iterator if the conversation is busy", async () => {
+  it("rejects `result` and the iterator if the conversation is busy", async () => {
     const { conversation, another, provider } = open([[text("Once"), stall()]]);
     expect(() => conversation.stream("")).toThrow(expect.objectContaining({ code: "invalid-option" }));
     const live = conversation.stream("First");
