@@ -73,7 +73,7 @@ describe("input checks of guardrails", () => {
     `);
   });
 
-  it("run during the request, but text is shown and tools run only after the checks pass", async () => {
+  it("run during the request, and delay text and tools until all checks pass", async () => {
     const held = createHeldCheck("slow", "pass");
     let runs = 0;
     const search = defineTool({
@@ -151,7 +151,7 @@ describe("input checks of guardrails", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("check messages sent with steer, and check each message once", async () => {
+  it("check each message once, including messages sent with control.steer()", async () => {
     const seen: string[] = [];
     const control = createLoopControl();
     const check: InputCheck = {
@@ -236,7 +236,7 @@ describe("input checks of guardrails in a resumed run", () => {
     expect({ checks, text: result.text }).toEqual({ checks: 0, text: "Hi" });
   });
 
-  it("replay their events, and are called again in a retry", async () => {
+  it("are replayed as events, and run again only in a retry", async () => {
     const journal = memoryJournal();
     const options = { messages, runId: "run-3", journal };
     await start({ ...options, provider: createMockProvider([text("Hi")]) }, refuse);

@@ -61,7 +61,7 @@ function start(
 }
 
 describe("output checks of guardrails", () => {
-  it("rewrite the answer before it is shown, recorded or sent back, and drop the provider metadata", async () => {
+  it("rewrite the answer before it is shown, recorded or sent back", async () => {
     const answer = [
       reasoning("It was 1234567."),
       providerMetadata({ raw: "1234567" }),
@@ -93,7 +93,7 @@ describe("output checks of guardrails", () => {
     expect(result.messages.at(-1)).toMatchObject({ content: [{ type: "reasoning" }, { type: "text" }] });
   });
 
-  it("refuse an answer so that no part of it is shown, recorded or returned", async () => {
+  it("refuse an answer so that no part of the answer is shown, recorded or returned", async () => {
     const { running, recording, shown, written } = start([text("The SECRET is 7.", { chunks: 6 })], [refuseSecret()]);
     const result = await running;
     expect(result.reason).toEqual({ kind: "output-guardrail", guardrail: "secret", reason: "a secret", info: undefined });
@@ -113,7 +113,7 @@ describe("output checks of guardrails", () => {
     expect(shown()).toEqual([]);
   });
 
-  it("check only the parts that are listed in their `parts`", async () => {
+  it("check only the kinds of parts that the field `parts` lists", async () => {
     const seen: string[] = [];
     const check: OutputCheck = { name: "seen", parts: ["text"], check: ({ part }) => (seen.push(part), { kind: "pass" }) };
     const { running } = start([[reasoning("Hm."), text("Hi.")]], [check]);
@@ -171,7 +171,7 @@ describe("output checks of guardrails", () => {
     expect((await runToolLoop({ provider, messages, policies })).output).toEqual({ phone: "[number]" });
   });
 
-  it("are not called in a resumed run, which replays their events from the journal", async () => {
+  it("are replayed as events, but not called, in a resumed run", async () => {
     const journal = memoryJournal();
     let calls = 0;
     const check: OutputCheck = { name: "counted", check: () => ((calls += 1), { kind: "pass" }) };
@@ -185,7 +185,7 @@ describe("output checks of guardrails", () => {
     expect(calls).toBe(1);
   });
 
-  it("count the tokens that they used", async () => {
+  it("add their own tokens to the usage of the run", async () => {
     const spent = { usage: { inputTokens: 70, outputTokens: 30, totalTokens: 100 } };
     const { running } = start([text("Hi")], [{ name: "judge", check: () => ({ kind: "pass", spent }) }]);
     expect((await running).usage.totalTokens).toBeGreaterThanOrEqual(100);
@@ -193,7 +193,7 @@ describe("output checks of guardrails", () => {
 });
 
 describe("output checks of guardrails with a window", () => {
-  it("show the text before the window while the model writes", async () => {
+  it("show the text that has left the window while the model still writes", async () => {
     const { running, shown } = start([text("Call me at 1234567 or at home, please.", { chunks: 38 })], [redact(10)]);
     const { text: said } = await running;
     expect(said).toBe("Call me at [number] or at home, please.");
@@ -201,7 +201,7 @@ describe("output checks of guardrails with a window", () => {
     expect(shown().length).toBeGreaterThan(2);
   });
 
-  it("show no text before the answer is complete if one check has no window", async () => {
+  it("show no text of an unfinished answer if one check has no window", async () => {
     const { running, shown } = start([text("a".repeat(100), { chunks: 50 })], [redact(10), refuseSecret()]);
     await running;
     // The checks get only the complete text, so all chunks come at once after them.

@@ -24,7 +24,7 @@ const inside: ToolCheck = {
 };
 
 describe("tool checks of guardrails", () => {
-  it("deny a call with a reason that the model reads, and let the other calls run", async () => {
+  it("deny one call, with a reason for the model, and let the other calls run", async () => {
     const { read, options } = createStage([inside]);
     const provider = createMockProvider([
       [toolCall("read", { path: "/etc/passwd" }), toolCall("read", { path: "a" })],
@@ -55,7 +55,7 @@ describe("tool checks of guardrails", () => {
     expect(read).toEqual(["readme"]);
   });
 
-  it("end the run if a check denies with `endsRun`, and run no other call of the message", async () => {
+  it("end the run before any other call if a check denies with `endsRun`", async () => {
     const strict: ToolCheck = {
       name: "strict",
       check: (call) =>
@@ -87,7 +87,7 @@ describe("tool checks of guardrails", () => {
     expect({ asked, read }).toEqual({ asked: [{ path: "a" }], read: ["a"] });
   });
 
-  it("refuse a call if its arguments were rewritten and policies.approve wants to wait", async () => {
+  it('refuse a call with rewritten arguments if policies.approve returns "ask"', async () => {
     const lower: ToolCheck = { name: "lower", check: ({ args }) => ({ kind: "rewrite", args: { path: pathOf(args) } }) };
     const { read, options } = createStage([lower], () => ({ kind: "ask" }));
     const provider = createMockProvider([toolCall("read", { path: "A" }), text("Done.")]);
@@ -97,7 +97,7 @@ describe("tool checks of guardrails", () => {
     expect(recording.of("approval-decided")[0]?.error?.message).toContain('"lower" rewrote the arguments');
   });
 
-  it("check arguments again that a person or policies.approve has edited", async () => {
+  it("check arguments again after an edit by a person or by policies.approve", async () => {
     const edit = { kind: "modify", args: { path: "/etc/passwd" } } as const;
     const script = [toolCall("read", { path: "a" }), text("Done.")];
     const { read, options } = createStage([inside], () => edit);
