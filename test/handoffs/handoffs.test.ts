@@ -6,7 +6,7 @@ import { createMockProvider, recordEvents, text, toolCall } from "turnwright/tes
 import { createAgents, facts, messages, outline, shared, toBilling, tool, toTriage } from "./stage.ts";
 
 describe("a run with createHandoffs", () => {
-  it("continues as the other agent after a handoff, with its system text and tools, in one transcript", async () => {
+  it("continues after a handoff with the system text and the tools of the other agent", async () => {
     const agents = createAgents();
     const provider = createMockProvider([
       toolCall("search", {}),
@@ -72,7 +72,7 @@ describe("a run with createHandoffs", () => {
     expect({ calls: [main.calls, own.calls], model: result.streamResults[1]?.model }).toEqual({ calls: [1, 1], model: "own" });
   });
 
-  it("filters the messages before a handoff with `history`, for the new agent only", async () => {
+  it("filters the messages before a handoff with `history` for the new agent only", async () => {
     const agents = createAgents(10, withoutToolCalls);
     const provider = createMockProvider([
       [text("Let me look."), toolCall("search", {})],
@@ -108,7 +108,7 @@ describe("a run with createHandoffs", () => {
     expect(result).toMatchObject({ agent: "billing", calls: [{ outcome: "completed" }, { outcome: "completed" }] });
   });
 
-  it("does not let an agent hand over to an agent that it does not list", async () => {
+  it("lets an agent hand over only to agents in its list", async () => {
     const agents = createAgents();
     const provider = createMockProvider([toTriage, text("Done.")]);
     const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
@@ -139,7 +139,7 @@ describe("a run with createHandoffs", () => {
     expect(facts(provider)).toEqual([["You are billing.", ["find_invoice", "transfer_to_triage"]]]);
   });
 
-  it("has the agent and its own provider in the trace of each stream", async () => {
+  it("traces each stream with the agent and the provider of this agent", async () => {
     const own = createMockProvider([text("Done.")], { model: "own" });
     const agents = createHandoffs({
       start: "triage",

@@ -50,7 +50,7 @@ describe("a resumed run with createHandoffs", () => {
     expect(provider.requests.map(({ system }) => system)).toEqual(["You are triage."]);
   });
 
-  it("is read by inspectJournal without its options", async () => {
+  it("can be read by inspectJournal without the options of the run", async () => {
     const agents = createAgents();
     const journal = memoryJournal();
     const result = await runToolLoop({
@@ -125,7 +125,7 @@ describe("options of handoffs", () => {
     );
   });
 
-  it("runToolLoop refuses policies.handoffs if `tools` lacks their tools", async () => {
+  it("runToolLoop refuses policies.handoffs if `tools` lacks the handoff tools", async () => {
     const agents = createAgents();
     const running = runToolLoop({
       provider: createMockProvider([text("Hi")]),
