@@ -28,7 +28,7 @@ function execute(journal: LoopOptions["journal"], maxIterations: number, version
 }
 
 describe.for(keepings)("the option `version` with %s", ([, keep]) => {
-  it("is recorded when the run starts, and again when another version continues the run", async () => {
+  it("is recorded at the start and at each change of the version", async () => {
     const open = keep();
     const versions = async (): Promise<readonly unknown[]> => {
       const { version, lastVersion } = await inspectJournal(open());
@@ -46,7 +46,7 @@ describe.for(keepings)("the option `version` with %s", ([, keep]) => {
     expect(await versions()).toEqual(["1.0", "2.0"]);
   });
 
-  it("is recorded even if only a later execution sets it", async () => {
+  it("is recorded even if set only in a later execution", async () => {
     const open = keep();
     await execute(open(), 1);
     await execute(open(), 5, "1.1");
@@ -60,7 +60,7 @@ describe.for(keepings)("the option `version` with %s", ([, keep]) => {
     expect(await inspectJournal(open())).toMatchObject({ version: "1.0", lastVersion: "1.0" });
   });
 
-  it("is recorded again if another version continues the run after a suspension", async () => {
+  it("is recorded again if another version continues a suspended run", async () => {
     const open = keep();
     const options: Omit<LoopOptions, "journal"> = {
       provider: provider(2),
@@ -88,7 +88,7 @@ describe("the option `version`", () => {
     ]);
   });
 
-  it("adds nothing to the records if it is not set", async () => {
+  it("adds nothing to the records of a run without a version", async () => {
     const path = join(makeFolder(), "run.jsonl");
     await execute(fileJournal(path), 5);
     expect(readFileSync(path, "utf8")).not.toContain("odeVersion");
@@ -115,7 +115,7 @@ describe("the option `version`", () => {
     expect(await inspectJournal(second)).toMatchObject({ version: "1.0", lastVersion: "1.0" });
   });
 
-  it.for([[""], [7], [null]])("is rejected if it is %j", async ([version]) => {
+  it.for([[""], [7], [null]])("is rejected with the value %j", async ([version]) => {
     await expect(execute(undefined, 1, version as string)).rejects.toMatchObject({
       code: "invalid-option",
       details: { option: "version" },

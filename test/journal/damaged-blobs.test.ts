@@ -40,7 +40,7 @@ describe("withBlobs", () => {
     expect(store.gets).toEqual([]);
   });
 
-  it("rejects records that were written without withBlobs, and says so", async () => {
+  it("rejects records that were written without withBlobs", async () => {
     const memory = memoryJournal();
     await play(optionsOf(1), memory);
     const journal = withBlobs(memory, { store: createStore() });
@@ -49,7 +49,7 @@ describe("withBlobs", () => {
     await expect(inspectJournal(journal)).rejects.toMatchObject(error);
   });
 
-  it("is named in the error if its records are read without withBlobs", async () => {
+  it("is named in the error if a journal without withBlobs reads records with blobs", async () => {
     const { saved } = await record();
     const error = {
       code: "journal-mismatch",

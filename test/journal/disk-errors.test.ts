@@ -51,7 +51,7 @@ it.for<[what: string, path: string, code: string]>([
 });
 
 it.for([1, 2, 3, 4, 5, 6, 7, 8])(
-  "fileJournal rejects the run if the disk is full at write %d, and the run can be resumed",
+  "fileJournal rejects a run, which can be resumed later, if the disk is full at write %d",
   async (at) => {
     const folder = makeFolder();
     const path = join(folder, "run.jsonl");
@@ -69,7 +69,7 @@ it.for([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-it("fileJournal rejects every step after a failed write, and does not run the step", async () => {
+it("fileJournal rejects and does not run any step after a failed write", async () => {
   const folder = makeFolder();
   const endOfDisk = await fillDisk(folder, 2);
   const journal = fileJournal(join(folder, "run.jsonl"));

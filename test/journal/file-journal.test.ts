@@ -59,7 +59,7 @@ describe("fileJournal", () => {
     expect([readFileSync(path).equals(bytes), existsSync(`${path}.lock`)]).toEqual([true, false]);
   });
 
-  it("creates no file before the run, and releases the lock if the run is killed or the stream reader stops", async () => {
+  it("releases the lock if the run is killed or the stream reader stops", async () => {
     const { path } = setUp();
     const { options } = runOver(path);
     expect(existsSync(path)).toBe(false);
@@ -175,7 +175,7 @@ describe("fileJournal", () => {
     );
   });
 
-  it("rejects a step while the journal is closed, and a step that ends after the journal was closed", async () => {
+  it("rejects a step that starts or ends while the journal is closed", async () => {
     const { path } = setUp();
     const journal = fileJournal(path);
     await expect(journal.step(stepOf("a", untouched))).rejects.toMatchObject({ code: "journal-closed", details: { path } });

@@ -159,7 +159,7 @@ describe("inspectJournal", () => {
     expect(await inspectJournal(path)).toMatchObject({ runId: undefined, status: "not-started", messages: [], pendingCalls: [] });
   });
 
-  it("ignores a half-written last line and leaves it in the file", async () => {
+  it("ignores a half-written last line, but leaves the line in the file", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const result = await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
     appendFileSync(path, '{"sum":"0123');

@@ -46,7 +46,10 @@ it("a run with fileJournal waits for the approvals of a call and a nested call, 
 
 const named = lives.map((life) => [nameOf(life.death), life] as const);
 
-it.for(named)("a run with fileJournal resumes with its approvals if the approved process was killed %s", async ([, life]) => {
-  expect(ends.get(life)).toBe("SIGKILL");
-  await checkGoesOn(life, whole);
-});
+it.for(named)(
+  "a run with fileJournal keeps its approvals if the process that received the approvals is killed %s",
+  async ([, life]) => {
+    expect(ends.get(life)).toBe("SIGKILL");
+    await checkGoesOn(life, whole);
+  },
+);

@@ -30,14 +30,14 @@ describe("an existing lock file of fileJournal", () => {
   it.for<[whose: string, lock: Lock, end: "taken" | "visible" | "invisible"]>([
     ["is taken over if its process has ended", ({ gone }) => line(gone), "taken"],
     [
-      "is taken over if all the processes that claimed it have ended",
+      "is taken over if all processes that claimed the file have ended",
       ({ gone }) => line(gone) + line({ ...gone, token: "u" }),
       "taken",
     ],
     ["is taken over if it is empty", () => "", "taken"],
     ["is taken over if its process died while writing the claim", ({ own }) => line(own).slice(0, 9), "taken"],
     ["is taken over if a full disk cut off the end of its claim", ({ own }) => line(own).slice(0, -1), "taken"],
-    ["is taken over if this process claimed it in vain before", ({ self }) => line(self), "taken"],
+    ["is taken over if this process claimed the file before without success", ({ self }) => line(self), "taken"],
     [
       "is taken over if its only claim was withdrawn",
       ({ own }) => line({ ...own, token: "x" }) + line({ withdrawn: "x" }),
@@ -49,7 +49,11 @@ describe("an existing lock file of fileJournal", () => {
       "taken",
     ],
     ["locks the journal if its process is alive", ({ own }) => line(own), "visible"],
-    ["locks the journal if a live process claimed it after a dead process", ({ own, gone }) => line(gone) + line(own), "visible"],
+    [
+      "locks the journal if a live process claimed the file after a dead process",
+      ({ own, gone }) => line(gone) + line(own),
+      "visible",
+    ],
     [
       "locks the journal if its process belongs to another user",
       ({ own }) => line({ ...own, pid: 1, start: undefined }),
@@ -106,7 +110,7 @@ describe("an existing lock file of fileJournal", () => {
     expect(existsSync(`${path}.lock`) && readFileSync(`${path}.lock`, "utf8")).toBe(end === "taken" ? false : lock);
   });
 
-  it("is not removed by close() if another writer has replaced it", async () => {
+  it("is not removed by close() if another writer has replaced the lock file", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const close = await fileJournal(path).open();
     const lock = line({ token: "t", pid: process.pid, host: hostname() });

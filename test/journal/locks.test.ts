@@ -148,7 +148,7 @@ describe("fileJournal with two writers of one file", () => {
     expect([kept, existsSync(`${path}.lock`)]).toEqual([move === renameSync ? records[0] : undefined, false]);
   });
 
-  it("rejects a second run with the same journal object as journal-locked, and the first run finishes", async () => {
+  it("rejects a second run with the same journal object as journal-locked, without ending the first run", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const { options } = runOver(path);
     const journal = fileJournal(path);
@@ -195,7 +195,7 @@ describe("fileJournal with two writers of one file", () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
-  it("lets replayJournal read the file while a writer has it open", async () => {
+  it("lets replayJournal read the file while a writer has the file open", async () => {
     const path = join(makeFolder(), "run.jsonl");
     await runToolLoop(runOver(path).options);
     const close = await fileJournal(path).open();

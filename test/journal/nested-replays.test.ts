@@ -50,7 +50,7 @@ describe.for(all)("a nested run (%s)", ([, make]) => {
   it.for<[string, (own: NestedLoopOptions) => NestedLoopOptions | Promise<NestedLoopOptions>, Partial<LoopOptions>]>([
     ["prepare failed", () => Promise.reject(new Error("The settings service is down.")), {}],
     ["its options were invalid", (own) => ({ ...own, limits: { maxIterations: -1 } }), {}],
-    ["it exceeded maxDepth", (own) => own, { limits: { maxDepth: 1 } }],
+    ["maxDepth was exceeded", (own) => own, { limits: { maxDepth: 1 } }],
   ])("is not started by a replay if %s", async ([, failing, more]) => {
     let isDown = true;
     const { agent, charged, asked } = openService((own) => (isDown ? failing(own) : own));

@@ -51,22 +51,25 @@ const schemas: readonly Schema[] = ["sync", "async"];
 const changes = schemas.flatMap((before) => schemas.map((after) => ({ before, after })));
 
 describe.for(keepings)("a replay from %s", ([, make]) => {
-  it.for(changes)("keeps a valid call valid if the schema now rejects it ($before, then $after)", async ({ before, after }) => {
-    for (const isAgent of [false, true]) {
-      const { tools, ran, mind } = openShop({ mind: { fits: true, schema: before }, isAgent });
-      const open = make();
-      const live = createLives(open, tools);
-      const first = await live(turns);
-      expect([answersOf(first.result).map(({ result }) => result), ran.length]).toEqual([["ordered"], 1]);
-      Object.assign(mind, { fits: false, schema: after });
-      expect(plainOf((await live([])).result)).toEqual(plainOf(first.result));
-      expect(plainOf((await live([], { journal: playAgain(open) })).result)).toEqual(plainOf(first.result));
-      expect(ran.length).toBe(1);
-    }
-  });
+  it.for(changes)(
+    "keeps a valid call valid if the schema now rejects the call (validation: $before, then $after)",
+    async ({ before, after }) => {
+      for (const isAgent of [false, true]) {
+        const { tools, ran, mind } = openShop({ mind: { fits: true, schema: before }, isAgent });
+        const open = make();
+        const live = createLives(open, tools);
+        const first = await live(turns);
+        expect([answersOf(first.result).map(({ result }) => result), ran.length]).toEqual([["ordered"], 1]);
+        Object.assign(mind, { fits: false, schema: after });
+        expect(plainOf((await live([])).result)).toEqual(plainOf(first.result));
+        expect(plainOf((await live([], { journal: playAgain(open) })).result)).toEqual(plainOf(first.result));
+        expect(ran.length).toBe(1);
+      }
+    },
+  );
 
   it.for(changes)(
-    "keeps an invalid call invalid if the schema now accepts it ($before, then $after)",
+    "keeps an invalid call invalid if the schema now accepts the call (validation: $before, then $after)",
     async ({ before, after }) => {
       for (const isAgent of [false, true]) {
         const { tools, ran, mind } = openShop({ mind: { fits: false, schema: before }, isAgent });
@@ -83,7 +86,7 @@ describe.for(keepings)("a replay from %s", ([, make]) => {
   );
 
   it.for(changes)(
-    "keeps the decision about edited arguments if the schema now decides otherwise ($before, then $after)",
+    "keeps the decision about edited arguments if the schema now decides otherwise (validation: $before, then $after)",
     async (schema) => {
       for (const id of ["B2", "never"]) {
         const approve: NonNullable<LoopOptions["policies"]>["approve"] = () => ({ kind: "modify", args: { id } });
@@ -104,7 +107,7 @@ describe.for(keepings)("a replay from %s", ([, make]) => {
   );
 });
 
-describe("a valid call that has not run before its run is resumed", () => {
+describe("a valid call that has not run when its run resumes", () => {
   const cutBefore = async (result: LoopResult, key: string): Promise<ReturnType<typeof memoryJournal>> => {
     const { steps }: SavedJournal = JSON.parse(JSON.stringify(result.journal));
     const kept = Object.entries(steps);
@@ -115,7 +118,7 @@ describe("a valid call that has not run before its run is resumed", () => {
   it.for([
     { isAgent: false, key: "i0/tool/0/order" },
     { isAgent: true, key: "i0/agent/0/order" },
-  ])("does not run if the schema now rejects its arguments ($key)", async ({ isAgent, key }) => {
+  ])("does not run if the schema now rejects its arguments (journal key: $key)", async ({ isAgent, key }) => {
     const { tools, ran, mind } = openShop({ mind: { fits: true, schema: "sync" }, isAgent });
     const live = createLives(memoryJournal, tools);
     const first = await live(turns);
@@ -125,7 +128,7 @@ describe("a valid call that has not run before its run is resumed", () => {
     expect([outcomesOf(again.result), ran.length]).toEqual([["call_i0_0: invalid-input"], 1]);
   });
 
-  it("is denied without a call of approve if the schema now rejects its arguments", async () => {
+  it("is denied without a call of policies.approve if the schema now rejects its arguments", async () => {
     const asked: unknown[] = [];
     const { tools, ran, mind } = openShop({ mind: { fits: true, schema: "sync" } });
     const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ args }) => (asked.push(args), { kind: "approve" });
@@ -194,7 +197,7 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
     expect(ran).toEqual(["look"]);
   });
 
-  it("are blocked without an approval if only the gate of the resumed run blocks them", async () => {
+  it("are blocked without an approval if only the gate of the resumed run blocks the calls", async () => {
     const { tools, ran } = openTools();
     const questions: string[] = [];
     const policies = { approve: ({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }) };

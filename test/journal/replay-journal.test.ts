@@ -140,7 +140,7 @@ const runs: readonly (readonly [what: string, executions: readonly Execution[]])
 ];
 
 describe.for(stores)("replayJournal with %s", ([, make]) => {
-  it.for(runs)("calls no user code when it replays a run that %s", async ([, executions]) => {
+  it.for(runs)("calls no user code in a replay of a run that %s", async ([, executions]) => {
     const open = make();
     let last: LoopResult | undefined;
     for (const [status, turns] of executions) {

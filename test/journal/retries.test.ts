@@ -75,7 +75,7 @@ describe.for(keepings)('resume: "retry-last" with %s', ([, make]) => {
     expect((await live([], lax)).result.text).toBe("Straight on.");
   });
 
-  it("retries an iteration that failed after an earlier retry at maxIterations", async () => {
+  it("retries a failed iteration even if maxIterations ended an earlier retry", async () => {
     const note = tool("note", () => 1);
     const live = createLives(make(), [note]);
     const low = { limits: { maxIterations: 1 } };
@@ -136,7 +136,7 @@ describe.for(keepings)('resume: "retry-last" with %s', ([, make]) => {
     expect(charged).toBe(1);
   });
 
-  it("does not retry a run if control.stop() was called before", async () => {
+  it("does not retry a run after an earlier control.stop()", async () => {
     const live = createLives(make(), []);
     await live([down]);
     const control = createLoopControl();

@@ -44,7 +44,7 @@ describe("withBlobs", () => {
     expect([seen, memory.keys()]).toEqual([[[]], ["a"]]);
   });
 
-  it("does not write the record if the store fails, and the run can be resumed later", async () => {
+  it("writes no record if the store fails, so that the run can be resumed", async () => {
     const store = createStore();
     const memory = memoryJournal();
     const options = optionsOf(1);
@@ -148,7 +148,7 @@ describe("withBlobs", () => {
     expect(store.gets.map((ids) => ids.length)).toEqual([1, 1, 1]);
   });
 
-  it("has the optional methods that its journal has, even if they come from a class", async () => {
+  it("has the optional methods of its journal, even of a class instance", async () => {
     class Engine {
       readonly durable = true;
       readonly ordered = true;
@@ -172,7 +172,7 @@ describe("withBlobs", () => {
     expect([journal.read, journal.open, journal.replays]).toEqual([undefined, undefined, undefined]);
   });
 
-  it("writes the record of a finished step before it closes the journal", async () => {
+  it("writes the record of a finished step before closing the journal", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const store = createStore();
     let finish = (): void => {};
