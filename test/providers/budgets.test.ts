@@ -122,7 +122,7 @@ it("withRetry inside an agent tool stops at limits.maxTokens of the outer run", 
   expect(functionHistory).toHaveLength(1);
 });
 
-it("withRetry keeps an answer that exceeds limits.maxTokens, and retries after an attempt of unknown cost", async () => {
+it("withRetry keeps an answer that exceeds limits.maxTokens", async () => {
   const busy = fail({ status: 503, message: "Busy." });
   const provider = withRetry(
     createMockProvider([

@@ -108,11 +108,11 @@ describe("withFallback after a provider has failed", () => {
   const down = (id: string): MockProvider => createMockProvider(() => busy, { id });
   const up = (id: string): MockProvider => createMockProvider(() => text("Hi."), { id });
 
-  it("calls that provider first again in the next request by default", async () => {
+  it("calls the failed provider first again in the next request by default", async () => {
     expect(await order(withFallback([down("a"), up("b")]), [0, 1])).toEqual(["ab", "ab"]);
   });
 
-  it("calls that provider last until restMs has passed", async () => {
+  it("calls the failed provider last until restMs has passed", async () => {
     const provider = withFallback([down("a"), down("b"), up("c")], { restMs: 1_000 });
     expect(await order(provider, [0, 999, 1_000])).toEqual(["abc", "c", "abc"]);
     expect(await order(withFallback([down("a"), down("b")], { restMs: 1_000 }), [0, 1])).toEqual(["ab", "ab"]);

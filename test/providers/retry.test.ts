@@ -118,7 +118,7 @@ describe("withRetry", () => {
     ["for the time in the header retry-after", half, { "retry-after": "3" }, [3_000, 3_000, 3_000, 3_000]],
     ["for its own delay if the time in retry-after is shorter", half, { "retry-after-ms": "1" }, [250, 500, 1_000, 2_000]],
     [
-      "for the time in retry-after if it equals maxRetryAfterMs",
+      "for the time in retry-after if this time equals maxRetryAfterMs",
       { ...half, maxRetryAfterMs: 3_000 },
       { "retry-after": "3" },
       [3_000, 3_000, 3_000, 3_000],
@@ -152,7 +152,7 @@ describe("withRetry", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("sends heartbeats while it waits, and passes on the heartbeats of the wrapped provider", async () => {
+  it("sends heartbeats during its delays, and passes on the heartbeats of the wrapped provider", async () => {
     const provider = withRetry(single(busy, [wait(10), { kind: "heartbeat" }, text("Hi.")]), {
       baseDelayMs: 2_000,
       random: () => 0,

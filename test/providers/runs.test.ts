@@ -27,7 +27,7 @@ const busy = fail({ status: 503, message: "Busy." });
 const lost = fail(new TypeError("terminated"));
 
 describe("withFallback", () => {
-  it("runs tool calls once if it sends their results to another provider", async () => {
+  it("runs tool calls once even if their results go to another provider", async () => {
     let ran = 0;
     const a = named("a", [[text("Let me see. "), toolCall("work", { n: 1 }, { id: "c1" })], busy]);
     const b = named("b", [text("It is 1.")]);
@@ -80,7 +80,7 @@ describe("the usage of attempts of withFallback", () => {
     expect(await result).toMatchObject({ text: "Whole.", usage: { totalTokens: 15 }, costUSD: 3 + 50 + 70 });
   });
 
-  it("makes the cost of the run unknown if it is missing, unless the service rejected the request", async () => {
+  it("makes the cost of the run unknown if one attempt reports no usage", async () => {
     const cost = async (turn: MockMessage): Promise<unknown> =>
       (await play([], { provider: withFallback([named("a", [turn]), named("b", [[text("Hi."), tokens(7)]])]), pricing }).result)
         .costUSD;
@@ -109,7 +109,7 @@ describe("policies.preToolText of a run with withFallback", () => {
 });
 
 describe("provider metadata of withFallback", () => {
-  it("names the provider and model that sent it, even if two clients use the same model", async () => {
+  it("names the provider and model that sent the metadata, even if two clients share a model", async () => {
     const a1 = named("a", [[providerMetadata(1), toolCall("work")], busy, text("Done.")]);
     const a2 = createMockProvider([[providerMetadata(2), toolCall("work")]], { id: "a", model: "a-1" });
     const b = named("b", []);
@@ -195,7 +195,7 @@ describe("runToolLoop with withRetry and withFallback", () => {
     expect([listeners.total(), playing.clock.pending, a.active, b.active]).toEqual([0, 0, 0, 0]);
   });
 
-  it("sends a paused message after a crash to the provider that paused it", async () => {
+  it("sends a paused message after a crash to the provider that sent the pause", async () => {
     const store = createDurableStore();
     const options = (): LoopOptions & { readonly made: readonly MockProvider[] } => {
       // Before the crash, the run had got only the first half of the message.
