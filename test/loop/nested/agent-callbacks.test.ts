@@ -65,7 +65,7 @@ describe("the prepare function of defineAgentTool", () => {
     ],
     ["returns a thenable that throws", () => thenable({ value: broken("then") }), "then"],
     ["takes too long", () => never, "The hook took longer than 30000 ms."],
-  ])("fails the call if it %s", async ([, prepare, reason]) => {
+  ])("fails the call if prepare %s", async ([, prepare, reason]) => {
     const playing = playAgent(agent(prepare));
     await playing.clock.runAll();
     const result = await playing.result;
@@ -74,27 +74,24 @@ describe("the prepare function of defineAgentTool", () => {
     expect(playing.recording.of("run-start")).toHaveLength(1);
   });
 
-  it.for(["stop", "kill"] as const)(
-    "is abandoned immediately after a %s if it hangs, and its signal is aborted",
-    async (verb) => {
-      const signals: AbortSignal[] = [];
-      const hangs = defineAgentTool({
-        name: "agent",
-        description: "",
-        inputSchema: {},
-        prepare: (_, { signal }) => {
-          signals.push(signal);
-          return never;
-        },
-      });
-      const playing = playAgent(hangs);
-      await playing.clock.flush();
-      playing.control[verb]();
-      const result = await playing.result;
-      expect([outcomesOf(result), playing.clock.now(), playing.clock.pending]).toEqual([["call_i0_0: interrupted"], 0, 0]);
-      expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
-    },
-  );
+  it.for(["stop", "kill"] as const)("that hangs is abandoned immediately after a %s", async (verb) => {
+    const signals: AbortSignal[] = [];
+    const hangs = defineAgentTool({
+      name: "agent",
+      description: "",
+      inputSchema: {},
+      prepare: (_, { signal }) => {
+        signals.push(signal);
+        return never;
+      },
+    });
+    const playing = playAgent(hangs);
+    await playing.clock.flush();
+    playing.control[verb]();
+    const result = await playing.result;
+    expect([outcomesOf(result), playing.clock.now(), playing.clock.pending]).toEqual([["call_i0_0: interrupted"], 0, 0]);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
 
   it("can start a nested run itself, whose usage counts once", async () => {
     const used = (total: number) => ({ messages: question, provider: createMockProvider([[text("x"), tokens(total)]]) });
@@ -169,7 +166,7 @@ describe("the toResult function of defineAgentTool", () => {
     ["throws", broken("no"), "failed", { reason: "no" }],
     ["returns a BigInt", () => 1n, "failed", { reason: expect.stringContaining("BigInt") }],
     ["never settles", () => never, "timed-out", { reason: "timed out after 50 ms" }],
-  ])("gives the call the expected outcome if it %s", async ([, toResult, outcome, data]) => {
+  ])("gives the call the expected outcome if toResult %s", async ([, toResult, outcome, data]) => {
     const playing = playAgent(
       agent(() => answers(), toResult),
       { timeouts: { toolMs: 50 } },
@@ -183,7 +180,7 @@ describe("the toResult function of defineAgentTool", () => {
     expect([result.text, result.toolCallsExecuted, playing.clock.pending]).toEqual(["Done.", 1, 0]);
   });
 
-  it("is replaced by a report of the ending and the text if it is not defined and the run fails", async () => {
+  it("if undefined, is replaced by a report of the ending and the text of a failed run", async () => {
     const said = createMockProvider([[text("Half an answer"), fail({ status: 503 })]]);
     const result = await playAgent(agent(() => ({ messages: question, provider: said }))).result;
     expect(answersOf(result)[0]).toMatchObject({
@@ -205,7 +202,7 @@ describe("the toResult function of defineAgentTool", () => {
     expect(playing.recording.of("tool-end")[0]?.metadata).toEqual({ secret: 1 });
   });
 
-  it("ends the run if it throws a FatalToolError", async () => {
+  it("ends the run by throwing a FatalToolError", async () => {
     const one = agent(
       () => answers(),
       () => {
@@ -217,7 +214,7 @@ describe("the toResult function of defineAgentTool", () => {
     expect([result.reason, playing.provider.calls]).toMatchObject([{ kind: "fatal-tool-error", toolName: "agent" }, 1]);
   });
 
-  it("restarts the context once if it returns contextRestart, with a stashed item", async () => {
+  it("restarts the context once by returning contextRestart with a stashed item", async () => {
     const stash = createContextStash();
     const pending_context_key = stash.put({ more: "facts" });
     const answer = contextRestart({

@@ -58,7 +58,7 @@ const ends: readonly [verb: string, end: (playing: Playing) => void, kind: strin
 ];
 
 describe.for([1, 2])("a call that waits for approval at nesting level %i", (levels) => {
-  it.for(ends)("never runs if the outer run is %s while another call runs", async ([, end, kind]) => {
+  it.for(ends)("never runs if the outer run is %s during another call", async ([, end, kind]) => {
     const stage = setUp(levels, () => never);
     const store = createDurableStore();
     const playing = stage.start({ journal: store.open() });
@@ -84,7 +84,7 @@ describe.for([1, 2])("a call that waits for approval at nesting level %i", (leve
     await checkOver(stage, result, () => store.open());
   });
 
-  it("never runs if the journal of the outer run fails, and all run ids are released", async () => {
+  it("never runs if the journal of the outer run fails", async () => {
     const stage = setUp(levels, () => 1);
     const inner = createDurableStore().open();
     const broken = new Error("The disk is full.");

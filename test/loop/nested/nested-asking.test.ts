@@ -37,7 +37,7 @@ const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof memoryJou
   memoryJournal(JSON.parse(JSON.stringify((await result).journal)));
 
 describe("approval of a call in a nested run", () => {
-  it("suspends the outer run with the path to the call, and continues after a decision", async () => {
+  it("suspends the outer run, with the path to the call, until a decision", async () => {
     const { ran, inner, start } = setUp("agent tool");
     const first = start();
     const result = await first.result;
@@ -80,7 +80,7 @@ describe("approval of a call in a nested run", () => {
     },
   );
 
-  it("is impossible if the outer call is an ordinary tool, and the nested call is denied", async () => {
+  it("is denied if the outer call is an ordinary tool", async () => {
     const { ran, inner, start } = setUp("ordinary tool");
     const result = await start().result;
     expect(result.reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_1" }] });

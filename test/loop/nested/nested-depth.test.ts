@@ -58,7 +58,7 @@ describe.for(kinds)("limits.maxDepth for runs in an %s", (kind) => {
     ]);
   });
 
-  it("rejects a fourth level, and the model on the third level reads the reason", async () => {
+  it("rejects a fourth level with a reason that the model on the third level reads", async () => {
     const { playing, depths, providers } = nest(kind, 3);
     const result = await playing.result;
     expect([result.status, result.text, answersOf(result)[0]?.result]).toEqual(["completed", "Top.", "Level 1."]);
@@ -83,7 +83,7 @@ describe.for(kinds)("limits.maxDepth for runs in an %s", (kind) => {
     [1, 4, 1, [0, 0, 0]],
     [4, 4, undefined, [2, 2, 1]],
     [4, Number.POSITIVE_INFINITY, undefined, [2, 2, 1]],
-  ])("allows %d of 4 levels if it is %s in the outer run and %s in the first nested run", async ([, maxDepth, inner, asked]) => {
+  ])("allows %d of 4 levels if set to %s in the outer run and %s in the first nested run", async ([, maxDepth, inner, asked]) => {
     const { playing, providers } = nest(kind, 3, [{ maxDepth }, { maxDepth: inner }]);
     expect((await playing.result).text).toBe("Top.");
     expect(providers.map(({ calls }) => calls)).toEqual(asked);

@@ -171,7 +171,7 @@ describe("nested runs in a tool call that ends", () => {
       "failed",
       0,
     ],
-  ])("end if the tool %s without awaiting them", async ([, execute, outcome, asked]) => {
+  ])("end if the tool %s without awaiting the runs", async ([, execute, outcome, asked]) => {
     const provider = createMockProvider(() => stall());
     const options: NestedLoopOptions = { messages: question, provider };
     const loses = tool("loses", (_, ctx) => execute(() => Promise.all([ctx.runToolLoop(options), ctx.runToolLoop(options)])));
@@ -226,7 +226,7 @@ describe("nested runs in a tool call that ends", () => {
     expect([answersOf(result)[0]?.result, provider.calls, provider.active]).toEqual(["Second.", 2, 0]);
   });
 
-  it("cause no unhandled rejection if they are rejected and not awaited", async () => {
+  it("cause no unhandled rejection if rejected and not awaited", async () => {
     const loses = tool("loses", (_, ctx) => void ctx.runToolLoop({ messages: question }));
     const playing = play([toolCall("loses"), text("Done.")], { tools: [loses], limits: { maxDepth: 1 } });
     expect((await playing.result).text).toBe("Done.");

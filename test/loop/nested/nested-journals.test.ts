@@ -111,7 +111,7 @@ describe("a journal step that fails", () => {
     expect([result.text, answersOf(result)[1]?.result]).toEqual(["Done.", "c"]);
   });
 
-  it("rejects the outer run if it runs beside a nested run, and a resumed run continues both", async () => {
+  it("beside a nested run rejects the outer run, which can be resumed", async () => {
     const { open } = failingOnce("i0/tool/0/ok");
     const clock = createTestClock();
     const child = agent("child", [[wait(10), toolCall("ok")], text("c")]);

@@ -7,8 +7,8 @@ import { callAndAnswer, kinds, nesting, question, scripted, spendingOf, tokens }
 const pricing: Pricing = ({ totalTokens }) => totalTokens / 8;
 const ok = tool("ok", () => "fine");
 
-describe.for(kinds)("the usage of a run inside an %s", (kind) => {
-  it("counts once for the outer run, and the call returns its text", async () => {
+describe.for(kinds)("a run inside an %s", (kind) => {
+  it("adds its usage once to the outer run", async () => {
     const child = scripted([kind, "child"], callAndAnswer("ok", [100, 1_000]), { tools: [ok] });
     const playing = play(callAndAnswer("child", [1, 10]), { tools: [child.tool], pricing });
     const result = await playing.result;
@@ -17,7 +17,7 @@ describe.for(kinds)("the usage of a run inside an %s", (kind) => {
     expect([result.iterations, result.streamResults.length]).toEqual([2, 2]);
   });
 
-  it("counts once over three levels", async () => {
+  it("adds its usage once over three levels", async () => {
     const grandchild = scripted([kind, "grandchild"], callAndAnswer("ok", [10_000, 100_000]), { tools: [ok] });
     const child = scripted([kind, "child"], callAndAnswer("grandchild", [100, 1_000]), { tools: [grandchild.tool] });
     const playing = play(callAndAnswer("child", [1, 10]), { tools: [child.tool], pricing });
@@ -34,7 +34,7 @@ describe.for(kinds)("the usage of a run inside an %s", (kind) => {
     ]);
   });
 
-  it("counts once for each of several parallel calls", async () => {
+  it("adds its usage once for each of several parallel calls", async () => {
     const child = nesting(kind, "child", () => ({
       messages: question,
       provider: createMockProvider(callAndAnswer("ok", [10, 20])),
@@ -76,7 +76,7 @@ describe.for(kinds)("the usage of a run inside an %s", (kind) => {
       "failed",
     ],
     ["returns an empty message", [[toolCall("ok"), tokens(10)], [tokens(20)]], "failed"],
-  ])("counts if the nested run %s", async ([, script, outcome]) => {
+  ])("adds its usage to the outer run if the nested run %s", async ([, script, outcome]) => {
     const child = nesting(kind, "child", () => ({ messages: question, provider: createMockProvider(script), tools: [ok] }));
     const playing = play(callAndAnswer("child"), { tools: [child], pricing, timeouts: { streamIdleMs: 1_000 } });
     await playing.clock.runAll();
@@ -85,23 +85,26 @@ describe.for(kinds)("the usage of a run inside an %s", (kind) => {
     expect(spendingOf(result)).toEqual([32, 4, 2]);
   });
 
-  it.for(["stop", "kill"] as const)("counts if a %s of the outer run cuts the nested run off", async (verb) => {
-    const child = scripted(
-      [kind, "child"],
-      [
-        [toolCall("ok"), tokens(10)],
-        [text("Half"), tokens(20), stall()],
-      ],
-      { tools: [ok] },
-    );
-    const playing = play(callAndAnswer("child"), { tools: [child.tool], pricing });
-    await playing.clock.flush();
-    playing.control[verb]();
-    await playing.clock.runAll();
-    const result = await playing.result;
-    expect(outcomesOf(result)).toEqual(["call_i0_0: interrupted"]);
-    expect(spendingOf(result)).toEqual([31, 31 / 8, 2]);
-  });
+  it.for(["stop", "kill"] as const)(
+    "adds its usage to the outer run if a %s of the outer run cuts the nested run off",
+    async (verb) => {
+      const child = scripted(
+        [kind, "child"],
+        [
+          [toolCall("ok"), tokens(10)],
+          [text("Half"), tokens(20), stall()],
+        ],
+        { tools: [ok] },
+      );
+      const playing = play(callAndAnswer("child"), { tools: [child.tool], pricing });
+      await playing.clock.flush();
+      playing.control[verb]();
+      await playing.clock.runAll();
+      const result = await playing.result;
+      expect(outcomesOf(result)).toEqual(["call_i0_0: interrupted"]);
+      expect(spendingOf(result)).toEqual([31, 31 / 8, 2]);
+    },
+  );
 
   it("has no known cost if the cost of one iteration is unknown", async () => {
     const child = scripted([kind, "child"], callAndAnswer("ok", [10, 20]), { tools: [ok], pricing: () => undefined });
@@ -109,7 +112,7 @@ describe.for(kinds)("the usage of a run inside an %s", (kind) => {
     expect(spendingOf(result)).toEqual([32, undefined, 2]);
   });
 
-  it("is counted with its time in the durationMs of the call and of the outer run", async () => {
+  it("counts toward the durationMs of its call and of the outer run", async () => {
     const child = scripted(
       [kind, "child"],
       [

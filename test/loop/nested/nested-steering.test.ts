@@ -125,7 +125,7 @@ describe("control.steer() on a nested run", () => {
   });
 
   it.for(times.flatMap((when) => ([1, 2] as const).map((levels) => [levels, when] as const)))(
-    "of level %d returns its message, also in a replay, if the outermost run is stopped after steer() %s",
+    "of level %d returns its message if the outermost run is stopped after steer() %s",
     async ([levels, when]) => {
       const control = createLoopControl();
       const { run } = setUp(when, levels, () => control.stop());

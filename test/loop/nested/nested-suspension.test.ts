@@ -74,7 +74,7 @@ function createOrderedStoreOf(): () => Journal {
 
 describe("control.drain() on a nested run", () => {
   it.for(stores.flatMap(([what, make]) => [2, 3].map((levels) => [levels, what, make] as const)))(
-    "suspends all %d levels, and a run resumed with %s continues them",
+    "suspends all %d levels, which a run resumed with %s continues",
     async ([levels, , make]) => {
       const { options, asked } = draining(levels);
       const open = make();
@@ -110,7 +110,7 @@ describe("control.drain() on a nested run", () => {
     },
   );
 
-  it("suspends the resumed runs again if it is called again", async () => {
+  it("suspends the resumed runs again if called again", async () => {
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), toolCall("drain"), text("i")], {
       control,
       tools: [drain],
@@ -124,7 +124,7 @@ describe("control.drain() on a nested run", () => {
     expect([inner.provider.calls, provider.calls, third.toolCallsExecuted]).toEqual([3, 2, 3]);
   });
 
-  it("lets parallel calls finish, and the resumed run does not repeat these calls", async () => {
+  it("lets parallel calls finish, which the resumed run does not repeat", async () => {
     const ran: string[] = [];
     const work = tool("work", (_, { idempotencyKey }) => ran.push(idempotencyKey));
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), text("i")], { control, tools: [drain] });

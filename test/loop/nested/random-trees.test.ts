@@ -25,7 +25,7 @@ const ascending = (a: number, b: number): number => a - b;
 const runs = Number(process.env["TREES"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("limits.maxToolCalls is never exceeded by a random tree of runs, which reports its calls", { timeout: 600_000 }, async () => {
+it("limits.maxToolCalls is never exceeded by a random tree of runs", { timeout: 600_000 }, async () => {
   const check = async (tree: Plan): Promise<void> => {
     const { result, stage, ended, steps } = await run(tree);
     for (const { begun, limit } of stage.counts) expect(begun).toBeLessThanOrEqual(limit);

@@ -20,7 +20,7 @@ describe.for(kinds)("limits.maxTokens with nested runs in an %s", (kind) => {
     expect(answersOf(result)[0]).toMatchObject({ outcome: "failed", result: { reason: "error: max-tokens" } });
   });
 
-  it("allows no request of the inner model if it is used up", async () => {
+  it("allows no request of the inner model if no tokens are left", async () => {
     const child = scripted([kind, "child"], []);
     const playing = play([[toolCall("child"), tokens(10)]], { tools: [child.tool], limits: { maxTokens: 10 } });
     expect([(await playing.result).reason, child.provider.calls]).toEqual([{ kind: "max-tokens", limit: 10, spent: 10 }, 0]);
@@ -63,7 +63,7 @@ describe.for(kinds)("limits.maxTokens with nested runs in an %s", (kind) => {
     ]);
   });
 
-  it("does not apply to the outer run if only the inner run sets it", async () => {
+  it("does not apply to the outer run if only the inner run sets the limit", async () => {
     const provider = createMockProvider(() => busyTurn(100));
     const child = nesting(kind, "child", () => ({ messages: question, provider, tools: [ok], limits: { maxTokens: 100 } }));
     const result = await play([[toolCall("child"), tokens(5_000)], text("Done.")], { tools: [child] }).result;
