@@ -76,7 +76,7 @@ describe("policies.approve", () => {
       () => answer as ApprovalDecision,
       { status: "denied", reason: "The approval returned no valid decision.", tool_name: "pay" },
     ]),
-  ])("denies the call if it returns %s", async ([, approve, reads]) => {
+  ])("denies the call by returning %s", async ([, approve, reads]) => {
     const result = await asking(approve).result;
     expect(answersOf(result).map((part) => part.result)).toEqual([reads]);
     expect([result.reason.kind, result.toolCallsExecuted]).toEqual(["answered", 0]);
@@ -99,7 +99,7 @@ describe("policies.approve", () => {
         },
       }),
     ],
-  ])("fails the approval and does not run the call if it %s", async ([, approve]) => {
+  ])("fails the approval without running the call if the function %s", async ([, approve]) => {
     const result = await asking(approve).result;
     expect(answersOf(result).map((part) => part.result)).toEqual([failed]);
     expect([result.reason.kind, result.toolCallsExecuted]).toEqual(["answered", 0]);
@@ -123,7 +123,7 @@ describe("policies.approve", () => {
     expect(signal?.aborted).toBe(denied);
   });
 
-  it("validates arguments that it modified, and keeps the original arguments next to them", async () => {
+  it("modifies arguments, which are validated and stored next to the original arguments", async () => {
     const edited = (args: object): Promise<Awaited<Playing["result"]>> =>
       asking(() => ({ kind: "modify", args: args as never })).result;
     const fine = await edited({ amount: 50 });
@@ -191,7 +191,7 @@ describe("policies.approve", () => {
     ]);
   });
 
-  it("leaves the call not run if the run stops before a decision", async () => {
+  it("does not run a call if the run stops before the decision", async () => {
     const playing = asking(() => never);
     await playing.clock.flush();
     playing.control.stop();

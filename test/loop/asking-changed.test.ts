@@ -47,7 +47,7 @@ describe("options.decisions for calls of changed tools", () => {
     ["one more required parameter", { inputSchema: { ...schema, required: ["to"] } }, ["required-field-added"]],
     ["needsApproval: true", { needsApproval: true }, ["trait-changed"]],
     ["another origin", { origin: "pay.now" }, ["source-changed"]],
-  ])("have no effect, and approval is requested again, if the tool now has %s", async ([, change, kinds]) => {
+  ])("have no effect, so that approval is requested again, if the tool now has %s", async ([, change, kinds]) => {
     const { ran, start } = setUp();
     expect(await pendingOf(start({ policies: ask }))).toEqual([undefined]);
     const again = start({ policies: ask, change, decisions: { call_i0_0: approved } });
@@ -80,7 +80,7 @@ describe("options.decisions for calls of changed tools", () => {
     expect([done.text, ran.length]).toEqual(["Done.", 1]);
   });
 
-  it("have the arguments of their call validated against the new schema", async () => {
+  it("cause a validation of the arguments against the new schema", async () => {
     for (const [decision, outcome, did] of [
       [approved, "invalid-input", []],
       [{ kind: "modify", args: { to: "Ann" } }, "completed", ['Sends {"to":"Ann"}']],
@@ -96,7 +96,7 @@ describe("options.decisions for calls of changed tools", () => {
     }
   });
 
-  it("have no effect for a changed tool, even if they were recorded before a crash", async () => {
+  it("have no effect even if recorded before a crash", async () => {
     for (const policies of [ask, { approve: (): ApprovalDecision => approved }]) {
       const ran: string[] = [];
       const store = createDurableStore();

@@ -24,7 +24,7 @@ describe("a call that waits for approval", () => {
     ["stopped", ({ control }) => control.stop(), "stopped"],
     ["killed", ({ control }) => control.kill(), "killed"],
     ["aborted", ({ abort }) => abort.abort(), "aborted"],
-  ])("never runs if the run is %s while another call runs", async ([, end, kind]) => {
+  ])("never runs if the run is %s during another call", async ([, end, kind]) => {
     const { ran, start } = setUp(() => never);
     const store = createDurableStore();
     const playing = start({ journal: store.open() });
@@ -62,7 +62,7 @@ it.for<[what: string, limits: LoopOptions["limits"], isDrained: boolean, endedAt
   ["a wall-clock timeout", { wallClockMs: 1_000 }, false, 1_000],
   ["a drain and a wall-clock timeout", { wallClockMs: 1_000 }, true, 1_000],
 ])(
-  "a call that waits for approval keeps waiting if %s ends the run while another call runs",
+  "a call that waits for approval keeps waiting if the run is ended by %s during another call",
   async ([, limits, isDrained, endedAt]) => {
     const { ran, start } = setUp(() => never);
     const store = createDurableStore();

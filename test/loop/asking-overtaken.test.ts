@@ -44,7 +44,7 @@ async function endOf({ start, store }: Stage, decisions: LoopOptions["decisions"
 }
 
 describe("a FatalToolError thrown by a call that was approved on resume", () => {
-  it.for(["look", "agent"])("keeps the result of a later %s call that has already run", async (name) => {
+  it.for(["look", "agent"])('keeps the result of a later call of "%s" that has already run', async (name) => {
     const stage = setUp([toolCall("gone"), toolCall(name)]);
     expect(outcomesOf(await stage.start().result).at(-1)).toBe("call_i0_1: completed");
     expect(await endOf(stage, { call_i0_0: approved })).toEqual([
@@ -66,7 +66,7 @@ describe("a FatalToolError thrown by a call that was approved on resume", () => 
     expect(stage.ran).toEqual(["look"]);
   });
 
-  it("prevents later calls from starting, even if they were approved together", async () => {
+  it("prevents later calls from starting, even calls that were approved at the same time", async () => {
     const policies = { approve: (): ApprovalDecision => ({ kind: "ask" }) };
     const stage = setUp([toolCall("gone"), toolCall("pay"), toolCall("agent")], { policies });
     await stage.start().result;

@@ -23,7 +23,7 @@ describe("options.decisions", () => {
     ["a call that has run", "call_i0_1"],
     ["a nested call that does not exist", "call_i0_0/call_i0_0"],
     ["the inherited key __proto__", "__proto__"],
-  ])("are rejected before any request if one of them names %s", async ([, id]) => {
+  ])("are rejected before any request if one decision names %s", async ([, id]) => {
     const { ran, start } = setUp();
     const journal = await savedOf(start());
     const decisions = JSON.parse(
@@ -36,7 +36,7 @@ describe("options.decisions", () => {
     expect(ran).toEqual(["call_i0_1"]);
   });
 
-  it("are rejected in a retry of a failed run, and the journal stays unchanged", async () => {
+  it("are rejected in a retry of a failed run, without a change to the journal", async () => {
     const { start } = setUp();
     const failed = start({ provider: createMockProvider([fail({ status: 400 })]) });
     expect((await failed.result).status).toBe("error");
@@ -86,7 +86,7 @@ describe("options.decisions", () => {
     await refused(start({ decisions: decisions as NonNullable<LoopOptions["decisions"]> }), "invalid-option");
   });
 
-  it("are rejected if the tool of the waiting call no longer exists, and the call keeps waiting", async () => {
+  it("are rejected if the tool of the waiting call no longer exists", async () => {
     const { ran, start } = setUp();
     const journal = await savedOf(start());
     const keys = journal.keys();

@@ -54,7 +54,7 @@ describe("a call that waits for approval", () => {
     expect([(await third.result).messages, third.provider.calls, ran]).toEqual([result.messages, 0, did]);
   });
 
-  it("is reported as replayed only after a resumed run has denied it", async () => {
+  it("is reported as replayed only after a denial in a resumed run", async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both("deny") });
     const third = start({ journal: await savedOf(second) });
@@ -74,7 +74,7 @@ describe("a call that waits for approval", () => {
     ]);
   });
 
-  it("keeps waiting in several resumed runs until it is decided", async () => {
+  it("keeps waiting in several resumed runs until a decision is passed", async () => {
     const { ran, start } = setUp();
     const without = start({ journal: await savedOf(start()) });
     expect((await without.result).pendingCalls).toHaveLength(2);
@@ -89,7 +89,7 @@ describe("a call that waits for approval", () => {
   });
 
   it.for<[what: string, afterRecords: number]>(Array.from({ length: 12 }, (_, index) => ["journal record", index + 1]))(
-    "lets the run resume after a crash at %s %d, and no tool runs twice",
+    "lets the run resume after a crash at %s %d without running a tool twice",
     async ([, afterRecords]) => {
       const { ran, start } = setUp();
       const store = createDurableStore();
@@ -124,7 +124,7 @@ describe("a call that waits for approval", () => {
     expect(ran).toEqual(["call_i0_1", "call_i0_0 1"]);
   });
 
-  it("receives its decision from journal.wait() if the journal has that method", async () => {
+  it("can receive its decision from journal.wait()", async () => {
     const { ran, start } = setUp();
     const asked: string[] = [];
     const wait = async (key: string): Promise<Json> => {

@@ -64,7 +64,7 @@ describe("a batch of tool calls", () => {
     expect(shop.log).toEqual(["+slow", "+0", "-0", "-slow", "+1", "+2", "-1", "-2"]);
   });
 
-  it("leaves the control of the run usable if it has more calls than toolConcurrency", async () => {
+  it("with more calls than toolConcurrency, leaves the control of the run usable", async () => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const batch = [call("work", "a", 10), call("work", "b", 10), call("work", "c", 10)];
@@ -77,7 +77,7 @@ describe("a batch of tool calls", () => {
     expect((await result).status).toBe("stopped-by-user");
   });
 
-  it("starts no call after a FatalToolError, but running calls finish", async () => {
+  it("starts no call after a FatalToolError, but lets running calls finish", async () => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const fatal = tool("fatal", () => {
@@ -145,7 +145,7 @@ describe("a batch of tool calls", () => {
     expect(log.join(" ")).toBe(expected);
   });
 
-  it("runs every call even if some of them throw", async () => {
+  it("runs every call even if some calls throw", async () => {
     const tools = [
       tool("fine", () => "fine"),
       tool("broken", () => {
@@ -171,7 +171,7 @@ describe("a batch of tool calls", () => {
     ["control.stop()", ({ control }) => control.stop(), 5_100],
     ["control.kill()", ({ control }) => control.kill(), 100],
     ["an aborted signal", ({ abort }) => abort.abort(), 100],
-  ])("keeps finished results if %s ends the run while another call stalls", async ([, act, endedAt]) => {
+  ])("keeps finished results if %s ends the run with a stalled call", async ([, act, endedAt]) => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const tools = [...shop.tools, tool("stalls", () => never)];
@@ -195,7 +195,7 @@ describe("a batch of tool calls", () => {
     expect([result.toolCallsExecuted, playing.provider.calls]).toEqual([4, 1]);
   });
 
-  it("starts no call after a tool that stops the run, and drops the result of that tool", async () => {
+  it("drops the result of a tool that stops the run, and starts no further call", async () => {
     let ran = 0;
     const playing = play([[toolCall("count"), toolCall("stopper"), toolCall("count")]], ({ control }) => ({
       tools: [tool("count", () => (ran += 1)), tool("stopper", () => (control.stop(), "dropped"))],

@@ -24,7 +24,7 @@ async function idsOf(
 describe("callId", () => {
   it.for<[case_: string, turns: readonly (readonly MockPart[])[], ids: readonly (readonly [string, string | undefined])[]]>([
     [
-      "is the provider's id if that is unique",
+      "is the provider's id if this id is unique",
       [[said(1, "x"), said(2, "y")]],
       [
         ["x", "x"],

@@ -54,7 +54,7 @@ const wraps: { readonly [what: string]: (registry: ToolRegistry) => ToolRegistry
   uncached: unkept,
 };
 
-describe("a call whose tool has changed since the model saw it", () => {
+describe("a call of a tool that has changed since the model request", () => {
   it.for(Object.keys(changes).flatMap((what) => Object.keys(wraps).map((how) => [what, how] as const)))(
     "does not run if the new tool has %s (%s registry)",
     async ([what, how]) => {
@@ -167,7 +167,7 @@ describe("an approved call whose tool changes before the call runs", () => {
   it.for<[answer: "approve" | "deny", outcome: string, ran: readonly string[]]>([
     ["approve", "call_i0_0: completed", ["look", "changed"]],
     ["deny", "call_i0_0: denied", ["look"]],
-  ])('waits for another approval, and the run obeys the new decision "%s"', async ([answer, outcome, did]) => {
+  ])('waits for another approval, and obeys the new decision "%s"', async ([answer, outcome, did]) => {
     const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? answer : "approve"));
     const store = createDurableStore();
     const playing = stage.play({ journal: store.open() });
@@ -185,7 +185,7 @@ describe("an approved call whose tool changes before the call runs", () => {
     expect([asked.length, ran, outcomesOf(result)[0]]).toEqual([1, ["look"], "call_i0_0: invalid-input"]);
   });
 
-  it('waits for approval if the new decision is "ask", and runs in a resumed run', async () => {
+  it('runs only in a resumed run if the new decision is "ask"', async () => {
     const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? "ask" : "approve"));
     const store = createDurableStore();
     const first = await stage.play({ journal: store.open() }).result;
@@ -195,7 +195,7 @@ describe("an approved call whose tool changes before the call runs", () => {
     expect([second.text, stage.ran]).toEqual(["Done.", ["look", "changed"]]);
   });
 
-  it("is rejected after four approvals if the tool changes after each approval", async () => {
+  it("is rejected after four approvals of a tool that changes each time", async () => {
     let version = 0;
     const asked: string[] = [];
     const own = tool("pay", () => asked.push("RAN"));

@@ -43,7 +43,7 @@ async function tellApart(script: readonly MockMessage[]): Promise<string> {
   return rows.join("\n");
 }
 
-it("a LoopControl method has its own effect on the result while the first iteration streams", async () => {
+it("each method of LoopControl gives the expected result while the first iteration streams", async () => {
   expect(await tellApart([[text("Let me "), wait(100), text("see.")]])).toMatchInlineSnapshot(`
     "steer -> completed {"kind":"answered"} at 100 ms
       user: Go.
@@ -85,7 +85,7 @@ it("a LoopControl method has its own effect on the result while the first iterat
   `);
 });
 
-it("a LoopControl method has its own effect on the result while tools run or have not started", async () => {
+it("each method of LoopControl gives the expected result before and while tools run", async () => {
   const script = [[text("On it. "), toolCall("quick"), toolCall("slow"), toolCall("alone")]];
   expect(await tellApart(script)).toMatchInlineSnapshot(`
     "steer -> completed {"kind":"answered"} at 100 ms
@@ -136,7 +136,7 @@ it("a LoopControl method has its own effect on the result while tools run or hav
   `);
 });
 
-it("a LoopControl method has its own effect on the result while a later iteration streams", async () => {
+it("each method of LoopControl gives the expected result while a later iteration streams", async () => {
   expect(await tellApart([toolCall("quick"), [text("Let me "), wait(100), text("see.")]])).toMatchInlineSnapshot(`
     "steer -> completed {"kind":"answered"} at 100 ms
       user: Go.

@@ -14,7 +14,7 @@ const verbs: readonly (readonly [verb: string, ask: (control: LoopControl) => st
 ];
 
 describe("a control from createLoopControl()", () => {
-  it('queues a stop before its first run, and returns "finished" after each run', async () => {
+  it("queues a stop() that is called before the first run", async () => {
     const control = createLoopControl();
     expect([control.hasStopRequest(), control.isToolChainActive()]).toEqual([false, false]);
     expect([control.stop({ note: "early" }), control.hasStopRequest()]).toEqual(["accepted", true]);
@@ -59,7 +59,7 @@ describe("a control from createLoopControl()", () => {
     expect([seen, playing.control.isToolChainActive()]).toEqual([[false, true, true, true, true], false]);
   });
 
-  it.for(verbs)("applies %s() only to the first run if it is called before that run", async ([, ask, kind]) => {
+  it.for(verbs)("applies a %s() before two runs only to the first run", async ([, ask, kind]) => {
     const control = createLoopControl();
     expect([ask(control), control.hasStopRequest()]).toEqual(["accepted", kind === "stopped" || kind === "killed"]);
     const first = await play([text("Hi.")], { control }).result;
@@ -167,7 +167,7 @@ describe("limits.maxInterrupts", () => {
     }
   });
 
-  it("returns a queued interrupt message in result.undelivered if it is 0", async () => {
+  it("set to 0 returns a queued interrupt message in result.undelivered", async () => {
     const control = createLoopControl();
     control.interrupt("Wait.");
     const result = await play([text("Hi.")], { control, limits: { maxInterrupts: 0 } }).result;
@@ -181,7 +181,7 @@ describe("limits.maxInterrupts", () => {
     expect((await interrupt(one, limits)).reason.kind).toBe("answered");
   });
 
-  it("allows any number of interrupts if it is Infinity", async () => {
+  it("set to Infinity allows any number of interrupts", async () => {
     const control = createLoopControl();
     const limits = { maxInterrupts: Number.POSITIVE_INFINITY };
     for (let index = 0; index < 10; index += 1) expect((await interrupt(control, limits)).reason.kind).toBe("interrupted");

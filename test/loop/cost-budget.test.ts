@@ -70,19 +70,19 @@ describe("limits.maxCostUSD", () => {
       { reason: { kind: "answered" }, requests: 4, costUSD: undefined, exceeded: false },
     ],
     [
-      "keeps an answer that crosses it",
+      "keeps an answer that crosses the limit",
       { maxCostUSD: 0.5 },
       [[text("Dear."), spend(4)]],
       { reason: { kind: "answered" }, requests: 1, costUSD: 1, exceeded: true },
     ],
     [
-      "runs the calls of an iteration that crosses it, then sends no request",
+      "runs the calls of an iteration that crosses the limit, then sends no request",
       { maxCostUSD: 0.5 },
       [work(4)],
       { reason: { kind: "max-cost", limitUSD: 0.5, spentUSD: 1, expectedUSD: 1 }, requests: 1, costUSD: 1, exceeded: true },
     ],
     [
-      "allows one request if it is 0",
+      "allows one request if the limit is 0",
       { maxCostUSD: 0 },
       [work(1)],
       {
@@ -247,7 +247,7 @@ it("a run with limits.maxCostUSD ends as cost-unknown if its provider reports no
   expect([result.reason.kind, result.costUSD]).toEqual(["cost-unknown", undefined]);
 });
 
-it("limits.maxCostUSD needs no pricing if it is Infinity", async () => {
+it("limits.maxCostUSD set to Infinity needs no pricing", async () => {
   const limits = { maxCostUSD: Number.POSITIVE_INFINITY };
   expect((await play([work(1), text("Hi.")], { tools, limits }).result).reason.kind).toBe("answered");
 });

@@ -112,7 +112,7 @@ describe("a drained run", () => {
     expect([plain(again.result), ran]).toEqual([plain(third.result), everything]);
   });
 
-  it.for(keepings)("can be drained several times at one point with %s", async ([, make]) => {
+  it.for(keepings)("can be drained several times at the same point with %s", async ([, make]) => {
     const ran: string[] = [];
     const keeping = make();
     const live = createLives(keeping, ran);
@@ -145,7 +145,7 @@ describe("a drained run", () => {
     ]);
   });
 
-  it("writes one more inbox step to the journal when it is resumed", async () => {
+  it("writes one more inbox step to the journal when resumed", async () => {
     const keeping = keepInStore();
     const live = createLives(keeping, []);
     await live(drainIn(0));
@@ -169,7 +169,7 @@ describe("a drained run", () => {
     `);
   });
 
-  it("does not count the time while it is suspended toward wallClockMs", async () => {
+  it("does not count the time of the suspension toward wallClockMs", async () => {
     const limits = { wallClockMs: 1_000 };
     const turns = [
       [toolCall("none"), wait(400)],
@@ -201,7 +201,7 @@ describe("control.drain()", () => {
     expect([(await playing.result).status, playing.control.drain()]).toEqual([status, "finished"]);
   });
 
-  it("suspends the run after the last iteration if a message was steered, and returns that message", async () => {
+  it("suspends the run after the last iteration, and returns a steered message", async () => {
     for (const [, make] of keepings) {
       const keeping = make();
       const live = createLives(keeping, []);
@@ -223,7 +223,7 @@ describe("control.drain()", () => {
     }
   });
 
-  it("returns steered messages in order, and the resumed run sends only new messages", async () => {
+  it("returns steered messages in order", async () => {
     const live = createLives(keepInMemory(saved), []);
     const first = await live(({ control }) => {
       control.steer("a");
@@ -236,7 +236,7 @@ describe("control.drain()", () => {
     expect([second.result.text, second.result.undelivered]).toEqual(["Done.", []]);
   });
 
-  it("has no effect after a stop, kill, abort or interrupt, but comes before maxIterations", async () => {
+  it("has no effect after a stop, kill, abort or interrupt", async () => {
     const end = async (act: (playing: Playing) => unknown): Promise<string> => {
       const playing = play([]);
       playing.control.drain();
@@ -254,7 +254,7 @@ describe("control.drain()", () => {
     expect((await behind.result).reason.kind).toBe("max-iterations");
   });
 
-  it("has no effect if control.stop() is called while the iteration finishes", async () => {
+  it("has no effect if control.stop() follows in the same iteration", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)] });
     await playing.clock.flush();
     playing.control.drain();

@@ -38,7 +38,7 @@ describe("an eager call", () => {
     expect(ran).toHaveLength(2);
   });
 
-  it("delays the next request if it takes longer than the stream", async () => {
+  it("delays the next request until the call ends", async () => {
     const { ran, start } = setUp();
     const result = await finished(start([[toolCall("look"), toolCall("look")], text("Done.")]));
     expect([ran.length, outcomesOf(result)]).toEqual([2, ["call_i0_0: completed", "call_i0_1: completed"]]);
@@ -86,7 +86,7 @@ describe("an eager call", () => {
     expect([outcomesOf(result), ran.length]).toEqual([["call_i0_0: completed", "call_i0_1: truncated"], 1]);
   });
 
-  it("runs once, before the pause, if its message pauses and continues", async () => {
+  it("runs once in a message that pauses and continues", async () => {
     const { ran, start } = setUp();
     const script = [
       [toolCall("look"), wait(20), finish("paused")],

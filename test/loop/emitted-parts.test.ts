@@ -56,7 +56,7 @@ describe.each([
     expect(recording.of("tool-emit")[0]).toMatchObject({ callId: "call_i0_0", name: "child", index: 0, iteration: 0 });
   });
 
-  it("passes on the text and the parts of deeper levels if each level emits them", async () => {
+  it("passes on the text and the parts that deeper levels emit", async () => {
     const chart = tool("chart", (_args, { emit }) => emit({ type: "data", name: "chart", data: 1, id: "a" }));
     const deep = make("deep", scripted([toolCall("chart"), text("Deep.")], { tools: [chart] }));
     const child = make("child", scripted([toolCall("deep"), text("Child.")], { tools: [deep] }));
@@ -79,7 +79,7 @@ describe.each([
   });
 });
 
-describe("defineAgentTool with emitText", () => {
+describe("defineAgentTool: emitText", () => {
   it("emits text through a registry that hides the agent", async () => {
     const registry = createToolRegistry([agent("child", scripted([text("Inner.")]))]);
     const { definitions, executeTool } = registry;
@@ -97,7 +97,7 @@ describe("defineAgentTool with emitText", () => {
     expect(again.recording.of("tool-emit")).toEqual([]);
   });
 
-  it("is off by default, and rejects a string", async () => {
+  it("is off by default", async () => {
     const fields = {
       name: "child",
       description: "",
@@ -150,7 +150,7 @@ describe("context.emit", () => {
     expect(isLoopError(thrown, "invalid-option") && thrown.details.option).toBe(option);
   });
 
-  it("restarts the idle timeout, and is ignored after the call", async () => {
+  it("restarts the idle timeout during a call, and has no effect afterwards", async () => {
     const clock = createTestClock();
     const sleep = (): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, 40));
     const execute = async (_args: unknown, { emit }: ToolContext): Promise<void> => {

@@ -139,7 +139,7 @@ describe("loop events", () => {
     `);
   });
 
-  it("have the run id, and iteration-end has the calls and the model", async () => {
+  it("have the run id", async () => {
     const playing = play([[call("t")], text("Done.")], { runId: "named", tools: [tool("t", () => 1)] });
     await playing.result;
     expect(new Set(playing.recording.events.map((event) => event.runId))).toEqual(new Set(["named"]));
@@ -220,7 +220,7 @@ describe("notice events", () => {
     expect(await noticesOf(count, options)).toEqual(notices);
   });
 
-  it("come once before the 21st iteration, even if it has continuations", async () => {
+  it("come once before iteration 21, even if this iteration has continuations", async () => {
     let ran = 0;
     const playing = play((_, index) => (index < 20 ? call("t") : index < 23 ? [text("."), finish("paused")] : text("Done.")), {
       tools: [tool("t", () => (ran += 1))],

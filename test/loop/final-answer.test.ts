@@ -83,7 +83,7 @@ describe("policies.finalAnswer with a reserve", () => {
       true,
     ],
   ])(
-    "requests a final answer only if it fits into the limits, with a reserve %s",
+    "requests a final answer only if the answer fits into the limits, with a reserve %s",
     async ([, limits, reserve, reason, requests, finalAnswer]) => {
       const playing = play(work, reserving(limits, reserve));
       expect(await endOf(playing)).toMatchObject({
@@ -98,12 +98,12 @@ describe("policies.finalAnswer with a reserve", () => {
     },
   );
 
-  it("reports the whole limit in the reason", async () => {
+  it("reports the full limit, including the reserve, in the reason of the run", async () => {
     const { result } = await endOf(play(work, reserving({ maxTokens: 50 }, { tokens: 20 })));
     expect([result.status, result.reason]).toEqual(["error", { kind: "max-tokens", limit: 50, spent: 30 }]);
   });
 
-  it("predicts each request from the last one, and keeps the reserve for requests without tools", async () => {
+  it("predicts a request from the last one, and keeps the reserve for requests without tools", async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 12, maxLength: 12 });
     const limit = fc.integer({ min: 20, max: 120 });
     await fc.assert(
@@ -132,7 +132,7 @@ describe("policies.finalAnswer with a reserve", () => {
     );
   });
 
-  it("lets a paused message use the reserve, and counts it before the final answer", async () => {
+  it("lets a paused message use the reserve", async () => {
     const script: MockScript = [
       [text("Half, "), finish("paused"), spend(10)],
       [text("whole."), spend(10)],
@@ -161,7 +161,7 @@ describe("policies.finalAnswer with a reserve", () => {
     expect([result.finalAnswer, result.output]).toEqual([true, undefined]);
   });
 
-  it("repeats its decision in a replay, and sends a normal request in a resumed run with a higher limit", async () => {
+  it("repeats its decision in a replay", async () => {
     const journal = memoryJournal();
     const options = reserving({ maxTokens: 30 }, { tokens: 10 }, { journal });
     const first = await endOf(play(work, options));
@@ -189,13 +189,13 @@ describe("policies.finalAnswer with a reserve of time", () => {
     });
   });
 
-  it("lets a stream use the reserve, and does not run its calls", async () => {
+  it("lets a stream use the reserve, but runs no call of this stream", async () => {
     const script: MockScript = ({ toolChoice }) => (toolChoice === "none" ? [text("In short.")] : [wait(950), toolCall("look")]);
     const { result, finalAnswer } = await endOf(play(script, reserving({ wallClockMs: 1_000 }, { ms: 100 })));
     expect([finalAnswer, ...outcomesOf(result)]).toEqual([true, "call_i0_0: not-run"]);
   });
 
-  it("ends the final answer at the whole limit", async () => {
+  it("stops the final answer when the full time limit, including the reserve, is reached", async () => {
     const script: MockScript = ({ toolChoice }) =>
       toolChoice === "none" ? [text("In "), wait(500), text("short.")] : [wait(950), toolCall("look")];
     const playing = play(script, reserving({ wallClockMs: 1_000 }, { ms: 100 }));
@@ -215,7 +215,7 @@ describe("policies.finalAnswer with a reserve of time", () => {
   });
 });
 
-describe("nested runs and the reserve of policies.finalAnswer", () => {
+describe("nested runs of a run whose policies.finalAnswer has a reserve", () => {
   const nesting = (script: MockScript, tools = [look]) =>
     defineAgentTool({
       name: "look",

@@ -26,7 +26,7 @@ describe("policies.gate", () => {
     ["accepts a Set as allowedNames", { active: true, allowedNames: new Set(["other"]) }, "blocked blocked completed blocked"],
     ["blocks every tool if allowedNames is empty", { active: true, allowedNames: [] }, "blocked blocked blocked blocked"],
     ["allows every tool if allowedNames is absent", { active: true }, "completed failed completed completed"],
-    ["allows every tool if it is not active", { active: false, allowedNames: [] }, "completed failed completed completed"],
+    ["allows every tool if the gate is not active", { active: false, allowedNames: [] }, "completed failed completed completed"],
   ])("%s", async ([, gate, expected]) => {
     expect(await outcomes(play(script, { tools, policies: { gate } }))).toBe(expected);
   });

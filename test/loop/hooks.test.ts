@@ -104,14 +104,14 @@ describe("hooks.prepareIteration", () => {
       async () => ({ toolChoise: "none" }) as never,
       'There is no option "prepareIteration.toolChoise". Did you mean "prepareIteration.toolChoice"?',
     ],
-  ])("ends the run before any request if it %s", async ([, prepareIteration, message]) => {
+  ])("ends the run before any request if the hook %s", async ([, prepareIteration, message]) => {
     const playing = play([], { tools, hooks: { prepareIteration } });
     const result = await playing.result;
     expect(result).toMatchObject(failedBy("prepareIteration", message));
     expect([playing.provider.calls, result.messages.length]).toEqual([0, 1]);
   });
 
-  it("fails the run if it takes longer than 30 seconds, and its late answer is dropped", async () => {
+  it("fails the run if the hook takes longer than 30 seconds", async () => {
     const clock = createTestClock();
     const late = (): Promise<IterationPlan> =>
       new Promise((resolve) => void clock.setTimeout(() => resolve({ system: "late" }), 40_000));
@@ -121,7 +121,7 @@ describe("hooks.prepareIteration", () => {
     expect([playing.endedAt(), playing.provider.calls]).toEqual([30_000, 0]);
   });
 
-  it("keeps earlier text and results if it fails in a later iteration", async () => {
+  it("keeps earlier text and results if the hook fails in a later iteration", async () => {
     const prepareIteration = ({ iteration }: IterationView): undefined => {
       if (iteration === 1) throw new Error("no");
     };
@@ -130,7 +130,7 @@ describe("hooks.prepareIteration", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: completed"]);
   });
 
-  it("keeps the cost of earlier iterations if it fails", async () => {
+  it("keeps the cost of earlier iterations if the hook fails", async () => {
     const prepareIteration = ({ iteration }: IterationView): undefined => {
       if (iteration === 1) throw new Error("no");
     };

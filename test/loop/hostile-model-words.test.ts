@@ -93,7 +93,7 @@ describe("text and arguments of a hostile model", () => {
     expect(result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
   });
 
-  it("are plain data if they imitate a toolResult and a tool returns them", async () => {
+  it("are plain data when returned by a tool, even as an imitation of a toolResult", async () => {
     const args = {
       success: false,
       error: "gone",

@@ -134,7 +134,7 @@ const rows: Readonly<Record<string, Row>> = {
   },
 };
 
-it.for(Object.entries(rows))("a hostile model that sends only %s reaches a limit, and the run ends", async ([, row]) => {
+it.for(Object.entries(rows))("a run with a hostile model ends as expected if the model sends only %s", async ([, row]) => {
   let ran = 0;
   const run = (args: unknown): unknown => ((ran += 1), args);
   const add = defineTool({ name: "add", description: "Adds", inputSchema: z.object({ a: z.number() }), execute: run });

@@ -37,7 +37,7 @@ describe("a chunk from a hostile provider", () => {
     ["an unknown problem", { problem: "odd" }, undefined, "malformed"],
     ["a number as id", { id: 5 }, { amount: 5 }, "completed"],
     ["a BigInt as argsText", { argsText: 1n }, { amount: 5 }, "completed"],
-  ])("that is a call with %s is recorded so that a next request can contain it", async ([, more, args, outcome]) => {
+  ])("that is a call with %s is recorded in a form that the next request accepts", async ([, more, args, outcome]) => {
     const ran: unknown[] = [];
     const { result } = play([raw({ ...ready, ...more }), text("Done.")], { tools: [tool("t", (given) => ran.push(given))] });
     const ended = await result;
@@ -47,7 +47,7 @@ describe("a chunk from a hostile provider", () => {
     expect(() => JSON.stringify(ended)).not.toThrow();
   });
 
-  it("has no effect if it belongs to a call that is already complete", async () => {
+  it("for a call that is already complete has no effect", async () => {
     const ran: unknown[] = [];
     const late = [
       { type: "call-start", key: "0", name: "other" },
@@ -71,7 +71,7 @@ describe("a chunk from a hostile provider", () => {
     expect((await result).reason).toMatchObject({ kind: "max-tokens", spent: 2 * total });
   });
 
-  it("ends the stream if it is an error, even if the provider does not close the stream", async () => {
+  it("that is an error ends the stream even if the provider does not close the stream", async () => {
     const provider: Provider = {
       id: "p",
       model: "m",
@@ -117,10 +117,10 @@ describe("a hostile tool result", () => {
     ["a failure with an Error as error", () => ({ ...toolResult({ success: false }), error: new Error("x") })],
     ["a failure with a number as message", () => ({ ...toolResult({ success: false }), message: 42 })],
     ["a toolResult with null as content", () => ({ ...toolResult({ data: 1 }), content: null })],
-    ["data that throws when it is awaited", () => toolResult({ data: thenable({ get: fail }) })],
-    ["a proxy that throws when it is inspected", () => new Proxy({}, { has: fail })],
+    ["data that throws when awaited", () => toolResult({ data: thenable({ get: fail }) })],
+    ["a proxy that throws when inspected", () => new Proxy({}, { has: fail })],
     ["a promise whose then throws", () => thenable({ value: fail }, Promise.resolve(1))],
-  ])("fails its call, and the results of other calls are kept: %s", async ([, value]) => {
+  ])("fails only its own call: %s", async ([, value]) => {
     const { result } = play([[toolCall("ok"), toolCall("odd")], text("Done.")], {
       tools: [tool("ok", () => 1), tool("odd", value)],
     });
@@ -153,7 +153,7 @@ describe("runToolLoop", () => {
     expect(playing.control.stop()).toBe("finished");
   });
 
-  it("reports an abort reason without the credentials in it", async () => {
+  it("reports an abort reason without its credentials", async () => {
     const { result, abort } = play([text("Hi")]);
     abort.abort("token sk-abc123def456ghi789");
     expect(JSON.stringify((await result).reason)).not.toContain("sk-abc");

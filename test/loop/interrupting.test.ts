@@ -16,7 +16,7 @@ async function recall({ options }: Playing, { journal }: LoopResult): Promise<un
 const plain = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
 
 describe("control.interrupt() before the first tool call", () => {
-  it("ends the run without a model request if it is called before the run starts", async () => {
+  it("ends the run without a model request if called before the run", async () => {
     const control = createLoopControl();
     control.interrupt("Wait.");
     const playing = play([], { control });
@@ -36,7 +36,7 @@ describe("control.interrupt() before the first tool call", () => {
       [text("Let me "), stall({ ignoreSignal: true })],
       { limits: { wallClockMs: 20 } },
     ],
-  ])("ends the run immediately if it is called %s", async ([where, turn, options]) => {
+  ])("ends the run immediately if called %s", async ([where, turn, options]) => {
     const playing = play([turn], { tools: [quick], ...options });
     await playing.clock.advance(50);
     expect(playing.control.interrupt("Wait.")).toBe("accepted");
@@ -77,7 +77,7 @@ describe("control.interrupt() before the first tool call", () => {
     expect(reason).toMatchObject({ name: "AbortError", message: "The run was interrupted by a message." });
   });
 
-  it("leaves no stream open if it is called while the provider is opening a stream", async () => {
+  it("leaves no stream open if called while the provider opens a stream", async () => {
     const control = createLoopControl();
     const mock = createMockProvider([[text("Let me "), stall()]]);
     const { id, model } = mock;
@@ -128,7 +128,7 @@ describe("control.interrupt() before the first tool call", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])('is returned as undelivered if "%s" is called before or after it', async ([, act, reason]) => {
+  ])('before or after "%s", returns its message as undelivered', async ([, act, reason]) => {
     const interrupt = ({ control }: Playing): unknown => control.interrupt("Wait.");
     for (const acts of [
       [act, interrupt],
@@ -163,7 +163,7 @@ describe("control.interrupt() after the first tool call or answer", () => {
         [wait(100), text("Done.")],
       ],
     ],
-  ])("is returned as undelivered and does not end the run if it is called %s", async ([, script, options]) => {
+  ])("returns its message as undelivered, without ending the run, if called %s", async ([, script, options]) => {
     const run = (says: (control: LoopControl) => unknown): Promise<Playing> => {
       const playing = play(script, ({ clock }) => ({
         tools: [
@@ -191,7 +191,7 @@ describe("control.interrupt() after the first tool call or answer", () => {
     expect(await recall(playing, result)).toEqual(plain(result));
   });
 
-  it("does not change a finished answer and is returned as undelivered", async () => {
+  it("returns its message as undelivered, without changing a finished answer", async () => {
     const playing = play([text("Hi.")]);
     playing.recording.emitter.on("iteration-end", () => void playing.control.interrupt("Wait."));
     const result = await playing.result;

@@ -41,12 +41,12 @@ describe("hooks.onIteration", () => {
 
   it.for<[how: string, hook: NonNullable<LoopHooks["onIteration"]>, ending: object]>([
     [
-      "ends the run with its reason if it returns abort: true",
+      "ends the run with the given reason if the hook returns abort: true",
       () => ({ abort: true, reason: "enough" }),
       { status: "stopped-by-user", reason: { kind: "iteration-abort", reason: "enough" } },
     ],
     [
-      "ends the run if it resolves with abort: true",
+      "ends the run if the hook resolves with abort: true",
       async () => ({ abort: true }),
       { status: "stopped-by-user", reason: { kind: "iteration-abort", reason: undefined } },
     ],
@@ -56,17 +56,17 @@ describe("hooks.onIteration", () => {
       { reason: { kind: "iteration-abort", reason: undefined } },
     ],
     [
-      "fails the run if it throws",
+      "fails the run if the hook throws",
       () => {
         throw new Error("no");
       },
       failedBy("no"),
     ],
-    ["fails the run if it rejects", () => Promise.reject(new Error("no")), failedBy("no")],
-    ["continues the run if it returns undefined", () => undefined, { status: "completed" }],
-    ["continues the run if it returns abort: false", () => ({ abort: false }) as never, { status: "completed" }],
-    ["continues the run if it returns a string", () => "abort" as never, { status: "completed" }],
-    ["continues the run if it returns null", () => null as never, { status: "completed" }],
+    ["fails the run if the hook rejects", () => Promise.reject(new Error("no")), failedBy("no")],
+    ["continues the run if the hook returns undefined", () => undefined, { status: "completed" }],
+    ["continues the run if the hook returns abort: false", () => ({ abort: false }) as never, { status: "completed" }],
+    ["continues the run if the hook returns a string", () => "abort" as never, { status: "completed" }],
+    ["continues the run if the hook returns null", () => null as never, { status: "completed" }],
   ])("%s", async ([, onIteration, ending]) => {
     const result = await play([toolCall("a"), text("Done.")], { tools, hooks: { onIteration } }).result;
     expect(result).toMatchObject(ending);

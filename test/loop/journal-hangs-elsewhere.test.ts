@@ -26,7 +26,7 @@ describe("a journal that hangs or fails", () => {
     toResult: ({ text: said }) => said,
   });
 
-  it("rejects the outer run after a kill if it hangs in a nested run", async () => {
+  it("in a nested run rejects the outer run after a kill", async () => {
     const script = [toolCall("agent"), text("Inside."), text("Done.")];
     for (const at of ["i0/agent/0/agent", "i0/tool/0/agent/i0/inbox", "i0/tool/0/agent/i0/model", "i0/tool/0/agent"]) {
       const playing = play(script, { runId: "outer", tools: [agent], journal: hanging({ at }) });
@@ -42,7 +42,7 @@ describe("a journal that hangs or fails", () => {
     }
   });
 
-  it("releases waiting nested runs if it throws, and the run can be resumed", async () => {
+  it("releases waiting nested runs when a step throws", async () => {
     const kept = memoryJournal();
     const clock = createTestClock();
     const asking = defineAgentTool<{ readonly asks: boolean }>({
@@ -76,7 +76,7 @@ describe("a journal that hangs or fails", () => {
     expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0/call_i0_0" }] });
   });
 
-  it("fails only the tool call if it belongs to a run inside the tool", async () => {
+  it("in a run inside a tool fails only the tool call", async () => {
     const nest = tool("nest", async (_, context) => {
       const { text: said } = await context.runToolLoop({
         messages: inner,
@@ -93,7 +93,7 @@ describe("a journal that hangs or fails", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("rejects the result of streamToolLoop, whether its reader continues or stops", async () => {
+  it("rejects the result of streamToolLoop, whether the reader continues or stops", async () => {
     for (const leaves of [false, true]) {
       const clock = createTestClock();
       const journal = hanging({ at: "i0/model", when: "after" });

@@ -169,7 +169,7 @@ describe("a model stream that has sent its finish chunk", () => {
       1_000,
       0,
     ],
-  ])("gives a complete answer even if it then %s", async ([what, after, said, endedAt, tokens]) => {
+  ])("gives a complete answer even if the stream then %s", async ([what, after, said, endedAt, tokens]) => {
     const isLeft = endedAt > 0 || what === "has an error";
     let signal: AbortSignal | undefined;
     const provider = providerOf(async function* (call) {

@@ -69,7 +69,7 @@ const expected: { readonly [Member in keyof ToolContext]: readonly [answered: un
 };
 
 it.for(Object.keys(verbs) as (keyof ToolContext)[])(
-  "context.%s emits no event and starts no timer when a tool uses it after the run",
+  "a tool that uses context.%s after the run emits no event and starts no timer",
   async (member) => {
     for (const [index, isKilled] of [false, true].entries()) {
       let context: ToolContext | undefined;

@@ -18,7 +18,7 @@ function slowJournal(clock: ReturnType<typeof createTestClock>): Journal {
 }
 
 describe("control.interrupt() between the end of a stream and the first call", () => {
-  it("is returned as undelivered, and the calls run", async () => {
+  it("returns its message as undelivered", async () => {
     const clock = createTestClock();
     const playing = play([toolCall("quick"), text("Done.")], { clock, journal: slowJournal(clock), tools: [quick] });
     await clock.advance(500);
@@ -40,7 +40,7 @@ describe("control.interrupt() between the end of a stream and the first call", (
   it.for<[order: string, interruptAt: number]>([
     ["before the limit", 300],
     ["after the limit", 550],
-  ])("does not keep limits.wallClockMs from ending the run if it is called %s", async ([, interruptAt]) => {
+  ])("called %s does not keep limits.wallClockMs from ending the run", async ([, interruptAt]) => {
     const clock = createTestClock();
     const playing = play([toolCall("quick")], {
       clock,

@@ -20,7 +20,7 @@ describe("streamToolLoop with several readers", () => {
     expect([Math.min(...shares) > 100, (await stream.result).reason.kind]).toEqual([true, "answered"]);
   });
 
-  it("ends the run and all readers if one of them stops", async () => {
+  it("ends the run and all readers if one reader stops", async () => {
     const { stream } = start([[text("Hi"), stall()]]);
     const others = [readAll(stream), readAll(stream)];
     for await (const _ of stream) break;

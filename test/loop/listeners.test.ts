@@ -36,7 +36,7 @@ describe("an event listener", () => {
     ]);
   });
 
-  it("is not reported again if it throws while handling listener-error", async () => {
+  it("that throws while handling listener-error is not reported again", async () => {
     const playing = play([text("Hi")]);
     const fails = (): never => {
       throw broken;
@@ -59,7 +59,7 @@ describe("an event listener", () => {
     expect(emitter.listenerCount("text-delta")).toBe(1);
   });
 
-  it("added with once() is removed if it throws, and its error is reported", async () => {
+  it("added with once() is removed even if the listener throws", async () => {
     const playing = play([text("abc", { chunks: 3 })]);
     playing.recording.emitter.once("text-delta", () => {
       throw broken;
@@ -73,7 +73,7 @@ describe("an event listener", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])('ends the run immediately if it calls "%s" at a text-delta', async ([, act, kind]) => {
+  ])('that calls "%s" at a text-delta ends the run immediately', async ([, act, kind]) => {
     const playing = play([[text("abcdef", { chunks: 6 }), toolCall("t")]], { tools: [tool("t", () => 1)] });
     playing.recording.emitter.on("text-delta", (event) => void (event.text === "c" && act(playing)));
     const result = await playing.result;
@@ -81,7 +81,7 @@ describe("an event listener", () => {
     expect(playing.provider.active).toBe(0);
   });
 
-  it("prevents the request for the next chunk if it calls control.stop()", async () => {
+  it("that calls control.stop() prevents the request for the next chunk", async () => {
     let asked = 0;
     const next = (): Promise<IteratorResult<ModelChunk>> => {
       asked += 1;
@@ -96,14 +96,14 @@ describe("an event listener", () => {
     expect([(await playing.result).text, asked]).toEqual(["123", 3]);
   });
 
-  it("does not change the result if it calls control.stop() at run-end", async () => {
+  it("that calls control.stop() at run-end does not change the result", async () => {
     const playing = play([text("Hi")]);
     playing.recording.emitter.on("run-end", () => void playing.control.stop());
     expect((await playing.result).reason.kind).toBe("answered");
     expect(playing.control.hasStopRequest()).toBe(false);
   });
 
-  it("does not delay the run if it returns a pending promise", async () => {
+  it("that returns a pending promise does not delay the run", async () => {
     const playing = play([[text("abc", { chunks: 3 })]]);
     const waiting: () => unknown = () => never;
     playing.recording.emitter.on("text-delta", waiting);

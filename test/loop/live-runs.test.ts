@@ -46,7 +46,7 @@ describe("two concurrent runs", () => {
     await first.result;
   });
 
-  it("leave control and runId free if one of their signals throws", async () => {
+  it("leave control and runId free if one signal throws", async () => {
     const control = createLoopControl();
     const options = { control, runId: "one of a kind" };
     const signal: AbortSignal = Object.create(AbortSignal.prototype);

@@ -42,7 +42,7 @@ describe("detectLoops", () => {
     expect(playing.recording.of("loop-detected").every(({ action }) => action === "warn")).toBe(true);
   });
 
-  it("reports nothing unless it is set as policies.loopDetection", async () => {
+  it("reports nothing unless set as policies.loopDetection", async () => {
     const playing = play(calling("aaaaaa"), { tools: [echo] });
     await playing.result;
     expect(heard(playing)).toEqual([]);
@@ -123,7 +123,7 @@ describe('detectLoops with the action "stop"', () => {
     expect([result.toolCallsExecuted, result.pendingCalls, heard(playing)]).toEqual([3, [], ["3: echo 2x2"]]);
   });
 
-  it("does not end the run as loop-detected if stopWhen ends it, or if a call has no name", async () => {
+  it("does not replace the reason of stopWhen or of a call without a name", async () => {
     const policy = { threshold: 2, action: "stop" } as const;
     const stopped = play(calling("aa"), {
       tools: [echo],
@@ -152,12 +152,17 @@ describe("detectLoops with compareResults", () => {
   };
 
   it.for<[title: string, values: readonly string[], compareResults: boolean, told: readonly string[]]>([
-    ["reports equal calls with different results if it is false", ["1", "2", "3", "4"], false, ["2: echo 3x1"]],
-    ["ignores equal calls with different results if it is true", ["1", "2", "3", "4"], true, []],
-    ["reports equal calls with equal results if it is true", ["1", "1", "1", "1"], true, ["2: echo 3x1"]],
-    ["counts equal calls from the last change of the result if it is true", ["1", "2", "2", "2"], true, ["3: echo 3x1"]],
+    ["reports equal calls with different results if compareResults is false", ["1", "2", "3", "4"], false, ["2: echo 3x1"]],
+    ["ignores equal calls with different results if compareResults is true", ["1", "2", "3", "4"], true, []],
+    ["reports equal calls with equal results if compareResults is true", ["1", "1", "1", "1"], true, ["2: echo 3x1"]],
+    [
+      "counts equal calls from the last change of the result if compareResults is true",
+      ["1", "2", "2", "2"],
+      true,
+      ["3: echo 3x1"],
+    ],
     // In this row, the third call would return a different result. But the loop is reported before that call runs.
-    ["reports a loop before a call whose result then differs if it is true", ["1", "1", "2", "2"], true, ["2: echo 3x1"]],
+    ["reports a loop before a different result if compareResults is true", ["1", "1", "2", "2"], true, ["2: echo 3x1"]],
   ])("%s", async ([, values, compareResults, told]) => {
     const playing = play(calling("aaaa"), {
       ...results(...values),

@@ -150,7 +150,7 @@ describe("memoryJournal", () => {
     `);
   });
 
-  it("does not change if a finished run is replayed with it", async () => {
+  it("is not changed by a replay of a finished run", async () => {
     const { result } = await playOver(undefined);
     const before = JSON.stringify(result.journal);
     expect(JSON.parse(before).steps["i0/inbox"]).toEqual({ now: 0, token: expect.any(String) });

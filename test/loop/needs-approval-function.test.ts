@@ -52,7 +52,7 @@ describe("needsApproval as a function", () => {
     expect(result.functionHistory.map(({ functionResponse }) => functionResponse.response.result)).toEqual([7, 8]);
   });
 
-  it("is not called if the arguments fail their second validation, and the call waits", async () => {
+  it("is not called for arguments that fail a second validation", async () => {
     let checks = 0;
     const once = inputSchema.refine(() => (checks += 1) === 1);
     const never = { name: "pay", description: "pay", inputSchema: once, needsApproval: () => false, execute: () => 1 };

@@ -92,7 +92,7 @@ describe("needsApproval", () => {
     expect([outcomesOf(await result), ran]).toEqual([["call_i0_0: completed", "call_i0_1: truncated"], ["look"]]);
   });
 
-  it("is rejected together with eager, or if it is a string", () => {
+  it("is rejected as a string, and together with eager", () => {
     const make = (): Tool => tool("t", () => 1, { eager: true, needsApproval: dear });
     expect(make).toThrow('Tool "t" has both "eager" and "needsApproval", which exclude each other. Remove one of them.');
     expect(() => tool("t", () => 1, { needsApproval: "yes" as unknown as boolean })).toThrow(
@@ -151,26 +151,23 @@ describe("an approval that fails", () => {
       { policies: { approve: () => never }, timeouts: { approvalMs: 50 } },
       "No decision was made within 50 ms.",
     ],
-  ])(
-    "skips the call, reports the error only to the caller, and lets the run continue if %s",
-    async ([, needs, more, message]) => {
-      const { ran, start } = setUp(needs);
-      const playing = start(more);
-      await playing.clock.advance(50);
-      const result = await playing.result;
-      const [answer] = answersOf(result);
-      expect([result.text, answer?.outcome, ran.filter((line) => line.startsWith("call_i0_0"))]).toEqual([
-        "Done.",
-        "approval-failed",
-        [],
-      ]);
-      expect(JSON.stringify(answer)).not.toContain(message);
-      expect(result.functionHistory[0]).toMatchObject({ outcome: "approval-failed", error: { message } });
-      const told = playing.recording.of("approval-decided").find(({ callId }) => callId === "call_i0_0");
-      expect([told?.decision, told?.error?.message]).toEqual(["failed", message]);
-      const again = start({ ...more, journal: memoryJournal(JSON.parse(JSON.stringify(result.journal))) });
-      const { messages, functionHistory } = await again.result;
-      expect([messages, functionHistory[0]]).toEqual([result.messages, result.functionHistory[0]]);
-    },
-  );
+  ])("skips the call without ending the run if %s", async ([, needs, more, message]) => {
+    const { ran, start } = setUp(needs);
+    const playing = start(more);
+    await playing.clock.advance(50);
+    const result = await playing.result;
+    const [answer] = answersOf(result);
+    expect([result.text, answer?.outcome, ran.filter((line) => line.startsWith("call_i0_0"))]).toEqual([
+      "Done.",
+      "approval-failed",
+      [],
+    ]);
+    expect(JSON.stringify(answer)).not.toContain(message);
+    expect(result.functionHistory[0]).toMatchObject({ outcome: "approval-failed", error: { message } });
+    const told = playing.recording.of("approval-decided").find(({ callId }) => callId === "call_i0_0");
+    expect([told?.decision, told?.error?.message]).toEqual(["failed", message]);
+    const again = start({ ...more, journal: memoryJournal(JSON.parse(JSON.stringify(result.journal))) });
+    const { messages, functionHistory } = await again.result;
+    expect([messages, functionHistory[0]]).toEqual([result.messages, result.functionHistory[0]]);
+  });
 });

@@ -44,7 +44,7 @@ function openable(faults: Faults = {}): { readonly journal: Journal; readonly lo
 }
 
 describe("journal.open()", () => {
-  it("is called before the first step, and its close function after the last step, before the run settles", async () => {
+  it("is called before the first step, and its close function after the last step", async () => {
     const { journal, log } = openable();
     const { result } = play([text("Done.")], { journal });
     void result.then(() => log.push("over"));

@@ -100,7 +100,7 @@ it.for<[what: string, messages: readonly object[], advice: string]>([
   expect([code, message]).toEqual(["invalid-messages", expect.stringContaining(advice)]);
 });
 
-it("a call fails if it returns a toolResult with bytes, and the error asks for base64 text", async () => {
+it("a call that returns a toolResult with bytes fails with an error that asks for base64 text", async () => {
   const give = (): unknown =>
     Reflect.apply(toolResult, undefined, [{ content: [{ type: "image", mediaType: "image/png", data: bytes }] }]);
   const playing = play([toolCall("t"), text("Done.")], { tools: [tool("t", give)] });

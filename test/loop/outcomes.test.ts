@@ -47,7 +47,7 @@ describe("tool outcomes", () => {
     ]);
   });
 
-  it("have not-run for a call whose run is stopped while the message streams", async () => {
+  it('include "not-run" for a call whose run is stopped during the stream', async () => {
     let ran = 0;
     const playing = play([[toolCall("work"), stall()]], { tools: [tool("work", () => (ran += 1))] });
     await playing.clock.flush();

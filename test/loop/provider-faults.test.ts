@@ -140,7 +140,7 @@ describe("the chunk attempt-discarded before a second attempt", () => {
     text("Done."),
   ];
 
-  it("drops the text and calls of the first attempt, and the usage of both attempts counts", async () => {
+  it("drops the text and calls of the first attempt, but not the usage", async () => {
     const ran: unknown[] = [];
     const playing = play(script, {
       tools: [tool("t", (args) => ran.push(args))],
@@ -236,7 +236,7 @@ describe("the result of runToolLoop", () => {
     return [result.costUSD, result.streamResults.map((iteration) => iteration.costUSD), troubles];
   };
 
-  it("has the sum over all iterations as costUSD, and undefined if the pricing of one iteration fails", async () => {
+  it("has the sum over all iterations as costUSD, unless the pricing of one iteration fails", async () => {
     expect(await costOf(({ totalTokens }) => totalTokens / 4)).toEqual([4.25, [2.75, 1.5], []]);
     expect(await costOf(() => 0)).toEqual([0, [0, 0], []]);
     expect(await costOf(({ inputTokens }) => (inputTokens === 10 ? undefined : 1))).toEqual([undefined, [undefined, 1], []]);

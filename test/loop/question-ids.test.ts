@@ -23,7 +23,7 @@ function setUp(): Stage {
 }
 
 describe("options.decisions", () => {
-  it("have no effect on a changed tool if they were made for the old tool", async () => {
+  it("for the old tool have no effect on the changed tool", async () => {
     const { ran, start } = setUp();
     const again = (decisions: LoopOptions["decisions"], description = "Pays the bank"): Playing => start(description, decisions);
     await start("Pays").result;

@@ -13,7 +13,7 @@ const toolsOf = ({ provider }: Playing): readonly string[] =>
   provider.requests.map(({ tools }) => tools.map(({ name }) => name).join());
 
 describe("a tool that returns contextRestart", () => {
-  it("adds its item to the end of each later request, and adds nothing to the function history", async () => {
+  it("adds its item to the end of each later request, but not to the function history", async () => {
     const playing = start(
       [[text("Wait. "), toolCall("enrich"), toolCall("other")], toolCall("other"), text("Hello Ada.")],
       restart("profile", { enhanced_context_item: { name: "Ada" } }),

@@ -45,7 +45,7 @@ it('resume: "retry-last" continues after a provider error without running a fini
   expect([third.text, untouched.calls, third.messages]).toEqual(["Done.", 0, second.messages]);
 });
 
-it('resume: "retry-last" continues a failed run even if the run was resumed without it before', async () => {
+it('resume: "retry-last" continues a failed run even if an earlier resume lacked this option', async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   const provider = createMockProvider([]);

@@ -95,7 +95,7 @@ describe("runToolLoop", () => {
 
   // Runs that wait for a decision are tested in asking.test.ts.
   it.for(byTitle.filter(([, { reason }]) => reason === "drained"))(
-    "continues from its journal without repeating any step after %s",
+    "resumes from the journal without repeating a step after %s",
     async ([, scenario]) => {
       const { result } = await play(scenario);
       const provider = createMockProvider([text("Going on.")]);
@@ -108,7 +108,7 @@ describe("runToolLoop", () => {
     },
   );
 
-  it.for(byTitle)("returns messages for %s that a next run accepts", async ([, scenario]) => {
+  it.for(byTitle)("returns messages that a next run accepts, for %s", async ([, scenario]) => {
     const { result } = await play(scenario);
     const provider = createMockProvider([text("Next.")]);
     const next = await runToolLoop({ provider, messages: [...result.messages, { role: "user", content: "And now?" }] });

@@ -127,7 +127,7 @@ describe("the unread events of streamToolLoop", () => {
     },
   );
 
-  it("include all progress of a tool, and the model waits until they are read", async () => {
+  it("include all progress of a tool, and make the model wait", async () => {
     const flood = tool("flood", (_, { progress }) => {
       for (let count = 0; count < 10_000; count += 1) progress(count);
     });
@@ -154,7 +154,7 @@ describe("the unread events of streamToolLoop", () => {
     expect((await watched.stream.result).reason.kind).toBe("answered");
   });
 
-  it("can be thousands if reading begins late, and the model waits until they are read", async () => {
+  it("can be thousands if reading begins late, and make the model wait", async () => {
     const many = text("x".repeat(5_000), { chunks: 5_000 });
     const watched = watch([[many, wait(10), many]]);
     await watched.clock.flush();

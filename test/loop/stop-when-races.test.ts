@@ -39,7 +39,7 @@ describe("a failing condition of policies.stopWhen", () => {
         }) as never,
       "no kind",
     ],
-  ])("ends the run and keeps its text, usage and calls if it %s", async ([, condition, message]) => {
+  ])("ends the run without losing text, usage or calls if the condition %s", async ([, condition, message]) => {
     const script: MockScript = [[text("Look: "), toolCall("echo"), usage({ inputTokens: 9, outputTokens: 1 })]];
     const result = await play(script, stopWhen([condition, () => true])).result;
     expect(result).toMatchObject({
@@ -53,7 +53,7 @@ describe("a failing condition of policies.stopWhen", () => {
     expect([outcomesOf(result), result.streamResults[0]?.calls.length]).toEqual([["call_i0_0: not-run"], 1]);
   });
 
-  it("ends the run after hookMs if it hangs", async () => {
+  it("that hangs ends the run after timeouts.hookMs", async () => {
     const playing = play([[text("Look: "), toolCall("echo")]], { ...stopWhen(() => never), timeouts: { hookMs: 700 } });
     await playing.clock.runAll();
     const result = await playing.result;
@@ -71,7 +71,7 @@ describe("a pending condition of policies.stopWhen", () => {
     ["a kill", ({ control }) => control.kill(), "killed", "killed"],
     ["the signal", ({ abort }) => abort.abort(), "aborted", "aborted"],
     ["the wall clock", ({ clock }) => clock.advance(5_000), "wall-clock", "answered"],
-  ])("does not delay the end of the run by %s, and no call runs", async ([, act, call, answer]) => {
+  ])("does not delay the end of the run by %s", async ([, act, call, answer]) => {
     const reasons: string[] = [];
     for (const turn of [[text("Look: "), toolCall("echo")], text("Look:")]) {
       const playing = hanging(turn);
@@ -104,7 +104,7 @@ describe("a pending condition of policies.stopWhen", () => {
     expect([result.reason.kind, textsOf(result.undelivered)]).toEqual([reason, ["And now?"]]);
   });
 
-  it("prevents its calls from running in a resumed run", async () => {
+  it("prevents the calls of the message from running in a resumed run", async () => {
     const playing = hanging(toolCall("echo"));
     await playing.clock.flush();
     playing.control.kill();

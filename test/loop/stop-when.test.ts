@@ -74,7 +74,7 @@ describe("policies.stopWhen", () => {
 });
 
 describe("policies.stopWhen with a list of conditions", () => {
-  it("calls the conditions in order until one of them stops the run", async () => {
+  it("calls the conditions in order until one condition stops the run", async () => {
     const asked: string[] = [];
     const says =
       (name: string, answer: ReturnType<StopCondition>): StopCondition =>
@@ -89,7 +89,7 @@ describe("policies.stopWhen with a list of conditions", () => {
     expect([result.reason, asked]).toEqual([{ kind: "stop-condition", reason: "late" }, ["no", "go on", "late"]]);
   });
 
-  it("has no effect if the list is empty, and ignores later additions", async () => {
+  it("ignores later additions to an empty list", async () => {
     const conditions: StopCondition[] = [];
     const playing = play([text("Fine.")], stopWhen(conditions));
     conditions.push(() => true);

@@ -17,7 +17,7 @@ describe("streamToolLoop", () => {
     expect((await stream.result).text).toBe("Done.");
   });
 
-  it("starts immediately and loses no event if it is read late", async () => {
+  it("starts immediately and loses no event for a late reader", async () => {
     const recording = recordEvents();
     const { stream } = start(script, { tools, events: recording.emitter });
     const { text: said } = await stream.result;
@@ -62,7 +62,7 @@ describe("a reader of streamToolLoop that stops early", () => {
     expect([result.text, outcomesOf(result), provider.calls, clock.pending]).toEqual(["Hm.", ["call_i0_0: interrupted"], 1, 0]);
   });
 
-  it("receives no further event, even if it reads again", async () => {
+  it("receives no further event, even on another read", async () => {
     const chatty = tool(
       "chatty",
       (_, { signal, progress }) => new Promise(() => signal.addEventListener("abort", () => progress("still here"))),
@@ -96,7 +96,7 @@ describe("a reader of streamToolLoop that stops early", () => {
     expect([result.reason.kind, await readAll(reading.stream)]).toEqual(["answered", []]);
   });
 
-  it("receives its own error if it stops by throwing", async () => {
+  it("receives its own error after stopping by a throw", async () => {
     const { stream } = start([[text("Hi"), stall()]]);
     const reading = async (): Promise<void> => {
       for await (const event of stream) if (event.type === "text-delta") throw new Error("my own");

@@ -127,7 +127,7 @@ describe("a tool that is a generator", () => {
     });
   });
 
-  it("is retried if it is idempotent, within one time limit", async () => {
+  it("is retried within one time limit if idempotent", async () => {
     let count = 0;
     const work = tool(
       "work",
@@ -156,7 +156,7 @@ describe("a tool that is a generator", () => {
     return tool("work", execute, traits);
   }
 
-  it("is closed once if the call times out between two yields, and emits nothing more", async () => {
+  it("is closed once if the call times out between two yields", async () => {
     const notes: string[] = [];
     const wake: (() => void)[] = [];
     const work = endless(notes, () => new Promise<void>((resolve) => void wake.push(resolve)), { timeoutMs: 100 });
@@ -204,7 +204,7 @@ describe("a tool that is a generator", () => {
     expect(shownOf(recording.events)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it("times out even if it yields without waiting, so that no timer can fire", async () => {
+  it("times out while yielding without waiting, although no timer can fire", async () => {
     const clock = createTestClock();
     let now = 0;
     let isClosed = false;
@@ -223,7 +223,7 @@ describe("a tool that is a generator", () => {
     expect([outcome, isClosed]).toMatchObject([{ kind: "timed-out", limitMs: 500 }, true]);
   });
 
-  it("lets other tasks run while it yields without waiting", async () => {
+  it("lets other tasks run while yielding without waiting", async () => {
     const other = new AbortController();
     setTimeout(() => other.abort(), 0);
     const work = tool("work", function* () {

@@ -28,7 +28,7 @@ function slowSchema(clock: { setTimeout(fn: () => void, ms: number): unknown }, 
 }
 
 describe("structuredOutput with a schema that fails", () => {
-  it("ends the run after timeouts.hookMs if the schema hangs, and keeps the text", async () => {
+  it("ends the run after timeouts.hookMs if the schema hangs", async () => {
     const hanging: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
     const playing = play([text("8")], { ...wanting(structuredOutput(hanging, { jsonSchema: {} })), timeouts: { hookMs: 700 } });
     await playing.clock.runAll();
@@ -64,7 +64,7 @@ describe("the validation of an answer by structuredOutput", () => {
     ["a kill", ({ control }) => control.kill(), "killed"],
     ["the signal", ({ abort }) => abort.abort(), "aborted"],
     ["the wall clock", ({ clock }) => clock.advance(500), "wall-clock"],
-  ])("does not delay the end of the run by %s, and the text is kept", async ([, act, reason]) => {
+  ])("does not delay the end of the run by %s", async ([, act, reason]) => {
     const playing = validating();
     await playing.clock.flush();
     await act(playing);
@@ -86,7 +86,7 @@ describe("the validation of an answer by structuredOutput", () => {
 
   const unlimited = { limits: {} };
 
-  it("is followed by another iteration after a steered message, and the answer of that iteration is used", async () => {
+  it("gives the value of the next answer after a steered message", async () => {
     const playing = validating([text('{ "n": 8 }'), text('{ "n": 9 }')], unlimited);
     await playing.clock.flush();
     playing.control.steer("Nine, I mean.");
@@ -98,7 +98,7 @@ describe("the validation of an answer by structuredOutput", () => {
     ]);
   });
 
-  it("gives no value after a steered message whose own iteration fails", async () => {
+  it("gives no value if the answer to a steered message fails", async () => {
     const playing = validating([text('{ "n": 8 }'), fail({ status: 503 })], unlimited);
     await playing.clock.flush();
     playing.control.steer("Nine, I mean.");
@@ -107,7 +107,7 @@ describe("the validation of an answer by structuredOutput", () => {
     expect([result.reason.kind, result.text, result.output]).toEqual(["provider-error", '{ "n": 8 }', undefined]);
   });
 
-  it("lets a steered message continue the run at the last try, and reset the number of tries", async () => {
+  it("counts tries from zero again after a steered message", async () => {
     const playing = play([text("Eight."), text("Nine."), text("Ten.")], ({ clock }) => ({
       tools,
       policies: { output: structuredOutput(slowSchema(clock), { maxRetries: 0 }) },
@@ -119,7 +119,7 @@ describe("the validation of an answer by structuredOutput", () => {
     expect(linesOf(result.messages)).toEqual(["user: Go.", "assistant: Eight.", "user: Nine, I mean.", "assistant: Nine."]);
   });
 
-  it("ignores an interrupt if the answer is valid, and lets it replace the next try otherwise", async () => {
+  it("lets an interrupt replace the next try, unless the answer is valid", async () => {
     for (const [turn, reason, undelivered] of [
       [text('{ "n": 8 }'), "answered", ["And now?"]],
       [text('{ "n": "8" }'), "interrupted", []],

@@ -24,7 +24,7 @@ const complaint = (why: string): string =>
 const notNumber = complaint("n: Invalid input: expected number, received string");
 
 describe("a valid answer with structuredOutput", () => {
-  it("is in result.output, and its text is in result.text", async () => {
+  it("is in result.output as a value, and in result.text as text", async () => {
     const result = await play([toolCall("echo"), text('{ "n": 8 }')], wanting(structuredOutput(schema))).result;
     expect([result.reason.kind, result.output, result.text]).toEqual(["answered", { n: 8 }, '{ "n": 8 }']);
   });
@@ -86,7 +86,7 @@ describe("an invalid answer with structuredOutput", () => {
     ]);
   });
 
-  it.for([0, 1, 2, 5])("ends the run after %i more tries, and its text is kept", async (maxRetries) => {
+  it.for([0, 1, 2, 5])("ends the run after %i more tries without losing its text", async (maxRetries) => {
     const result = await play(() => text('{ "n": "8" }'), wanting(structuredOutput(schema, { maxRetries }))).result;
     const issues = [{ message: "Invalid input: expected number, received string", path: ["n"] }];
     expect([result.status, result.reason, result.output, result.text, result.iterations]).toEqual([
@@ -149,7 +149,7 @@ describe("the system text of a run", () => {
     expect(await systems({ system: "Be brief." })).toEqual(Array.from({ length: 3 }, () => `Be brief.\n\n${prompt}`));
   });
 
-  it("has the JSON Schema of structuredOutput after the text of a hook, and hooks do not receive the schema", async () => {
+  it("has the JSON Schema of structuredOutput after the text of a hook", async () => {
     const shown: unknown[] = [];
     const prepareIteration: NonNullable<LoopOptions["hooks"]>["prepareIteration"] = ({ system, iteration }) => {
       shown.push(system);
@@ -177,7 +177,7 @@ it.for<[ending: string, script: MockScript, more: Partial<LoopOptions>]>([
     [toolCall("echo"), text('{ "n": 8 }')],
     { limits: { maxIterations: 1 }, policies: { finalAnswer: true, output: structuredOutput(schema) } },
   ],
-])('a run with structuredOutput has no output if it ends with the reason "%s"', async ([ending, script, more]) => {
+])('a run with structuredOutput has no output after ending with the reason "%s"', async ([ending, script, more]) => {
   const result = await play(script, { ...wanting(structuredOutput(schema)), ...more }).result;
   expect([result.reason.kind, result.output, "output" in JSON.parse(JSON.stringify(result))]).toEqual([ending, undefined, false]);
 });

@@ -34,7 +34,7 @@ describe("limits.maxToolCalls", () => {
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });
 
-  it("ends the run if the model calls tools although they are forbidden", async () => {
+  it("ends the run if the model calls forbidden tools", async () => {
     const playing = play(() => three, { tools: [ok], limits: { maxToolCalls: 2 } });
     const result = await playing.result;
     expect([result.status, result.reason, playing.provider.calls]).toEqual(["error", { kind: "max-tool-calls", limit: 2 }, 2]);
@@ -206,7 +206,7 @@ describe("the context of a tool", () => {
     [19, false],
     [20, true],
     [21, true],
-  ])("has in iteration %d the showKillHint value %s", async ([iteration, shown]) => {
+  ])("in iteration %d has showKillHint: %s", async ([iteration, shown]) => {
     const hints: boolean[] = [];
     const look = tool("look", (_, context) => hints.push(context.showKillHint));
     await play((_, index) => (index <= iteration ? toolCall("look") : text("Done.")), { tools: [look] }).result;

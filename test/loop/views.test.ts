@@ -19,7 +19,7 @@ const changes: { readonly [how: string]: (messages: Message[]) => unknown } = {
   "push()": (messages) => messages.push({ role: "user", content: "Forged." }),
   "pop()": (messages) => messages.pop(),
   "splice()": (messages) => messages.splice(0, 1),
-  "setting their length": (messages) => (messages.length = 0),
+  "setting the length": (messages) => (messages.length = 0),
   "replacing a message": (messages) => (messages[0] = { role: "user", content: "Forged." }),
   "setting a field of a message": (messages) => Object.assign(messages[0] ?? {}, { content: "Forged." }),
   "adding a part to a message": (messages) => contentOf(messages[1]).push({ type: "text", text: "Forged." }),
@@ -129,7 +129,7 @@ describe("messages that callbacks receive", () => {
 });
 
 describe("messages that the caller passes", () => {
-  it("are not frozen, and later changes to them have no effect", async () => {
+  it("are not frozen, but later changes have no effect", async () => {
     const messages = given();
     const change = tool("t", () => {
       messages.reverse();
@@ -141,7 +141,7 @@ describe("messages that the caller passes", () => {
     expect([Object.isFrozen(messages), messages.some(Object.isFrozen)]).toEqual([false, false]);
   });
 
-  it("are the same objects in the next run if they come from a result", async () => {
+  it("from a result are the same objects in the next run", async () => {
     const { messages } = await play(script, { tools: [tool("t", () => undefined)], messages: given() }).result;
     const list = [...messages, { role: "user" as const, content: "And?" }];
     const next = await play([text("So.")], { messages: list }).result;

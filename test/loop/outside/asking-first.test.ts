@@ -122,7 +122,7 @@ describe("a nested run with a call that waits for its result", () => {
   });
 
   it.for([false, true])(
-    "accepts the result of another call after a crash that lost the end of this call (journal with has: %s)",
+    "accepts the result of another call after a crash before this call ended (journal with has: %s)",
     async (hasHas) => {
       const store = createDurableStore();
       const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("job") : text("Inside.")));

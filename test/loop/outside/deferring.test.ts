@@ -34,7 +34,7 @@ describe("a call whose result comes from outside", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("gets its result in the resumed run, and no tool runs again", async () => {
+  it("gets its result in a resumed run that runs no tool again", async () => {
     const { ran, start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both });
     const result = await second.result;
@@ -48,7 +48,7 @@ describe("a call whose result comes from outside", () => {
     expect(result.functionHistory.map(({ outcome }) => outcome)).toEqual(["completed", "completed", "completed"]);
   });
 
-  it("fails with the error from the decision, and the model reads this error", async () => {
+  it("fails with the error from the decision, which the model reads", async () => {
     const { start } = setUp();
     const decisions: LoopOptions["decisions"] = { ...both, call_i0_0: { kind: "failed", error: "The machine broke." } };
     const result = await start({ journal: await savedOf(start()), decisions }).result;
@@ -83,7 +83,7 @@ describe("a call whose result comes from outside", () => {
     expect([third.provider.calls, ran]).toEqual([0, ["call_i0_0", "call_i0_1"]]);
   });
 
-  it("emits events before and after its result arrives, and is marked as waiting in between", async () => {
+  it("emits events before and after the arrival of its result", async () => {
     const { start } = setUp();
     const first = start();
     const second = start({ journal: await savedOf(first), decisions: both });
@@ -117,7 +117,7 @@ describe("a call whose result comes from outside", () => {
       );
   });
 
-  it("has journal records and replayed events before and after its result arrives", async () => {
+  it("has journal records and replayed events before and after the arrival of its result", async () => {
     const store = createDurableStore();
     const { start } = setUp();
     const first = await start({ journal: store.open() }).result;
@@ -138,7 +138,7 @@ describe("a call whose result comes from outside", () => {
 });
 
 describe("a deferred result", () => {
-  it("includes the usage and cost of a nested run, and counts them once", async () => {
+  it("counts the usage and cost of a nested run once", async () => {
     const start = (more: Partial<LoopOptions>): Playing => {
       const inner = tool("inner", async (_, { runToolLoop, defer }) => {
         await runToolLoop({ messages: [{ role: "user", content: "In." }], provider: createMockProvider([text("Inside.")]) });

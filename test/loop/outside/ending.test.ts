@@ -80,7 +80,7 @@ describe("a call with a deferred result", () => {
   });
 });
 
-describe("a resumed run that is ended before it does anything new", () => {
+describe("a resumed run that ends before any new step", () => {
   it.for<[how: string, act: (playing: Playing) => void, kind: string]>([
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],

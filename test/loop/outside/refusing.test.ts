@@ -75,7 +75,7 @@ describe("options.decisions while a call waits for a result", () => {
       "unknown-decision",
       'Call "call_9" is not waiting for a decision or a result.',
     ],
-  ])("are rejected if they contain %s, and correct decisions are accepted afterwards", async ([, decisions, code, message]) => {
+  ])("are rejected if they contain %s", async ([, decisions, code, message]) => {
     for (const withHas of [false, true]) {
       const store = createDurableStore();
       const open = (): ReturnType<DurableStore["open"]> => {
@@ -100,7 +100,7 @@ describe("options.decisions while a call waits for a result", () => {
     expect((await refusalOf(start({ journal: await savedOf(second), decisions: other })))[0]).toBe("unknown-decision");
   });
 
-  it("are rejected if they are passed before the run has ever been suspended", async () => {
+  it("are rejected if passed before a run was ever suspended", async () => {
     const { ran, start } = setUp();
     const early: Decisions = { call_i0_0: { kind: "result", result: 1 } };
     expect([(await refusalOf(start({ decisions: early })))[0], ran]).toEqual(["unknown-decision", []]);
@@ -218,7 +218,7 @@ describe("context.defer", () => {
     });
   });
 
-  it("lets a page send the result with fromPage: true", async () => {
+  it("with fromPage: true, lets a page send the result", async () => {
     const tools = [tool("job", (_, { defer }) => defer({ fromPage: true }))];
     const first = play([toolCall("job")], { runId: "r", tools });
     const decisions: Decisions = { call_i0_0: { kind: "result", result: 7, fromPage: true } };

@@ -23,7 +23,7 @@ function setUp(): { readonly ran: string[]; send(key: string, value: Json): void
   };
 }
 
-it("journal.wait() lets the run continue when the results arrive, after the other calls have run", async () => {
+it("journal.wait() lets the run continue when the results arrive", async () => {
   const { ran, send, start } = setUp();
   const playing = start();
   await playing.clock.advance(0);

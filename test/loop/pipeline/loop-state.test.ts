@@ -26,7 +26,7 @@ describe("result.streamResults", () => {
     ["timeout", [text("Half"), stall()], ({ clock }) => clock.advance(120_000)],
     ["empty-response", finish("stop")],
     ["stopped-by-user", [text("Half"), stall()], ({ control }) => control.stop()],
-  ])('has an entry for every stream, and the last entry has the status "%s" of the run', async ([status, turn, act]) => {
+  ])('has an entry for every stream, the last with the status "%s" of the run', async ([status, turn, act]) => {
     const playing = start([toolCall("look"), turn]);
     await playing.clock.flush();
     await act?.(playing);
@@ -43,8 +43,8 @@ describe("result.streamResults", () => {
   });
 });
 
-describe("result.functionHistory", () => {
-  it("pairs each call with its result over all iterations, in call order", async () => {
+describe("the results of calls", () => {
+  it("are paired with their calls in result.functionHistory, in call order", async () => {
     const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
     const paint = tool("paint", () => toolResult({ data: "painted", content: [image] }));
     const playing = start(
@@ -75,7 +75,7 @@ describe("result.functionHistory", () => {
     ]);
   });
 
-  it("contains the results that each later request has, after the messages with the calls", async () => {
+  it("are in the messages of every later request", async () => {
     const playing = start([toolCall("look", { n: 1 }), toolCall("look", { n: 2 }), text("Done.")]);
     await playing.result;
     const answers = playing.provider.requests.map(({ messages }) =>
@@ -86,7 +86,7 @@ describe("result.functionHistory", () => {
 });
 
 describe("provider metadata", () => {
-  it("is collected over the iterations and sent back with the message that it belongs to", async () => {
+  it("is collected over the iterations, and sent back with its message", async () => {
     const playing = start([
       [providerMetadata({ sign: 1 }), providerMetadata({ sign: 2 }), toolCall("look")],
       [providerMetadata({ sign: 3 }), toolCall("look")],

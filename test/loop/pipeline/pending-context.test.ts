@@ -224,7 +224,7 @@ describe("a custom stash", () => {
   it.for<[verb: "stop" | "kill", reason: string, endedAt: number]>([
     ["stop", "stopped", 50],
     ["kill", "killed", 50],
-  ])('does not delay "%s" if it hangs', async ([verb, reason, endedAt]) => {
+  ])('that hangs does not delay "%s"', async ([verb, reason, endedAt]) => {
     const playing = start(naming("k"), { take: () => never }, { timeouts: { settleMs: 50 } });
     await playing.clock.advance(50);
     playing.control[verb]();
@@ -232,7 +232,7 @@ describe("a custom stash", () => {
     expect([(await playing.result).reason.kind, playing.endedAt(), playing.clock.pending]).toEqual([reason, endedAt, 0]);
   });
 
-  it("is rejected before the run if it has no take()", async () => {
+  it("without take() is rejected before the run", async () => {
     const misused = start(naming("k"), { put: () => "k" } as never);
     await expect(misused.result).rejects.toMatchObject({
       code: "invalid-option",

@@ -129,7 +129,7 @@ describe("policies.preToolText", () => {
     expect(await playing.result).toMatchObject({ reason: { kind: "pre-tool-text" }, text: "Noted." });
   });
 
-  it("compares the model family of the attempt whose message the run keeps", async () => {
+  it("uses the model family of the attempt that the run keeps", async () => {
     const attempt = (family: string): MockPart =>
       chunk({ type: "attempt-start", attempt: 1, provider: "inner", model: "m", family });
     const script = (family: string): MockScript => [[attempt(family), text("Noted."), ...callsOf("plain")], text("An answer.")];

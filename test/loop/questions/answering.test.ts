@@ -8,7 +8,7 @@ import { answersOf, outcomesOf, tool } from "../play.ts";
 import { byAnn, city, type Decisions, inOslo, refusalOf, setUp, twoQuestions } from "./question-stage.ts";
 
 describe("a question that a tool asks", () => {
-  it("suspends the call, and each answer runs the tool again from its start", async () => {
+  it("suspends the call until an answer runs the tool again from the start", async () => {
     const { ran, store, start } = setUp(twoQuestions);
     const first = start();
     const waits = { callId: "call_i0_0", name: "book", args: {}, waitsFor: "result" };
@@ -52,7 +52,7 @@ describe("a question that a tool asks", () => {
     expect((await start(inOslo).result).reason).toMatchObject({ calls: [{ id: "call_i0_0#2" }] });
   });
 
-  it("stays open if the answer does not fit its JSON Schema", async () => {
+  it("stays open if the answer does not fit the JSON Schema of the question", async () => {
     const { ran, start } = setUp(twoQuestions);
     await start().result;
     const wrong = { call_i0_0: { kind: "result", result: { city: 7 } } } satisfies Decisions;
@@ -71,7 +71,7 @@ describe("a question that a tool asks", () => {
     expect((await start(inOslo).result).reason).toMatchObject({ calls: [{ id: "call_i0_0#2" }] });
   });
 
-  it("is asked again with the issues if the answer breaks a rule of its schema", async () => {
+  it("is asked again with the issues if the answer breaks a rule of the schema", async () => {
     const { start } = setUp(({ ask }) => ask({ question: "Which city?", schema: city }));
     await start().result;
     const lost = { call_i0_0: { kind: "result", result: { city: "Atlantis" } } } satisfies Decisions;
@@ -101,7 +101,7 @@ describe("a question that a tool asks", () => {
     expect(answersOf(result)[0]?.result).toBe("no city: Nobody is there.");
   });
 
-  it("stays open if the tool catches the rejection, and then returns, throws or hangs", async () => {
+  it("stays open even if the tool catches the rejection", async () => {
     const ends: readonly ((ask: ToolContext["ask"]) => unknown)[] = [
       (ask) => ask({ question: "Which city?" }).catch(() => "caught"),
       (ask) => (void ask({ question: "Which city?" }), "not awaited"),
@@ -127,7 +127,7 @@ describe("a question that a tool asks", () => {
     expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("a different question than before");
   });
 
-  it('runs the tool again after an answer, and after a crash of that execution only with replay: "safe"', async () => {
+  it('after a crash of the answered execution, runs the tool again only with replay: "safe"', async () => {
     for (const [replay, outcome] of [
       ["never", "interrupted"],
       ["safe", "completed"],
@@ -146,7 +146,7 @@ describe("a question that a tool asks", () => {
     }
   });
 
-  it('gives its call the outcome "interrupted" if the run is stopped while the call waits', async () => {
+  it('gives its call the outcome "interrupted" if the run is stopped during the wait', async () => {
     const late = tool("late", (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", resolve)));
     const script = createMockProvider([[toolCall("book"), toolCall("late")], text("Done.")]);
     const asking = tool("book", (_, { ask }) => ask({ question: "Which city?" }));

@@ -52,7 +52,7 @@ describe("a question that a tool asks", () => {
     );
   });
 
-  it("is not repeated by retries, and the spending of each execution counts", async () => {
+  it("is not repeated by retries", async () => {
     let starts = 0;
     const asking = tool(
       "book",
@@ -113,7 +113,7 @@ describe("a question that a tool asks", () => {
     }
   });
 
-  it("fails the call if its fields are invalid, and the model reads the error", async () => {
+  it("with invalid fields fails the call, with an error for the model", async () => {
     for (const fields of [
       {},
       { question: " " },

@@ -25,7 +25,7 @@ function ask(traits: Parameters<typeof tool>[2] = {}, more: Partial<LoopOptions>
 const lastId = (playing: Playing): string => askedIn(playing).at(-1)?.id ?? "none";
 
 describe("a question that waits in the process", () => {
-  it("is emitted as an event, and control.answer() gives the answer to the tool", async () => {
+  it("is emitted as an event, and answered by control.answer()", async () => {
     const playing = ask();
     await playing.clock.flush();
     const [asked] = askedIn(playing);
@@ -106,7 +106,7 @@ describe("a question that waits in the process", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("is withdrawn when the run is stopped, aborted or out of time, and when its call ends", async () => {
+  it("is withdrawn when the call or the run ends", async () => {
     const ends: { readonly [how: string]: (playing: Playing) => void } = {
       stop: ({ control }) => void control.stop(),
       kill: ({ control }) => void control.kill(),
@@ -136,7 +136,7 @@ describe("a question that waits in the process", () => {
     expect(JSON.stringify(answersOf(await playing.result)[0]?.result)).toContain('Pass the option \\"control\\"');
   });
 
-  it("has the path of its call in a nested run, and each outer control can answer it", async () => {
+  it("in a nested run can be answered by each outer control", async () => {
     const asking = tool("book", (_, context) => context.ask({ question: "Which city?", wait: true }));
     const own = createLoopControl();
     const inside = (): LoopOptions => ({
@@ -163,7 +163,7 @@ describe("a question that waits in the process", () => {
     }
   });
 
-  it("is lost with its process, and the call may have run", async () => {
+  it('gives its call the outcome "interrupted" after a crash', async () => {
     const store = createDurableStore();
     const first = ask({}, { journal: store.open({ within: "i0/tool/0/book" }), runId: "r" });
     while (askedIn(first).length === 0) await first.clock.flush();

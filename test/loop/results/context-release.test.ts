@@ -54,7 +54,7 @@ describe("the tool from createContextRelease", () => {
     expect(masksOf(provider.requests).join("")).toBe("");
   });
 
-  it("obeys the minTokens of the masking policy, and works together with the policy", async () => {
+  it("obeys the minTokens of the masking policy", async () => {
     const masking = maskResults({ minTokens: 1_001, keepIterations: 0 });
     const small = play(releasing({}), { tools, policies: { masking } });
     await small.result;
@@ -104,7 +104,7 @@ describe("the tool from createContextRelease", () => {
     }
   });
 
-  it("reports an error for the id of a failed call, and does not release the result", async () => {
+  it("reports an error for the id of a failed call, without releasing the result", async () => {
     const fails = tool("fails", () => Promise.reject(new Error("x".repeat(5_000))));
     const release = toolCall("context_release", { call_ids: ["bad", "good"] });
     const turns = [[toolCall("fails", {}, { id: "bad" }), toolCall("search", {}, { id: "good" })], release, text("Done.")];

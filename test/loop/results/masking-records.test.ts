@@ -6,7 +6,7 @@ import { play, tool } from "../play.ts";
 import { masksOf, playIterations, search, turnsOf } from "./masking-stage.ts";
 
 describe("the option `force` of maskResults", () => {
-  it("is read before each iteration, and results that are already masked stay masked", async () => {
+  it("is read before each iteration, but cannot unmask results", async () => {
     const force = new Set<number>();
     const tools = [
       tool("search", (_, { iteration }) => {

@@ -106,7 +106,7 @@ describe("maskResults", () => {
     });
   });
 
-  it("measures a result after processResults has changed it", async () => {
+  it("measures a result as changed by processResults", async () => {
     const { provider, result } = playIterations(2, {
       policies: {
         masking: maskResults({ keepIterations: 0 }),

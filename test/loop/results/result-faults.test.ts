@@ -8,7 +8,7 @@ describe("a failing stage of processResults", () => {
   it.for<[stage: string, results: (fail: () => never) => ResultPipeline]>([
     ["processor", (fail) => ({ processor: fail, cacher: { threshold: 0, store: () => "stored" } })],
     ["extractor", (fail) => ({ extractor: { threshold: 0, extract: fail }, cacher: { threshold: 0, store: () => "stored" } })],
-  ])("is reported, and the next stage receives the unchanged result, if the stage is the %s", async ([stage, results]) => {
+  ])("that is the %s leaves the result unchanged for the next stage", async ([stage, results]) => {
     const fail = (): never => {
       throw new Error("Out of order.");
     };
@@ -17,7 +17,7 @@ describe("a failing stage of processResults", () => {
     expect(changesOf(playing)).toEqual(["result-cached 2 -> 2"]);
   });
 
-  it("is reported, and other results are cached, if the stage is the cacher", async () => {
+  it("that is the cacher does not prevent the caching of other results", async () => {
     const store = (output: string): Promise<string> =>
       output === "a" ? Promise.reject(new Error("Full.")) : Promise.resolve("stored");
     const playing = play([[toolCall("a"), toolCall("b")], text("Done.")], {
@@ -86,7 +86,7 @@ describe("processResults at the end of the run", () => {
     expect((await again.result).messages).toEqual(result.messages);
   });
 
-  it("skips all stages after a stop before the first stage", async () => {
+  it("skips all stages if the run is stopped before the first stage", async () => {
     const asked: string[] = [];
     const stopped = play([[toolCall("quick"), toolCall("stopper")], text("Done.")], ({ control }) => ({
       tools: [tool("quick", () => "whole"), tool("stopper", () => void control.stop())],

@@ -67,7 +67,7 @@ describe("processResults", () => {
     ["an object", { a: [1, null] }, '{"a":[1,null]}'],
     ["undefined", undefined, "null"],
     ["a number", 7, "7"],
-  ])("passes %s to the stages as text, and returns it unchanged if no stage changes the text", async ([, output, seen]) => {
+  ])("passes %s to the stages as text, but returns the original value if no stage changes the text", async ([, output, seen]) => {
     let read = "";
     const playing = start(output, { processor: (_, given) => void (read = given) });
     const [reading] = await readingsOf(playing);
@@ -81,7 +81,7 @@ describe("processResults", () => {
     expect(answersOf(await playing.result)).toMatchObject([{ result: "short", content }]);
   });
 
-  it("processes a result together with the texts next to it, and replaces all of these with one text", async () => {
+  it("replaces a result and the texts next to the result with one text", async () => {
     const image = { type: "image" as const, mediaType: "image/png", data: "aGk=" };
     const content = [{ type: "text" as const, text: texts(500) }, image, { type: "text" as const, text: "end" }];
     const output = toolResult({ data: { ok: true }, content });

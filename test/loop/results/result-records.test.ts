@@ -158,7 +158,7 @@ describe("processed results in a journal", () => {
     ]);
   });
 
-  it("are not processed again if they were recorded before a crash", async () => {
+  it("are not processed again if recorded before a crash", async () => {
     // The process crashes after six records: run, inbox, model, intent, tool and results.
     expect(await durable({ afterRecords: 6 })).toEqual(["processor", "extractor", "store"]);
   });
