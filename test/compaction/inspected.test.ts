@@ -180,7 +180,7 @@ describe("a run with a compaction", () => {
     expect(outline(again.requests[0]?.messages ?? [])).toEqual(outline(model.requests[5]?.messages ?? []));
   });
 
-  it.for(["log", "journal"] as const)("lets rerunFrom without the policy send all messages from the %s", async (source) => {
+  it.for(["log", "journal"] as const)("lets rerunFrom without compactMessages send all messages from the %s", async (source) => {
     const { files } = await watch();
     const again = scriptModel({ calls: 5 });
     const options = await rerunFrom(files[source], { iteration: 4 }, { provider: again.provider, tools: [search] });

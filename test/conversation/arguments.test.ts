@@ -55,14 +55,14 @@ describe("createConversation", () => {
     ["no options", { id: "a", store: untouchable }, "options"],
     ["an unknown option", { id: "a", store: untouchable, options: { provider }, journals: 1 }, "journals"],
     ["no provider", { id: "a", store: untouchable, options: {} }, "provider"],
-    ["messages", { id: "a", store: untouchable, options: { provider, messages: [] } }, "messages"],
-    ["a run id", { id: "a", store: untouchable, options: { provider, runId: "r" } }, "runId"],
+    ["the option messages", { id: "a", store: untouchable, options: { provider, messages: [] } }, "messages"],
+    ["the option runId", { id: "a", store: untouchable, options: { provider, runId: "r" } }, "runId"],
     [
-      "a wrong limit",
+      "a negative limit",
       { id: "a", store: untouchable, options: { provider, limits: { maxIterations: -1 } } },
       "limits.maxIterations",
     ],
-    ["a wrong wait", { id: "a", store: untouchable, options: { provider }, waitMs: -1 }, "waitMs"],
+    ["a negative waitMs", { id: "a", store: untouchable, options: { provider }, waitMs: -1 }, "waitMs"],
   ];
   it.each(wrong)("throws for %s", (_title, options, option) => {
     expect(() => createConversation(options as ConversationOptions)).toThrow(

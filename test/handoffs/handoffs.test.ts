@@ -72,7 +72,7 @@ describe("a run with createHandoffs", () => {
     expect({ calls: [main.calls, own.calls], model: result.streamResults[1]?.model }).toEqual({ calls: [1, 1], model: "own" });
   });
 
-  it("filters the messages before a handoff with `history` for the new agent only", async () => {
+  it("with `history`, filters the earlier messages for the new agent only", async () => {
     const agents = createAgents(10, withoutToolCalls);
     const provider = createMockProvider([
       [text("Let me look."), toolCall("search", {})],

@@ -69,13 +69,13 @@ describe("policies.finalAnswer with a reserve", () => {
     ["of tokens for one request", { maxTokens: 50 }, { tokens: 10 }, "max-tokens", 5, true],
     ["of tokens for two requests", { maxTokens: 50 }, { tokens: 20 }, "max-tokens", 4, true],
     ["of fewer tokens than a request uses", { maxTokens: 50 }, { tokens: 9 }, "max-tokens", 5, true],
-    ["of fewer tokens than a request uses, if no request fits", { maxTokens: 45 }, { tokens: 1 }, "max-tokens", 4, false],
+    ["of one token and no room for a request", { maxTokens: 45 }, { tokens: 1 }, "max-tokens", 4, false],
     ["of the cost of one request", { maxCostUSD: 50 }, { costUSD: 10 }, "max-cost", 5, true],
     ["of less than the cost of a request", { maxCostUSD: 45 }, { costUSD: 1 }, "max-cost", 4, false],
     ["of time for one request", { wallClockMs: 45 }, { ms: 15 }, "wall-clock", 4, true],
-    ["of a limit other than the one that is reached", { maxTokens: 90, maxCostUSD: 30 }, { tokens: 10 }, "max-cost", 3, false],
+    ["of tokens when the cost limit is reached", { maxTokens: 90, maxCostUSD: 30 }, { tokens: 10 }, "max-cost", 3, false],
     [
-      "of tokens, if maxIterations is reached first",
+      "of tokens when maxIterations is reached first",
       { maxTokens: 50, maxIterations: 2 },
       { tokens: 10 },
       "max-iterations",
@@ -103,7 +103,7 @@ describe("policies.finalAnswer with a reserve", () => {
     expect([result.status, result.reason]).toEqual(["error", { kind: "max-tokens", limit: 50, spent: 30 }]);
   });
 
-  it("predicts a request from the last one, and keeps the reserve for requests without tools", async () => {
+  it("predicts the size of a request from the last request, and keeps the reserve for requests without tools", async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 12, maxLength: 12 });
     const limit = fc.integer({ min: 20, max: 120 });
     await fc.assert(

@@ -37,7 +37,7 @@ describe("the finish reason", () => {
     ["unknown", "error finish-unknown, 1", "error finish-unknown, 1", "not-run, error finish-unknown, 1"],
     ["nothing", "error stream-ended-early, 1", "error stream-ended-early, 1", "not-run, error stream-ended-early, 1"],
   ])(
-    '"%s" ends or continues the run as expected, whether the message has text, calls or no content',
+    '"%s" has the expected effect for a message with text, with calls and without content',
     async ([how, withText, withNothing, withCalls]) => {
       const summarise = async (...said: MockPart[]): Promise<string> => {
         const playing = play([[...said, endOf(how)], text("Good.")], { tools: [note] });

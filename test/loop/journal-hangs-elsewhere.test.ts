@@ -26,7 +26,7 @@ describe("a journal that hangs or fails", () => {
     toResult: ({ text: said }) => said,
   });
 
-  it("in a nested run rejects the outer run after a kill", async () => {
+  it("in a nested run, rejects the outer run after a kill", async () => {
     const script = [toolCall("agent"), text("Inside."), text("Done.")];
     for (const at of ["i0/agent/0/agent", "i0/tool/0/agent/i0/inbox", "i0/tool/0/agent/i0/model", "i0/tool/0/agent"]) {
       const playing = play(script, { runId: "outer", tools: [agent], journal: hanging({ at }) });
@@ -76,7 +76,7 @@ describe("a journal that hangs or fails", () => {
     expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0/call_i0_0" }] });
   });
 
-  it("in a run inside a tool fails only the tool call", async () => {
+  it("in a run inside a tool, fails only the tool call", async () => {
     const nest = tool("nest", async (_, context) => {
       const { text: said } = await context.runToolLoop({
         messages: inner,

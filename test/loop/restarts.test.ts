@@ -57,7 +57,7 @@ describe("a tool that returns contextRestart", () => {
     ["the tools in disable_tools", restart("x", { disable_tools: ["enrich", "third"] }), undefined, "other"],
     ["the tools in policies.restarts.effects", restart("x"), { x: ["other"], y: ["enrich"] }, "enrich,third"],
     ["the tools of both lists", restart("x", { disable_tools: ["third"] }), { x: ["other"] }, "enrich"],
-    ["no tools for the suffix constructor", restart("constructor"), { x: ["other"] }, "enrich,other,third"],
+    ['no tools for the suffix "constructor"', restart("constructor"), { x: ["other"] }, "enrich,other,third"],
   ])("hides %s for the rest of the run", async ([, data, effects, shown]) => {
     const playing = start([toolCall("enrich"), toolCall("other"), text("Done.")], data, { policies: { restarts: { effects } } });
     await playing.result;

@@ -40,7 +40,7 @@ describe("limits.maxConsecutiveToolErrors", () => {
     ["counts from zero again after an iteration with a success", "bad bad | ok | bad", "answered"],
     ["ends the run after three errors, even if the batch also has a later success", "bad bad bad ok", "tool-error-cap"],
     ["ends the run if three errors in a batch come between successes", "ok bad bad bad ok ok", "tool-error-cap"],
-    ["adds the errors of two iterations before a success in the second", "bad bad | bad ok", "tool-error-cap"],
+    ["adds the errors of two iterations before a success in the second iteration", "bad bad | bad ok", "tool-error-cap"],
     ["ends the run after three errors and a later success and error in one batch", "bad bad bad ok bad", "tool-error-cap"],
     ["overrides endTurn after three errors", "over bad bad bad", "tool-error-cap"],
     ["does not override endTurn after two errors", "bad bad over", "end-turn"],

@@ -114,7 +114,7 @@ describe.for(kinds)("a nested run in an %s with its own control", (kind) => {
     expect(child.provider.requests[1]?.messages.at(-1)).toEqual({ role: "user", content: "In Celsius." });
   });
 
-  it.for(["control", "runId"] as const)("affects only its call if another live run uses its %s", async (what) => {
+  it.for(["control", "runId"] as const)("lets the outer run continue if another live run uses the same %s", async (what) => {
     const control = createLoopControl();
     const clock = createTestClock();
     const holding = runToolLoop({ provider: createMockProvider([stall()]), messages: question, control, runId: "held", clock });

@@ -113,7 +113,7 @@ describe("a question that a tool asks", () => {
     }
   });
 
-  it("with invalid fields fails the call, with an error for the model", async () => {
+  it("with invalid fields, fails the call with an error for the model", async () => {
     for (const fields of [
       {},
       { question: " " },

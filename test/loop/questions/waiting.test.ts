@@ -136,7 +136,7 @@ describe("a question that waits in the process", () => {
     expect(JSON.stringify(answersOf(await playing.result)[0]?.result)).toContain('Pass the option \\"control\\"');
   });
 
-  it("in a nested run can be answered by each outer control", async () => {
+  it("in a nested run, can be answered by each outer control", async () => {
     const asking = tool("book", (_, context) => context.ask({ question: "Which city?", wait: true }));
     const own = createLoopControl();
     const inside = (): LoopOptions => ({

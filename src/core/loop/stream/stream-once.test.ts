@@ -126,7 +126,11 @@ describe("streamOnce", () => {
     ["drops its cut-off arguments if call-ready is missing", argsDelta('{"n":'), {}],
     ["gives it empty arguments if none have arrived", argsDelta(""), {}],
     ["drops its arguments if the arguments are not an object", argsDelta("12"), {}],
-    ["drops its arguments if they are nested too deeply", argsDelta(`{"n":${"[".repeat(2_000)}${"]".repeat(2_000)}}`), {}],
+    [
+      "drops its arguments if the arguments are nested too deeply",
+      argsDelta(`{"n":${"[".repeat(2_000)}${"]".repeat(2_000)}}`),
+      {},
+    ],
     ["keeps its complete arguments if the provider reports a truncated call", toldCut('{"n":1}'), { n: 1 }],
     ["drops its cut-off arguments if the provider reports a truncated call", toldCut('{"n":'), {}],
     ["keeps its arguments if the message was cut off by length", [toolCall("t", { n: 1 }), finish("length")], { n: 1 }],
