@@ -2,6 +2,8 @@
 //
 //   node run.js [--assert] [--write] [workload ...]
 //
+// "loop" stands for all workloads of the table in docs/performance.md.
+//
 // Build the library before you run this program. `--assert` sets the exit code to 1 if a workload misses its target. `--write`
 // writes the tables to docs/performance.md, docs/comparison.md and docs/guides/long-runs.md.
 //
@@ -53,12 +55,14 @@ const { values: flags, positionals } = parseArgs({
 /** These workloads have tables of their own. */
 const alone = new Set(["peers", "agents", "durable", "inspect-page", "long-runs", "types"]);
 const known = [...workloads, ...alone];
-const chosen = positionals.length > 0 ? positionals : known;
+const named = positionals.flatMap((name) => (name === "loop" ? workloads : [name]));
+const chosen = named.length > 0 ? named : known;
 const unknown = chosen.filter((name) => !known.includes(name));
-if (unknown.length > 0) throw new Error(`Unknown workload: ${unknown.join(", ")}. Use one of these: ${known.join(", ")}.`);
+if (unknown.length > 0) throw new Error(`Unknown workload: ${unknown.join(", ")}. Use one of these: loop, ${known.join(", ")}.`);
 
-if (flags.write && positionals.some((name) => !alone.has(name)))
-  throw new Error(`--write needs complete tables: name no workload, or only these workloads: ${[...alone].join(", ")}.`);
+const tables = ["loop", ...alone];
+if (flags.write && !positionals.every((name) => tables.includes(name)))
+  throw new Error(`--write needs complete tables: name no workload, or only these: ${tables.join(", ")}.`);
 
 /** @type {Row[]} */
 const rows = [];
