@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
 import type {
-  CompactedMessages,
   CallDecision,
   Clock,
   ContextStash,
@@ -52,6 +51,7 @@ import type {
   FallbackOptions,
   RetryOptions,
 } from "turnwright";
+import type { CompactedMessages } from "turnwright/compaction";
 import type {
   EndedKind,
   EndedResult,

@@ -17,7 +17,6 @@ export type {
   ApprovalDecision,
   Approve,
   CallDecision,
-  CompactedMessages,
   Compaction,
   ContextSource,
   ContextStash,
@@ -32,7 +31,7 @@ export type {
   StopCondition,
   StructuredOutput,
 } from "./types/policies.ts";
-export type { GuardrailRecord, Guardrails } from "./types/guardrails.ts";
+export type { Guardrails } from "./types/guardrails.ts";
 export type { Journal, Step } from "./types/journal.ts";
 export type { Json } from "./types/json.ts";
 export type { LoopEvent, LoopEvents } from "./types/loop-event.ts";
@@ -47,7 +46,7 @@ export type {
   ToolContext,
   ToolRegistry,
 } from "./types/loop-options.ts";
-export type { LoopResult, PartialResult } from "./types/loop-result.ts";
+export type { LoopResult } from "./types/loop-result.ts";
 export type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "./types/message.ts";
 export type {
   FinishReason,

@@ -60,7 +60,7 @@ export type {
   UserPart,
   Validation,
 } from "./types/common.ts";
-export type { DenyingGuardrail, GuardrailRefusal } from "./types/guardrails.ts";
+export type { DenyingGuardrail, GuardrailRecord, GuardrailRefusal } from "./types/guardrails.ts";
 export type { StepKind } from "./types/journal.ts";
 export type { Plain } from "./types/json.ts";
 export type {
@@ -86,10 +86,11 @@ export type {
   Unvalidated,
   QuestionFields,
 } from "./types/loop-options.ts";
-export type { ThoughtLogOwner } from "./types/loop-result.ts";
+export type { PartialResult, ThoughtLogOwner } from "./types/loop-result.ts";
 export type { AssistantPart, ProviderMetadata, ProviderMetadataPart, TextPart, ToolCallPart } from "./types/message.ts";
 export type {
   ApprovalContext,
+  CompactedMessages,
   CompactionAnswer,
   ExtractedResult,
   ExtractionFacts,

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import {
   createLoopControl,
   defineTool,
-  type GuardrailRecord,
   type LoopOptions,
   type MemoryJournal,
   memoryJournal,
@@ -10,6 +9,7 @@ import {
   type SavedJournal,
 } from "turnwright";
 import { guardrails, type InputCheck } from "turnwright/guardrails";
+import type { GuardrailRecord } from "turnwright/parts";
 import { createMockProvider, createTestClock, recordEvents, stall, text, toolCall, usage } from "turnwright/testing";
 
 const messages = [{ role: "user", content: "How do I pick a lock?" }] as const;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { isLoopError, type LoopResult, type PartialResult } from "turnwright";
+import { isLoopError, type LoopResult } from "turnwright";
+import type { PartialResult } from "turnwright/parts";
 import { text } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 import { type Fault, faults, hangs } from "./faults.ts";
