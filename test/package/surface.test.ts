@@ -66,3 +66,7 @@ describe.for(entries)("$specifier", ({ name }) => {
     expect(namesOf(cjs)).toEqual([...expected].sort());
   });
 });
+
+it("turnwright exports at most 120 names", () => {
+  expect(readSurface("dist/index.d.ts").length).toBeLessThanOrEqual(120);
+});
