@@ -1,5 +1,5 @@
-// Objects that wait in a run join its scope, and `cancel` tells each of them to stop. Abort listeners on the caller's signal
-// would be slower, and a listener that is never removed is a memory leak.
+// A waiting object joins the scope of its run, and `cancel` cancels every object that has joined. Abort listeners on the caller's
+// signal would be slower, and a listener that is never removed is a memory leak.
 
 import type { Clock, PlainError } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
@@ -22,7 +22,7 @@ export type CancelReason =
 /** An object that waits for code outside the package, and stops waiting when `cancel` is called. */
 export interface Cancellable {
   cancel(cause: CancelReason): void;
-  /** True for an object that must stop when the time reserved for the final answer begins, such as a nested run. */
+  /** True for an object, such as a nested run, that must stop when the time reserved for the final answer begins. */
   readonly leavesReserve?: true | undefined;
 }
 
@@ -34,8 +34,8 @@ export class CancelScope {
   readonly #slots = new Set<Cancellable>();
   #cause: CancelReason | undefined;
   /**
-   * The expired time limit while a reason of higher rank counts. If that reason is an interrupt, `withdrawInterrupt` makes the
-   * time limit count again.
+   * Stores the expired time limit while `#cause` has a higher rank. If `#cause` is an interrupt, `withdrawInterrupt` restores
+   * the stored reason.
    */
   #outranked: CancelReason | undefined;
   #wallClockMs = Number.POSITIVE_INFINITY;
@@ -46,7 +46,7 @@ export class CancelScope {
 
   /**
    * @param outer the scope of the outer run, whose time limit also applies to this run
-   * @param reserveMs the last part of the time limit, which only a final answer may use
+   * @param reserveMs the time before the end of the time limit that only a final answer may use, in milliseconds
    */
   constructor(outer?: CancelScope, reserveMs: number = 0) {
     this.#outer = outer;
@@ -75,7 +75,7 @@ export class CancelScope {
     this.#slots.delete(slot);
   }
 
-  /** Cancels everything that waits. Has no effect if an earlier reason has an equal or higher rank. */
+  /** Cancels everything that waits, unless the run was already cancelled for a reason with an equal or higher rank. */
   cancel(cause: CancelReason): void {
     if (this.#cause !== undefined && rank[this.#cause.kind] >= rank[cause.kind]) {
       if (cause.kind === "wall-clock") this.#outranked = cause;
@@ -102,8 +102,8 @@ export class CancelScope {
   }
 
   /**
-   * Starts the time limit `limitMs`, measured from `startedAt`. Later calls have no effect. A timer or `checkDeadline` cancels
-   * the run, whichever comes first.
+   * Starts the time limit `limitMs`, measured from `startedAt`. A second call has no effect. After the limit, a timer or
+   * `checkDeadline` cancels the run, whichever is called first.
    */
   startWallClock(limitMs: number, startedAt: number, clock: Clock): void {
     if (limitMs === Number.POSITIVE_INFINITY || this.#stopTimer !== undefined) return;
@@ -123,8 +123,9 @@ export class CancelScope {
   }
 
   /**
-   * Cancels the run if `now` is past its time limit. Streams call this for each chunk, because a timer cannot fire while chunks
-   * arrive without a pause.
+   * Cancels the run if its time limit has expired at `now`. Also checks the outer runs. When the reserve begins, cancels the
+   * objects with `leavesReserve`. Streams call this method for each chunk, because a timer cannot fire while chunks arrive
+   * without a pause.
    */
   checkDeadline(now: number): void {
     this.#outer?.checkDeadline(now);
@@ -134,20 +135,23 @@ export class CancelScope {
   }
 
   /**
-   * Returns the shortest remaining time of this run and its outer runs, without their reserves, in milliseconds. Infinity if no
-   * run has a limit.
+   * Returns the shortest remaining time of this run and its outer runs, in milliseconds. The reserve of each run is subtracted.
+   * Infinity if no run has a limit.
    */
   leftMs(now: number): number {
     return Math.max(0, Math.min(this.#reserveAt - now, this.#outer?.leftMs(now) ?? Number.POSITIVE_INFINITY));
   }
 
-  /** Returns the time until a reserve of this run or an outer run begins, in milliseconds. Infinity if no run has a reserve. */
+  /**
+   * Returns the milliseconds until the earliest reserve of this run and its outer runs begins. Infinity if no run has a
+   * reserve.
+   */
   reserveInMs(now: number): number {
     const own = this.#reserveMs === 0 ? Number.POSITIVE_INFINITY : this.#reserveAt - now;
     return Math.max(0, Math.min(own, this.#outer?.reserveInMs(now) ?? Number.POSITIVE_INFINITY));
   }
 
-  /** Stops the timer, and cancels everything that still waits. */
+  /** Stops the timers, and cancels everything that still waits. */
   release(): void {
     this.#stopTimer?.();
     if (this.#slots.size === 0) return;
@@ -173,7 +177,7 @@ export function abortReasonOf(cause: CancelReason): unknown {
   }
 }
 
-/** Unlike a stop, a kill or an abort, an expired time limit does not end a run that only waits. */
+/** True after a stop, a kill or an abort. An expired time limit or an interrupt does not end a run that only waits. */
 export function isEnded({ cause }: CancelScope): boolean {
   return cause?.kind === "stop" || cause?.kind === "kill" || cause?.kind === "abort";
 }

@@ -20,8 +20,8 @@ export interface DeadlineLimits {
   /** The maximum time between two calls of `heartbeat`. Default: no limit. */
   readonly idleMs?: number | undefined;
   /**
-   * How long the work may continue after the run was stopped or the run's own time limit expired. A kill or an abort ends the
-   * wait at once. Default 0.
+   * How long `race` still waits for the work after the run was cancelled, in milliseconds. After a kill or an abort, `race`
+   * does not wait. Default 0.
    */
   readonly settleMs?: number | undefined;
 }
@@ -129,14 +129,15 @@ export class Deadline implements Cancellable {
     return this.#limits.limitMs;
   }
 
-  /** Also true if the work blocked the thread past its limit, so that no timer could fire. */
+  /** Also true if no timer could fire because the work blocked the thread for longer than its limit. */
   get expired(): boolean {
     return this.#expired || this.#usedMs() >= this.#limits.limitMs;
   }
 
   /**
-   * Waits for `work`, and never rejects. Calls `onLate` if `work` ends after `race` has stopped waiting. `follow` may return a
-   * promise for further work, which then decides the outcome. `follow` must not throw.
+   * Waits for `work`, and never rejects. Calls `onLate` if `work` ends after `race` has stopped waiting. `follow` gets the
+   * value of `work`. If `follow` returns a promise, `race` also waits for that promise, which then decides the outcome.
+   * `follow` must not throw.
    */
   async race<T>(
     work: PromiseLike<T>,
@@ -172,7 +173,7 @@ export class Deadline implements Cancellable {
     scope.join(this);
     if (scope.cause !== undefined) this.cancel(scope.cause);
     try {
-      // Lets a promise that is already resolved or rejected end the race, so that no timer is set.
+      // Waits one microtask, so that no timer is set if `work` is already resolved or rejected.
       await Promise.resolve();
       return ended ?? (await this.#raceTime(outcome));
     } finally {
@@ -184,8 +185,8 @@ export class Deadline implements Cancellable {
 
   /**
    * Reads a generator to its end. Resolves to the return value, or to the last yielded value if the return value is undefined.
-   * Each yield is a heartbeat. If the work is cancelled or its time has expired, rejects, and closes the generator without
-   * waiting for it.
+   * Each yield is a heartbeat. Rejects if the work is cancelled or its time has expired. `read` then closes the generator, but
+   * does not wait until the generator is closed.
    */
   async read(generator: Steps, onYield: (value: unknown) => void): Promise<unknown> {
     const lull = new Lull();
@@ -197,10 +198,11 @@ export class Deadline implements Cancellable {
       try {
         dropPromise(generator.return());
       } catch {
-        // Nothing else can be done about a generator that cannot be closed.
+        // A generator that `return` does not close cannot be closed in another way.
       }
     };
-    // A running generator cannot be closed, and it may be the generator that cancels the work. So it is closed in a microtask.
+    // Closes the generator in a microtask, because the code that cancels the work may run inside the generator, and a running
+    // generator cannot be closed.
     const forget = onAbort(this.signal, () => queueMicrotask(close));
     try {
       while (!this.#isDead()) {
@@ -225,7 +227,7 @@ export class Deadline implements Cancellable {
 
   #isDead(): boolean {
     const { clock, scope } = this.#ports;
-    // Timers cannot fire while a generator yields without waiting.
+    // Checks the time limit here, because timers cannot fire while a generator yields without waiting.
     scope.checkDeadline(clock.now());
     return this.#over || this.expired || scope.cause !== undefined;
   }
@@ -243,7 +245,7 @@ export class Deadline implements Cancellable {
     this.#lazySignal().abort(() => abortReasonOf(cause));
     const giveUp = (): void => this.#settle?.({ kind: "cancelled", cause });
     if (atOnce) giveUp();
-    // Only the first cancellation starts this timer. A stop after an expired time limit starts no second grace period.
+    // Only the first cancellation starts this timer, so that a stop after an expired time limit does not extend the wait.
     else if (settleMs !== Number.POSITIVE_INFINITY) this.#settleTimer ??= this.#ports.clock.setTimeout(giveUp, settleMs);
   }
 

@@ -9,11 +9,11 @@ interface Waiting {
 const waiting = new WeakMap<AbortSignal, Waiting>();
 
 /**
- * Calls `call` when the signal is aborted. Returns a function that removes `call` again. All functions that wait for one signal
- * share one listener, which is removed with the last of them.
+ * Calls `call` when the signal is aborted. Returns a function that removes `call` again. All functions for the same signal
+ * share one listener. When no function is left, the listener is removed.
  */
 export function onAbort(signal: AbortSignal, call: () => void): () => void {
-  // A new function for each caller, because a set keeps only one copy of a function that two callers pass.
+  // Wraps `call` in a new function, because a set would keep only one entry if two callers pass the same function.
   const own = (): void => call();
   const known = waiting.get(signal) ?? listen(signal);
   known.calls.add(own);
@@ -32,7 +32,7 @@ function listen(signal: AbortSignal): Waiting {
     for (const call of [...calls]) if (calls.has(call)) callAlone(call);
   };
   const made: Waiting = { calls, tell };
-  // Stored only afterwards, because a signal from the caller may throw here.
+  // `made` is stored after `addEventListener`, which may throw if the caller made the signal.
   dropPromise(signal.addEventListener("abort", tell));
   waiting.set(signal, made);
   return made;
@@ -42,11 +42,11 @@ function letGo(signal: AbortSignal, tell: () => void): void {
   try {
     dropPromise(signal.removeEventListener("abort", tell));
   } catch {
-    // A listener that stays has no effect.
+    // A listener that could not be removed has no effect.
   }
 }
 
-/** Reports an error as uncaught, so that the other functions are still called. */
+/** Calls a function. An error becomes an uncaught error, so that the remaining functions are still called. */
 function callAlone(call: () => void): void {
   try {
     call();
@@ -69,7 +69,10 @@ export class LazySignal {
     return this.#controller.signal;
   }
 
-  /** Later calls have no effect. `reason` is called when the signal is read for the first time, or at once if it already was. */
+  /**
+   * Aborts the signal. Only the first call has an effect. `reason` is called when `signal` is read, or at once if `signal` has
+   * already been read.
+   */
   abort(reason: () => unknown): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
@@ -96,7 +99,7 @@ export function followSignal(signal: AbortSignal): FollowingSignal {
   };
 }
 
-/** The method that the loop calls on an emitter when a run is over. Every copy of the package uses this name. */
+/** The name of the method that the loop calls on an emitter when a run is over. All copies of the package use the same name. */
 const method = "turnwright.run-closed";
 
 export interface RunWatcher {
@@ -127,8 +130,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * A timer that can be postponed often at low cost: the underlying timer is usually set again only after it has fired too early. The streams
- * of a run share one.
+ * A timer that can be postponed often at low cost. Postponing keeps the underlying timer, which is set again after it has fired
+ * too early. The streams of a run share one `IdleTimer`.
  */
 export class IdleTimer {
   readonly #clock: Clock;
@@ -141,7 +144,7 @@ export class IdleTimer {
     this.#clock = clock;
   }
 
-  /** Calls `ring` once at `dueAt`, instead of at an earlier due time. `Infinity` means never. */
+  /** Calls `ring` once at `dueAt`. Replaces the time and the function of the previous call. `Infinity` means never. */
   set(dueAt: number, ring: () => void): void {
     this.#dueAt = dueAt;
     this.#ring = ring;
