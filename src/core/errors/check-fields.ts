@@ -9,7 +9,7 @@ export interface NumberRule {
   readonly min: number;
   readonly max?: number | undefined;
   readonly fraction?: boolean | undefined;
-  /** Default: `Infinity` is allowed, and means no limit. */
+  /** Set to false to reject `Infinity`. Default: `Infinity` is allowed, and means no limit. */
   readonly infinite?: false | undefined;
 }
 
@@ -29,7 +29,7 @@ export function describeRule({ min, max, fraction, infinite }: NumberRule): stri
   return `${number} ${range}${infinite === false ? "" : ", or Infinity"}`;
 }
 
-/** Returns the rule for time limits in words, or undefined if the value fits. */
+/** Returns undefined if the value is a valid time limit, otherwise the rule for time limits in words. */
 export function findTimeoutProblem(value: unknown): string | undefined {
   return isWithin(value, timeLimit) ? undefined : describeRule(timeLimit);
 }
@@ -86,8 +86,8 @@ export function checkRequired<Options extends object>(
 }
 
 /**
- * Throws LoopError "invalid-option" if the field is missing. Does not throw if another field looks like a misspelling of it,
- * because the error "unknown-option" about that field says more.
+ * Throws LoopError "invalid-option" if the field `name` is missing. Does not throw if another field looks like a misspelling of
+ * `name`, because the error "unknown-option" about the misspelt field is more helpful.
  */
 export function checkNeeded(
   group: string,

@@ -6,7 +6,7 @@ import { listOf, recordOf } from "../utils/plain-error.ts";
 import { cutText } from "../utils/texts.ts";
 
 export interface ErrorFacts {
-  /** The message from the service, or else of the error object. It may contain credentials. */
+  /** The message from the service, otherwise the message of the error object. It may contain credentials. */
   readonly message: string;
   readonly status: number | undefined;
   /** All codes, types and names of the error, its causes and its response body, in lower case. */
@@ -52,7 +52,10 @@ export function readErrorFacts(thrown: unknown): ErrorFacts {
   };
 }
 
-/** Reads the error, then its response body, then its causes. A field keeps the first value found. */
+/**
+ * Reads the error, its response body and its cause, in this order. `status`, `headers` and `retryDelayMs` keep the first value
+ * found. `said` gets the last text found in a body.
+ */
 function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   readWords(error, draft);
   readResponse(error, draft);
@@ -71,7 +74,10 @@ function readResponse(error: UnknownRecord, draft: Draft): void {
   draft.status ??= toStatus(error.status) ?? toStatus(error.statusCode) ?? toStatus(response.status);
 }
 
-/** Reads `{ error: { message, type, code } }`, only the inner object, or an array with one such object. */
+/**
+ * Reads a response body: `{ error: { message, type, code } }`, only the inner object, or an array with one of the two. If the
+ * error is a string, the string is the message.
+ */
 function readBody(body: unknown, draft: Draft, depth: number): void {
   const fields: unknown = Array.isArray(body) ? body[0] : body;
   if (typeof fields === "string") return say(fields, draft);
@@ -127,8 +133,8 @@ function pageTitle(message: string): string {
 }
 
 /**
- * Reads `retry-after-ms`, or else `retry-after`: a number of seconds, or a date to compare with the header `date`. Returns
- * milliseconds.
+ * Reads `retry-after-ms`, otherwise `retry-after`, which is a number of seconds or a date. A date is compared with the header
+ * `date`. Returns milliseconds.
  */
 function readRetryAfter(headers: unknown): number | undefined {
   const ms = toNumber(headerOf(headers, "retry-after-ms"));

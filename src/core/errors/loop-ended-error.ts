@@ -47,7 +47,7 @@ export type EndedKind = Exclude<
 /** The end reasons whose `kind` is one of `Kind`. */
 export type ReasonOf<Kind extends EndedKind> = EndReason & { readonly kind: Kind };
 
-/** The end reasons with a field `limit`, for which `words` needs no text: `wordsOf` has one for all of them. */
+/** The kinds with a field `limit`. `words` needs no entry for these kinds, because `wordsOf` has one text for all of them. */
 type LimitKind = Extract<EndReason, { readonly limit: number }>["kind"];
 
 type ReasonWords = { readonly [Kind in Exclude<EndedKind, LimitKind>]: (reason: ReasonOf<Kind>) => string } & {
@@ -125,9 +125,9 @@ export type EndedResult<Kind extends EndedKind = EndedKind> = LoopResult & { rea
 const brand = Symbol.for("turnwright.LoopEndedError");
 
 /**
- * Thrown by `unwrap` and `generateWithTools` for a run that did not complete. `result` is the whole result. This field is not
- * enumerable, so it is omitted when the error is printed or converted to JSON. Use `isLoopEndedError` instead of `instanceof`,
- * which fails if two copies of the package are loaded.
+ * Thrown by `unwrap` and `generateWithTools` for a run that did not complete. The field `result` is the whole result. The field
+ * is not enumerable, so it is omitted when the error is printed or converted to JSON. Use `isLoopEndedError` instead of
+ * `instanceof`, which fails if two copies of the package are loaded.
  */
 export class LoopEndedError<Kind extends EndedKind = EndedKind> extends Error {
   override readonly name: string = "LoopEndedError";

@@ -13,7 +13,7 @@ export interface LoopErrorDetails {
   readonly "unknown-option": {
     readonly option: string;
     readonly nearest?: string | undefined;
-    /** If the option name comes from another library: the code that has the same effect here. */
+    /** The code that has the same effect in turnwright, if the option name comes from another library. */
     readonly instead?: string | undefined;
   };
   /** Two tools have the same name. */
@@ -59,8 +59,8 @@ export interface LoopErrorDetails {
     readonly issues?: readonly Issue[] | undefined;
   };
   /**
-   * Another process is writing the journal. `host` is its machine. `isVisible` is false if the process runs in another
-   * container or on another machine, so that this process cannot check if it still runs.
+   * Another process is writing the journal. `host` is the machine of that process. `isVisible` is false if that process runs in
+   * another container or on another machine. It is then unknown whether that process still runs.
    */
   readonly "journal-locked": {
     readonly path: string;
@@ -91,13 +91,13 @@ export interface LoopErrorDetails {
   /** A replay reached a step that is not recorded. */
   readonly "journal-incomplete": { readonly key: string };
   /**
-   * The journal did not answer in time. `ms` is how long the run waited. If `ended` is set, something outside the loop ended the
-   * run, and `ms` counts from that moment. `partial` is the result so far. This field is not enumerable, so it is omitted when
-   * the error is printed or converted to JSON.
+   * The journal did not answer in time. `ms` is how long the run waited. If `ended` is set, something outside the loop ended
+   * the run, and `ms` counts from that moment. The field `partial` is the result so far. The field is not enumerable, so it is
+   * omitted when the error is printed or converted to JSON.
    */
   readonly "journal-unresponsive": {
     readonly verb: "open" | "close" | "step" | "all" | "replays" | "has";
-    /** The key of the requested step. If several steps were requested together, the key of the first. */
+    /** The key of the requested step. The key of the first step, if several steps were requested together. */
     readonly key?: string | undefined;
     readonly ms: number;
     readonly ended?: "stop" | "kill" | "abort" | "wall-clock" | undefined;

@@ -18,7 +18,7 @@ const words: ChangeWords = {
   "trait-changed": ({ place }) => `has another value of the trait${place}`,
 };
 
-/** For example `"pay" has another type in "amount": now string, before number`. */
+/** Describes a change in words, for example `"pay" has another type in "amount": now string, before number`. */
 export function describeChange({ toolName, kind, field, was = "none", now = "none" }: ToolChange): string {
   const isField = kind === "field-removed" || kind === "required-field-added" || kind === "trait-changed";
   const place = field === undefined ? "" : `${isField ? " " : " in "}${quote(field)}`;
@@ -51,7 +51,10 @@ const trace: Replacement = { nearest: "events", instead: 'withTracing(options) f
 const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts: 3, which includes the first attempt" };
 const sdkClient: Replacement = { nearest: "client", instead: "client, an SDK client created with your key" };
 
-/** Option names of other libraries. The first replacement whose option exists in the checked group is suggested. */
+/**
+ * Replacements for option names of other libraries. The first replacement that exists in the checked group of options is
+ * suggested.
+ */
 const replacements: { readonly [word: string]: readonly Replacement[] } = {
   prompt: [messages],
   input: [messages],
@@ -133,8 +136,8 @@ const bytes = 'data: Buffer.from(bytes).toString("base64")';
 const partFields = ["image", "image_url", "input_image", "inline_data", "inlineData", "source", "mimeType", "file"];
 
 /**
- * Returns advice about a content part that has the format of another library or contains binary data, otherwise undefined. The
- * advice is a sentence without its full stop.
+ * Returns advice if a content part has the format of another library or contains binary data, otherwise undefined. The advice
+ * is a sentence without its full stop.
  */
 export function partAdviceOf(part: UnknownRecord): string | undefined {
   const hasBytes = Object.values(part).some((value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value));

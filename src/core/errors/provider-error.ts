@@ -52,7 +52,7 @@ export function providerError(code: ProviderErrorCode, message: string, facts: P
     code,
     retryable,
     ...(Number.isFinite(status) ? { status } : {}),
-    // JSON has no Infinity, so an infinite wait becomes a very long one.
+    // JSON has no Infinity, so `longestWaitMs` replaces an infinite wait.
     ...(typeof retryAfterMs === "number" && retryAfterMs >= 0 ? { retryAfterMs: Math.min(retryAfterMs, longestWaitMs) } : {}),
     ...(cause === undefined || cause === null ? {} : { cause: toPlainError(cause) }),
   };
@@ -135,7 +135,7 @@ function isAbout({ words, messages }: ErrorFacts, word: RegExp, text: RegExp): b
  *
  * - 408: the server saw a network failure.
  * - 409: a lock timed out. The openai SDK retries it too.
- * - 413: the request is too large, which fewer messages mend.
+ * - 413: the request is too large. A request with fewer messages may succeed.
  * - 498 from Groq and 529 from Anthropic: the service is overloaded.
  */
 function codeOfStatus(status: number | undefined): ProviderErrorCode | undefined {
@@ -193,7 +193,7 @@ const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["internal", "server"],
 ]);
 
-/** "You exceeded your current quota" must not match, because Gemini also sends it for limits per minute. */
+/** "You exceeded your current quota" must not match, because Gemini also sends this text for limits per minute. */
 const usedUpWords = /^(?:insufficient_quota|insufficient_balance|billing_hard_limit_reached|billing_not_active|billing_error)$/;
 const usedUpText = /insufficient balance|credit balance is too low/i;
 
