@@ -6,7 +6,7 @@ import { isRecord } from "../utils/guards.ts";
 export function observeProvider(provider: Provider, current: () => RunObserver | undefined): Provider {
   if (!isProvider(provider)) return provider;
   return {
-    // Getters, because the caller may change the fields of the original provider later.
+    // Uses getters, because the caller may change the fields of the original provider later.
     get id() {
       return provider.id;
     },
@@ -29,7 +29,7 @@ export function observeProvider(provider: Provider, current: () => RunObserver |
       // A request for a summary is not part of an iteration, and observers get only the streams of iterations.
       if (request.purpose !== undefined) return provider.stream(request, call);
       const observer = current()?.startStream?.(request, provider);
-      // Guarded here, so that the observer gets no chunks that the guardrails of the run refuse.
+      // Applies the guardrails of the run here, so that the observer gets no chunks that the guardrails refuse.
       const { guard = unguarded } = call;
       const open = (): AsyncIterable<ModelChunk> => guard(provider.stream(request, call));
       return observer === undefined ? open() : observeStream(open, observer);
@@ -41,7 +41,7 @@ function unguarded(stream: AsyncIterable<ModelChunk>): AsyncIterable<ModelChunk>
   return stream;
 }
 
-/** If `open` returns something other than a stream, returns it unchanged: the loop reports the mistake. */
+/** Observes the stream that `open` returns. Any other value is returned unchanged, because the loop reports the mistake. */
 function observeStream(open: () => AsyncIterable<ModelChunk>, observer: StreamObserver): AsyncIterable<ModelChunk> {
   const stream = observer.run(open);
   if (typeof (stream as Partial<typeof stream> | null)?.[Symbol.asyncIterator] !== "function") return stream;
@@ -69,8 +69,8 @@ function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamOb
   return {
     next() {
       const result = observer.run(pull);
-      // Returns the original promise, so that the loop is not delayed. Other thenables are not observed: a second call of `then`
-      // might request a second chunk.
+      // Returns the original promise, so that the loop is not delayed. Observes only native promises, because a second call of
+      // `then` on another thenable might request a second chunk.
       if (looks && result instanceof Promise) result.then(look, () => {});
       return result;
     },

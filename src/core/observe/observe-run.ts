@@ -26,14 +26,15 @@ interface ToolPorts {
 }
 
 /**
- * Makes the registry that the run would make from its tools. Returns undefined if there are no tools, or if they are invalid,
- * which the run itself reports.
+ * Makes the registry that the run would make from its tools. Returns undefined if there are no tools. Also returns undefined if
+ * the tools are invalid, because the run itself reports the mistake.
  */
 function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">): ToolRegistry | undefined {
   if (isToolRegistry(tools)) return tools;
   if (!Array.isArray(tools)) return undefined;
   const needed = policies?.results?.toolName;
-  // The tool that `policies.results` needs is missing. The run reports this only if `tools` is still an array.
+  // If the tool that `policies.results` needs is missing, keeps the array, because the run reports the missing tool only for an
+  // array.
   if (needed !== undefined && !tools.some((tool: unknown) => isRecord(tool) && tool["name"] === needed)) return undefined;
   try {
     return createToolRegistry(tools);
@@ -85,7 +86,7 @@ function observeAgent(agent: Agent, ports: ToolPorts): Agent {
       const observer = ports.observerOf(context);
       if (observer === undefined) return agent.prepare(args, context);
       return observer.runTool(context, () => {
-        // Called before the first `await`, because it must run in the async context of the tool call.
+        // Calls `nest` before the first `await`, because `nest` must run in the async context of the tool call.
         const start = observer.nest(context);
         const prepared = agent.prepare(args, withNesting(context, observer, ports));
         return whenReady(prepared, (options) => ports.observeNested(options, start));
@@ -122,7 +123,8 @@ function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined):
   return {
     ...hooks,
     prepareIteration(view) {
-      // Read before the hook runs: during the hook, another run with the same options may start an iteration.
+      // Reads the observer before the hook runs, because another run with the same options may start an iteration during the
+      // hook.
       const observer = current();
       return whenReady(hooks.prepareIteration?.(view), (plan): IterationPlan | undefined | void => {
         if (!isRecord(plan) || !isProvider(plan.provider)) return plan;
@@ -134,8 +136,8 @@ function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined):
 
 /**
  * Returns options with which a run and its nested runs are observed. `start` is called at the start of each run, and returns
- * its observer, which is closed when the run is over, however it ended. Tools and results do not change. The caller's listeners
- * are called after the observer. Invalid options are left to the run, which reports them.
+ * the observer of the run. The observer is closed when the run is over, however the run ended. Tools and results do not change.
+ * The caller's listeners are called after the observer. Invalid options are not reported here, because the run reports them.
  *
  * @example
  * const watched = observeRun(options, { hears: ["tool-end"], start: ({ runId }) => createObserver(runId) });
@@ -171,7 +173,7 @@ interface Source {
   readonly registry: ToolRegistry | undefined;
 }
 
-/** Several runs may use one options object at the same time. */
+/** The observers of the runs that use one options object. Several of these runs may be active at the same time. */
 class ObservedRuns implements Watch {
   readonly #observing: Observing;
   readonly #source: Source;
@@ -185,7 +187,7 @@ class ObservedRuns implements Watch {
     this.#heard = new Set([...observing.hears, "iteration-start"] as const);
   }
 
-  /** The observer of the run whose iteration started last, to which the next stream belongs. */
+  /** The observer of the run that started its iteration most recently. The next stream belongs to this run. */
   get current(): RunObserver | undefined {
     return this.#current;
   }

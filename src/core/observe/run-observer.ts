@@ -52,7 +52,10 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
   readonly #inner: LoopEmitter;
   readonly #watch: Watch;
   readonly #own: AnyListener;
-  /** For each listener of the caller, a function that calls it with the caller's emitter as `this`. `#originals` maps back. */
+  /**
+   * Maps each listener of the caller to a function that calls the listener with the caller's emitter as `this`. `#originals`
+   * maps the function back to the listener.
+   */
   readonly #bound = new WeakMap<object, AnyListener>();
   readonly #originals = new WeakMap<object, AnyListener>();
 
@@ -77,7 +80,7 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
       const listeners = this.#inner.listeners(type) as AnyListener[];
       return listeners.length === 0 ? listeners : listeners.map((listener) => this.#bind(listener));
     } catch (error) {
-      // The loop calls this listener, and reports the error like that of any other listener.
+      // Throws the error in a listener, so that the loop reports the error like that of any other listener.
       return [
         () => {
           throw error;
