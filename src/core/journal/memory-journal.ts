@@ -17,8 +17,8 @@ export interface MemoryJournal extends Journal {
 }
 
 /**
- * Makes a journal that keeps its records in memory. `runToolLoop` uses such a journal by default. A run can be resumed from it.
- * To resume in another process, save `JSON.stringify(result.journal)`, then repeat the call with the journal
+ * Makes a journal that keeps its records in memory. `runToolLoop` uses such a journal by default. A run can be resumed from its
+ * memory journal. To resume in another process, save `JSON.stringify(result.journal)`, then repeat the call with the journal
  * `memoryJournal(JSON.parse(saved))`. In the same process you can pass the journal itself.
  *
  * Throws LoopError "invalid-option" if `saved` is not the parsed JSON of a memory journal.
@@ -44,8 +44,8 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
     return answer;
   };
   const step = <T>({ key, run }: Step<T>): PromiseLike<T> | T => {
-    // A run uses each key only once, so it never looks up its own steps. If the first key comes again, a second run has started
-    // with this journal, and the records of the first must be found.
+    // A run uses each key only once, so it never looks up its own records. If the first key is requested again, a second run has
+    // started with this journal. That run must find the records of the previous run.
     if (key === keys[0] && recalled?.size !== keys.length) recalled = toIndex(keys, answers);
     if (recalled?.has(key) === true) return recalled.get(key) as T;
     const answer = run({});

@@ -34,8 +34,8 @@ export interface ApprovalPorts extends DeadlinePorts {
 export const waitWhereNeeded: Approve = (_, { needsApproval }) => ({ kind: needsApproval ? "ask" : "approve" });
 
 /**
- * Used without `policies.approve` for a recorded call that needed a decision: it needs one again, even if its tool no longer
- * does.
+ * The approval policy for a recorded call that needed a decision, if the run has no `policies.approve`. The call needs a
+ * decision again, even if its tool no longer requires one.
  */
 export const waitAlways: Approve = () => ({ kind: "ask" });
 
@@ -70,7 +70,10 @@ export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise
   }
 }
 
-/** A `needsApproval` function avoids the decision only with `false`. Any other value, such as undefined, needs one. */
+/**
+ * If `needsApproval` is a function, only the return value `false` means that the call needs no decision. Any other value, such
+ * as undefined, requires a decision.
+ */
 function needsDecision(
   call: ToolCall,
   { context, validated }: ApprovalPorts,

@@ -30,8 +30,8 @@ export function hasToolCall(names: string | readonly string[]): StopCondition {
 }
 
 /**
- * Stops at the first response after at least `calls` tool calls were started, including those of nested runs. Throws LoopError
- * "invalid-option" if the argument is not a whole number of at least 1.
+ * Stops at the first response after at least `calls` tool calls were started, including the calls of nested runs. Throws
+ * LoopError "invalid-option" if the argument is not a whole number of at least 1.
  */
 export function toolCallCountIs(calls: number): StopCondition {
   checkCount("toolCallCountIs", calls);
@@ -39,9 +39,9 @@ export function toolCallCountIs(calls: number): StopCondition {
 }
 
 /**
- * Stops after at least `tokens` input and output tokens were used, including those of nested runs. The result includes the
- * response that exceeds the number, and the run counts as completed, unlike with `limits.maxTokens`. Throws LoopError
- * "invalid-option" if the argument is not a whole number of at least 1.
+ * Stops after at least `tokens` input and output tokens were used, including the tokens of nested runs. The response that
+ * exceeds the number is part of the result. Unlike a run that `limits.maxTokens` ends, the run counts as completed. Throws
+ * LoopError "invalid-option" if the argument is not a whole number of at least 1.
  */
 export function tokenBudget(tokens: number): StopCondition {
   checkCount("tokenBudget", tokens);
@@ -57,7 +57,7 @@ export function tokenBudget(tokens: number): StopCondition {
  */
 export function textMatches(pattern: string | RegExp): StopCondition {
   if (pattern instanceof RegExp) {
-    // A copy, so that `lastIndex` of the caller's expression does not change.
+    // Copies the expression, so that `lastIndex` of the caller's expression does not change.
     const search = new RegExp(pattern);
     return ({ response }) => {
       search.lastIndex = 0;
