@@ -75,8 +75,8 @@ function readResponse(error: UnknownRecord, draft: Draft): void {
 }
 
 /**
- * Reads a response body: `{ error: { message, type, code } }`, only the inner object, or an array with one of the two. If the
- * error is a string, the string is the message.
+ * Reads a response body: `{ error: { message, type, code } }`, only the inner object, or an array with one of the two. A string
+ * in place of the object is the message.
  */
 function readBody(body: unknown, draft: Draft, depth: number): void {
   const fields: unknown = Array.isArray(body) ? body[0] : body;
