@@ -1,5 +1,5 @@
-// Finds responses with status 200 that are no stream, such as an error in JSON or an HTML page from a proxy. SDKs find no events
-// in such a response, and report no error.
+// Finds responses with status 200 that are not a stream, such as an error in JSON or an HTML page from a proxy. SDKs find no
+// events in such a response, and report no error.
 
 import type { Clock } from "../types/common.ts";
 import { dropPromise } from "../utils/promises.ts";
@@ -8,19 +8,20 @@ import { Lull } from "../utils/promises.ts";
 import { providerError, toProviderError } from "../errors/provider-error.ts";
 
 /**
- * Waits for the stream of an SDK. If the SDK also gives access to the response, as those of OpenAI and Anthropic do, checks the
- * first bytes of the response. Throws a provider error if they are not the beginning of an event stream.
+ * Waits for the stream of an SDK. Some SDKs, such as those of OpenAI and Anthropic, also give access to the response. For these
+ * SDKs, checks the first bytes of the response, and throws a provider error if the bytes are not the beginning of an event
+ * stream.
  */
 export async function openAnswer(pending: unknown, clock: Clock): Promise<unknown> {
   if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
-  // `withResponse()` may return another promise than `pending`, for example in a wrapper. Then nothing awaits `pending`, and its
-  // unhandled rejection would end the process.
+  // In a wrapper, for example, `withResponse()` may return a promise other than `pending`. Nothing then awaits `pending`, and an
+  // unhandled rejection of `pending` would end the process.
   dropPromise(pending);
   const answer: unknown = await Reflect.apply(pending.withResponse, pending, []);
   if (!isRecord(answer) || !("data" in answer)) return pending;
   const { data, response } = answer;
   const maker = isRecord(data) ? Reflect.get(data, "constructor") : undefined;
-  // Reading the body consumes it. A new stream can be made from the bytes only with the stream class of the SDK.
+  // Checks the body only if the SDK can make a new stream from the checked response, because reading the body consumes the body.
   if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
   const checked = await checkBody(response, clock);
   return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
@@ -98,7 +99,7 @@ function joinBody(read: readonly Uint8Array[], reader: ReadableStreamDefaultRead
 
 const longestText = 100_000;
 
-/** The longest wait for the rest of an error text, because the service may keep the connection open. */
+/** How long to wait for the rest of an error text, in milliseconds. Limited, because the service may keep the connection open. */
 const longestRestMs = 1_000;
 
 async function readRest(
@@ -126,7 +127,7 @@ async function readRest(
   return text;
 }
 
-/** Also an instance of Error, because SDKs pass on only such errors unchanged. */
+/** Makes a provider error that is also an instance of Error, because SDKs pass only such errors on unchanged. */
 function errorInBody(text: string): Error {
   const said = toProviderError({ message: text });
   const isUnread = said.message === text || /^\s*[[{]/.test(said.message);

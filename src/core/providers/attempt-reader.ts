@@ -19,7 +19,10 @@ export function answererOf({ id, model, family }: Provider): Answerer {
   return { provider: id, model, family };
 }
 
-/** Emits `attempt-start` and `attempt-discarded`. Numbers the attempts from 1 without gaps, and discards each at most once. */
+/**
+ * Emits `attempt-start` and `attempt-discarded`. Numbers the attempts from 1 without gaps, and discards each attempt at most
+ * once.
+ */
 export class AttemptLog {
   readonly #tell: (chunk: ModelChunk) => void;
   #number = 0;
@@ -34,8 +37,9 @@ export class AttemptLog {
   }
 
   /**
-   * Starts an attempt and emits `attempt-start`. If an attempt is open, it keeps its number and gets the new names: this
-   * happens if its provider is itself a wrapper, such as `withFallback`. Returns false if the names are the same.
+   * Starts an attempt and emits `attempt-start`. If an attempt is already open, the attempt keeps its number and gets the new
+   * names. This happens if the provider of the attempt is itself a wrapper, such as `withFallback`. Returns false, and emits
+   * nothing, if nothing has changed.
    */
   start({ provider, model, family, isFinal = false }: Answerer): boolean {
     const before = this.#current;
@@ -96,8 +100,8 @@ export interface PlannedAttempt {
   /** True if no other attempt can follow once this attempt has sent output. Default false. */
   readonly isFinal?: boolean | undefined;
   /**
-   * The limits on silence for this attempt, in milliseconds. Set if another provider can follow. Default: the limits of the
-   * iteration, whose expiry ends the iteration.
+   * The limits on silence for this attempt, in milliseconds. Set if another provider can be tried after this attempt. Default:
+   * the limits of the iteration. If a limit of the iteration expires, the iteration ends.
    */
   readonly patience?: Pick<Timeouts, "firstChunkMs" | "streamIdleMs"> | undefined;
   readonly delayMs?: number | undefined;
@@ -163,8 +167,8 @@ export class AttemptReader implements GuardedStream {
   }
 
   /**
-   * Handles `attempt-start` from a provider that is itself a wrapper and sends another request. Repeats the chunk even if the
-   * names are the same, so that the new request gets the time limit for a first chunk.
+   * Handles `attempt-start` from a provider that is itself a wrapper. If the wrapper sends another request under the same names,
+   * emits the chunk again, so that the time limit for a first chunk applies to that request.
    */
   #start(answerer: Answerer): void {
     const { log } = this.#ports;

@@ -14,9 +14,9 @@ export interface LostContent {
   /** The path of the field within the message, such as "content[0].annotations". Empty for the whole message. */
   readonly field: string;
   /**
-   * - "omitted": the result does not have it.
-   * - "changed": the result has it in another form, or at another position.
-   * - "added": only the result has it, because the history would otherwise be rejected.
+   * - "omitted": the result does not contain the content.
+   * - "changed": the result contains the content in another form, or at another position.
+   * - "added": only the result contains the content, because the history would otherwise be rejected.
    */
   readonly reason: "omitted" | "changed" | "added";
 }
@@ -27,7 +27,9 @@ export interface Piece {
   readonly value: Json;
 }
 
-/** Compares pieces with their form after the conversion and back. Reports added content at the piece before it. */
+/**
+ * Compares each piece with its value after the conversion and back. Reports added content at the position of the preceding piece.
+ */
 export function comparePieces(given: readonly Piece[], back: readonly Json[]): readonly LostContent[] {
   const lost: LostContent[] = [];
   let last = given[0];
@@ -77,10 +79,10 @@ function compareFields(given: Fields, back: Fields, { index, field, lost }: Plac
 
 type Pair = readonly [piece: Piece | undefined, value: Json | undefined];
 
-/** The number of later items to search. Limited, because histories are untrusted and may be long. */
+/** How many items ahead are searched for an equal value. Limited, because histories are untrusted and may be long. */
 const searched = 32;
 
-/** Pairs each piece with an equal value, if there is one nearby, otherwise with the next value of the same kind. */
+/** Pairs each piece with an equal value nearby, otherwise with the next value of the same kind. */
 function alignItems(given: readonly Piece[], back: readonly Json[]): readonly Pair[] {
   const pairs: Pair[] = [];
   let at = 0;
@@ -149,7 +151,7 @@ function losesMetadata(message: Message, { keepsMetadata }: Pick<MessageWire<unk
   return message.providerMetadata.length > 0 && !keepsMetadata(message);
 }
 
-/** Removes differences without meaning, such as that of a string and an array with one text. */
+/** Removes differences without meaning, such as the difference between a string and an array with one text part. */
 function normalize(message: Message): Json {
   switch (message.role) {
     case "user":

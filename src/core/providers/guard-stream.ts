@@ -1,6 +1,6 @@
-// Reads a provider's stream. Ends it if the stream is silent for too long or the run is cancelled. Pauses it while too many
-// events are unread. Uses callbacks instead of `for await`: each chunk then costs only one promise, and the guard can leave the
-// stream without waiting.
+// Reads a provider's stream. Ends the stream if it is silent for too long, or if the run is cancelled. Pauses the stream while
+// too many events are unread. Uses callbacks instead of `for await`, so that each chunk costs only one promise, and so that the
+// guard can leave the stream without waiting.
 
 import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";
@@ -41,7 +41,7 @@ export interface GuardedStream {
   /** Called with each chunk. After a time limit has expired, called only with usage chunks, so that all usage is counted. */
   take(chunk: ModelChunk): void;
   readonly isOver?: boolean | undefined;
-  /** True if the answer is complete. A later error or silence then does not fail the stream. */
+  /** True if the answer is complete. An error or a silence then no longer fails the stream. */
   readonly hasFinished?: boolean | undefined;
 }
 
@@ -86,7 +86,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   readonly #lull = new Lull();
   #settleBy = 0;
   #resolve: (end: StreamEnd) => void = () => {};
-  /** The end to report when the last chunks have arrived or their time is over. */
+  /** How the stream ends when it is closed. `#giveUp` sets this field to the expired limit or the cancellation. */
   #verdict: StreamEnd = ended;
 
   constructor(stream: GuardedStream, ports: GuardPorts) {
@@ -104,7 +104,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     return this.#lazySignal().signal;
   }
 
-  // A field, so that a provider may destructure the call.
+  // This is a field, not a method, so that a provider may destructure the call.
   readonly heartbeat: ModelCall["heartbeat"] = (state) => {
     if (state === "waiting") this.#refresh();
     else this.#lastSign = this.clock.now();
@@ -116,7 +116,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#lastContent = now;
   }
 
-  /** Never rejects. */
+  /** Reads the stream until it ends. Never rejects. */
   run(): Promise<StreamEnd> {
     const end = new Promise<StreamEnd>((resolve) => {
       this.#resolve = resolve;
@@ -141,8 +141,8 @@ export class StreamGuard implements ModelCall, Cancellable {
   }
 
   /**
-   * After the time limit of the run, waits for the last chunks, so that the usage is counted. Otherwise closes the stream at
-   * once.
+   * If the time limit of the run has expired, waits up to `settleMs` for the remaining chunks, so that their usage is counted.
+   * For any other reason, closes the stream at once.
    */
   cancel(cause: CancelReason): void {
     const end: StreamEnd = { kind: "cancelled", cause };
@@ -178,7 +178,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     if (this.#phase === "settling" || this.#phase === "finished") return this.#settleUntil(now);
     if (hasContent) this.#refresh(now);
     else if (type === "attempt-start" || type === "attempt-discarded") this.#lastSign = now;
-    // Checked for each chunk, because the timer cannot fire while chunks arrive without a pause.
+    // Checks the limit for each chunk, because the timer cannot fire while chunks arrive without a pause.
     else if (now >= this.#dueAt) return this.#ring();
     const phase = hasContent ? "stream-idle" : type === "attempt-start" ? "first-chunk" : this.#phase;
     if (this.#phase !== phase) {
@@ -197,12 +197,18 @@ export class StreamGuard implements ModelCall, Cancellable {
     return Math.min(this.#lastSign + limitMs, this.#lastContent + mostDelays * limitMs);
   }
 
-  /** Called for each chunk too, because the timer cannot fire while chunks arrive without a pause. */
+  /**
+   * Closes the stream if the time for the remaining chunks is over. Called for each chunk, because the timer cannot fire while
+   * chunks arrive without a pause.
+   */
   #settleUntil(now: number): void {
     if (now >= this.#settleBy) this.#close(this.#verdict, givenUp);
   }
 
-  /** Requests the next chunk as soon as there is room for its event. Until then, the limits on silence do not count. */
+  /**
+   * Requests the next chunk, if necessary after waiting for the promise of `room`. The limits on silence do not count during this
+   * wait.
+   */
   #goOn(hasContent: boolean): void {
     if (this.#isClosed()) return;
     if (this.#stream.isOver === true) return this.#close(this.#phase === "finished" ? ended : failed, givenUp);
@@ -247,7 +253,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#alarm.set(this.#settleBy, this.#ring);
   }
 
-  /** Checked again after each callback, because a listener may stop the run and so close the stream. */
+  /** Must be checked after each callback, because a listener may stop the run, which closes the stream. */
   #isClosed(): boolean {
     return this.#phase === "closed";
   }

@@ -102,8 +102,8 @@ function inBrackets(raw: string | undefined): string {
 }
 
 /**
- * Returns the problem that the finish reason causes for every call of the message, so that no call runs. This includes the
- * calls of earlier continuations.
+ * Returns the problem that the finish reason causes for every call of the message, including the calls of earlier continuations.
+ * A call with a problem does not run.
  */
 export function problemOf(finish: FinishReason | undefined): "malformed" | "truncated" | undefined {
   if (finish === "length" || finish === "context-full") return "truncated";

@@ -18,18 +18,21 @@ export interface OutputRules {
 export interface OutputPlan {
   /** The system text to send. Contains the instructions for the answer if `schema` is undefined. */
   readonly system: string | undefined;
-  /** The schema to send in the field of the service. Undefined if the request has no schema, or if the service cannot take it. */
+  /**
+   * The schema to send in the request field of the service. Undefined if the run has no schema, or if the service cannot take it.
+   */
   readonly schema: JsonSchema | undefined;
 }
 
 /**
- * Makes a function that an adapter calls to read `output` of a request. Pass `false` as its second argument if the service cannot
- * take a schema in this request, for example because the request has tools.
+ * Makes a function that an adapter calls to read `output` of a request. Pass `false` as the second argument of the function if
+ * the service cannot take a schema in this request, for example because the request has tools.
  *
  * The schema in the plan contains only `type`, `description`, `properties`, `required`, `additionalProperties: false`, `items`,
- * `anyOf` and `enum`, which all services support. Other constraints become part of the descriptions, because the run validates the
- * answer anyway. The plan has no schema if a keyword that changes the meaning would be lost, or if the schema exceeds `rules`. It
- * also has none for a schema that refers to itself, is not an object, or allows unknown properties.
+ * `anyOf` and `enum`, which all services support. Other constraints become part of the descriptions, because the run validates
+ * the answer anyway. The plan has no schema if a keyword that changes the meaning would be lost, or if the schema exceeds
+ * `rules`. The plan also has no schema if the schema of the answer refers to itself, is not an object, or allows unknown
+ * properties.
  *
  * @example
  * const planOutput = createOutputPlanner({ maxOptional: 0, maxUnions: 16, maxDepth: 5 });
@@ -47,7 +50,10 @@ export function createOutputPlanner(rules: OutputRules): (request: ModelRequest,
   };
 }
 
-/** True if a client sends its requests to `host` or a subdomain of it. Other servers may reject fields that the service knows. */
+/**
+ * True if a client sends its requests to `host` or a subdomain of `host`. Other servers may reject fields that the service
+ * accepts.
+ */
 export function isClientOf(client: object, host: string): boolean {
   const { baseURL } = client as UnknownRecord;
   if (typeof baseURL !== "string" || !URL.canParse(baseURL)) return false;
@@ -71,7 +77,7 @@ interface Conversion {
 }
 
 interface SchemaPlace {
-  /** The number of schemas around this place. Its limit stops schemas that refer to themselves. */
+  /** The number of schemas that contain this schema. Limited, so that a schema that refers to itself is refused. */
   readonly level: number;
   readonly depth: number;
 }
@@ -85,7 +91,7 @@ function toOutputSchema(root: JsonSchema, { maxOptional, maxUnions, maxDepth }: 
   return JSON.stringify(schema).length <= longestSchema ? schema : undefined;
 }
 
-/** Without one of these keywords, the schema would have another meaning. */
+/** A schema with one of these keywords is refused, because the schema would have another meaning without the keyword. */
 const refused = [
   ..."allOf not if then else contains prefixItems patternProperties".split(" "),
   ..."dependentSchemas dependentRequired unevaluatedItems unevaluatedProperties $dynamicRef $recursiveRef".split(" "),
@@ -140,7 +146,10 @@ function toTypes(node: UnknownRecord): readonly UnknownRecord[] | undefined {
   return type.map((one: unknown) => ({ type: one, properties, required, additionalProperties, items }));
 }
 
-/** Services support lists of strings or of numbers. A constant becomes a list with one value. */
+/**
+ * Converts `enum` and `const` to a list of strings or of numbers, because services support only such lists. `true`, `false` and
+ * null become their type.
+ */
 function convertValues({ type }: UnknownRecord, values: readonly Json[], work: Conversion): JsonSchema {
   work.values += values.length;
   const [kind, ...others] = new Set(values.map((value) => (value === null ? "null" : typeof value)));
@@ -194,7 +203,10 @@ function withHints(node: UnknownRecord, made: JsonSchema): JsonSchema {
   return told.length === 0 ? made : { ...made, description: told.join("\n\n") };
 }
 
-/** False for a constraint that `made` contains, that follows from another one, or that only limits a number to safe integers. */
+/**
+ * False for a constraint that need not be in the description: `made` contains it, another constraint implies it, or it only
+ * limits a number to safe integers.
+ */
 function isTelling(node: UnknownRecord, keyword: string, made: JsonSchema): boolean {
   if (keyword === "const") return made["type"] === "boolean";
   if (keyword === "pattern") return node["format"] === undefined;

@@ -1,5 +1,5 @@
-// Builds a transcript from a history of another library or service. A run accepts it, because each call gets exactly one result,
-// directly after its message.
+// Builds a transcript from a history of another library or service. In the transcript, each call gets exactly one result,
+// directly after the message with the call. A run rejects any other transcript.
 
 import { type Check, isFilled } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -24,15 +24,15 @@ import { comparePieces, type LostContent, type Piece } from "./find-lost.ts";
 /** A history, converted to a transcript. Pass `messages` and `system` to a run. */
 export interface ReadHistory {
   readonly messages: readonly Message[];
-  /** The system text, if the history begins with one. */
+  /** The system text, if the history begins with a system text. */
   readonly system?: string | undefined;
   /** The content that is missing or different in the transcript. Empty if the history can be restored from the transcript. */
   readonly lost: readonly LostContent[];
 }
 
 /**
- * The provider that will get the history. It also gets the items in its own format back, as provider metadata with this `id`
- * and `model`.
+ * The provider that will get the history. If a message would otherwise change, the transcript also keeps its original items as
+ * provider metadata with this `id` and `model`. Only a provider with the same `id` and `model` gets these items back.
  */
 export interface HistoryProvider {
   readonly id: string;
@@ -68,7 +68,7 @@ export class HistoryDraft {
   readonly #open = new Map<string, { readonly unit: Unit; readonly call: OpenCall }>();
   readonly #late: LostContent[] = [];
 
-  /** Adds a message. Omits a message without content. Gives a call a new id if an earlier call has the same. */
+  /** Adds a message. Omits a message without content. Gives a call a new id if an earlier call has the same id. */
   add(message: UserMessage | AssistantMessage, pieces: readonly Piece[]): void {
     if (message.content.length === 0) {
       for (const piece of pieces) this.omit(piece);
@@ -95,7 +95,7 @@ export class HistoryDraft {
 
   #toNewId(id: string): string {
     let fresh = id;
-    // Goes on from the last number, because a history may contain the same id very often.
+    // Starts from the previous number for this id, because a history may contain the same id very often.
     let count = this.#callIds.get(id) ?? 1;
     while (this.#callIds.has(fresh)) {
       count += 1;
@@ -106,7 +106,7 @@ export class HistoryDraft {
     return fresh;
   }
 
-  /** Adds a result to its call. Omits a result without a call. Pass no piece if the piece of the call contains the result. */
+  /** Adds a result to its call. Omits a result without a call. Pass no piece if the result is in the same piece as the call. */
   addResult(result: ReadResult, piece?: Piece): void {
     const open = this.#open.get(result.callId);
     this.#open.delete(result.callId);
@@ -130,7 +130,10 @@ export class HistoryDraft {
     this.#stray.push(piece);
   }
 
-  /** Returns the transcript. Finds the lost content by writing each message and comparing it with the history. */
+  /**
+   * Returns the transcript and the lost content. Finds lost content by converting each message back to the format of the history
+   * and comparing the two.
+   */
   finish(write: PieceWriter | undefined): Omit<ReadHistory, "system"> {
     const units = this.#units.map((unit) => ({ pieces: unit.pieces, messages: toMessages(unit) }));
     const found = write === undefined ? [] : units.flatMap(({ pieces, messages }) => comparePieces(pieces, write(messages)));
@@ -206,7 +209,7 @@ export class FieldReader {
     return value;
   }
 
-  /** Other URLs are refused, because a service would fetch them. */
+  /** Returns base64 text or a data URL. Refuses any other URL, because a service would fetch it. */
   base64(name: string): string {
     const value = this.filled(name);
     if (value.includes(":") && !/^data:/i.test(value)) throw this.wrong(name, "base64 text or a data URL");
@@ -241,7 +244,7 @@ export class FieldReader {
   }
 }
 
-/** `data` is a URL, a data URL or base64 text. `mediaType` is used unless a data URL has its own. */
+/** `data` is a URL, a data URL or base64 text. `mediaType` is used unless `data` is a data URL with a media type. */
 export function toMediaPart(data: string, mediaType: string): ContentPart {
   const { mediaType: type } = locateMedia({ type: "file", mediaType, data });
   return { type: type.startsWith("image/") ? "image" : "file", mediaType: type, data };

@@ -42,7 +42,7 @@ const quietAfterMs = 5_000;
  * stream ends, or after a short silence.
  *
  * Each event without content is a heartbeat. If the consumer stops reading, even while it waits for a chunk, the signal for the
- * SDK is aborted. Not every SDK closes the connection otherwise.
+ * SDK is aborted, because some SDKs would otherwise keep the connection open.
  */
 export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterableIterator<ModelChunk, void, undefined> {
   let followed: FollowingSignal | undefined;
@@ -53,7 +53,7 @@ export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterable
     },
     next: () => chunks.next(),
     return() {
-      // Aborts first: a generator that waits for an event reacts to `return` only after that event.
+      // Aborts before calling `return`, because a generator that waits for an event reacts to `return` only after that event.
       followed?.abort();
       return chunks.return();
     },
@@ -81,8 +81,8 @@ async function* readChunks(
   try {
     events = iterate(await unlessAborted(open, followed.signal));
     while (take(await patience.next(events))) {
-      // Usually there is one chunk per event. `pop` empties the array, because after `length = 0` the next push would allocate
-      // memory. The loop replaces `yield*`, which would wait once more for each chunk.
+      // Usually there is one chunk per event. Uses `pop` to empty the array, because a push after `length = 0` would allocate
+      // memory. Uses a loop, because `yield*` would wait once more for each chunk.
       const only = out.length === 1 ? out.pop() : undefined;
       if (only !== undefined) yield only;
       else for (const chunk of out.splice(0)) yield chunk;
@@ -122,8 +122,8 @@ class Patience {
   }
 
   /**
-   * Returns the next event, or undefined if the time after a finished answer has expired. The time starts with this call, so
-   * that the time which the consumer needs for a chunk does not count.
+   * Returns the next event, or undefined if a finished answer has been silent for too long. This method starts the limit, so that
+   * the time that the consumer needs for a chunk does not count.
    */
   next(events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
     this.#setLimit();
@@ -148,7 +148,8 @@ class Patience {
 
   #within(waitMs: number, events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
     return new Promise((resolve, reject) => {
-      // Called before the timer is set, so that no timer remains if `next` throws synchronously. `next` may return a plain value.
+      // Calls `next` before setting the timer, so that no timer remains if `next` throws. `next` may also return a plain value
+      // instead of a promise.
       const next = Promise.resolve(events.next());
       const timer = this.#clock.setTimeout(() => resolve(undefined), waitMs);
       const end = next.then(resolve, reject);
@@ -157,7 +158,10 @@ class Patience {
   }
 }
 
-/** Rejects when the signal is aborted, because the SDK may ignore the signal. Drops a later result. */
+/**
+ * Calls `open`. Rejects as soon as the signal is aborted, because the SDK may ignore the signal. The result of `open` is then
+ * dropped.
+ */
 function unlessAborted<Stream>(open: (signal: AbortSignal) => PromiseLike<Stream>, signal: AbortSignal): Promise<Stream> {
   return new Promise((resolve, reject) => {
     const giveUp = (): void => reject(new DOMException("This operation was aborted", "AbortError"));

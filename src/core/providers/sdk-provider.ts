@@ -56,8 +56,8 @@ export interface MetadataReader {
 
 /**
  * Reads the items of a message's provider metadata. Returns undefined if there are no items, or if any item comes from another
- * service or model. Signatures are only valid for the model that made them, and the remaining items alone would be a different
- * message.
+ * service or model. A signature is only valid for the model that made it. Returns all items or none, because some of the items
+ * alone would be a different message.
  */
 export function readOwnItems(
   metadata: ProviderMetadata | undefined,
@@ -81,9 +81,9 @@ export interface RecordedMessage<Item> {
 }
 
 /**
- * Returns true if the provider metadata of an assistant message matches its content: the same text, and the same calls in the
- * same order. The two differ after the message was edited, after a continuation was cut off, or if a call got another id. The
- * adapter must then build the message from its content.
+ * Returns true if the provider metadata of an assistant message matches the content of the message: the same text, and the same
+ * calls in the same order. Metadata and content differ after the message was edited, after a continuation was cut off, or if a
+ * call got another id. The adapter must then build the message from its content.
  */
 export function saysTheSame<Item>(turn: AssistantMessage, { text, calls: recorded, isCall }: RecordedMessage<Item>): boolean {
   const { text: said, calls } = readAssistantMessage(turn);

@@ -39,7 +39,7 @@ export class AnswerIds {
 
   /**
    * Returns true if a chunk belongs to a second answer. A new id alone is not enough, because some gateways make a new id for
-   * each chunk. The chunk must also have a role, or the previous id must have occurred more than once.
+   * each chunk. The chunk must also have a role, or it must have content and the previous id must have occurred more than once.
    */
   isOther(id: unknown, { saysRole, hasContent, hasBegun }: AnswerChunk): boolean {
     const said = textOf(id);
@@ -55,12 +55,12 @@ export class AnswerIds {
 export interface AttemptPlan {
   readonly first: PlannedAttempt;
   /**
-   * Returns the attempt that follows a failed one, or undefined. Without another attempt, the stream ends with the failure. The
-   * same happens if the limits of the run allow no further request.
+   * Returns the attempt to start after a failed attempt. If this method returns undefined, or if the limits of the run allow no
+   * further request, the stream ends with the failure.
    */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
   toFinish(chunk: FinishChunk): FinishChunk;
-  /** Returns the failure to pass on if no attempt follows. */
+  /** Returns the failure with which the stream ends if no attempt follows. */
   toLast(fault: Fault): Fault;
 }
 
@@ -131,7 +131,8 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 
   /**
-   * Cancels the attempt like a time limit, so that it may still report its usage. The consumer of this stream limits that time.
+   * Cancels the attempt as if a time limit had expired, so that the attempt may still report its usage. The consumer of this
+   * stream limits how long the report may take.
    */
   readonly #onAbort = (): void => {
     const reason: unknown = this.#call.signal.reason;
@@ -143,7 +144,8 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     const { provider, patience, isFinal } = attempt;
     this.#log.start({ ...answererOf(provider), isFinal });
     const reader = new AttemptReader(attempt, this.#ports);
-    // While the attempt has time limits of its own, heartbeats keep the limits of the outer stream from expiring first.
+    // If the attempt has time limits of its own, sends heartbeats to the outer stream, so that the limits of the outer stream do
+    // not expire first.
     const stopBeating = patience === undefined ? undefined : keepAlive(this.#call);
     const ports = { clock, timeouts: { ...timeouts, ...(patience ?? unlimited) }, scope: this.#scope, events: this.#queue };
     const onEnd = (end: StreamEnd): void => {
@@ -158,7 +160,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 
   #conclude(end: StreamEnd, reader: AttemptReader): void {
-    // Checked first, because the stream may have been cancelled just after the attempt failed.
+    // Checks the scope before the fault, because the stream may have been cancelled just after the attempt failed.
     const { cause } = this.#scope;
     if (cause !== undefined || end.kind === "cancelled") return this.#fail(this.#call.signal.reason);
     const fault = findFault(end, reader);
@@ -236,7 +238,7 @@ export function keepAlive(call: ModelCall): () => void {
   call.heartbeat("waiting");
   const limitMs = Math.min(timeouts.firstChunkMs, timeouts.streamIdleMs);
   if (limitMs === Number.POSITIVE_INFINITY) return () => {};
-  // Twice as often as needed, so that it does not matter if this timer fires before or after the timer of the limit.
+  // Sends heartbeats twice as often as needed, because the timer of the limit may fire before this timer.
   const everyMs = Math.max(1, Math.floor(limitMs / 2));
   const beat = (): void => {
     call.heartbeat("waiting");

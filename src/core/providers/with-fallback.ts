@@ -40,12 +40,13 @@ const checks: Checks<FallbackOptions> = {
  *
  * Each attempt gets the same request, with all tool results, so no tool runs again. The chunk `attempt-start` names the current
  * provider, whose prices, usage, family and provider metadata apply from then on. Two clients with the same provider id and model
- * can read each other's provider metadata. An error is only passed on if no provider remains. The error of the last attempt is
- * then the error of the stream, and its message says how many providers failed. The last provider has the time limits of the run.
- * If a provider pauses its message, only that provider continues the message.
+ * can read each other's provider metadata. An error is only passed on if no provider remains. The stream then ends with the error
+ * of the final attempt, and the message of the error says how many providers failed. The last provider has the time limits of the
+ * run. If a provider pauses its message, only that provider continues the message.
  *
  * The new provider has the `id`, `model` and `family` of the first provider. It has `compacts`, `searchesTools` and
- * `structuresOutput` only if all providers have them. Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
+ * `structuresOutput` only if all providers have them. Throws LoopError "invalid-option" or "unknown-option" if an argument is
+ * invalid.
  *
  * @example
  * const provider = withFallback([anthropic, withRetry(openai)], { firstChunkMs: 20_000, restMs: 60_000 });
@@ -61,7 +62,7 @@ export function withFallback(providers: readonly Provider[], options: FallbackOp
     model,
     ...(family === undefined ? {} : { family }),
     ...(providers.every(({ compacts }) => compacts === true) ? { compacts: true } : {}),
-    // Unless all providers search tools, requests must contain the tool that finds them.
+    // Unless all providers search tools, requests must contain the tool that finds deferred tools.
     ...(providers.every(({ searchesTools }) => searchesTools === true) ? { searchesTools: true } : {}),
     // Unless all providers send the schema of the answer, the system text must contain the instructions for it.
     ...(providers.every(({ structuresOutput }) => structuresOutput === true) ? { structuresOutput: true } : {}),
@@ -91,7 +92,7 @@ function isList(value: unknown): value is Providers {
 class Roster {
   readonly providers: Providers;
   readonly #restMs: number;
-  /** By position: the time until which a provider is tried only after the others, on the clock of the call. */
+  /** The time until which each provider is tried only after the others, on the clock of the call. Indexed by position. */
   readonly #restUntil: number[];
 
   constructor(providers: Providers, restMs: number) {
@@ -155,7 +156,10 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
   };
 }
 
-/** Adds the number of failed providers to the message. Not all were tried if the limits of the run allowed no more requests. */
+/**
+ * Adds the number of failed providers to the error message. Some providers were not tried if the limits of the run allowed no
+ * more requests.
+ */
 function countFailed({ error }: Fault, failed: number, all: number): Fault {
   const count = failed === all ? `All ${all}` : `${failed} of ${all}`;
   const told = { ...error, message: `${count} providers failed; the last error: ${error.message}` };

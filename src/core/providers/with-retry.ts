@@ -13,7 +13,10 @@ export interface RetryOptions {
   readonly baseDelayMs?: number | undefined;
   /** The upper limit for the doubled waits, in milliseconds. Default 30,000. */
   readonly maxDelayMs?: number | undefined;
-  /** The longest wait that a service may request, in milliseconds. If it requests more, there is no retry. Default 60,000. */
+  /**
+   * The longest wait that a service may request, in milliseconds. If the service requests a longer wait, there is no retry.
+   * Default 60,000.
+   */
   readonly maxRetryAfterMs?: number | undefined;
   /**
    * Returns a number from 0 to 1. With 0, a wait is half of its maximum; with 1, it is the maximum. With random waits, many
@@ -45,8 +48,8 @@ const final: ReadonlySet<ProviderErrorCode> = new Set(["auth", "bad-request", "c
  * abort. A silent stream is not retried: the silence ends the iteration.
  *
  * The wait is between half and all of `baseDelayMs`, which doubles with each attempt up to `maxDelayMs`. If the service requests
- * a longer wait, that wait is used. The last error is passed on unchanged. Each attempt emits the chunk `attempt-start`, and each
- * failed attempt that is repeated emits `attempt-discarded`. The usage of failed attempts is counted.
+ * a longer wait, that wait is used. If no retry follows, the error is passed on unchanged. Each attempt emits the chunk
+ * `attempt-start`, and each failed attempt that is repeated emits `attempt-discarded`. The usage of failed attempts is counted.
  *
  * The SDKs of OpenAI and Anthropic retry by themselves. Set `maxRetries: 0` in their clients, otherwise the attempts multiply.
  *
