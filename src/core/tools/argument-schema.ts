@@ -10,7 +10,7 @@ import { nearestName } from "../utils/tool-arguments.ts";
 
 const remedy = 'Give the tool a "jsonSchema" to show to the model';
 
-/** A conversion takes tens of microseconds, and each run uses the same schemas again. */
+/** Caches conversions, because a conversion takes tens of microseconds, and each run uses the same schemas again. */
 const converted = new WeakMap<object, JsonSchema>();
 
 /**
@@ -90,7 +90,10 @@ function invalidSchema(toolName: string, problem: string, cause?: unknown): Loop
   return new LoopError("invalid-schema", { toolName, problem }, cause === undefined ? undefined : { cause });
 }
 
-/** Returns why an object is not a JSON Schema, in words that follow the name of the schema, or "". Cached for each object. */
+/**
+ * Returns why an object is not a JSON Schema, in words that follow the name of the schema. Returns "" for a JSON Schema. Cached
+ * for each object.
+ */
 export const findSchemaProblem: (schema: object) => string = memoize((schema: object) => {
   if (!isRecord(schema)) return "";
   const field = Object.keys(schema).find((key) => vendorOf(schema[key]) !== undefined);
@@ -181,8 +184,8 @@ export function issue(message: string, field?: string): { readonly issues: reado
 const misfit = "does not fit the schema";
 
 /**
- * Checks an answer with the most common keywords of JSON Schema only. The tool checks it again with the complete schema when it
- * runs.
+ * Checks an answer with the most common keywords of JSON Schema only. When the tool runs, it checks the answer again with the
+ * complete schema.
  */
 export function findAnswerIssue(schema: unknown, value: unknown, path: readonly (string | number)[] = []): Issue | undefined {
   if (!isRecord(schema)) return undefined;
@@ -229,9 +232,9 @@ const longestKey = 64;
 type StandardIssue = Extract<StandardResult<unknown>, { readonly issues: readonly unknown[] }>["issues"][number];
 
 /**
- * Validates arguments with a Standard Schema. Returns its output or at most 20 issues, as a promise only if the schema returns
- * one. A schema that throws or rejects also gives an issue. A plain JSON Schema checks nothing: the arguments are returned with
- * `unchecked: true`.
+ * Validates arguments with a Standard Schema. Returns its output or at most 20 issues, as a promise only if the schema returns a
+ * promise. A schema that throws or rejects also gives an issue. A plain JSON Schema checks nothing: the arguments are returned
+ * with `unchecked: true`.
  */
 export function validateArgs(schema: ToolSchema, args: unknown): Validation | Promise<Validation> {
   if (!isStandardSchema(schema)) return { value: args, unchecked: true };
@@ -253,7 +256,7 @@ function toValidation(result: StandardResult<unknown>): Validation {
 function toIssue({ message, path = [] }: StandardIssue): Issue {
   const said: unknown = message;
   const text = typeof said === "string" ? cutText(said, longestMessage) : misfit;
-  // Makes a plain array: `path` may be a subclass of Array, whose methods return the subclass.
+  // Copies to a plain array, because `path` may be an instance of a subclass of Array, whose methods return the subclass.
   return path.length === 0 ? { message: text } : { message: text, path: Array.from(path.slice(0, longestPath), toKey) };
 }
 

@@ -31,7 +31,7 @@ type SchemaChange = Omit<ToolChange, "toolName">;
 
 type Find = (was: UnknownRecord, now: UnknownRecord, field: string) => Iterable<SchemaChange>;
 
-/** `findWords` skips these keywords. Another function compares them, or they do not limit a value. */
+/** `findWords` skips these keywords, because another function compares them or because they do not limit a value. */
 const known = new Set([
   ...[
     "type",
@@ -49,7 +49,7 @@ const known = new Set([
   ...["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "$schema", "$id"],
 ]);
 
-/** A schema accepts more values if a lower bound falls or an upper bound rises, so these changes are not reported. */
+/** A schema accepts more values if a lower bound falls or an upper bound rises, so `findWords` does not report such a change. */
 const lowerBounds = new Set(["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"]);
 const upperBounds = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"]);
 
@@ -64,7 +64,7 @@ function* findSchemaChanges(was: unknown, now: unknown, field = ""): Generator<S
   for (const find of finders) yield* find(was, now, field);
 }
 
-/** True if values for the old schema can now be invalid, or can mean something else. */
+/** True if a value for the recorded schema can be invalid now, or can mean something else. */
 export function isBreaking({ kind }: Pick<ToolChange, "kind">): boolean {
   return kind !== "description-changed" && kind !== "default-changed" && kind !== "trait-changed";
 }
@@ -125,8 +125,8 @@ function* findItems(was: UnknownRecord, now: UnknownRecord, field: string): Gene
 }
 
 /**
- * An old branch of `anyOf` or `oneOf` must still exist, or the new branch at its position must accept at least the same values.
- * Comparing each old branch with each new one would take too long.
+ * Each recorded branch of `anyOf` or `oneOf` must still exist, or the current branch at the same position must accept at least
+ * the same values. Comparing each recorded branch with each current branch would take too long.
  */
 function* findBranches(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
   for (const word of ["anyOf", "oneOf"]) {
@@ -214,7 +214,7 @@ function* findChanges(was: ShownTool, now: ShownTool): Generator<SchemaChange> {
   if (was.origin !== now.origin) yield { kind: "source-changed", was: was.origin, now: now.origin };
   yield* findSchemaChanges(was.inputSchema, now.inputSchema);
   if (was.description !== now.description) yield { kind: "description-changed" };
-  // Reported only if the tool now needs more approval. An earlier approval also covers a tool that needs less.
+  // Reports only that the tool now needs more approval, because a recorded approval is enough for a tool that needs less.
   if (caution(now) > caution(was)) yield { kind: "trait-changed", field: "needsApproval" };
   if (was.idempotent === true && now.idempotent !== true) yield { kind: "trait-changed", field: "idempotent" };
 }

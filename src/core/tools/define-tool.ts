@@ -74,8 +74,8 @@ function problemOf(fields: UnknownRecord): string | undefined {
 
 function describeField(fields: UnknownRecord, field: string, check: Check): string | undefined {
   const value = fields[field];
-  // A missing `execute` is reported only if a function with another name looks like it. Otherwise the tool waits for results from
-  // outside the run.
+  // A missing `execute` is an error only if a function with another name looks like a misnamed `execute`. Otherwise, calls of the
+  // tool wait for results from outside the run.
   const expected = check(value) ?? (field === "execute" && value === undefined ? "a function" : undefined);
   if (expected === undefined) return undefined;
   const word = value === undefined ? findWordFor(field, fields) : undefined;
@@ -163,7 +163,7 @@ export interface DefineTool<Context> {
 /**
  * Defines a tool and types its arguments. With a Standard Schema (zod, valibot, arktype ...), `execute` gets the output of the
  * schema: validated arguments, with defaults and transforms applied. With a plain JSON Schema, `execute` gets the model's
- * arguments unvalidated, with the type `unknown`. Pass a type argument to give them another type.
+ * arguments unvalidated, with the type `unknown`. To give the arguments another type, pass a type argument.
  *
  * A plain value that `execute` returns is a success. If `execute` throws an error, the call fails, and the model reads the error
  * message. Return `toolResult` for more control, return `context.defer()` if the result comes later, and throw `FatalToolError`
@@ -217,9 +217,9 @@ export function defineTool(...given: readonly [tool?: Tool]): unknown {
  * True if a call, or an event about a call, belongs to the tool. Narrows `name`, and narrows `args` to the input of the tool's
  * schema. For events `tool-end` and for `result.calls`, the outcome "completed" also narrows `result`.
  *
- * Only the name is compared. A nested run may have another tool with the same name; its events have a `path`. Arguments match the
- * schema in `approve`, in calls that wait, and in completed calls. In events before the call runs, the model may have written
- * arguments that the tool then refuses as `invalid-input`.
+ * Only the name is compared. A nested run may have another tool with the same name; the events of nested runs have a `path`.
+ * Arguments match the schema in `approve`, in calls that wait, and in completed calls. In events before the call runs, the model
+ * may have written arguments that the tool then refuses as `invalid-input`.
  *
  * @example
  * const approve: Approve = (call) =>

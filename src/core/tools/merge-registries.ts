@@ -27,13 +27,13 @@ interface Table {
 
 /**
  * Each method reads the current definitions of all members, so that a removed tool cannot be called. Throws LoopError
- * "duplicate-tool" if two tools have one name, now or in a later call of a method.
+ * "duplicate-tool" if two tools have the same name. A later call of a method also throws this error.
  */
 function routeRegistries(members: readonly Member[]): ToolRegistry {
   let table: Table = { sources: [], definitions: [], routes: new Map() };
   const current = (): Table => {
-    // Calls `definitions()` once for each member: in a chain of combined registries, a second call would double the calls at each
-    // level.
+    // Calls `definitions()` only once for each member, because a second call would double the calls at each level of a chain of
+    // combined registries.
     const sources = members.map(({ registry }) => registry.definitions());
     if (sources.some((source, index) => source !== table.sources[index])) table = makeTable(members, sources);
     return table;
@@ -78,13 +78,13 @@ function makeTable(members: readonly Member[], sources: Table["sources"]): Table
 }
 
 /**
- * Combines several registries or arrays of tools, in the given order. Each call goes to the registry that has the tool. If that
- * registry has `validate`, it also validates the arguments, and the results that come from outside the run. Tools may be added
- * to and removed from each registry later.
+ * Combines several registries or arrays of tools, in the given order. Each call goes to the registry that has the tool. That
+ * registry also validates the arguments with `validate`, and results from outside the run with `validateResult`, if it has these
+ * methods. Tools may be added to and removed from each registry later.
  *
- * Throws LoopError "duplicate-tool" if two sources have a tool with the same name. If that happens later, `definitions()`
- * throws this error, which ends a run as "hook-failed". Throws "invalid-option" if a source is neither an array of tools nor a
- * registry.
+ * Throws LoopError "duplicate-tool" if two sources have a tool with the same name. If two tools get the same name later,
+ * `definitions()` throws this error, which ends a run as "hook-failed". Throws "invalid-option" if a source is neither an array
+ * of tools nor a registry.
  *
  * @example
  * await runToolLoop({ provider, tools: mergeRegistries(mailTools, withPrefix(remoteTools, "crm_"), [weather]), messages });

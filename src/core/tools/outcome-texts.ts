@@ -48,7 +48,8 @@ function render<Each extends Kind>(kind: Each, outcome: OutcomeOf<Each>): Json {
 }
 
 /**
- * `isError` adds 1 to the count of consecutive tool errors, and `completed` resets the count. Other outcomes do not change it.
+ * An outcome with `isError` adds 1 to the count of consecutive tool errors. The outcome `completed` resets the count. Other
+ * outcomes do not change the count.
  */
 const facts: { readonly [Each in Kind]: { readonly isError: boolean; readonly wasDispatched: boolean } } = {
   completed: { isError: false, wasDispatched: true },
@@ -111,7 +112,7 @@ function renderIssue({ message, path = [] }: Issue): string {
   return path.length === 0 ? message : `${path.join(".")}: ${message}`;
 }
 
-/** A model may write a very long name, and each later request would repeat it. */
+/** Cuts the name, because a model may write a very long name, and each later request would repeat it. */
 function nameOf({ call: { name } }: ToolOutcome): string {
   return cutText(name, longestName);
 }

@@ -18,7 +18,7 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
   }
 }
 
-/** Global, so that every loaded copy of the package finds the list in a context. */
+/** A global symbol, so that every loaded copy of the package finds the list in a context. */
 export const findableKey: unique symbol = Symbol.for("turnwright.FindableTools");
 
 /** Returns the deferred tools that the model may call in this iteration, loaded or not. Undefined outside a run. */
@@ -27,8 +27,8 @@ export function findableTools(context: ToolContext): readonly ToolDefinition[] |
 }
 
 /**
- * Returns the agent that makes each call of this tool a nested run. Undefined for other tools, and if the registry throws: the
- * tool then runs as an ordinary tool.
+ * Returns the agent that makes each call of this tool a nested run. Returns undefined if the tool has no agent or if the registry
+ * throws. The tool then runs as an ordinary tool.
  */
 export function findAgent(registry: ToolRegistry, name: string): Agent | undefined {
   try {
@@ -36,7 +36,7 @@ export function findAgent(registry: ToolRegistry, name: string): Agent | undefin
     if (isRecord(agent) && agent["kind"] === "agent" && typeof agent["run"] === "function") return agent as unknown as Agent;
     dropPromise(agent);
   } catch {
-    // Then the tool has no agent.
+    // An error counts as a tool without an agent.
   }
   return undefined;
 }
@@ -169,7 +169,7 @@ export function toRegistry(source: ToolSource, option: string): ToolRegistry {
 
 function toDefinition(tool: Tool): ToolDefinition {
   const { name, description, inputSchema, jsonSchema = inputSchema } = tool;
-  // Read one by one, because the fields of a class instance may be getters, which spreading would not copy.
+  // Reads the traits one by one, because the fields of a class instance may be getters, which spreading would not copy.
   const traits: { [trait: string]: unknown } = {};
   for (const trait of Object.keys(traitChecks)) {
     const value: unknown = Reflect.get(tool, trait);

@@ -51,7 +51,7 @@ export function isToolResult(value: unknown): value is ToolResult {
   return hasBrand(value, brand);
 }
 
-/** Global, so that `toOutcome` recognizes the value of `context.defer()` from every loaded copy of the package. */
+/** A global symbol, so that `toOutcome` recognizes the value of `context.defer()` from every loaded copy of the package. */
 const deferral: unique symbol = Symbol.for("turnwright.Deferred");
 
 function toJSON(): never {
@@ -221,7 +221,7 @@ function writeSignal({ release, load, restart, handoff }: LoopSignal): LoopSigna
   };
 }
 
-/** Limited, because each part is sent again with every later request. */
+/** The maximum number of parts in a tool result. Limited, because each part is sent again with every later request. */
 const mostParts = 1_000;
 
 function limitParts(content: readonly ContentPart[]): readonly ContentPart[] {
@@ -236,7 +236,7 @@ function failWith({ message, error }: ToolResult): Conclusion<"failed"> {
   return { kind: "failed", error: toolFailure(reason ?? "The tool reported a failure without a reason.") };
 }
 
-/** Arrays, maps and streams are no generators: they can only be iterated. */
+/** True for a generator. False for arrays, maps and streams, which are iterable but are not generators. */
 export function isGenerator(value: unknown): value is Steps {
   try {
     if (!isRecord(value) || typeof value["next"] !== "function" || typeof value["return"] !== "function") return false;
@@ -318,7 +318,7 @@ export interface LoopSignal {
   readonly restart?: true | undefined;
 }
 
-/** Global, so that a LoopSignal is found in results from every loaded copy of the package. */
+/** A global symbol, so that a LoopSignal is found in results from every loaded copy of the package. */
 const mark: unique symbol = Symbol.for("turnwright.LoopSignal");
 
 type Marked = ToolResult & { readonly [mark]: LoopSignal };
