@@ -151,7 +151,7 @@ export type ToolSchema = StandardSchema | JsonSchema;
  * A piece of content that a user or a tool sends to the model.
  *
  * If a provider does not support a part of a user message, the iteration ends with the provider error `bad-request`, before a
- * request is sent. For an unsupported part of a tool result, the model gets a text which says so. See the table in
+ * request is sent. For an unsupported part of a tool result, the model gets a text instead of the part. See the table in
  * docs/guides/providers.md.
  */
 export type ContentPart =

@@ -1,6 +1,6 @@
 import type { Json } from "./json.ts";
 
-/** The kind of a step. Workflow engines use it to find the code of the step on another machine. */
+/** The kind of a step. Workflow engines use the kind to find the code of the step on another machine. */
 export type StepKind =
   | "run"
   | "inbox"
@@ -56,8 +56,8 @@ export interface Journal {
    */
   replays?(key: string): PromiseLike<boolean> | boolean;
   /**
-   * Returns true if a step is recorded, without running it. If the outcome of a tool call is recorded, the nested run in that
-   * call starts no new work. This is also true if the records of the nested run are incomplete.
+   * Returns true if a step is recorded. Does not run the step. If the outcome of a tool call is recorded, the nested run in that
+   * call starts no new work, even if the records of the nested run are incomplete.
    */
   has?(key: string): PromiseLike<boolean> | boolean;
   /**

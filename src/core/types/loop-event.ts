@@ -80,8 +80,8 @@ export interface LoopEvents {
   };
   /**
    * Emitted when a resumed run begins new work. The outermost run sends this event once: before the first model request, tool
-   * call or hook that is not in the journal, or before `run-end` if the journal has all of these steps. Not sent by a run that
-   * replays no such step.
+   * call or hook that is not in the journal, or before `run-end` if the journal has all of these steps. A run that replays no
+   * step does not send this event.
    */
   "replay-end": EventBase;
   /** Emitted when a stream starts. `continuation` is the number of the stream within its iteration, counted from 0. */
@@ -100,8 +100,8 @@ export interface LoopEvents {
     readonly usage: Usage | undefined;
     readonly costUSD: number | undefined;
     /**
-     * All calls of the iteration, in the order in which the model made them. Empty if the service paused the message: the event
-     * for the last stream of the iteration then lists all calls.
+     * All calls of the iteration, in the order in which the model made them. Empty if the service paused the message, because the
+     * event for the final stream of the iteration lists all calls.
      */
     readonly calls: readonly CallSummary[];
     readonly durationMs: number;
@@ -173,8 +173,8 @@ export interface LoopEvents {
   "approval-decided": CallEvent & {
     readonly decision: "approve" | "deny" | "modify" | "failed";
     /**
-     * The `id` of the call in `pendingCalls` while it waited, without the ids in `path`. Absent if the policy decided
-     * immediately, so that the call did not wait.
+     * The `id` that the call had in `pendingCalls` while the call waited, without the ids in `path`. Absent if the call did not
+     * wait, because the policy decided immediately.
      */
     readonly question?: string | undefined;
     /** The new arguments of a "modify" decision, before they are validated. */
@@ -189,7 +189,10 @@ export interface LoopEvents {
    * with the field `guardrail` instead.
    */
   guardrail: EventBase & { readonly stage: "input" | "output" } & GuardrailRecord;
-  /** Emitted when the model repeats its calls: the last `cycle` iterations have occurred `count` times in a row. */
+  /**
+   * Emitted when the model repeats its calls: the sequence of the most recent `cycle` iterations has occurred `count` times in a
+   * row.
+   */
   "loop-detected": EventBase & {
     /** The first tool that was called in the iteration. */
     readonly toolName: string;
@@ -204,24 +207,24 @@ export interface LoopEvents {
   /** Emitted when the cacher of `policies.results` has stored a result and replaced it with a short text. */
   "result-cached": ResultEvent;
   /**
-   * Emitted when old results are removed from this request and all later ones. `calls` lists the ids of their calls. The token
-   * numbers are sums over these results.
+   * Emitted when old results are removed from this request and all later ones. `calls` lists the ids of the calls with these
+   * results. The token numbers are sums over the removed results.
    */
   masked: EventBase & { readonly calls: readonly string[]; readonly tokensBefore: number; readonly tokensAfter: number };
   /**
-   * Emitted after a stream, for each of its requests that did not begin like the previous request to the same model. Only emitted
-   * with `policies.promptCache`.
+   * Emitted after a stream, for each request of the stream that did not begin like the previous request to the same model. Only
+   * emitted with `policies.promptCache`.
    */
   "cache-break": EventBase & PromptCacheBreak;
   /**
    * Emitted before old messages are summarized: "due" because the context is nearly full, or "forced" because the service refused
-   * the last request as too long.
+   * the previous request as too long.
    */
   "compaction-start": EventBase & { readonly cause: "due" | "forced" };
   /**
    * Emitted when the summary is written, or when it failed and no messages are replaced. The tokens are estimates of the next
-   * request. `usage` and `costUSD` are those of the summary. `provider` and `model` name the model that wrote it, and are
-   * undefined if no request was sent.
+   * request. `usage` and `costUSD` are the usage and the cost of the summary. `provider` and `model` name the model that wrote
+   * the summary, and are undefined if no request was sent.
    */
   "compaction-end": EventBase & {
     readonly outcome: "compacted" | "failed";
@@ -253,8 +256,8 @@ export interface LoopEvents {
 export type LoopEventType = keyof LoopEvents;
 
 /**
- * Any event, as `streamToolLoop` yields it. `T` is the union of the types of the tools. It types the results in `tool-end` for tools
- * whose names are literal types.
+ * Any event, as `streamToolLoop` yields it. `T` is the union of the types of the tools. The results in `tool-end` have the types
+ * of the tools in `T` whose names are literal types.
  */
 export type LoopEvent<T extends AnyTool = AnyTool> =
   | { readonly [Type in OtherEventType]: EventOf<Type> }[OtherEventType]

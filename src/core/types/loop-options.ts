@@ -15,8 +15,8 @@ export interface LoopLimits {
   /** The maximum number of iterations. Default 100. */
   readonly maxIterations?: number | undefined;
   /**
-   * A "still-working" notice is sent before this iteration, counted from 0. `ToolContext.showKillHint` is true from then on.
-   * Default 20.
+   * A "still-working" notice is sent before this iteration, counted from 0. `ToolContext.showKillHint` is true in this and all
+   * later iterations. Default 20.
    */
   readonly softWarnIteration?: number | undefined;
   /** The number of consecutive tool errors after which the run ends. Default 5. */
@@ -24,8 +24,8 @@ export interface LoopLimits {
   /** The maximum number of context restarts. Default 5. */
   readonly maxRestarts?: number | undefined;
   /**
-   * The maximum number of consecutive runs that can be interrupted with one control. After that, messages from `interrupt` are
-   * only queued. Default 3.
+   * The maximum number of consecutive runs that can be interrupted with one control. If this number is reached, messages from
+   * `interrupt` are only queued. Default 3.
    */
   readonly maxInterrupts?: number | undefined;
   /**
@@ -44,8 +44,8 @@ export interface LoopLimits {
   /** The maximum number of input and output tokens. Checked before each stream. Default: no limit. */
   readonly maxTokens?: number | undefined;
   /**
-   * The maximum cost in USD, as computed by `pricing`. Checked before each stream: the run ends if one more stream as expensive
-   * as the last one would exceed the limit. Default: no limit.
+   * The maximum cost in USD, as computed by `pricing`. Checked before each stream: the run ends if one more stream with the cost
+   * of the previous stream would exceed the limit. Default: no limit.
    */
   readonly maxCostUSD?: number | undefined;
   /**
@@ -152,8 +152,9 @@ export interface StopRequest {
 export type Unvalidated = unknown;
 
 /**
- * All options of a run. `Output` is the output type of the schema in `policies.output`. `T` is the union of the types of the tools:
- * it types `context`, which is required if a tool needs it. Default: any tools, with a context of any type.
+ * All options of a run. `Output` is the output type of the schema in `policies.output`. `T` is the union of the types of the
+ * tools, and determines the type of `context`. The option `context` is required if a tool needs a context. Default: any tools,
+ * with a context of any type.
  */
 export type LoopOptions<Output = unknown, T extends Tool = Tool> = RunOptions<Output, T> & ContextOption<T>;
 
@@ -365,8 +366,8 @@ export interface ToolContext<Context = unknown> {
   ask(question: QuestionFields & { readonly schema?: undefined }): Promise<string>;
   /**
    * Starts a nested run, which ends at the latest when this call ends. The nested run shares the remaining tokens and tool calls
-   * of the outer run, and its usage counts for both. Listeners of the outer run also get its events, with a `path`. Rejects with
-   * LoopError "depth-exceeded", and with the errors of the function `runToolLoop`.
+   * of the outer run, and the usage of the nested run counts for both runs. Listeners of the outer run also get the events of the
+   * nested run, with a `path`. Rejects with LoopError "depth-exceeded", and with the errors of the function `runToolLoop`.
    */
   runToolLoop(options: NestedLoopOptions): Promise<LoopResult>;
 }

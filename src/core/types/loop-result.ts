@@ -21,7 +21,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly text: string;
   /** The details from the last stream that had details. */
   readonly details: string;
-  /** The text, followed by the details under their label, if there are any. */
+  /** The text. If there are details, they follow under their label. */
   readonly responseText: string;
   readonly thoughtLog?: Json | undefined;
   /** The owner of the thought log. Present if there is a thought log. */
@@ -61,8 +61,8 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   /** The active time in milliseconds, without the time between the executions of a resumed run. */
   readonly durationMs: number;
   /**
-   * The error of `reason`, if it has one. For a guardrail, the message names the check and its reason. For
-   * `max-cost`, it contains the cost so far; for `cost-unknown`, it explains why the cost is unknown.
+   * The error of `reason`, if `reason` has an error. For a guardrail, the message names the check and its reason. For `max-cost`,
+   * the message contains the cost so far. For `cost-unknown`, the message explains why the cost is unknown.
    */
   readonly error?: PlainError | undefined;
   /** True if the known costs exceed `limits.maxCostUSD`. The stream that exceeds the limit is still completed. */

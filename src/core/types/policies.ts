@@ -149,7 +149,7 @@ export interface StopContext {
 
 /**
  * The part of each limit that is kept for the final answer. Everything else in the run may use only the rest. A field requires
- * its limit, and must be smaller than that limit. Default of each field: 0.
+ * that its limit is set, and must be smaller than that limit. Default of each field: 0.
  */
 export interface FinalAnswerReserve {
   /** Tokens of `limits.maxTokens`. */
@@ -216,8 +216,8 @@ export interface LoopPolicies<Output = unknown, Context = unknown> {
 export interface Compaction {
   readonly kind: "compaction";
   /**
-   * Returns a policy that uses a summary from the first request on: the `compaction` in the result of an earlier run of the same
-   * conversation. Returns the policy unchanged for `undefined`.
+   * Returns a policy that uses the summary in `earlier` from the first request on. Pass the `compaction` in the result of an
+   * earlier run of the same conversation. Returns the policy unchanged for `undefined`.
    */
   startWith(earlier: CompactedMessages | undefined): Compaction;
 }
@@ -226,15 +226,18 @@ export interface Compaction {
 export interface CompactedMessages {
   /** The summary that the model gets instead of the messages. */
   readonly summary: string;
-  /** The number of messages at the beginning of the transcript that the summary replaces, including those in `kept`. */
+  /** The number of messages at the beginning of the transcript that the summary replaces, including the messages in `kept`. */
   readonly count: number;
-  /** The indexes of those messages that stay unchanged, before the summary. In ascending order. */
+  /**
+   * The indexes of the messages among these that stay unchanged. In requests, these messages come before the summary. In
+   * ascending order.
+   */
   readonly kept: readonly number[];
 }
 
 /** The recorded result of a compaction. */
 export type CompactionAnswer = {
-  /** The estimated tokens of the next request, before the compaction and after it. Equal after a failure. */
+  /** The estimated tokens of the next request, before and after the compaction. Both are equal if the compaction failed. */
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   /** The usage and the cost in USD of the summary, and the model that wrote it. Absent if no request was sent. */
@@ -292,8 +295,8 @@ export interface StructuredOutputOptions {
   /** The JSON Schema that the model sees. Required if `schema` cannot be converted. Default: converted from `schema`. */
   readonly jsonSchema?: JsonSchema | undefined;
   /**
-   * Set to false to always describe the schema in the system text. If true, a provider that supports it sends the schema to the
-   * service, which then enforces the schema. Default true.
+   * Set to false to always describe the schema in the system text. If true, a provider with `structuresOutput` sends the schema
+   * to the service, and the service enforces the schema. Default true.
    */
   readonly native?: boolean | undefined;
   /** The maximum number of consecutive retries after an invalid answer. Default 2. */
@@ -319,7 +322,8 @@ export interface DeliberateGate {
  * runs. If it throws an error or times out, the outcome of the call is `approval-failed`.
  */
 export type Approve<Context = unknown> = {
-  // A method, because method parameters are bivariant: options with a typed context are also options with an unknown context.
+  // This is a method, because method parameters are bivariant: options with a typed context are also options with an unknown
+  // context.
   decide(call: ToolCall, context: ApprovalContext<Context>): ApprovalDecision | PromiseLike<ApprovalDecision>;
 }["decide"];
 

@@ -1,17 +1,20 @@
-// Types for the prompt cache of model services. A service reads the part of a request from its cache that equals the beginning of
-// an earlier request.
+// Types for the prompt cache of model services. If a request begins like an earlier request, the service reads the equal
+// beginning from its cache.
 
-/** Watches how much of each request begins like the previous one. Created by `watchPromptCache` from `turnwright/prompt-cache`. */
+/**
+ * Watches how much of each request begins like the previous request. Created by `watchPromptCache` from
+ * `turnwright/prompt-cache`.
+ */
 export interface PromptCacheWatch {
   readonly kind: "prompt-cache";
   /**
-   * Returns a policy that compares the first request of a run with `earlier`, the last request of an earlier run of the same
-   * conversation: `cache.last` of its result. `undefined` returns the policy unchanged.
+   * Returns a policy that compares the first request of a run with `earlier`, the final request of an earlier run of the same
+   * conversation. Pass `cache.last` of the result of that run. Returns the policy unchanged for `undefined`.
    */
   startWith(earlier: LastRequest | undefined): PromptCacheWatch;
 }
 
-/** A reason why a request does not begin like an earlier one. */
+/** A reason why a request does not begin like the previous request. */
 export interface CacheBreakCause {
   readonly kind:
     | "provider-changed"
@@ -32,7 +35,7 @@ export interface CacheBreakCause {
     | "provider-metadata-changed"
     | "tool-choice-changed"
     | "setting-changed"
-    /** The request begins like the earlier one, but the service read nothing from its cache. */
+    /** The request begins like the previous request, but the service read nothing from its cache. */
     | "cache-unread";
   /** The name of the tool or the setting. */
   readonly name?: string | undefined;
@@ -52,13 +55,13 @@ export interface PromptCacheBreak {
   readonly cause: CacheBreakCause;
   /** True if a policy of the run made the change on purpose: the masking or the compaction of messages. */
   readonly isIntended: boolean;
-  /** The bytes of the previous request with which this request also begins. */
+  /** The number of bytes at the beginning of the previous request with which this request also begins. */
   readonly keptBytes: number;
-  /** The bytes of the previous request after the first change. */
+  /** The number of bytes of the previous request after the first change. */
   readonly lostBytes: number;
 }
 
-/** One part of a request as a digest, so that a resumed run can compare its first request with the last recorded one. */
+/** The digest of one part of a request. A resumed run compares the parts of its first request with the recorded digests. */
 export type PartDigest = readonly [digest: string, bytes: number, name?: string];
 
 /** How one request began, as plain data. Sizes are UTF-8 bytes of the tools, the system text and the messages as JSON. */
@@ -67,14 +70,20 @@ export interface RequestPrefix {
   readonly model: string;
   /** The size of this request. */
   readonly bytes: number;
-  /** The size of the previous request to this model. 0 for the first request of a run, unless the policy has an earlier one. */
+  /**
+   * The size of the previous request to this model. 0 for the first request of a run, unless `startWith` gave the policy the
+   * request of an earlier run.
+   */
   readonly prefixBytes: number;
   /** The part of `prefixBytes` before the first change that a policy made on purpose. */
   readonly possibleBytes: number;
   /** The part of `prefixBytes` with which this request also begins. */
   readonly sharedBytes: number;
   readonly break?: PromptCacheBreak | undefined;
-  /** The tools, the system text and the settings. Each is absent if equal to that of the previous request to this model. */
+  /**
+   * The tools, the system text and the settings. Each of the three is absent if the previous request to this model had an equal
+   * value.
+   */
   readonly tools?: readonly PartDigest[] | undefined;
   readonly system?: readonly PartDigest[] | undefined;
   readonly settings?: { readonly [name: string]: string } | undefined;
@@ -83,7 +92,10 @@ export interface RequestPrefix {
   readonly messages: readonly (readonly [index: number, digest: string, bytes: number])[];
 }
 
-/** The last request of a run as digests, so that the next run can compare its first request. Plain data, of at most a few KB. */
+/**
+ * Digests of the final request of a run. The next run compares its first request with this request. Plain data, of at most a few
+ * KB.
+ */
 export interface LastRequest {
   readonly provider: string;
   readonly model: string;
@@ -92,7 +104,10 @@ export interface LastRequest {
   readonly tools: readonly PartDigest[];
   readonly system: readonly PartDigest[];
   readonly settings: { readonly [name: string]: string };
-  /** The messages. Old messages are in groups, which are compared as a whole. `count` is the number of messages. */
+  /**
+   * The digests of the messages. Older messages share one digest per group, and a group is compared as a whole. `count` is the
+   * number of messages with the same digest.
+   */
   readonly messages: readonly (readonly [count: number, digest: string, bytes: number])[];
 }
 
@@ -107,13 +122,13 @@ export interface StreamCache {
 export interface PromptCacheUse {
   /** The number of requests that providers reported. */
   readonly requests: number;
-  /** The sum of the sizes of the previous requests: the bytes that could be shared if nothing ever changed. */
+  /** The sum of `prefixBytes` of all requests: the bytes that could be shared if nothing ever changed. */
   readonly prefixBytes: number;
   /** The part of `prefixBytes` before the first change that a policy made on purpose, such as masking. */
   readonly possibleBytes: number;
-  /** The part of `prefixBytes` with which the next request also begins. */
+  /** The sum of `sharedBytes` of all requests: the part of `prefixBytes` that did not change. */
   readonly sharedBytes: number;
-  /** `sharedBytes / possibleBytes`, from 0 to 1. It is 1 if there was nothing to share. */
+  /** `sharedBytes / possibleBytes`, from 0 to 1. 1 if `possibleBytes` is 0. */
   readonly share: number;
   /** The input tokens that the services read from their caches. Undefined if no service reported them. */
   readonly cachedTokens: number | undefined;
@@ -122,6 +137,6 @@ export interface PromptCacheUse {
   /** The price of the usage without a cache, minus the cost, in USD. Undefined if the usage or a price is unknown. */
   readonly savedUSD: number | undefined;
   readonly breaks: readonly PromptCacheBreak[];
-  /** The last request. Pass it to `startWith` of the policy for the next run. Undefined if there was no request. */
+  /** The final request of the run. Pass it to `startWith` of the policy for the next run. Undefined if there was no request. */
   readonly last: LastRequest | undefined;
 }

@@ -27,8 +27,8 @@ export interface Provider {
    */
   readonly searchesTools?: boolean | undefined;
   /**
-   * True if the provider itself passes the schema of the answer to the service. Requests may then have `output`, and their `system`
-   * text does not contain the instructions. Default false.
+   * True if the provider itself passes the schema of the answer to the service. Requests may then have `output`, and `system`
+   * then does not contain the instructions for the answer. Default false.
    */
   readonly structuresOutput?: boolean | undefined;
   /** Streams one response of the model. The stream ends with exactly one `finish` chunk, an `error` chunk or a thrown error. */
@@ -43,7 +43,10 @@ export interface ModelRequest {
    */
   readonly messages: readonly Message[];
   readonly system?: string | undefined;
-  /** The visible tools. `deferred` is true only for a provider with `searchesTools`, and only for tools that it has to find. */
+  /**
+   * The visible tools. `deferred` is true only for a provider with `searchesTools`, and only for tools that the provider has to
+   * find.
+   */
   readonly tools: readonly ToolDefinition[];
   readonly toolChoice?: ToolChoice | undefined;
   readonly settings?: ModelSettings | undefined;
@@ -51,7 +54,10 @@ export interface ModelRequest {
   readonly iteration: number;
   /** "summary" for a request that only summarizes old messages. Absent for all other requests. */
   readonly purpose?: "summary" | undefined;
-  /** The `token` from the `finish` chunk with the reason "continue". The new stream must continue from that point. */
+  /**
+   * The `token` from the `finish` chunk with the reason "continue". The stream must continue the message from the point that the
+   * token marks.
+   */
   readonly continuationToken?: string | undefined;
   /**
    * The number of input tokens at which the service is to replace old messages with a summary. Set only for a provider with
@@ -96,14 +102,14 @@ export interface ModelCall {
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   /**
-   * Returns true if the limits of the run allow one more request after these attempts. A provider that may send several requests
-   * in one stream must call this method before each further request. If the method returns false, end the stream with the failure
-   * of the last attempt. The run then ends because of the limit. Undefined if there are no limits.
+   * Returns true if the limits of the run allow one more request after the attempts in `spent`. A provider that may send several
+   * requests in one stream must call this method before each further request. If the method returns false, end the stream with
+   * the failure of the last attempt. The run then ends because of the limit. Undefined if there are no limits.
    */
   mayAsk?: ((spent: readonly AttemptSpending[]) => boolean) | undefined;
   /**
    * Reports the body of each request exactly as it is handed to the SDK, directly before the SDK is called. `sender` is the
-   * provider that sends it. The body must not be changed afterwards. Undefined unless the run watches the prompt cache.
+   * provider that sends the body. The body must not be changed afterwards. Undefined unless the run watches the prompt cache.
    */
   sending?: ((body: unknown, sender: Pick<Provider, "id" | "model">) => void) | undefined;
   /**
@@ -238,7 +244,10 @@ export interface StreamResult {
   readonly providerMetadata: readonly Json[];
   /** The usage, including discarded attempts. Undefined if the provider did not report it. */
   readonly usage?: Usage | undefined;
-  /** The usage of the last attempt alone. Absent if there was only one attempt. All counts are 0 if it was not reported. */
+  /**
+   * The usage of the last attempt alone. Absent if there was only one attempt. All counts are 0 if the provider did not report
+   * the usage.
+   */
   readonly lastUsage?: Usage | undefined;
   /** The cost in USD. Undefined if the cost is unknown. */
   readonly costUSD?: number | undefined;

@@ -8,7 +8,10 @@ export interface ToolChange {
   readonly kind: ToolChangeKind;
   /** The argument that differs, such as `to.street` or `tags[]`. Absent if the difference does not concern a single argument. */
   readonly field?: string | undefined;
-  /** The old value, such as a type or a limit; `now` is the new value. Set if both can be shown as text. */
+  /**
+   * The value before the change, such as a type or a limit. `now` is the value after the change. Set if both values can be shown
+   * as text.
+   */
   readonly was?: string | undefined;
   readonly now?: string | undefined;
 }
@@ -66,8 +69,8 @@ export interface ToolQuestion {
 /** A call that is waiting for a decision or for its result. */
 export interface WaitingCall {
   /**
-   * The key of the call in `decisions`: the ids of the outer calls and of the call itself, joined by "/". If the call
-   * has waited before, a number follows, as in `call_i0_0#2`. It may have waited for its approval, for a decision about an older
+   * The key of the call in `decisions`: the ids of the outer calls and of the call itself, joined by "/". If the call has waited
+   * before, a number follows, as in `call_i0_0#2`. The call may have waited for its approval, for a decision about an older
    * version of its tool, or for the answer to another question.
    */
   readonly id: string;
@@ -83,7 +86,10 @@ export interface WaitingCall {
   readonly fromPage?: true | undefined;
   /** Set if the tool asked a question with `context.ask`. The result of the call is then the answer to this question. */
   readonly question?: ToolQuestion | undefined;
-  /** The changes of the tool after the last request for a decision. Earlier decisions do not apply to the changed tool. */
+  /**
+   * The changes of the tool since a decision was last requested. A decision about the unchanged tool does not apply to the
+   * changed tool.
+   */
   readonly toolChanges?: readonly ToolChange[] | undefined;
 }
 

@@ -42,12 +42,12 @@ export interface ToolTraits<Args = never, Context = never> {
   readonly needsApproval?: boolean | NeedsApproval<Args, Context> | undefined;
   /**
    * Set to "safe" if a call that may have run before a crash can run again. With "never", such a call gets the outcome
-   * `interrupted`. Only a durable journal records these calls. Default "never".
+   * `interrupted`. Only a durable journal can show that a call may have run. Default "never".
    */
   readonly replay?: "safe" | "never" | undefined;
   /**
-   * The original name of the tool, if `name` was created from another name. Models do not see this name. If it changes, the loop
-   * treats the tool as another tool. Default: none.
+   * The original name of the tool, if `name` was created from another name. Models do not see this name. If the original name
+   * changes, the loop treats the tool as another tool. Default: none.
    */
   readonly origin?: string | undefined;
   /**
@@ -59,7 +59,7 @@ export interface ToolTraits<Args = never, Context = never> {
   readonly findsTools?: boolean | undefined;
   /**
    * The triggers of the tool in deliberate mode, for `createDeliberateMode` with `tools`. Models do not see them. A run can be
-   * resumed after they have changed. Default: no triggers.
+   * resumed after the triggers have changed. Default: no triggers.
    */
   readonly triggers?: string | readonly string[] | undefined;
   /**
@@ -74,8 +74,8 @@ export interface ToolTraits<Args = never, Context = never> {
  * arguments.
  */
 export type NeedsApproval<Args = never, Context = unknown> = {
-  // A method, because method parameters are bivariant: a tool wrapped as `{ ...tool, execute }` can keep a function with typed
-  // arguments.
+  // This is a method, because method parameters are bivariant: a tool wrapped as `{ ...tool, execute }` can keep a function with
+  // typed arguments.
   decide(args: Args, view: ApprovalView<Context>): boolean | PromiseLike<boolean>;
 }["decide"];
 
@@ -91,8 +91,8 @@ export interface ApprovalView<Context = unknown> {
 }
 
 /**
- * The fields of a tool that type its context, its calls and its results. Each `Tool` has them. `Tool` cannot be used for this,
- * because it refers to results and events, and these depend on this type.
+ * The fields of a tool that determine the types of its context, its calls and its results. The types of results and events use
+ * `AnyTool` instead of `Tool`, because `Tool` itself refers to results and events.
  */
 export interface AnyTool {
   readonly name: string;

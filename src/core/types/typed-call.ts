@@ -23,7 +23,10 @@ type NeededContext<T extends AnyTool> = T extends {
     : unknown
   : unknown;
 
-/** The general type `Tool`, which accepts tools with any context, has the context `never`. */
+/**
+ * The general type `Tool` has the context `never`, because it accepts tools with any context. The option `context` then has the
+ * type `unknown`.
+ */
 type KnownContext<Context> = [Context] extends [never] ? unknown : Context;
 
 /** The default context of a tool type: the general type `Tool` includes tools with any context, and `Tool<Args>` needs none. */
@@ -72,7 +75,7 @@ type JsonOf<Value> = [Value] extends [never]
       : Json
     : Json;
 
-/** Only a result that is itself `undefined` becomes null. */
+/** Converts a result that is itself `undefined` to null. An undefined field inside a result is not converted to null. */
 type Written<Value> = Value extends undefined | void ? null : Plain<Value>;
 
 /** The fields of `RunCall` that are the same for all tools. */
@@ -84,7 +87,7 @@ export interface RunCallFacts {
   readonly durationMs: number;
   /** The arguments that an approval decision or a check set in place of `args`. */
   readonly approvedArgs?: Json | undefined;
-  /** Why the approval gave no decision, if the outcome is `approval-failed`. */
+  /** The reason why there was no decision about the call, if its outcome is `approval-failed`. */
   readonly error?: PlainError | undefined;
   /** Images, files and text in addition to `result`. */
   readonly content?: readonly ContentPart[] | undefined;

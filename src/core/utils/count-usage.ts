@@ -35,9 +35,10 @@ function addKnown(a: number | undefined, b: number | undefined): number | undefi
 }
 
 /**
- * Corrects counts in which a part is larger than the whole, because some services do not include the part. For example, they
- * report 7 input tokens and 161 cached tokens, or 9 output tokens and 61 reasoning tokens, of which a gateway billed 70. Such a
- * part is added to the whole. The total is at least the sum of input and output. Valid counts do not change.
+ * Corrects the counts of services that do not include cached tokens in the input tokens, or reasoning tokens in the output
+ * tokens. For example, such services report 7 input tokens and 161 cached tokens, or 9 output tokens and 61 reasoning tokens, for
+ * which a gateway billed 70. If a count is larger than the count that must include it, the first is added to the second. The
+ * total becomes at least the sum of input and output. Valid counts do not change.
  */
 export function reconcileUsage(usage: Usage): Usage {
   const inputTokens = wholeInput(usage);
@@ -48,7 +49,7 @@ export function reconcileUsage(usage: Usage): Usage {
 
 const names = ["inputTokens", "outputTokens", "totalTokens", "cachedInputTokens", "cacheWriteTokens", "reasoningTokens"] as const;
 
-/** Merges two usage reports of one stream. Keeps the larger value of each count, because the last report may contain zeros. */
+/** Merges two usage reports of one stream. Keeps the larger value of each count, because the final report may contain zeros. */
 export function growUsage(before: Usage | undefined, now: Usage): Usage {
   if (before === undefined) return now;
   const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...now };
@@ -57,8 +58,8 @@ export function growUsage(before: Usage | undefined, now: Usage): Usage {
 }
 
 /**
- * Returns all input tokens. If each part fits into the input but their sum does not, adds only the tokens written to the cache:
- * every service already includes those read from the cache.
+ * Returns all input tokens. If neither cache count exceeds the input tokens, but their sum does, adds only the tokens written to
+ * the cache, because every service includes the tokens read from the cache.
  */
 function wholeInput({ inputTokens: input, cachedInputTokens: read = 0, cacheWriteTokens: written = 0 }: Usage): number {
   if (read > input || written > input) return input + read + written;

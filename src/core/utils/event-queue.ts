@@ -59,7 +59,7 @@ export class EventQueue<T> {
   }
 
   /**
-   * Returns undefined if the queue has room, which is always true before the first read. Otherwise returns a promise that
+   * Returns undefined if the queue is not full. Before the first read, the queue is never full. Otherwise returns a promise that
    * resolves when half of the items have been read.
    */
   room(): Promise<void> | undefined {

@@ -13,7 +13,7 @@ export interface LinkReader {
   resolve(link: string, target: string): string;
 }
 
-/** As in Linux. */
+/** The maximum number of links in a path, as in Linux. */
 const maxLinks = 40;
 
 /**

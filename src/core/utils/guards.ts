@@ -17,8 +17,8 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 const methods = ["listeners", "listenerCount", "removeListener"] as const;
 
 /**
- * True for an eventemitter3. False for the EventEmitter of Node, which ignores the fourth argument of `removeListener`. With
- * it, the loop removes only listeners that were added with `once`.
+ * True for an eventemitter3. False for the EventEmitter of Node, which ignores the fourth argument of `removeListener`. The loop
+ * needs this argument to remove only listeners that were added with `once`.
  */
 export function isEmitter(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
@@ -50,7 +50,10 @@ export function sharedMap<Key extends object, Value>(name: string): WeakMap<Key,
   return made;
 }
 
-/** True for an object without a class. Only these are checked for unknown fields, because class instances may have any. */
+/**
+ * True for an object without a class. Only such objects are checked for unknown fields, because an instance of a class may have
+ * any fields.
+ */
 export function isLiteral(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;

@@ -10,7 +10,10 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Freezes plain data deeply, and returns it. Skips an object that is already frozen, with its content, so pass only copies. */
+/**
+ * Freezes plain data deeply, and returns the same data. Skips the content of an object that is already frozen, so pass only
+ * copies.
+ */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
@@ -21,7 +24,7 @@ export function freezeDeep<T>(value: T): T {
 
 type Value = Json | undefined;
 
-/** The order of keys does not matter, and keys with the value undefined are ignored. */
+/** True if two values are equal as JSON. The order of keys does not matter, and keys with the value undefined are ignored. */
 export function isSameJson(one: Value, other: Value): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
@@ -45,7 +48,7 @@ function isSameRecord(one: Values, other: Values): boolean {
   return count === Object.keys(other).filter((key) => other[key] !== undefined).length;
 }
 
-/** Unlike this function, `Array.isArray` does not narrow read-only arrays. */
+/** Needed because `Array.isArray` does not narrow read-only arrays. */
 function isList(value: unknown): value is readonly Json[] {
   return Array.isArray(value);
 }
@@ -88,8 +91,8 @@ type Fields = { readonly [key: string]: unknown };
 const longestJson = 2 ** 28;
 
 /**
- * A value with at most this many estimated units is never too long: a character has at most 6 units in JSON, and any other
- * value at most 30, which count as `leastUnits`.
+ * A value with at most this many estimated units is never too long, because its JSON text has at most 6 times as many units. A
+ * character has at most 6 units in JSON. Any other value has at most 30 units, and is estimated as `leastUnits`.
  */
 const mostUnits = longestJson / 6;
 const leastUnits = 5;
@@ -98,8 +101,8 @@ const leastUnits = 5;
 let units = 0;
 
 /**
- * The maximum number of values within a value, whose copy takes about two seconds. A sparse array with few items may have
- * billions of holes.
+ * The maximum number of values within a value. Copying so many values takes about two seconds. A sparse array with few items may
+ * have billions of holes.
  */
 const mostParts = 10_000_000;
 
@@ -123,7 +126,7 @@ const tooDeep = "a value nested too deeply";
 
 /** Searches for a cycle only after a failure, because the search would double the time of each copy. */
 function copyOrExplain(value: unknown, headroom: number): Copied {
-  // Saved, because a `toJSON` method may call this function again.
+  // Saves the counts, because a `toJSON` method may call this function again.
   const outer = units;
   const outerParts = parts;
   units = 0;
@@ -157,7 +160,7 @@ function copyValue(value: unknown, key: string | number, depth: number): Copied 
   return copyAnswer(hasToJson(value) ? value.toJSON(String(key)) : value, depth);
 }
 
-/** Copies a value without calling its `toJSON` method: it is the result of one, or has none. */
+/** Copies a value without calling `toJSON`, because the value has no such method or was returned by one. */
 function copyAnswer(value: unknown, depth: number): Copied {
   if (typeof value === "object" && value !== null) return copyObject(value, depth + 1);
   if (typeof value === "bigint") throw new TypeError("a BigInt");
@@ -210,7 +213,7 @@ function isStackOverflow(error: unknown): boolean {
   return error instanceof RangeError && error.message.includes("call stack");
 }
 
-/** True if a value contains itself. Visits each object once. "open" means that the object contains the current one. */
+/** True if a value contains itself. Visits each object once. "open" means that the object contains the current value. */
 function isCyclic(value: unknown, depth: number, seen: Map<object, "open" | "closed">): boolean {
   if (typeof value !== "object" || value === null || depth > deepestLevel) return false;
   const mark = seen.get(value);

@@ -7,7 +7,7 @@ import { toPlainError } from "./plain-error.ts";
 export interface LinearRegExp {
   test(text: string): boolean;
   find(text: string): { readonly start: number; readonly end: number } | undefined;
-  /** The number of instructions. One takes up to about 40 ns per character of the text. */
+  /** The number of instructions. An instruction takes up to about 40 ns per character of the text. */
   readonly size: number;
 }
 
@@ -25,9 +25,9 @@ const token =
   /\\u\{([\da-f]+)\}|\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})|\\u([\da-f]{4})|\\c([a-z])|\\([pP])\{(?:\w+=)?(\w+)\}|\\[\s\S]|\(\?<(?![=!])|\[\^\]|\[\]|[\s\S]/giu;
 
 /**
- * Compiles a JavaScript regular expression. It means the same as in JavaScript with the flag "u". Of the other flags, only "i",
- * "m" and "s" have an effect. Returns undefined if RE2 cannot run the expression because of look-around, back references, more
- * than 1,000 repetitions, or more than 50,000 instructions.
+ * Compiles a JavaScript regular expression. The result matches the same texts as in JavaScript with the flag "u". Of the other
+ * flags, only "i", "m" and "s" have an effect. Returns undefined if RE2 cannot run the expression because of look-around, back
+ * references, more than 1,000 repetitions, or more than 50,000 instructions.
  */
 export function compileLinearRegExp(expression: string, flags = ""): LinearRegExp | undefined {
   try {

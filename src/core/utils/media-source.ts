@@ -68,7 +68,10 @@ function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
 }
 
-/** Converts base64 with line breaks, with the alphabet for URLs or without padding, which not every service accepts. */
+/**
+ * Converts base64 text to the standard alphabet, with padding and without line breaks, because some services accept only this
+ * form.
+ */
 function tidyBase64(data: string): string {
   const bare = data
     .replace(/[\r\n]+/g, "")
@@ -86,7 +89,10 @@ const imageHeads: readonly (readonly [head: RegExp, mediaType: string])[] = [
   [/^UklGR.{7}RUJQ/, "image/webp"],
 ];
 
-/** Tools of other libraries may return images without an exact type, which most services do not accept. */
+/**
+ * Returns the type of an image that was given as "image/*". Tools of other libraries may return such images, but most services
+ * need an exact type.
+ */
 function recognizeImage(data: string): string {
   return imageHeads.find(([head]) => head.test(data))?.[1] ?? anyImage;
 }

@@ -20,22 +20,25 @@ export function promiseOrValue<T>(value: PromiseLike<T> | T): Promise<T> | T {
   return typeof then === "function" ? adopt(value as object, then as PromiseLike<T>["then"]) : (value as T);
 }
 
-/** A function of its own, because V8 allocates the scope of a closure at each call of the function around it. */
+/**
+ * A separate function, because V8 would otherwise allocate the scope of the closure at each call of `promiseOrValue`, even if no
+ * promise is made.
+ */
 function adopt<T>(thenable: object, then: PromiseLike<T>["then"]): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     Reflect.apply(then, thenable, [resolve, reject]);
   });
 }
 
-/** Subclasses are not native promises here, nor are promises with their own `then` or `constructor`. */
+/** False for an instance of a subclass, and for a promise with a `then` or `constructor` of its own. */
 function isPlainPromise<T>(value: PromiseLike<T> | T): value is Promise<Awaited<T>> & Promise<T> {
   if (Object.getPrototypeOf(value) !== Promise.prototype) return false;
   return !Object.hasOwn(value as object, "then") && !Object.hasOwn(value as object, "constructor");
 }
 
 /**
- * Ignores a value. If it is a promise, for example because a method is `async`, its rejection must be handled: an unhandled one
- * would end the process.
+ * Ignores a value. If the value is a promise, for example because a method is `async`, handles its rejection, because an
+ * unhandled rejection would end the process.
  */
 export function dropPromise(value: unknown): void {
   try {

@@ -17,7 +17,9 @@ export function namesSecret(key: string): boolean {
   return ofFields.test(squash(key));
 }
 
-/** If "=" or a quoted value follows, more names match, because both are rare after such a word in prose. */
+/**
+ * If "=" or a quoted value follows the name (`isAssigned`), more names match, because in prose neither often follows such a word.
+ */
 export function namesSecretInText(name: string, isAssigned: boolean): boolean {
   const squashed = squash(name);
   return ofTexts.test(squashed) || (isAssigned && ofAssignments.test(squashed));
@@ -57,10 +59,7 @@ const longestPair = 160;
 
 const line = /\S{4,64}[ \t]{0,8}(?=\r?\n|$)/y;
 
-/**
- * This many characters before a name are searched for words such as "Incorrect API key provided: …", after which a secret
- * follows.
- */
+/** The number of characters before a name that are searched for the words of a secret, as in "Incorrect API key provided: …". */
 const longestContext = 32;
 const longestName = 80;
 
@@ -102,7 +101,7 @@ interface Range {
 
 function readSecret(text: string, found: Found): Range | undefined {
   const { name, nameAt, separator, isList, quote, at } = found;
-  // No secret follows in "Unexpected token: …", a message of parsers.
+  // In "Unexpected token: …", a message of parsers, "token" does not name a secret.
   if (/unexpected $/i.test(text.slice(Math.max(0, nameAt - 11), nameAt))) return undefined;
   const isAssigned = quote !== undefined || separator.includes("=") || /3d/i.test(separator);
   if (!namesSecretInText(name.slice(-longestName), isAssigned)) {
@@ -114,7 +113,9 @@ function readSecret(text: string, found: Found): Range | undefined {
   return readHeader(text, name, at) ?? readBare(text, at, isLine(text, found) ? isValue : isNoProse);
 }
 
-/** True if a field has a line for itself in a text with several lines, as in YAML. A plain word can then be its value. */
+/**
+ * True if a field is alone on its line in a text with several lines, as in YAML. The value of such a field may be a plain word.
+ */
 function isLine(text: string, { nameAt, at }: Found): boolean {
   line.lastIndex = at;
   return line.test(text) && /(?:^|\n)[ \t-]{0,40}$/.test(text.slice(Math.max(0, nameAt - 41), nameAt)) && text.includes("\n");
@@ -134,8 +135,8 @@ function readQuoted(text: string, from: number, quote: string): Range | undefine
 }
 
 /**
- * Returns the items of a list up to one that looks like a sentence. Validators put lists of messages under the name of a field,
- * and these are not secret.
+ * Returns the items of a list, up to the first item that looks like a sentence. Validators put lists of messages under the name
+ * of a field, and such messages are not secret.
  */
 function readList(text: string, from: number, quote: string): Range | undefined {
   let to = from;
@@ -166,8 +167,8 @@ function readPaired(text: string, { name: field, nameAt, quote, at }: Found): Ra
 }
 
 /**
- * True if the quote at `at` closes the value. A quote that belongs to the value has more backslashes than the opening quote.
- * Each level of JSON inside a JSON string adds some: 0, 1, 3, 7.
+ * True if the quote at `at` closes the value. A quote that belongs to the value has more backslashes than the opening quote. Each
+ * level of JSON inside a JSON string adds backslashes: an opening quote has 0, 1, 3 or 7.
  */
 function closes(text: string, at: number, escapes: number): boolean {
   let run = 0;

@@ -1,5 +1,5 @@
-// Removes credentials from texts, URLs and data in time proportional to the length of the text. So a pattern that can match
-// anywhere either consumes the text that it reads, or reads a limited number of characters.
+// Removes credentials from texts, URLs and data in time proportional to the length of the text. For this reason, a pattern that
+// can match anywhere either consumes the text that it reads, or reads a limited number of characters.
 
 import { looksRandom, namesSecret, namesSecretInText, redacted, redactFields } from "./redact-fields.ts";
 import type { Json } from "../types/json.ts";
@@ -87,8 +87,8 @@ export function redactSecrets(text: string): string {
 
 /**
  * Removes credentials, and cuts the text to at most `longest` UTF-16 units without splitting a character. Appends `ending` to a
- * text that was cut. Cuts before redaction, so that any text costs the same, and again afterwards, because a replacement may be
- * longer than the secret.
+ * text that was cut. Cuts the text before redaction, so that a long text takes no longer, and again after redaction, because a
+ * replacement may be longer than the secret.
  */
 export function redactText(text: string, longest: number, ending = "…"): string {
   const clean = redactSecrets(text.length > 2 * longest ? text.slice(0, endOfWord(text, 2 * longest)) : text);
@@ -122,13 +122,16 @@ function redactWebToken(match: string): string {
   return match;
 }
 
-/** Node prints lists of headers as pairs of quoted strings. */
+/**
+ * Redacts the second string of a pair if the first string names a secret. Node prints lists of headers as pairs of quoted
+ * strings.
+ */
 function redactPair(match: string, ...groups: string[]): string {
   const { 0: lead, 2: name } = groups;
   return ifSecret(match, lead, name);
 }
 
-/** For sentences such as "Your API key is …". */
+/** Redacts the value in sentences such as "Your API key is …". */
 function redactSaid(match: string, lead = "", value = ""): string {
   const name = lead.replace(/\s+(?:is|was)\s+["'`]?$/, "");
   return namesSecretInText(name, false) && looksRandom(value) ? lead + redacted : match;
@@ -250,7 +253,7 @@ function redactRecord(record: { readonly [key: string]: Json | undefined }, dept
   return Object.fromEntries(fields);
 }
 
-/** Unlike this function, `Array.isArray` does not narrow read-only arrays. */
+/** Needed because `Array.isArray` does not narrow read-only arrays. */
 function isArray(value: object): value is readonly Json[] {
   return Array.isArray(value);
 }

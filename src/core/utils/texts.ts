@@ -97,10 +97,10 @@ export function hasSucceeded({ outcome }: Pick<ToolResultPart, "outcome">): bool
   return outcome === "completed" || outcome === "restarted";
 }
 
-/** An approximation, in UTF-8 bytes. */
+/** The approximate size of a token, in UTF-8 bytes. */
 export const bytesPerToken = 4;
 
-/** Returns the size in UTF-8 bytes. Half of a surrogate pair alone counts as 3 bytes, because encoders replace it with U+FFFD. */
+/** Returns the size in UTF-8 bytes. An unpaired surrogate counts as 3 bytes, because encoders replace it with U+FFFD. */
 export function countBytes(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index += 1) {

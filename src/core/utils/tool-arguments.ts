@@ -51,8 +51,8 @@ export class FinishedCalls<Call extends object> {
   readonly #calls = new Map<string, Call>();
 
   /**
-   * True if a finished call has this id. Emit no chunks for another call with this id until that call has ended, because it may
-   * be a repeat.
+   * True if a finished call has this id. If true, do not emit chunks for a new call with this id until the new call has ended,
+   * because it may repeat the finished call.
    */
   hasId(id: string | undefined): boolean {
     return id !== undefined && this.#ids.has(id);
@@ -92,7 +92,7 @@ export function findRecent<Item>(items: readonly Item[], farthest: number, match
 
 /**
  * Returns a tool name with at most 64 characters, which are only letters, digits, `_` and `-`. A service would reject every later
- * request if another name were in its history.
+ * request that contains an invalid name.
  */
 export function toWireName(name: string): string {
   return name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
@@ -103,7 +103,7 @@ const comparedLength = 64;
 
 const mostCandidates = 10_000;
 
-/** The candidates to compare letter by letter: those that share the most letters with the name. */
+/** The maximum number of candidates that are compared letter by letter. These share the most letters with the name. */
 const mostCompared = 64;
 
 /**
@@ -214,8 +214,8 @@ function distanceWithin(allowed: number, from: string, to: string): number {
       current[column] = distance;
       if (distance < shortest) shortest = distance;
     }
-    // Goes on if the minimum is `allowed + 1`: swapping two letters starts from the row before the last one, whose minimum may be
-    // lower.
+    // Continues if the minimum of this row is `allowed + 1`, because swapping two letters in the following row starts from the
+    // row before this row, whose minimum may be lower.
     if (shortest > allowed + 1) return Number.POSITIVE_INFINITY;
     [beforeLast, last, current] = [last, current, beforeLast];
   }

@@ -98,7 +98,7 @@ export function mayBeDiscarded({ replayed, calls }: LoopEvents["iteration-end"])
 
 const waiting: ReadonlySet<string> = new Set(["awaiting-approval", "awaiting-result", "deferred"]);
 
-/** If true, the result in the transcript is only a placeholder. */
+/** True if the call still waits. The result in the transcript is then only a placeholder. */
 export function isWaiting({ outcome }: Pick<ToolResultPart, "outcome">): boolean {
   return waiting.has(outcome);
 }

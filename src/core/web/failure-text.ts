@@ -1,4 +1,4 @@
-// Pages show these texts for failures. They contain no error messages, which may contain secrets.
+// The texts that pages show for failures. The texts contain no error messages, because error messages may contain secrets.
 
 import type { EndReason, LoopStatus } from "../types/termination.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
