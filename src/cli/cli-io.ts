@@ -10,11 +10,12 @@ export interface CliIO {
   out(line: string): void;
   /** Writes a line about the progress or a problem. */
   note(line: string): void;
-  /** Opens a file or a URL in the browser. Returns false if there is no program for it. */
+  /** Opens a file or a URL in the browser. Returns false if the system has no program to open it with. */
   open(target: string): boolean;
   /**
-   * Returns a signal that the first SIGINT or SIGTERM aborts. From this call on, this first signal no longer ends the process. So
-   * call this only before the command waits, and end the command when the signal is aborted.
+   * Returns an AbortSignal that the first SIGINT or SIGTERM aborts. After this call, the first SIGINT or SIGTERM no longer ends
+   * the process by itself. So call `stopSignal` only directly before the command waits, and end the command when the AbortSignal
+   * is aborted.
    */
   stopSignal(): AbortSignal;
 }
@@ -61,7 +62,8 @@ export function parseArguments<const Options extends NonNullable<ParseArgsConfig
     });
     return { values, positionals };
   } catch (error) {
-    // Node names the wrong argument in its first sentence. The others explain how to escape it, and are left out.
+    // The first sentence of Node's message names the wrong argument. The other sentences explain how to escape the argument, and
+    // are left out.
     const [message = ""] = messageOf(error).split(". ");
     throw wrongUsage(`${message}.`);
   }

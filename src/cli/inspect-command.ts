@@ -87,7 +87,7 @@ interface Serving {
 }
 
 async function serveLive(paths: readonly string[], { found, port, io, openPage }: Serving): Promise<void> {
-  // A journal is converted when it is first found. Lines that it gets later are not shown.
+  // A journal is converted once, when it is found. Lines that are appended to the journal after that are not shown.
   const known = new Map<string, FoundLog>();
   const served = new Map<string, ServedLog>();
   const list = async (): Promise<readonly ServedLog[]> => {
@@ -96,7 +96,8 @@ async function serveLive(paths: readonly string[], { found, port, io, openPage }
       const { path, name, kind } = log;
       const text = kind === "log" ? undefined : await readFound(log, now, io);
       known.set(path, log);
-      // The server refuses symbolic links. A path from the command line may be one, so it is resolved here.
+      // The server refuses symbolic links. A path from the command line may be a symbolic link, so the path is resolved before
+      // the server gets it.
       if (kind === "log") served.set(path, { name, path: await realpath(path).catch(() => path) });
       else if (text !== undefined) served.set(path, { name, text });
     }

@@ -7,7 +7,10 @@ import { CliError, messageOf } from "./cli-io.ts";
 
 export interface FoundLog {
   readonly path: string;
-  /** The name on the page: the path of the file, relative to the working directory or to its folder. */
+  /**
+   * The name of the log on the page: the name of the file. If two logs have the same file name, the second one has the path
+   * relative to the working directory.
+   */
   readonly name: string;
   readonly kind: "log" | "journal";
 }
@@ -25,9 +28,9 @@ export interface FoundLogs {
 
 interface Finding {
   readonly cwd: string;
-  /** The logs that were found before, by path. Their files are not read again. */
+  /** The logs that an earlier call of `findLogs` returned, by path. Their files are not read again. */
   readonly known?: ReadonlyMap<string, FoundLog> | undefined;
-  /** True if a file may not exist yet, or may still be empty. Such a file counts as a log. Default: false. */
+  /** True if a file that does not exist yet, or is still empty, counts as a log. Default: false. */
   readonly areAwaited?: boolean | undefined;
 }
 

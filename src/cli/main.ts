@@ -15,7 +15,7 @@ function readVersion(): string {
 
 const ended = runCli(process.argv.slice(2), { ...createProcessIO(), version: readVersion() });
 
-// The build also makes a CommonJS form of this file, in which top-level await is an error, and then removes it.
+// There is no top-level await, because the build also makes a CommonJS form of this file, where top-level await is an error.
 void ended.then((exitCode) => {
   process.exitCode = exitCode;
 });

@@ -38,7 +38,9 @@ const names = ["SIGINT", "SIGTERM"] as const;
 
 type Signals = Pick<NodeJS.Process, "on" | "off">;
 
-/** Returns a signal that the first SIGINT or SIGTERM aborts. The second one ends the process, as without a handler. */
+/**
+ * Returns a signal that the first SIGINT or SIGTERM aborts. The second SIGINT or SIGTERM ends the process, as without a handler.
+ */
 export function createStopSignal(from: Signals = process): AbortSignal {
   const stop = new AbortController();
   const abort = (): void => {

@@ -59,7 +59,7 @@ interface Live {
   readonly out: string;
 }
 
-/** Removes the log of a run that failed before its first new iteration, because this log shows nothing new. */
+/** Runs the loop. If the run rejects before its first new iteration, its log is removed, because the log shows nothing new. */
 async function runLive(live: LoopOptions, { events, iteration, out }: Live): Promise<LoopResult> {
   let hasStarted = false;
   events.on("iteration-start", (event) => {

@@ -34,7 +34,10 @@ export async function loadOptions(module: string | undefined, facts: ModuleFacts
   return options;
 }
 
-/** Imports the module, and returns its export `options`, or else its default export. A function is called for its result. */
+/**
+ * Imports the module, and returns its export `options`, or else its default export. If the export is a function, calls it and
+ * returns the result.
+ */
 async function loadModule(given: string, cwd: string, facts: ModuleFacts): Promise<LoadedModule> {
   const loaded = await importModule(given, cwd);
   const exported = loaded["options"] ?? loaded["default"];

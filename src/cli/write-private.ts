@@ -9,11 +9,12 @@ const ownerOnly = 0o600;
 
 /**
  * Writes a file that only its owner can read, because a log holds private texts. Replaces the file at the path. If the path is a
- * symbolic link, replaces the link, because another user of the folder could have made it.
+ * symbolic link, replaces the link, because another user of the folder could have made the link.
  */
 export async function writePrivate(path: string, text: string): Promise<void> {
   try {
-    // A device such as /dev/stdout cannot be replaced. It may lead to a file with other texts, so the text is appended.
+    // A device such as /dev/stdout cannot be replaced. The text is appended, because the device may be redirected to a file that
+    // already has text.
     if (/^\/(?:dev|proc)\//.test(path)) await writeFile(path, text, { flag: "a" });
     else await replaceFile(path, text);
   } catch (error) {
@@ -43,8 +44,8 @@ interface PrivateLink {
 }
 
 /**
- * Writes a file that redirects a browser to `url`, and that only its owner can read. All users of the machine can read the
- * arguments of the browser, so they must not contain the secret `url`.
+ * Writes a file that redirects a browser to `url`, and that only its owner can read. The browser gets the path of this file as
+ * its argument. It must not get the secret `url`, because all users of the machine can read the arguments of a process.
  */
 export async function makePrivateLink(url: string): Promise<PrivateLink> {
   const folder = await mkdtemp(join(tmpdir(), "turnwright-"));
