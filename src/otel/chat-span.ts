@@ -27,7 +27,7 @@ export interface StreamError {
   readonly message?: string | undefined;
 }
 
-/** The span of one model stream. Ended when the iteration is over, with the end time of the stream. */
+/** The span of one model stream. `end` is called when the iteration is over, but the span gets the end time of the stream. */
 export class ChatSpan implements StreamObserver {
   readonly span: LiveSpan;
   readonly #ports: TracePorts;
@@ -75,7 +75,10 @@ export class ChatSpan implements StreamObserver {
     return context.with(this.span.context, step);
   }
 
-  /** Measures the time to the first chunk. Returns true to get more chunks: until that time is known, or always to record content. */
+  /**
+   * Measures the time to the first chunk. Returns true if the span needs more chunks: while that time is unknown, and always if
+   * content is recorded.
+   */
   onChunk(chunk: ModelChunk): boolean {
     if (this.#firstChunkMs === undefined && chunk.type !== "attempt-start" && chunk.type !== "attempt-discarded") {
       this.#firstChunkMs = this.#ports.clock.now() - this.#startedAt;
@@ -95,7 +98,7 @@ export class ChatSpan implements StreamObserver {
     this.span.set({
       ...(usage && usageFacts(usage)),
       ...failure,
-      // If the provider of the run wraps others, as `withFallback` does, this is the inner provider that answered.
+      // If the provider of the run wraps other providers, as `withFallback` does, `provider` is the inner provider that answered.
       [genAi.providerName]: provider,
       [genAi.responseModel]: model,
       [genAi.responseFinishReasons]: this.#whyFinished(finish),
@@ -150,8 +153,8 @@ export interface ChatPlace {
 }
 
 /**
- * The span of a summary that replaces old messages. The model is known only at the end. The span is therefore created at the end,
- * with the time at which the summary began.
+ * The span of a summary that replaces old messages. The span is created when the summary ends, because the model is unknown until
+ * the summary ends. The start time of the span is the time at which the summary began.
  */
 export class SummarySpan {
   readonly #ports: TracePorts;

@@ -14,7 +14,10 @@ import {
 } from "../core/entry-kit.ts";
 import type { ContentKind, TracingOptions } from "./tracing-options.ts";
 
-/** Redacts content and writes it as JSON. If that fails, the content is omitted, because tracing must not affect the run. */
+/**
+ * Redacts content and writes it as JSON. If the redaction or the conversion to JSON fails, the content is omitted, because
+ * tracing must not affect the run.
+ */
 export class ContentWriter {
   readonly isOn: boolean;
   readonly #redact: TracingOptions["redact"];
@@ -49,7 +52,7 @@ export class ContentWriter {
   }
 }
 
-/** Redacts each string separately. A replacement in the JSON text as a whole could make the JSON invalid. */
+/** Redacts each string separately, because a replacement in the whole JSON text could make the JSON invalid. */
 function cleanText(_key: string, value: unknown): unknown {
   return typeof value === "string" ? redactSecrets(value) : value;
 }

@@ -27,7 +27,7 @@ const upTo82Seconds = doubling(0.01, 14);
 const upTo410Seconds = doubling(0.1, 13);
 const tokenCounts = Array.from({ length: 14 }, (_, index) => 4 ** index);
 
-/** The field of `Usage` that each token counter adds up, by the last words of the counter's name. */
+/** The token counters. A key is the end of a counter's name, and the value is the field of `Usage` that the counter adds up. */
 const counters = {
   input_tokens: "inputTokens",
   output_tokens: "outputTokens",
@@ -80,8 +80,8 @@ function createTokenCounts(meter: Meter): Instruments["tokens"] {
   };
 }
 
-// This check needs the namespace import. With a named import of `createNoopMeter`, an old version would fail with an unclear error
-// from Node before this line runs.
+// This check needs the namespace import. With a named import of `createNoopMeter`, an old version of `@opentelemetry/api` would
+// fail with an unclear error from Node before this line runs.
 if (!("createNoopMeter" in api)) {
   throw new Error('"turnwright/otel" needs @opentelemetry/api 1.3 or later. Update it: npm install @opentelemetry/api@latest');
 }

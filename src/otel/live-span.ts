@@ -19,7 +19,7 @@ export function quietly<Value>(work: () => Value): Value | undefined {
 export interface SpanClock {
   /** For durations. The starting point of this time is not defined. */
   now(): number;
-  /** Returns the time since 1970. Undefined lets the tracer read the time itself, which is more exact. */
+  /** Returns the time since 1970, or undefined. If undefined, the tracer reads the time itself, which is more exact. */
   wallTime(): number | undefined;
 }
 
@@ -96,7 +96,8 @@ export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], captu
     [own.guardrailVerdict]: verdict,
     [common.errorType]: error && thrownType(error),
   }),
-  // `suffix` and `disableTools` come from a tool result and may contain any text, so `captureContent` decides about them.
+  // `suffix` and `disableTools` come from a tool result and may contain any text, so they are recorded only with
+  // `captureContent`.
   restart: ({ suffix, disableTools, ...call }, capturesContent) => ({
     ...callFacts(call),
     ...(capturesContent

@@ -1,4 +1,4 @@
-// Replays the lines of a log as the events of a run. The code that traces live runs then makes the spans of the log.
+// Replays the lines of a log as the events of a run. The code that traces live runs makes spans from these events.
 
 import {
   type FinishReason,
@@ -36,7 +36,10 @@ class ExecutionPlayer {
   readonly #played = new Set<string>();
   /** The ids of the calls that an earlier execution started. */
   readonly #begun: ReadonlySet<string>;
-  /** The ids of calls that wait for a result from outside. The log has a second `tool-start` for each of them when the result arrives. */
+  /**
+   * The ids of calls that wait for a result from outside. When the result of such a call arrives, the log has a second
+   * `tool-start` of the call.
+   */
   readonly #deferred: Set<string>;
   readonly #nested: ReadonlyMap<string, NestedRuns>;
   #failure: { readonly error: unknown } | undefined = {
@@ -171,7 +174,10 @@ interface NestedRuns {
   readonly runs: readonly RecordedRun[];
 }
 
-/** Groups the nested runs by call id. A resumed run may have the same call in its log twice. */
+/**
+ * Groups the nested runs by call id. Joins the nested runs of calls with the same id, because the log of a resumed run may have
+ * the same call twice.
+ */
 function findNested({ run }: Execution): ReadonlyMap<string, NestedRuns> {
   const nested = new Map<string, NestedRuns>();
   for (const { calls } of run.iterations) {

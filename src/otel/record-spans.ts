@@ -18,10 +18,11 @@ export type RecordSpansOptions = Pick<TracingOptions, "tracer" | "tracerProvider
  * Some facts are not in a log:
  *
  * - The settings of a run are those of its first request. `withTracing` reports the settings before `prepareIteration` changes them.
- * - The time to the first chunk is the time to the first text, reasoning or call. For a wrapper such as `withRetry`, it is the
- *   first one of all attempts.
+ * - The time to the first chunk is the time to the first text, reasoning or call. With a wrapper such as `withRetry`, the first
+ *   text, reasoning or call of all attempts counts.
  * - The ids and arguments of calls in `gen_ai.output.messages` are those that the run uses, not those that the model wrote.
- * - `turnwright.tool.executed` comes from the outcome. It is true for a call that reused the result of a discarded attempt.
+ * - `turnwright.tool.executed` comes from the outcome, so it is also true for a call that reused the result of a discarded
+ *   attempt.
  * - The description of a tool that no request shows is missing, and so is its name in the name of the span.
  * - Spans that tools and HTTP clients create are missing. A nested run is always a child of its call.
  *

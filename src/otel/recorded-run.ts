@@ -1,4 +1,5 @@
-// The parts of a run log that spans are made from. A `RunLog` of `turnwright/inspect` has these parts, so it is accepted here.
+// The parts of a run log that spans are made from. `recordSpans` accepts a `RunLog` of `turnwright/inspect`, because a `RunLog`
+// has all of these parts.
 
 import { isRecord, type Json, type Message, textOf, type ToolDefinition } from "../core/entry-kit.ts";
 import type { ObservedRun } from "../core/observe-kit.ts";
@@ -59,7 +60,7 @@ export function toExecutions(run: RecordedRun): readonly Execution[] {
   });
 }
 
-/** Pairs `request` lines with requests. Both are in the same order. */
+/** Pairs each `request` line with the request at the same position. */
 function findMessages({ lines, iterations }: RecordedRun): Execution["messagesOf"] {
   const requests = iterations.flatMap(({ request }) => (request === undefined ? [] : [request]));
   const sent = lines.filter(({ type }) => type === "request");

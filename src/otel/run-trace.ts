@@ -125,7 +125,7 @@ export class RunTrace implements RunObserver {
     else if (this.#begun === undefined) this.#begin();
   }
 
-  /** Returns undefined if the stream already has a span. This happens if a hook returns a provider that is already observed. */
+  /** Returns undefined if the stream already has a span, because a hook returned a provider that is already observed. */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
     if (this.#chat !== undefined) return undefined;
     this.#chat = new ChatSpan(request, provider, {

@@ -9,10 +9,16 @@ export type ContentKind = "system" | "input-messages" | "output-messages" | "too
 
 /** The options of `withTracing`. */
 export interface TracingOptions {
-  /** Creates the spans. Default: a tracer from `tracerProvider`. Without that, from the provider that is global when the run begins. */
+  /**
+   * Creates the spans. Default: a tracer from `tracerProvider`. Without `tracerProvider`, a tracer from the provider that is
+   * global when the run begins.
+   */
   readonly tracer?: Tracer | undefined;
   readonly tracerProvider?: TracerProvider | undefined;
-  /** Creates the metrics. Default: a meter from `meterProvider`. Without that, from the provider that is global when the run begins. */
+  /**
+   * Creates the metrics. Default: a meter from `meterProvider`. Without `meterProvider`, a meter from the provider that is global
+   * when the run begins.
+   */
   readonly meter?: Meter | undefined;
   readonly meterProvider?: MeterProvider | undefined;
   /** The name of the agent. Used in span names and as an attribute of metrics, so use only a few different names. Default: no name. */
@@ -21,7 +27,7 @@ export interface TracingOptions {
   readonly captureContent?: boolean | undefined;
   /**
    * Gets a copy of the content, and returns the content to record instead. If `redact` returns undefined or throws, the content
-   * is omitted. Credentials are always removed afterwards. Default: content is not changed.
+   * is omitted. Credentials are always removed from the returned content. Default: content is not changed.
    */
   readonly redact?: ((content: Json, kind: ContentKind) => Json | undefined) | undefined;
 }
