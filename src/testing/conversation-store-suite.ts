@@ -229,7 +229,7 @@ async function checkReader({ first, second, id }: StoreBench): Promise<void> {
       const { messages, state } = (await second.load(id)) ?? { messages: [], state: stateOf(0) };
       const expected = Array.from({ length: state.runs }, () => user(`${state.runs}`));
       checkSame(messages, expected, "The messages that a reader gets during a write");
-      // Otherwise a store in memory answers so fast that the writer never gets a turn.
+      // Without this wait, the loop would read a store in memory again and again without a pause in which the writer could run.
       await new Promise<void>((resolve) => void systemClock.setTimeout(resolve, 0));
     }
   };

@@ -202,7 +202,7 @@ export async function checkOwner(bench: JournalBench): Promise<void> {
       () => {},
       () => {},
     );
-    // A journal that refuses the second execution settles `ended`. A workflow engine starts the second execution only after the
+    // If the journal refuses the second execution, `ended` settles. A workflow engine starts the second execution only after the
     // first one has ended, so this line waits no longer than `pause`.
     await Promise.race([ended, pause(bench)]);
     return opened > before;

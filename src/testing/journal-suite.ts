@@ -81,7 +81,8 @@ function playing(name: string, messages: readonly MockMessage[], tally: Tally): 
 
 function noting(name: string, tally: Tally): Tool {
   const execute = ({ n }: { readonly n: number }): Json => ({ name, n, count: tally.note(`${name} ${n}`) });
-  // Without `replay: "safe"`, a resumed run would not run a call again that was cut off. Its result would then depend on the cut.
+  // With `replay: "safe"`, a resumed run repeats a call that was cut off. Without a repetition, the result of the run would
+  // depend on where the run was cut off.
   return defineTool<{ readonly n: number }>({
     name,
     description: name,

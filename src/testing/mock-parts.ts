@@ -78,7 +78,7 @@ export type MockPart =
   | { readonly kind: "fail"; readonly error: unknown }
   | { readonly kind: "end-early" };
 
-/** A scripted tool call. The key of the call contains the position of the call in its message. */
+/** A scripted tool call. */
 export interface MockCall {
   readonly kind: "call";
   readonly name: string;
@@ -207,12 +207,14 @@ export function wait(ms: number): MockPart {
   return { kind: "wait", ms };
 }
 
-/** Makes a part that sends nothing until the signal fires, and then rejects. With `ignoreSignal`, it never settles. */
+/**
+ * Makes a part that sends nothing until the signal fires. Then the stream rejects. With `ignoreSignal`, the stream never settles.
+ */
 export function stall(options: { readonly ignoreSignal?: boolean | undefined } = {}): MockPart {
   return { kind: "stall", ignoreSignal: options.ignoreSignal ?? false };
 }
 
-/** Makes a part that sends a heartbeat, without a chunk. */
+/** Makes a part that sends a heartbeat and no chunk. */
 export function heartbeat(): MockPart {
   return { kind: "heartbeat" };
 }

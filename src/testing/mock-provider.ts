@@ -62,7 +62,7 @@ export interface MockOptions {
 
 /** A scripted provider, with its recorded requests. */
 export interface MockProvider extends Provider {
-  /** Copies of all requests in order. Later changes to the transcript do not affect them. */
+  /** Copies of all requests in order. Later changes to the transcript do not affect the copies. */
   readonly requests: readonly ModelRequest[];
   /** The number of requests so far. */
   readonly calls: number;

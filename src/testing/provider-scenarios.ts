@@ -84,7 +84,8 @@ export const providerScenarios: { readonly [Name in ProviderScenario["name"]]: P
 };
 
 /**
- * Makes a mock provider that plays a scenario. Use it to test a provider wrapper with the suite, or as a model for a test server.
+ * Makes a mock provider that plays a scenario. Use it to test a provider wrapper with the suite, or as an example for a test
+ * server.
  *
  * @example
  * providerSuite({ create: (scenario) => ({ provider: wrap(createScenarioProvider(scenario)) }) });

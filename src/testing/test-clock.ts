@@ -20,13 +20,22 @@ interface Timer {
   fire(): void;
 }
 
-/** `advance` and `runAll` throw after this number of timers. No test needs so many, so some code sets its timer again and again. */
+/**
+ * `advance` and `runAll` throw after this number of timers. No test needs so many timers, unless some code sets a timer again and
+ * again.
+ */
 const mostTimers = 100_000;
 
-/** Calls `fn` in the next turn of the event loop. Taken when the module loads, before a test runner can install fake timers. */
+/**
+ * Calls `fn` in the next turn of the event loop. `setImmediate` is read when the module loads, before a test runner can replace
+ * it with a fake.
+ */
 const hostTurn: (fn: () => void) => unknown = globalThis.setImmediate ?? ((fn) => globalThis.setTimeout(fn, 0));
 
-/** Waits for two turns of the event loop. The first turn runs all queued tasks, and the second turn the tasks that they queued. */
+/**
+ * Waits for two turns of the event loop. The first turn runs all queued tasks. The second turn runs the tasks that were queued in
+ * the first turn.
+ */
 async function drain(): Promise<void> {
   await new Promise<void>((resolve) => hostTurn(resolve));
   await new Promise<void>((resolve) => hostTurn(resolve));

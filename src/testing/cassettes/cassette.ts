@@ -24,7 +24,7 @@ type Recorded = Omit<Provider, "stream">;
 export type Happening =
   | { readonly type: "chunk"; readonly chunk: ModelChunk }
   | { readonly type: "heartbeat" }
-  /** The signal of the call fired. The provider sent the chunks after this event although the signal had fired. */
+  /** The signal of the call fired. Any chunks after this event were sent although the signal had fired. */
   | { readonly type: "aborted" }
   | { readonly type: "ended" }
   | { readonly type: "threw"; readonly error: ProviderError }
@@ -75,7 +75,10 @@ export function toLine(line: Line): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-/** Does not read an incomplete last line, but returns its place as `torn`. For an invalid line, throws an Error with its number. */
+/**
+ * Does not read an incomplete last line, but returns its place as `torn`. If a line is invalid, throws an Error with the number
+ * of the line.
+ */
 export function readCassette(text: string, name: string): ReadCassette {
   const lines = text.split("\n");
   const last = lines.pop() ?? "";

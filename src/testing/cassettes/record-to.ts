@@ -79,7 +79,8 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     try {
       return { done: false, value: this.#keep(result.value) };
     } catch (error) {
-      // A chunk that cannot be recorded ends the stream. A replay of this recording fails as incomplete, because it has no end event.
+      // A chunk that cannot be recorded ends the stream. A replay of this recording fails as incomplete, because the recording
+      // has no end event.
       this.#close();
       this.#iterator?.return?.().then(undefined, () => {});
       throw error;
@@ -124,7 +125,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 
   #fail(error: unknown): unknown {
-    // Closes the recording first, so that nothing more is written if recording the error throws.
+    // The recording is closed first, so that nothing more is written if the error cannot be recorded.
     this.#close();
     const written = this.#toWritten({ type: "error", error });
     if (written.type !== "error")
@@ -173,8 +174,9 @@ function copyOf(value: unknown): unknown {
 /** The options of `recordTo`. */
 export interface RecordOptions {
   /**
-   * Returns the chunk to record instead of the original chunk. Must be synchronous. The recorded run also gets the returned chunk, so
-   * that a replay is the same. If the function throws, the stream ends and the chunk is not recorded. Default none.
+   * Returns the chunk to record instead of the original chunk. Must be synchronous. The recorded run also gets the returned
+   * chunk, so that the recorded run and a replay get the same chunks. If the function throws, the stream ends and the chunk is
+   * not recorded. Default none.
    */
   readonly redact?: ((record: CassetteRecord) => ModelChunk) | undefined;
 }

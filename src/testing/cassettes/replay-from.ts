@@ -89,12 +89,12 @@ const optionChecks: Checks<ReplayOptions> = { match: oneOf("request", "order"), 
  *
  * Two requests are equal if their system text, settings, `toolChoice`, `continuationToken`, tools and messages are equal.
  * Provider metadata and the order of tools are ignored. A request without a recording throws an Error that describes the
- * differences from the nearest recorded request. A request after all recordings were replayed also throws an Error. The run
- * then ends as `provider-error` (`server`) with that message.
+ * differences from the nearest recorded request. A request after all recordings were replayed also throws an Error. Both Errors
+ * end the run as `provider-error` (`server`) with the message of the Error.
  *
- * Recorded errors are thrown again as provider errors. If the signal fired during the recording, the stream waits until the
- * signal fires again. If the recorded reader stopped while it waited for a chunk, the replayed stream then sends nothing until
- * its own reader stops.
+ * Recorded errors are thrown again as provider errors. If the signal fired during the recording, the replay waits at that point
+ * until the signal of its own call fires. If, during the recording, the reader stopped while waiting for a chunk, the replay
+ * sends nothing more from that point until its own signal fires.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Also throws if the file cannot be read. If
  * the file is damaged, throws an Error with the number of the line.

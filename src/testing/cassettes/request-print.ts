@@ -19,7 +19,7 @@ export interface RequestPrint {
   readonly fields: readonly Part[];
 }
 
-/** Leaves out provider metadata: it only repeats chunks of earlier recorded streams. */
+/** Leaves out provider metadata, because it only repeats chunks of earlier recorded streams. */
 export function printRequest(request: ModelRequest): RequestPrint {
   const { messages, tools, system, output, toolChoice, settings, continuationToken } = request;
   const named = Object.entries(settings ?? {}).map(([name, value]) => [`settings.${name}`, value] as const);
