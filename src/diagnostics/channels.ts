@@ -27,8 +27,8 @@ export class TraceSource<Facts extends Message> {
   begin(facts: () => Facts, outer: Scope | undefined): ChannelTrace<Facts> | undefined {
     if (!this.isHeard) return undefined;
     const message = facts();
-    // Subscribers may bind AsyncLocalStorage stores to `start`. An AsyncResource that is created inside `runStores` captures these
-    // stores. `run` then makes them available to later parts of the operation.
+    // Subscribers may bind AsyncLocalStorage stores to `start`. An AsyncResource that is created inside `runStores` captures
+    // these stores. With this resource, `ChannelTrace.run` makes the stores available to later parts of the operation.
     const hold = (): AsyncResource => new AsyncResource(this.#name, { requireManualDestroy: true });
     const open = (): AsyncResource => this.#channel.start.runStores(message, hold);
     const resource = outer === undefined ? open() : outer.run(open);

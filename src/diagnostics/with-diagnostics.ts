@@ -85,7 +85,8 @@ class RunChannels implements RunObserver {
   }
 
   startIteration({ iteration, continuation, replayed = false }: LoopEvents["iteration-start"]): void {
-    // The previous iteration is still open only if a journal ran a model step twice. Its first try is then ended here.
+    // The previous iteration is still open only if a journal ran a model step twice. In that case, this line ends the first try
+    // of the step.
     this.#iteration?.end({});
     this.#iteration = iterationSource.begin(() => ({ runId: this.#runId, iteration, continuation, replayed }), this.#outer);
   }
@@ -137,7 +138,7 @@ class RunChannels implements RunObserver {
     this.#trace?.end({ ...this.#ending, ...broken });
   }
 
-  /** The operation that contains the iterations: the run. If a nested run is not traced, the call that contains the run. */
+  /** The operation that contains the iterations: the run. For a nested run that is not traced, the call that contains the run. */
   get #outer(): Scope | undefined {
     return this.#trace ?? this.#place.inside?.scope;
   }
