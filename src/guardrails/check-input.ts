@@ -20,7 +20,7 @@ import type { CheckedInput, InputCheck } from "./checks.ts";
 
 /**
  * Runs the checks, or replays their records. Returns undefined if the request has no new user messages. `modelKey` is the journal
- * key of the request. If an earlier execution without guardrails recorded the request, its input is not checked.
+ * key of the request. If an earlier execution without guardrails recorded the request, the input of the request is not checked.
  */
 export function checkInput(
   run: Run,

@@ -36,8 +36,9 @@ export interface CheckedOutput {
   readonly text: string;
   readonly part: "text" | "reasoning";
   /**
-   * False while the model is still writing this part. Always true for a check without `window`. Also true at the end of a response
-   * that another response continues. The text is then shown, and with the next response the check gets the whole message.
+   * False while the model is still writing this part. Always true for a check without `window`. Also true at the end of a
+   * response that a second response continues. The text of the first response is shown at that point, and during the second
+   * response the check gets the text of both.
    */
   readonly isComplete: boolean;
   /** True if the message contains tool calls, so that its text is not the final answer. */
@@ -50,9 +51,9 @@ export interface OutputCheck<Context = unknown> {
   readonly name: string;
   readonly check: (output: CheckedOutput, context: CheckContext<Context>) => OutputVerdict | PromiseLike<OutputVerdict>;
   /**
-   * The number of characters to hold back while the model writes, at least 1. The last `window` characters stay hidden, and the text
-   * before them is shown. The check is called again after this number of new characters. Everything that the check looks for must fit
-   * into the window. Default: the whole text is held back until it is complete.
+   * The number of characters to hold back while the model writes, at least 1. The last `window` characters stay hidden, and the
+   * text before them is shown. The check is called again after `window` new characters. Everything that the check looks for must
+   * fit into the window. Default: the whole text is held back until it is complete.
    */
   readonly window?: number | undefined;
   /** The parts that the check judges. Default: both. */
@@ -69,7 +70,10 @@ export interface ToolCheck<Context = unknown> {
   readonly check: (call: ToolCall, context: ApprovalContext<Context>) => ToolVerdict | PromiseLike<ToolVerdict>;
 }
 
-/** The tokens that a check used. A `LoopResult` has these fields, so a check that runs the loop can return its result here. */
+/**
+ * The tokens that a check used. A `LoopResult` has these fields, so a check that runs the loop can return the result of the loop
+ * as `spent`.
+ */
 export interface CheckSpending {
   readonly usage: Usage;
   /** The cost in USD. Undefined if it is unknown. */
@@ -83,7 +87,7 @@ interface Spending {
 
 interface Refusal {
   readonly kind: "refuse";
-  /** The reason in the result of the run. For a tool call, the model reads it. Default: none. */
+  /** The reason of the refusal, for the result of the run. For a tool call, the model reads the reason. Default: none. */
   readonly reason?: string | undefined;
   /** Plain data about the refusal, for the result of the run. Default: none. */
   readonly info?: Json | undefined;

@@ -52,7 +52,10 @@ function createGate(run: Run, checks: readonly OutputCheck[]): OutputGate {
   });
 }
 
-/** Returns how a stream ends that a check stopped. If the run was cancelled during the check, the ending stays as it is. */
+/**
+ * Returns the ending of a stream that a check has stopped. If the run was cancelled during the check, the ending of `result` is
+ * kept.
+ */
 function judgeStop(
   stage: "input" | "output",
   record: GuardrailRecord,
@@ -82,14 +85,14 @@ interface Requested {
 }
 
 /**
- * Opens the stream of a provider. A wrapper that records chunks must not record unchecked text. It therefore applies the checks
+ * Opens the stream of a provider. A wrapper that records chunks must not record unchecked text, so the wrapper applies the checks
  * itself, with `call.guard`.
  */
 async function* guardStream(provider: Provider, { request, call }: Requested, guarding: Guarding): AsyncGenerator<ModelChunk> {
   const own = followSignal(call.signal);
   let isGuarded = false;
   const guard = (stream: AsyncIterable<ModelChunk>): AsyncIterable<ModelChunk> => {
-    // If several wrappers record chunks, only the innermost one applies the checks: it calls `guard` first.
+    // If several wrappers record chunks, only the innermost wrapper applies the checks, because it calls `guard` first.
     if (isGuarded) return stream;
     isGuarded = true;
     return checkChunks(stream, call, guarding);
@@ -113,7 +116,7 @@ async function* checkChunks(
 ): AsyncGenerator<ModelChunk> {
   const source = iterateChunks(stream);
   try {
-    // Reads before the input checks are over, so that the request is sent at once.
+    // The first chunk is read before the input checks are over, so that the request is sent at once.
     let next = readNext(source);
     const refused = await findRefusal(call, checked);
     if (refused !== undefined) return stop("input", refused);
@@ -144,7 +147,10 @@ async function findRefusal(call: ModelCall, checked: Guarding["checked"]): Promi
   return decided ?? records.find(({ verdict }) => verdict !== "pass");
 }
 
-/** Reads the next chunk. The caller handles a rejection only after the checks, so it is marked as handled here. */
+/**
+ * Reads the next chunk. The caller handles a rejection only after the checks. The empty handler prevents that Node reports an
+ * unhandled rejection before the caller handles it.
+ */
 function readNext(source: AsyncIterator<ModelChunk>): Promise<IteratorResult<ModelChunk>> {
   const next = Promise.resolve(source.next());
   next.catch(() => {});

@@ -59,8 +59,8 @@ const ofOutput: Checks<OutputCheck> = {
  *   `output-guardrail`.
  * - `tools`: passes, rewrites or denies each tool call, like `policies.approve`.
  *
- * A check that throws or takes longer than `timeouts.hookMs` ends the run as `hook-failed`, and nothing passes. A tool check has
- * `timeouts.approvalMs` instead, and its call gets the outcome `approval-failed`.
+ * A check that throws or takes longer than `timeouts.hookMs` blocks like a refusal, and ends the run as `hook-failed`. A tool
+ * check has `timeouts.approvalMs` instead, and the checked call gets the outcome `approval-failed`.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
  *

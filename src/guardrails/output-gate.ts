@@ -26,7 +26,7 @@ export interface GateOptions {
   readonly before: { readonly [Name in PartName]: string };
 }
 
-/** Thrown to end a stream if a check refused its text or failed. */
+/** Thrown to end a stream if a check refused the text or failed. */
 export class StoppedStream extends Error {
   readonly asked: Asked;
 
@@ -36,14 +36,17 @@ export class StoppedStream extends Error {
   }
 }
 
-/** Chunks to hold until the end of the stream. They may contain the original text, so a rewritten message must not contain them. */
+/**
+ * The types of chunks that are held until the end of the stream. Such chunks may contain the original text, so they are dropped
+ * from a rewritten message.
+ */
 const extras: ReadonlySet<ModelChunk["type"]> = new Set(["provider-metadata", "details", "thought-log"]);
 
-/** Holds back the text of one stream until its checks have passed. Chunks keep their order. */
+/** Holds back the text of one stream until the checks of the text have passed. Chunks keep their order. */
 export class OutputGate {
   readonly #options: GateOptions;
   #parts: { readonly [Name in PartName]: Part };
-  /** The text that is held back, and the chunks after it, in order. */
+  /** The chunks that are held back, in order: text, and all chunks that follow held text. */
   #held: ModelChunk[] = [];
   #extras: ModelChunk[] = [];
   #hasCalls = false;
@@ -85,7 +88,7 @@ export class OutputGate {
     return [];
   }
 
-  /** Checks everything that is still held back, and returns it. */
+  /** Checks all text that is still held back, and returns the held chunks. */
   async end(): Promise<readonly ModelChunk[]> {
     const { text, reasoning } = this.#parts;
     const shown = await this.#finish([reasoning, text]);
@@ -97,7 +100,8 @@ export class OutputGate {
   async #takeText(chunk: TextChunk): Promise<readonly ModelChunk[]> {
     const { text, reasoning } = this.#parts;
     const part = this.#parts[partOf(chunk)];
-    // Reasoning is complete when the first text arrives, so its checks finish here. Text may continue after more reasoning.
+    // The first text ends the reasoning, so the checks of the reasoning finish before the text is held. More reasoning may follow
+    // between two pieces of text.
     const isFirst = part === text && !this.#held.some((held) => isTextOf(held, text));
     const before = isFirst ? await this.#finish([reasoning]) : [];
     part.raw += chunk.text;
@@ -111,7 +115,8 @@ export class OutputGate {
   async #advance(part: Part): Promise<readonly ModelChunk[]> {
     const text = await this.#check(part, false);
     const end = cutBefore(text, text.length - part.window);
-    // Another chunk, such as a call, is held in between. The text stays held back too, because chunks must keep their order.
+    // If a chunk that is not text of this part is held, such as a call, the text stays held back too, because chunks must keep
+    // their order.
     if (end <= part.shown.length || this.#held.some((chunk) => !isTextOf(chunk, part))) return [];
     const shown = text.slice(part.shown.length, end);
     part.shown = text.slice(0, end);
@@ -140,7 +145,10 @@ export class OutputGate {
     return [...shown, ...[...rests.keys()].flatMap((part) => (part.isRewritten ? takeRest(rests, part) : []))];
   }
 
-  /** Removes the first `length` characters of the held text, and returns them as chunks. All held chunks are text when this runs. */
+  /**
+   * Removes the first `length` characters of the held text, and returns them as chunks. Call it only while all held chunks are
+   * text.
+   */
   #takeHeld(length: number): readonly ModelChunk[] {
     const taken: ModelChunk[] = [];
     let left = length;
