@@ -24,7 +24,9 @@ interface Waiting {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Waits up to `waitMs` for a run that holds the lock. Stops waiting if the signal of the new run is aborted. */
+/**
+ * Locks the conversation. If another run holds the lock, waits up to `waitMs` for that run. Stops waiting if `signal` is aborted.
+ */
 export async function lockConversation(
   { id, store, waitMs = 0 }: Pick<ConversationOptions, "id" | "store" | "waitMs">,
   { clock = systemClock, signal }: Waiting,
@@ -48,13 +50,16 @@ export async function recoverRun(journal: Journal | undefined): Promise<Recovere
   return { messages: endCalls(inspection), usage, costUSD };
 }
 
-/** Returns undefined if the run has recorded nothing. If its process was killed early, the journal does not even exist. */
+/** Returns undefined if the run has recorded nothing, or if its process was killed before the journal existed. */
 async function inspectRun(journal: Journal): Promise<JournalInspection | undefined> {
   const inspection = await inspectJournal(journal).catch(unlessMissing);
   return inspection?.status === "not-started" ? undefined : inspection;
 }
 
-/** Returns false only if a rejected run has certainly recorded nothing, for example because its journal could not be opened. */
+/**
+ * Called after a run has rejected. Returns false only if the run has certainly recorded nothing, for example because its journal
+ * could not be opened.
+ */
 export async function hasBegun(journal: Journal | undefined): Promise<boolean> {
   if (journal?.read === undefined) return true;
   try {
@@ -64,11 +69,14 @@ export async function hasBegun(journal: Journal | undefined): Promise<boolean> {
   }
 }
 
-/** Adds the missing results of calls. These tell the model which calls may have run. Otherwise it might repeat them. */
+/**
+ * Adds the missing results of calls. The results tell the model which calls may have run, so that the model does not repeat these
+ * calls.
+ */
 function endCalls({ messages, pendingCalls }: JournalInspection): readonly Message[] {
   const begun = new Set(
     pendingCalls
-      // The calls of nested runs have a path as `id`.
+      // The last condition leaves out the calls of nested runs, whose `id` is a path.
       .filter(({ id, callId, state }) => state !== "not-begun" && state !== "awaiting-approval" && !id.includes(`/${callId}`))
       .map(({ callId }) => callId),
   );

@@ -18,8 +18,8 @@ export function checkId(id: unknown): void {
 }
 
 /**
- * Makes a file name of 40 hexadecimal digits. The id itself may be too long, or differ from another id only in upper and lower
- * case.
+ * Makes a file name of 40 hexadecimal digits. The id cannot be the file name, because it may be too long, or differ from another
+ * id only in upper and lower case.
  */
 export function hashId(id: string): string {
   return createHash("sha256").update(id).digest("hex").slice(0, 40);

@@ -1,4 +1,5 @@
-// How a stored conversation changes when a run begins, ends, or is closed for the next run. These functions store nothing.
+// Computes how a stored conversation changes when a run begins, ends, or is closed because another run begins. The functions of
+// this file store nothing.
 
 import {
   addCost,
@@ -45,8 +46,8 @@ export interface Recovered extends Pick<StoredRun, "usage" | "costUSD"> {
 }
 
 /**
- * Closes the last run, which must happen before another run. Ends calls that still wait, and adds the spending of the run to the
- * sums. `recovered` replaces the messages and the spending of an unfinished run.
+ * Closes `lastRun`, which must happen before another run begins. Ends calls that still wait, and adds the spending of the run to
+ * the sums. `recovered` replaces the messages and the spending of an unfinished run.
  */
 export function settleLastRun({ messages, state }: StoredConversation, recovered?: Recovered): Changed {
   const { lastRun, ...earlier } = state;
@@ -90,7 +91,7 @@ function isAnswerable(messages: readonly Message[]): boolean {
 }
 
 /**
- * Marks the last run as running again. `undo` reverts that if the resumed run rejects, for example because of a wrong decision.
+ * Marks `lastRun` as running again. `undo` removes the mark if the resumed run rejects, for example because of a wrong decision.
  */
 export function reopenRun({ messages, state }: StoredConversation, lastRun: StoredRun): Changed {
   const { runId, start, usage } = lastRun;
@@ -103,12 +104,13 @@ export function reopenRun({ messages, state }: StoredConversation, lastRun: Stor
   };
 }
 
-/** Makes the change at the end of a run. The first `start` messages of the result are those with which the run began. */
+/** Makes the change at the end of a run. The run began with the first `start` messages of the result. */
 export function endRun({ state }: StoredConversation, start: number, result: LoopResult): ConversationChange {
   const { runId, status, reason, usage, costUSD, compaction, agent, cache, undelivered } = result;
   const late = reason.kind === "interrupted" ? [reason.message, ...undelivered] : undelivered;
   const lastRun: StoredRun = { runId, start, status, reason, usage, costUSD, compaction, agent, lastRequest: cache?.last };
-  // Leaves out the user messages that an input guardrail has refused. With these, the guardrail would refuse the next run too.
+  // Leaves out the user messages that an input guardrail has refused, because the guardrail would refuse a later run with these
+  // messages too.
   const last = reason.kind === "input-guardrail" ? result.messages.findLastIndex(({ role }) => role !== "user") : undefined;
   const end = last === undefined ? result.messages.length : last + 1;
   return {
@@ -119,7 +121,8 @@ export function endRun({ state }: StoredConversation, start: number, result: Loo
 }
 
 /**
- * Makes the first change of a fork. The usage and the cost of the fork begin at 0: the original conversation has counted them.
+ * Makes the first change of a fork. The usage and the cost of the fork begin at 0, because the original conversation has counted
+ * the copied runs.
  */
 export function forkAt({ stored }: Changed, atMessage: number = stored.messages.length): ConversationChange {
   const { length } = stored.messages;

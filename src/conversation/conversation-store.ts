@@ -8,21 +8,22 @@ export interface StoredConversation {
 
 /** The facts about a conversation besides its messages. Small, because each change stores all of them. */
 export interface ConversationState {
-  /** The number of runs so far, including the last one. */
+  /** The number of runs so far, including `lastRun`. */
   readonly runs: number;
-  /** The usage of all runs before the last one. */
+  /** The usage of all runs before `lastRun`. */
   readonly usage: Usage;
-  /** The cost in USD of all runs before the last one. Undefined if the cost of any of these runs is unknown. */
+  /** The cost in USD of all runs before `lastRun`. Undefined if the cost of any of these runs is unknown. */
   readonly costUSD?: number | undefined;
-  /** The summary with which the last run began. If there was no run yet, the next run begins with it. */
+  /** The summary that `lastRun` began with. Without `lastRun`, the summary that the first run will begin with. */
   readonly compaction?: CompactedMessages | undefined;
-  /** The agent at the end of the run before the last one. Undefined without `policies.handoffs`. */
+  /** The agent at the end of the run before `lastRun`. Undefined without `policies.handoffs`. */
   readonly agent?: string | undefined;
   /**
-   * The last request before the last run, as digests. The prompt-cache check compares the first request of the last run with it.
+   * Digests of the final request that was sent before `lastRun` began. The prompt-cache check compares the first request of
+   * `lastRun` with this one.
    */
   readonly lastRequest?: LastRequest | undefined;
-  /** Messages that reached a run too late. The next run begins with them. */
+  /** Messages that reached a run too late. The next run begins with these messages. */
   readonly undelivered: readonly UserMessage[];
   /** The last run. Undefined if there was no run yet. */
   readonly lastRun?: StoredRun | undefined;
@@ -31,9 +32,12 @@ export interface ConversationState {
 /** The last run of a conversation. */
 export interface StoredRun {
   readonly runId: string;
-  /** The number of messages with which the run began. All later messages of the conversation are from this run. */
+  /** The number of messages that the run began with. All messages after these are from this run. */
   readonly start: number;
-  /** How the run ended. "running" until the end of the run is stored. It stays "running" if the process of the run was killed. */
+  /**
+   * How the run ended. "running" until the end of the run is stored. The status stays "running" if the process of the run was
+   * killed.
+   */
   readonly status: "running" | LoopStatus;
   /** Why the run ended or is suspended. Undefined while the status is "running". */
   readonly reason?: EndReason | undefined;
@@ -41,11 +45,11 @@ export interface StoredRun {
   readonly usage?: Usage | undefined;
   /** The cost of the run in USD. Undefined if it is unknown. */
   readonly costUSD?: number | undefined;
-  /** The last summary of the run. Undefined if the run made no new summary. */
+  /** The newest summary of the run. Undefined if the run made no summary. */
   readonly compaction?: CompactedMessages | undefined;
   /** The agent at the end of the run. Undefined without `policies.handoffs`. */
   readonly agent?: string | undefined;
-  /** The last request of the run, as digests. Undefined if the run did not watch the prompt cache. */
+  /** Digests of the final request of the run. Undefined if the run did not watch the prompt cache. */
   readonly lastRequest?: LastRequest | undefined;
 }
 
@@ -90,6 +94,8 @@ export interface ConversationLock {
   append(change: ConversationChange): void | PromiseLike<void>;
   /** Unlocks the conversation. */
   release(): void | PromiseLike<void>;
-  /** Aborted if another writer may have the lock now. The run then stops. Omit it if a lock cannot be lost. */
+  /**
+   * Aborted if another writer may have the lock now. The abort stops the run. Omit `lost` if a lock of this store cannot be lost.
+   */
   readonly lost?: AbortSignal | undefined;
 }

@@ -63,14 +63,15 @@ export type NewMessages = string | UserMessage | readonly UserMessage[];
 export interface ConversationStatus {
   readonly runId: string;
   /**
-   * "running" until the end of the run is stored. If the process of the run was killed, also "running", but `isLive` is false.
+   * "running" until the end of the run is stored. If the process of the run was killed, the status stays "running", and `isLive`
+   * is false.
    */
   readonly status: "running" | LoopStatus;
   /** True while a process works on the run. False with the status "running" if the run was cut off: call `resume` or `send`. */
   readonly isLive: boolean;
   /** Why the run ended or is suspended. Undefined while the status is "running". */
   readonly reason: EndReason | undefined;
-  /** Messages that reached a run too late. The next run begins with them. */
+  /** Messages that reached a run too late. The next run begins with these messages. */
   readonly undelivered: readonly UserMessage[];
 }
 
@@ -82,11 +83,11 @@ export interface Conversation<Output = unknown> {
   readonly id: string;
   /**
    * Adds messages of the user, and runs the loop. The messages are stored before the run begins. Without `message`, the run
-   * answers messages that have no answer yet: undelivered messages, or the last messages if their run was cut off or failed.
+   * answers messages that have no answer yet: undelivered messages, or the messages of a run that was cut off or failed.
    *
    * Rejects like `runToolLoop`, with errors of the store, and with LoopError "conversation-busy". If the run rejects, its
-   * messages stay in the conversation. If it rejects before its first record, for example because its journal cannot be opened,
-   * the conversation is as before.
+   * messages stay in the conversation. If the run rejects before it has recorded anything, for example because its journal cannot
+   * be opened, the conversation is as before `send`.
    *
    * @example
    * const { text } = await conversation.send("Do I need a coat?");
@@ -112,7 +113,7 @@ export interface Conversation<Output = unknown> {
    * Like `resume`, but returns a stream like `stream`. The stream repeats the events of recorded steps, with `replayed: true`.
    */
   resumeStream<Own = Output>(options?: ResumeOverrides<Own>): LoopStream<Plain<Own>>;
-  /** Returns the stored transcript. While a run is live, it ends with the messages with which the run began. */
+  /** Returns the stored transcript. While a run is live, the transcript ends with the messages that the run began with. */
   messages(): Promise<readonly Message[]>;
   /** Returns how the last run ended. Undefined if there was no run yet. */
   status(): Promise<ConversationStatus | undefined>;
@@ -122,8 +123,8 @@ export interface Conversation<Output = unknown> {
    * Copies the conversation to a new id, and returns the copy. `atMessage` is the number of messages to copy. Default: all. Calls
    * that wait are ended in the copy. The usage of the copy begins at 0.
    *
-   * Rejects with LoopError "conversation-refused" if the new conversation exists, or this one does not. Rejects with
-   * "invalid-option" if `atMessage` is too large, or separates a tool call from its result.
+   * Rejects with LoopError "conversation-refused" if a conversation with the new id exists, or this conversation does not exist.
+   * Rejects with "invalid-option" if `atMessage` is too large, or separates a tool call from its result.
    */
   fork(id: string, options?: ForkOptions): Promise<Conversation<Output>>;
 }

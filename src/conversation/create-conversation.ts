@@ -43,7 +43,7 @@ import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from 
 /**
  * Creates an object for one conversation, which keeps its transcript in a store. Each `send` adds a message of the user, and runs
  * the loop with all messages. It then stores the messages, the usage, the cost and the compaction of the run. Any number of
- * objects, in any number of processes, may share a conversation. It has one run at a time.
+ * objects, in any number of processes, may share a conversation. A conversation has one run at a time.
  *
  * Nothing is read or written before the first call of a method. Throws LoopError "invalid-option" or "unknown-option" if an
  * option is invalid, including those in `options`.
@@ -74,7 +74,7 @@ interface Prepared extends Pick<Changed, "undo" | "undoUnbegun"> {
 class StoredChat<Output> implements Conversation<Output> {
   readonly id: string;
   readonly #given: ConversationOptions<Output>;
-  /** The journal of the last run of this object, if the option `journal` is not set. */
+  /** The journal of the latest run of this object. Only set without the option `journal`. */
   #last: { readonly runId: string; readonly journal: Journal } | undefined;
 
   constructor(given: ConversationOptions<Output>) {
@@ -257,7 +257,9 @@ class StoredChat<Output> implements Conversation<Output> {
   }
 }
 
-/** Does not use `AbortSignal.any`: if the caller's signal lives long, it would keep a part of each derived signal in memory. */
+/**
+ * Does not use `AbortSignal.any`, because a long-lived signal of the caller would keep a part of each derived signal in memory.
+ */
 function joinSignals(
   signal: AbortSignal | undefined,
   lost: AbortSignal | undefined,
@@ -274,7 +276,7 @@ async function unlock(lock: ConversationLock): Promise<void> {
   try {
     await lock.release();
   } catch {
-    // A lease ends by itself.
+    // A lock that was not released blocks the conversation only until its lease or its process ends.
   }
 }
 

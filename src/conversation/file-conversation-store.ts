@@ -32,7 +32,7 @@ export interface FileConversationStoreOptions {
 /**
  * Makes a store in a directory, which is created if it does not exist. Each conversation has one file, to which each change adds
  * a line. Only the owner can read the files. Several processes on one machine may share the directory. If a process dies, the
- * next one removes its lock and an incomplete last line.
+ * next process that uses the conversation removes the lock and an incomplete last line.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors from the disk,
  * and with "journal-damaged" if something else has changed a file. They reject with "journal-refused" if a file cannot be used
@@ -94,7 +94,7 @@ function pathOf(root: string, id: string): string {
   return join(root, `${hashId(id)}.jsonl`);
 }
 
-/** Closes the session if its changes are damaged. Otherwise the conversation would stay locked. */
+/** Closes the session if its changes are damaged, because the conversation would stay locked otherwise. */
 async function readStored(id: string, session: JournalSession): Promise<StoredConversation | undefined> {
   try {
     return replayChanges(id, session.answers);

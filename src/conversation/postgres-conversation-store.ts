@@ -29,7 +29,7 @@ export interface PostgresConversationStoreOptions {
 
 /**
  * The number of the advisory lock while a process creates the tables. Must be the number that `turnwright/dbos` uses: both
- * entries create the schema, which fails if two processes do it at the same time.
+ * entries create the schema, which fails if two processes create it at the same time.
  */
 const migrationLock = 7_233_410_001;
 
@@ -53,7 +53,10 @@ const unlockChat = `
   WITH unused AS (DELETE FROM turnwright.chats WHERE id = $1 AND holder = $2 AND state IS NULL)
   UPDATE turnwright.chats SET holder = NULL WHERE id = $1 AND holder = $2 AND state IS NOT NULL`;
 
-/** One statement reads state and messages of the same moment. A driver reads one long text faster than many rows. */
+/**
+ * One statement reads the state and the messages, so that both are from the same moment. The messages are one long text, because
+ * a driver reads a long text faster than many rows.
+ */
 const readChat = `
   SELECT state, (SELECT string_agg(body, ',' ORDER BY position) FROM turnwright.chat_messages WHERE chat_id = $1) AS messages
   FROM turnwright.chats WHERE id = $1 AND state IS NOT NULL`;
@@ -170,7 +173,7 @@ function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSigna
   };
   let unanswered = 0;
   const renewOnce = async (): Promise<void> => {
-    // If the database does not answer, the lease is not renewed either.
+    // After three renewals without an answer, the lease may have ended.
     if (unanswered >= triesPerLease) return lose();
     unanswered += 1;
     const begun = performance.now();
@@ -179,7 +182,7 @@ function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSigna
       if (row === undefined) lose();
       else renewed = begun;
     } catch {
-      // The next try may succeed. Until the lease ends, no other process can take the lock.
+      // A later renewal may succeed, and no other process can take the lock until the lease ends.
       if (performance.now() - renewed > leaseMs) lose();
     } finally {
       unanswered = 0;

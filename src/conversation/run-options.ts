@@ -44,7 +44,7 @@ export type AnyOptions = ConversationRunOptions<never> & Pick<ResumeOverrides, "
 const owned: readonly OwnedOption[] = ["messages", "runId", "journal", "repair"];
 const ownedUnlessResumed: readonly OwnedOption[] = ["decisions", "resume"];
 
-/** Checks the options before the new message is stored. `runToolLoop` checks them too, but later. */
+/** Checks the options before the new message is stored, because `runToolLoop` checks them only after that. */
 function checkRun(options: object, resumes: boolean): void {
   for (const name of resumes ? owned : [...owned, ...ownedUnlessResumed]) {
     const value: unknown = Reflect.get(options, name);
