@@ -29,8 +29,9 @@ import { toError, writeSummary } from "./write-summary.ts";
 /** The options of `compactMessages`. */
 export interface CompactionOptions {
   /**
-   * Old messages are summarized when the context reaches this size: a share of the context window (up to 1), or tokens
-   * (above 1). The size is the reported usage of the last request, plus an estimate of the newer messages. Default 0.8.
+   * Old messages are summarized when the context reaches this size: a share of the context window (up to 1), or tokens (above 1).
+   * The size is the usage that the service reported for the previous request, plus an estimate of the newer messages. Default
+   * 0.8.
    */
   readonly when?: number | undefined;
   /**
@@ -95,12 +96,13 @@ interface Settings extends CompactionOptions {
 
 /**
  * Summarizes old messages when the context is nearly full, and once after the service has refused a request as too long. Later
- * requests have the summary in place of these messages. The transcript and the journal keep all messages.
+ * requests have the summary in place of the old messages. The transcript and the journal keep all messages.
  *
- * These parts of a request never change: the system text, pinned messages, the last message of the user, calls that wait, and the
- * latest messages up to `keep`. A call and its result stay together. The summary is a step of the journal, and its usage and cost
- * count towards the limits of the run. A long conversation is summarized in parts, so that no request for a summary is too long.
- * If the summary fails or is not shorter, requests stay as they were. The events are `compaction-start` and `compaction-end`.
+ * A summary never replaces the system text, pinned messages, the last message of the user, calls that wait, and the latest
+ * messages up to `keep`. A call and its result stay together. The summary is a step of the journal, and its usage and cost count
+ * towards the limits of the run. A long conversation is summarized in parts, so that no request for a summary is too long. If the
+ * summary fails, or is not shorter than the old messages, requests keep the old messages. The events are `compaction-start` and
+ * `compaction-end`.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
  *
@@ -142,7 +144,7 @@ function checkEarlier(given: CompactedMessages): CompactedMessages {
 }
 
 /**
- * Throws if `earlier` is from another conversation. Requests could then have a result without its call, which services refuse.
+ * Throws if `earlier` is from another conversation, because requests could have a result without its call, which services refuse.
  */
 function checkFit(earlier: CompactedMessages, messages: readonly Message[]): CompactedMessages {
   if (fitsMessages(earlier, messages)) return earlier;
@@ -168,7 +170,8 @@ function windowOf({ contextWindow }: Settings, { id, model }: Provider): number 
 }
 
 /**
- * A compaction must free at least this share of `when`. Each compaction breaks the prompt cache, so small ones are not worth it.
+ * A compaction must free at least this share of `when`. Each compaction breaks the prompt cache, so a compaction that frees less
+ * is not worth its cost.
  */
 const leastFreed = 0.1;
 
@@ -196,8 +199,8 @@ function cutOf(run: Run, settings: Settings, tokens: number): Cut | undefined {
 
 /**
  * Returns the rules after the service has refused a request as too long. The window may be smaller than expected, so at most a
- * quarter of the request stays. If the request already had a new summary, only the last message stays. A last message of more
- * than half of the request is summarized too.
+ * quarter of the request stays. If the refused request already had a new summary, only its last message stays. The last message
+ * is summarized too if it is more than half of the request.
  */
 function shorten({ state }: Run, keep: number, tokens: number): Pick<CutRules, "keepTokens" | "keepLastTokens"> {
   const { lastCompaction: last, streamResults } = state;
@@ -206,7 +209,8 @@ function shorten({ state }: Run, keep: number, tokens: number): Pick<CutRules, "
 }
 
 /**
- * Returns the messages of the next request before the compaction, with masked results left out. Omits the first `from` messages.
+ * Returns the messages of the next request, before summaries replace some of them. Masked results are left out. Omits the first
+ * `from` messages.
  */
 function sentMessages({ view, state: { messages } }: Run, from: number = 0): readonly Message[] {
   if (view === undefined) return from === 0 ? messages : messages.slice(from);
@@ -214,13 +218,14 @@ function sentMessages({ view, state: { messages } }: Run, from: number = 0): rea
 }
 
 /**
- * Returns the tokens of the next request: the reported usage of the last request, plus an estimate of newer messages. Without a
- * report, or if messages were summarized after it, estimates everything.
+ * Returns the tokens of the next request: the usage that the service reported for the previous request, plus an estimate of the
+ * newer messages. If there is no report, or a compaction came after the report, all tokens are estimated.
  */
 function contextTokens(run: Run): number {
   const { state, options } = run;
   const stream = state.lastCompaction?.streams === state.streamResults.length ? undefined : state.streamResults.at(-1);
-  // Not the sum over all attempts: if attempts were discarded, it would be much larger than the context.
+  // `usage` is the sum over all attempts. If attempts were discarded, this sum is much larger than the context, so `lastUsage` is
+  // preferred.
   const last = stream?.lastUsage ?? stream?.usage;
   if (last !== undefined && last.inputTokens > 0) {
     const answer = state.messages.findLastIndex(({ role }) => role === "assistant");
@@ -279,7 +284,8 @@ interface PartFacts {
 
 /**
  * Returns the maximum tokens of the conversation in one request for a summary. Estimates are often too low, so half of a known
- * window stays free. Without a known window, takes the size of the last request, or a quarter if the service refused it.
+ * window stays free. Without a known window, the maximum is the size of the next request, or a quarter of that size if the
+ * service has refused the previous request as too long.
  */
 function partTokensFor(window: number | undefined, { run, tokensBefore, maxOutputTokens }: PartFacts): number {
   const isRefused = run.state.lastInbox?.compact === "forced";

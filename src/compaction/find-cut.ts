@@ -1,5 +1,5 @@
-// Decides which messages a summary replaces. A call and its result stay together, and a waiting call is never replaced. Otherwise
-// services would refuse the request.
+// Decides which messages a summary replaces. A call and its result stay together, and a waiting call is never replaced, because
+// services would refuse the request otherwise.
 
 import {
   type CompactedMessages,
@@ -15,7 +15,10 @@ import {
 
 export interface CutRules {
   readonly keepTokens: number;
-  /** The last message stays up to this number of estimated tokens, with the calls that it answers. Default: always. */
+  /**
+   * The last message stays, with the calls that it answers, if it has at most this number of estimated tokens. Default: the last
+   * message always stays.
+   */
   readonly keepLastTokens?: number | undefined;
   readonly earlier: CompactedMessages | undefined;
 }
@@ -36,7 +39,8 @@ export function findCut(messages: readonly Message[], rules: CutRules): Cut | un
     const message = messages[index];
     return message?.role === "user" && (message.pinned === true || index === lastUser);
   };
-  // An earlier cut has kept the last message of the user. If the user has written again, the new summary includes that message.
+  // `earlier.kept` includes the message that was the user's newest one at the earlier cut. If the user has written again, the new
+  // summary replaces that older message.
   const shown = [...(earlier?.kept ?? []), ...range(before, count)];
   const kept = shown.filter(isKept);
   const replaced = shown.filter((index) => !isKept(index));
@@ -59,7 +63,7 @@ function findCount(messages: readonly Message[], { keepTokens, keepLastTokens = 
   return toBoundary(messages, waiting === -1 ? count : Math.min(count, waiting));
 }
 
-/** Moves the cut before the calls whose results follow it. */
+/** Moves the cut to a place before the calls whose results follow the cut. */
 function toBoundary(messages: readonly Message[], count: number): number {
   let boundary = count;
   while (boundary > 0 && messages[boundary]?.role === "tool") boundary -= 1;
