@@ -5,10 +5,10 @@ const intro =
 const explanation = 'The tools to find, where "a_: b, c" means a_b and a_c:';
 const singles = "others";
 
-/** Lower than in estimates of ordinary text, because names have more tokens than sentences. */
+/** Lower than in estimates of ordinary text, because a name has more tokens than a sentence of the same length. */
 const bytesPerToken = 3;
 const longestName = 64;
-/** A larger group is split. Otherwise the model would see only the beginning of one long list. */
+/** A larger group is split, because the model would see only the beginning of one long list. */
 const mostInGroup = 40;
 
 interface Group {
@@ -17,8 +17,8 @@ interface Group {
 }
 
 /**
- * Returns the definition of `find_tools`, whose description lists the names of the deferred tools as far as they fit. Its JSON
- * has at most `maxTokens` estimated tokens.
+ * Returns the definition of `find_tools`, whose description lists the names of the deferred tools as far as they fit. The JSON of
+ * the definition has at most `maxTokens` estimated tokens.
  */
 export function describeFinder(
   definition: ToolDefinition,
@@ -50,8 +50,8 @@ function fitListing(groups: readonly Group[], bytes: number): string {
 
 /** Returns `write(count)` for the largest count up to `most` that fits, or `write(0)` if none fits. */
 function writeMost(most: number, write: (count: number) => string, fits: (text: string) => boolean): string {
-  // Checked apart from the search below: the text for `most` has no "and 3 more", so it may be shorter than the text for `most -
-  // 1`.
+  // The search below does not include `most`: the text for `most` has no "and 3 more", so it may be shorter than the text for
+  // `most - 1`.
   const everything = write(most);
   if (fits(everything)) return everything;
   let [low, high] = [0, most];
@@ -105,7 +105,7 @@ function split({ prefix, names }: Group): readonly Group[] {
 }
 
 export function toLine(text: string, longest: number): string {
-  // Cut first, because a text from a server may be of any length.
+  // The text is cut before the replacement, because a text from a server may be of any length.
   const start = text.slice(0, longest * 4);
   const line = start.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ").trim();
   return cutText(start.length < text.length ? `${line}…` : line, longest);

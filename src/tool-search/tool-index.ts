@@ -7,7 +7,7 @@ interface IndexedTool {
   readonly parameters: string;
 }
 
-/** Texts of tools may come from servers, so the rest of a longer text is ignored. */
+/** In characters. The rest of a longer text is ignored, because the texts of tools may come from servers and have any length. */
 const longestText = 2_000;
 const deepestSchema = 4;
 const mostParameters = 200;

@@ -38,7 +38,8 @@ export interface ToolSearchOptions {
   readonly maxResults?: number | undefined;
   /**
    * The maximum size of `find_tools` in a request, in estimated tokens. The description of `find_tools` lists the names of the
-   * deferred tools as far as they fit. Of the others, it has only the number. At least 300. Default 1,500.
+   * deferred tools as far as they fit. For names that do not fit, the description has only their number. At least 300. Default
+   * 1,500.
    */
   readonly maxTokens?: number | undefined;
 }
@@ -63,7 +64,7 @@ interface FindRequest {
 type FinderTool = ExecutableTool<FindRequest, StandardSchema<unknown, FindRequest>, ToolResult>;
 
 interface Table {
-  /** The source's definitions. The table is valid as long as the source returns this same array. */
+  /** The array that `source.definitions()` returned. The table is valid as long as the source returns the same array. */
   readonly source: readonly ToolDefinition[];
   readonly definitions: readonly ToolDefinition[];
   readonly deferred: readonly ToolDefinition[];
@@ -80,7 +81,7 @@ interface Table {
  * provider has `searchesTools`, requests do not contain `find_tools`, because the service searches itself.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Throws "duplicate-tool" if `source` has a tool
- * named `find_tools`. If that happens later, `definitions()` throws this error.
+ * named `find_tools`. If `source` gets such a tool later, `definitions()` throws this error.
  *
  * @example
  * const tools = withToolSearch(await createMcpRegistry({ client }), { defer: ({ name }) => name !== "search_docs" });
