@@ -1,9 +1,9 @@
-/** Deeper JSON has no partial values: a function that recurses over such a value could overflow the stack. */
+/** Deeper JSON has no partial values, because a recursive function of the caller could overflow the stack. */
 const deepest = 200;
 
 /**
  * Reads JSON piece by piece, and completes it to valid JSON at any time. Reads each character once. Does not detect syntax
- * errors: the completed text is then invalid too.
+ * errors. If the JSON has a syntax error, the completed text is invalid too.
  */
 export class JsonPrefix {
   #text = "";
@@ -11,7 +11,10 @@ export class JsonPrefix {
   #token: "string" | "bare" | undefined;
   /** True inside of a key, and at a place where a key may begin. */
   #isKey = false;
-  /** Positions of the last two escapes in the current string, and how many characters the last one still lacks. */
+  /**
+   * `before` and `at` are the positions of the last two escapes in the current string. `missing` is the number of characters that
+   * the escape at `at` still lacks.
+   */
   #escape = { before: -1, at: -1, missing: 0 };
   /** The end of the last complete value or opening bracket. */
   #safe = 0;
@@ -43,7 +46,7 @@ export class JsonPrefix {
     return this.#closers.toReversed().join("");
   }
 
-  /** Leaves out an incomplete escape, and the first half of a surrogate pair. */
+  /** Returns the end of the current string, without an incomplete escape and without the first half of a surrogate pair. */
   #endOfString(): number {
     const { before, at, missing } = this.#escape;
     const [last, end] = missing > 0 ? [before, at] : [at, this.#text.length];

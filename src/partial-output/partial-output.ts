@@ -62,9 +62,9 @@ export function createPartialOutput<Output = unknown>(_output?: StructuredOutput
 }
 
 /**
- * Yields the partial values of the answer while it streams, as `createPartialOutput` reads them. It reads the events of `stream`,
- * so do not read them yourself. Ends with the run; `await stream.result` then has the validated value. Leaving the `for await`
- * loop early stops the run.
+ * Yields the partial values of the answer while it streams, as `createPartialOutput` reads them. `partialOutputs` reads the
+ * events of `stream`, so do not read `stream` yourself. Ends with the run; `await stream.result` then has the validated value.
+ * Leaving the `for await` loop early stops the run.
  *
  * @example
  * const stream = streamToolLoop({ provider, messages, policies: { output: structuredOutput(report) } });
