@@ -4,12 +4,12 @@ import { hasOtherKeyOrder, isSameText } from "./json-parts.ts";
 import { isSummary, type MaskedCalls } from "./request-messages.ts";
 
 /**
- * A step from the messages of one request to those of the next. `index` is a position in the previous request, and `nextIndex` one
- * in the next request. The steps of a list are in order, and cover all messages of both requests.
+ * A step from the messages of one request to those of the next. `index` is a position in the previous request, and `nextIndex` a
+ * position in the next request. The steps of a list are in order, and cover all messages of both requests.
  *
  * - "kept": `count` messages are the same.
  * - "masked": the masking policy has cleared tool results of the message.
- * - "edited": the content of the message is different. "keys-reordered": only the order of its keys is different.
+ * - "edited": the content of the message is different. "keys-reordered": only the order of the keys is different.
  * - "compacted": several messages were replaced by fewer ones, or by a summary and the messages before it.
  */
 export type MessageChange =
@@ -74,7 +74,7 @@ function splitLists(before: readonly Message[], after: readonly Message[]): read
   return [{ same: start, removed: 0, added: 0 }, ...rest];
 }
 
-/** Splits both lists after a summary in `right`. The latest messages follow the summary unchanged. */
+/** Splits both lists after a summary in `right`, because the latest messages follow the summary unchanged. */
 function replaceBySummary(left: readonly Message[], right: readonly Message[]): readonly Section[] | undefined {
   const added = right.findIndex(isSummary) + 1;
   if (added === 0) return undefined;
@@ -83,7 +83,10 @@ function replaceBySummary(left: readonly Message[], right: readonly Message[]): 
   return [{ same: 0, removed, added }, ...splitLists(left.slice(removed), right.slice(added))];
 }
 
-/** Pairs the messages at equal positions if each pair has the same role and call ids. Masking changes neither of them. */
+/**
+ * Pairs the messages at equal positions if each pair has the same role and call ids, because masking changes neither roles nor
+ * call ids.
+ */
 function pairByPosition(left: readonly Message[], right: readonly Message[]): readonly Section[] | undefined {
   if (left.length > right.length || !left.every((message, at) => slotOf(message) === slotOf(right[at]))) return undefined;
   const pairs = left.map((message, at): Section =>

@@ -26,7 +26,7 @@ interface RunComparison extends TotalsComparison {
   readonly firstDifference: number | undefined;
 }
 
-/** Compares two runs, iteration by iteration. If a stream was repeated after a crash, only the last one is compared. */
+/** Compares two runs, iteration by iteration. If a stream was repeated after a crash, only its last repetition is compared. */
 export function compareRuns(left: LoggedRun, right: LoggedRun): RunComparison {
   const [ours, theirs] = [lastStreams(left), lastStreams(right)];
   const keys = [...new Set([...ours.keys(), ...theirs.keys()])].sort((one, other) => one - other);
@@ -70,7 +70,8 @@ function isSameOutput(left: LoggedIteration | undefined, right: LoggedIteration 
 const noOutput = { text: "", reasoning: "", details: "" };
 
 /**
- * Returns the differing parts of each pair of requests, by key. Compares each message once, not once for each request that has it.
+ * Returns the differing parts of each pair of requests, by key. Compares each message once, although many requests have the same
+ * message.
  */
 function compareRequests(
   left: LoggedRun,
@@ -94,7 +95,7 @@ function compareRequests(
 /** Returns a function that passes the requests up to a key to `take`, and returns the request with this key. */
 function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: number) => LoggedRequest | undefined {
   const steps = walkRequests(run);
-  // Each step overwrites the messages of the step before it, so a step is read only when it is needed.
+  // Each step overwrites the messages of the previous step, so a step is read only when it is needed.
   const keys = run.iterations.filter(({ request }) => request !== undefined).map(keyOf);
   let at = 0;
   return (key) => {
@@ -111,7 +112,7 @@ function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: 
 
 type AreToolsSame = (left: LoggedRequest["tools"], right: LoggedRequest["tools"]) => boolean;
 
-/** Remembers the last answer, because most requests have the same tools as the request before. */
+/** Remembers the result of the previous comparison, because the tools rarely change between two requests. */
 function createToolComparison(): AreToolsSame {
   let last: { readonly left: unknown; readonly right: unknown; readonly isSame: boolean } | undefined;
   return (left, right) => {
@@ -217,7 +218,7 @@ interface TotalsComparison {
 export function compareTotals(left: LoggedRun, right: LoggedRun): TotalsComparison {
   const from = Math.max(firstNew(left), firstNew(right));
   const isCounted = (run: LoggedRun): boolean => run.iterations.some(({ iteration }) => iteration >= from);
-  // If a run has no new iterations, all iterations of both count. Otherwise its totals would be empty.
+  // If a run has no new iterations, all iterations of both runs count, because the totals of that run would be empty otherwise.
   const start = isCounted(left) && isCounted(right) ? from : 0;
   return { left: totalsFrom(left, start), right: totalsFrom(right, start), from: start };
 }

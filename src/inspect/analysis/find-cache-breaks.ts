@@ -13,12 +13,12 @@ export interface CacheBreak {
   readonly index: number;
   readonly iteration: number;
   readonly continuation: number;
-  /** The earlier request to compare with: the last one to the same provider and model, or else the previous one. */
+  /** The request to compare with: the newest earlier request to the same provider and model, or else the previous request. */
   readonly earlier: LoggedIteration;
   /** True if a request to another provider or model was sent between the two requests. */
   readonly isSwitchedBack: boolean;
   readonly afterMs: number;
-  /** The causes, in the order in which services read a request. The first one decides how much is lost. */
+  /** The causes, in the order in which services read a request. The first cause decides how much is lost. */
   readonly causes: readonly [CacheBreakCause, ...CacheBreakCause[]];
   /**
    * The place at which the request begins to differ. Undefined if the provider, the model or only settings have
@@ -28,7 +28,10 @@ export interface CacheBreak {
   /** The characters of the earlier request as JSON: tools, system text and messages. */
   readonly prefixChars: number;
   readonly keptChars: number;
-  /** The characters after the kept ones. A changed setting loses none here, because it breaks the cache of some services only. */
+  /**
+   * The number of characters after the kept ones. 0 if only settings have changed, because a changed setting breaks the cache of
+   * some services only.
+   */
   readonly lostChars: number;
   readonly cachedTokens: number | undefined;
   /**
@@ -63,7 +66,7 @@ export function* walkCacheBreaks(run: LoggedRun): Generator<CacheBreak | undefin
   }
 }
 
-/** Returns the step from an earlier request to this one, if requests to other models were sent between them. */
+/** Returns the step from an earlier request to the request of `step`. Needed if the earlier request is not the previous one. */
 function compareWith({ request }: LoggedIteration, step: RequestStep): Pick<Before, "sums"> & { readonly step: RequestStep } {
   const before = request?.messages() ?? [];
   const found = before.findIndex((message, at) => !isSameText(message, step.messages[at]));
@@ -115,7 +118,8 @@ function findBreak(
 }
 
 /**
- * True if the service wrote or read its cache for the earlier request, but read nothing now. Services do not cache small requests.
+ * True if the service wrote or read its cache for the earlier request, but read nothing for the new request. False if the earlier
+ * request was not cached, because services do not cache small requests.
  */
 function readsNothing({ usage: before }: LoggedIteration, { usage }: LoggedIteration): boolean {
   const wasCached = (before?.cachedInputTokens ?? 0) + (before?.cacheWriteTokens ?? 0) > 0;
@@ -219,7 +223,7 @@ function measureHead(previous: LoggedRequest, next: LoggedRequest): Prefix {
   const chars = toolChars + jsonLength(previous.system);
   if (!isSameText(previous.tools, next.tools)) {
     const found = previous.tools.findIndex((tool, at) => !isSameText(tool, next.tools[at]));
-    // If none of these tools differs, the next request has more tools after them.
+    // If no tool of the previous request differs, the next request has more tools at its end.
     const index = found === -1 ? previous.tools.length : found;
     const before = lengths.slice(0, index).reduce((sum, length) => sum + length, 0);
     const keptChars = before + (found === -1 ? 0 : sharedLength(previous.tools[index], next.tools[index]));

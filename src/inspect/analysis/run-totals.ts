@@ -106,7 +106,8 @@ interface Execution {
 }
 
 /**
- * Returns the times of the executions of a run. Each begins with a run-start line, and ends with the last line before the next one.
+ * Returns the times of the executions of a run. An execution begins with a run-start line, and ends with the last line before
+ * another run-start line.
  */
 export function executionsOf(run: Pick<LoggedRun, "lines">): readonly Execution[] {
   const executions: { from: number; to: number }[] = [];
@@ -127,7 +128,7 @@ export type BudgetName = (typeof budgetNames)[number];
  * cost is known.
  */
 export type BudgetPoint = { readonly [Name in BudgetName]: number | undefined } & {
-  /** "Iteration 3", or "Compaction 3" for the compaction before it. */
+  /** "Iteration 3", or "Compaction 3" for the compaction before iteration 3. */
   readonly label: string;
   readonly activeMs: number;
 };

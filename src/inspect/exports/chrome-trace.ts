@@ -65,7 +65,8 @@ function toProcess(run: LoggedRun, { pid, startedAt, captureContent }: ProcessPl
   const placed = layOutParts(parts, startedAt);
   const lanes = placed.reduce((most, { lane }) => Math.max(most, lane), 0) + 1;
   const names = Array.from({ length: lanes }, (_, lane) => toThread(lane, pid));
-  // speedscope guesses the format from the first event. If that event has a category, it may take the file for a Chrome profile.
+  // speedscope guesses the format from the first event. If that event has a category, speedscope may take the file for a Chrome
+  // profile.
   return [
     { name: "process_name", ph: "M", pid, args: { name: `run ${cutName(run.runId)}` } },
     { name: "process_sort_index", ph: "M", pid, args: { sort_index: pid } },
@@ -151,14 +152,14 @@ const microseconds = 1000;
  * free lane, because viewers need parts on one lane to follow or contain each other.
  *
  * `startedAt` is the start of the trace in milliseconds. A part lasts at least 1 microsecond, because viewers misplace parts
- * without a duration. It may start a few microseconds late for this.
+ * without a duration. The part that follows may therefore start a few microseconds late.
  */
 function layOutParts(parts: readonly TracePart[], startedAt: number): readonly PlacedPart[] {
   const lanes: Lane[] = [];
   const placed: PlacedPart[] = [];
 
   const addLane = (): number => lanes.push({ busyUntil: 0, open: [], cursor: 0 }) - 1;
-  // On a lane with open parts, the new part would seem to be inside them.
+  // On a lane with open parts, the new part would seem to be inside the open parts.
   const isFree = ({ busyUntil, open }: Lane, { from }: TracePart): boolean => busyUntil <= from && open.length === 0;
   const choose = (part: TracePart, own: number | undefined): number => {
     const lane = own === undefined ? undefined : lanes[own];

@@ -70,7 +70,7 @@ const mostCounted = 100_000;
 
 interface Written {
   readonly text: string;
-  /** False if the text was longer than the limit. It then ends anywhere after the limit. */
+  /** False if the text was longer than the limit. The text of an incomplete value ends somewhere after the limit. */
   readonly isWhole: boolean;
 }
 

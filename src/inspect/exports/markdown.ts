@@ -144,7 +144,7 @@ function describeSummary({ provider = "", model, usage, costUSD }: LoggedCompact
 
 interface IterationPlace {
   readonly run: LoggedRun;
-  /** The last request before this iteration. */
+  /** The newest request that was sent before this iteration. */
   readonly before: LoggedRequest | undefined;
   readonly place: MarkdownPlace;
 }

@@ -14,7 +14,7 @@ export interface MarkdownPlace {
 }
 
 interface MessagesPlace {
-  /** The last request before this iteration. */
+  /** The newest request that was sent before this iteration. */
   readonly before: LoggedRequest | undefined;
   readonly place: MarkdownPlace;
 }

@@ -121,8 +121,8 @@ class RunWriter implements CallWriter {
   }
 
   /**
-   * Moves `at` on by the time since the last inbox answer, so that waits between iterations are included. Only answers with the
-   * same token have comparable clocks.
+   * Moves `at` on by the time since the previous inbox answer, so that waits between iterations are included. Only answers with
+   * the same token have comparable clocks.
    */
   #follow({ token, now }: InboxAnswer): void {
     const last = this.#clock;
@@ -159,7 +159,7 @@ class RunWriter implements CallWriter {
     if (isUnfinishedStream(result)) this.#endIteration();
   }
 
-  /** Writes the transcript as a request. The run never changes a message, so the same object is the same message. */
+  /** Writes the transcript as a request. Messages are compared by identity, because the run never changes a message. */
   #writeRequest(
     { provider, model, visibleTools }: StreamResult,
     { iteration, continuation, messages, compaction }: LoopState,

@@ -86,7 +86,7 @@ function writeCall(writer: CallWriter, one: WrittenCall): void {
   writeEnd(writer, one, outcome);
 }
 
-/** True if the call waits for a decision, or if the journal has no start of it. */
+/** True if the call waits for a decision, or if the journal has no start of the call. */
 function isHeld(records: Records, { state, settled }: WrittenCall, place: CallPlace): boolean {
   if (settled !== undefined) return settled.awaiting !== undefined && settled.outcome.kind === "not-run";
   return !records.has(callKey(state, "intent", place)) && !records.has(callKey(state, "agent", place));

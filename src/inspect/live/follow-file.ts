@@ -21,7 +21,8 @@ export class ChangeWatch {
       this.#watcher = watch(path, { persistent: false }, () => this.#wake());
       this.#watcher.on("error", () => this.#watcher?.close());
     } catch {
-      // Without a watcher, the timer finds changes. The file may not exist yet, or the system may have no watcher left.
+      // `watch` throws if the file does not exist yet, or if the system has no watcher left. The timer finds changes without a
+      // watcher.
     }
   }
 
@@ -32,7 +33,9 @@ export class ChangeWatch {
     for (const wake of waiting) wake();
   }
 
-  /** Resolves to true after the next change, and to false after `close`. A change since the last call counts too. */
+  /**
+   * Resolves to true after the next change, and to false after `close`. A change since the previous call of `next` counts too.
+   */
   async next(): Promise<boolean> {
     if (!this.#isClosed && !this.#hasChanged) await new Promise<void>((resolve) => this.#waiting.add(resolve));
     this.#hasChanged = false;
@@ -98,9 +101,9 @@ export async function lookAtLog(path: string): Promise<SeenLog | undefined> {
   }
 }
 
-/** Resolves when a log is at the path, or when `signal` is aborted. Rejects if another file is there. */
+/** Resolves when a log is at the path, or when `signal` is aborted. Rejects if the file at the path is not a log. */
 export async function waitForLog(path: string, signal: AbortSignal): Promise<void> {
-  // A file that does not exist cannot be watched, so this watches its folder.
+  // A file that does not exist cannot be watched, so the folder of the file is watched.
   const changes = new ChangeWatch(dirname(path));
   const stop = (): void => changes.close();
   signal.addEventListener("abort", stop, { once: true });

@@ -74,7 +74,7 @@ class LogHandler {
     try {
       await this.#answer(request, response);
     } catch {
-      // The file was removed, or the connection was closed. The page asks again.
+      // The file was removed, or the connection was closed. The page repeats its request.
       if (response.headersSent) response.destroy();
       else end(response, 500);
     }
@@ -82,7 +82,7 @@ class LogHandler {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    // Another site can point its own host name to this address, but the header then has that name.
+    // Another site can point its own host name to this address. The Host header of such a request has the name of that site.
     const hosts = [`${host}:${this.port}`, `localhost:${this.port}`];
     if (!hosts.includes(request.headers.host ?? "")) return end(response, 403);
     // Targets such as "//" are not valid URLs, so the target is split by hand.
@@ -104,7 +104,7 @@ class LogHandler {
     return log === undefined ? end(response, 404) : this.#sendLog(response, log, start);
   }
 
-  /** Reads the list again. The position of a log in the list is part of its URL. */
+  /** Reads the list again. The URL of a log contains the position of the log in the list. */
   async refresh(): Promise<readonly PageLog[]> {
     this.#logs = await this.#options.list();
     return this.#logs.map(({ name }, index) => ({ name, url: `log/${index}` }));
@@ -151,7 +151,7 @@ class LogHandler {
     response.once("close", stop);
     this.stop.signal.addEventListener("abort", stop, { once: true });
     try {
-      // A text does not grow, but the response stays open. Otherwise the page would ask for the text again and again.
+      // A text does not grow, but the response stays open, because the page would otherwise request the text again and again.
       if (path === undefined || text !== undefined) await sendText(response, text ?? "", { ...start, signal: closed.signal });
       else await sendFile(response, path, { ...start, signal: closed.signal });
       response.end();
@@ -177,7 +177,7 @@ async function sendFile(response: ServerResponse, path: string, { from, id, sign
   if (isOther) return end(response, 409);
   if (seen !== undefined) response.setHeader(logIdHeader, seen.id);
   response.flushHeaders();
-  // This response ends when there is a log. The page then asks again, and gets the id.
+  // This response ends when a log exists. The page then repeats its request, and gets the id of the log.
   if (seen === undefined) return waitForLog(path, signal);
   for await (const bytes of followFile(path, { from, id: seen.id, signal }))
     if (!response.write(bytes)) await once(response, "drain", { signal });

@@ -69,7 +69,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
       waits: [],
     };
     run.iterations.push(iteration);
-    // A stream that is repeated after a crash replaces the old one. Its calls have the same ids.
+    // A stream that is repeated after a crash replaces the old stream, and its calls may have the ids of the old calls.
     const known = streams.get(iteration.iteration) ?? [];
     for (let old = known.at(-1); old !== undefined && old.continuation >= iteration.continuation; old = known.at(-1)) {
       for (const { callId } of old.calls) calls.delete(callId);
@@ -87,7 +87,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
     const { attempts } = iterationOf(parts, line);
     const [attempt, provider, model] = [requireCount(line, "attempt"), requireText(line, "provider"), requireText(line, "model")];
     const last = attempts.at(-1);
-    // A nested wrapper starts the same attempt again, to name its own provider.
+    // If a wrapper calls another wrapper, the inner one reports the same attempt again, with its own provider.
     if (last?.attempt === attempt) [last.provider, last.model] = [provider, model];
     else attempts.push({ attempt, provider, model, startedAt: line.at });
   },
@@ -205,7 +205,7 @@ function callOf(parts: RunParts, line: LogLine): CallDraft {
 /** The maximum number of calls around a nested run. Readers are recursive, so deeper runs could overflow the stack. */
 const mostNested = 100;
 
-/** Adds lines to runs. Its methods throw a TypeError for a line that does not fit. */
+/** Adds lines to runs. The methods throw a TypeError for a line that does not fit. */
 export class RunBuilder {
   readonly runs: LoggedRun[] = [];
   readonly #parts: RunParts[] = [];
@@ -252,8 +252,8 @@ export class RunBuilder {
   }
 
   /**
-   * Adds a run to its call, or to the outermost runs. After a crash, the stream is repeated with new call objects, so the run moves
-   * there.
+   * Adds a run to its call, or to the outermost runs. After a crash, the stream is repeated with new call objects, so the run
+   * moves to the new call.
    */
   #place(parts: RunParts, line: LogLine): void {
     const { run, siblings } = parts;

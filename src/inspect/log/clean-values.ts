@@ -46,7 +46,10 @@ const contentFields: { readonly [field: string]: RunLogPlace } = {
 /** Any other text in `mediaType` counts as content. */
 const mediaType = /^(?:application|audio|font|image|model|text|video)\/[\w.+-]{1,80}$/;
 
-/** Names that `namesSecret` matches, but that usually count something. Numbers in these fields are written unchanged. */
+/**
+ * Field names that `namesSecret` takes for names of secrets, although the fields usually hold a count. Numbers in these fields
+ * are written unchanged.
+ */
 const counts = /^(?:tokens|pass)$/i;
 
 /** Returns the field with the value of a secret that another field names, as in `{ name: "password", value: "…" }`. */
@@ -60,7 +63,10 @@ const failed = "[redaction failed]";
 const secret = "[redacted]";
 const notPlain = "[not plain data]";
 
-/** The minimum length of a text whose clean form is remembered. A long text is usually in a result and then again in a message. */
+/**
+ * The minimum length of a text whose clean form is remembered, because a long text is usually written twice: in a result, and in
+ * a message.
+ */
 const leastKept = 1_000;
 const mostKept = 32;
 const mostKeys = 1_000;
@@ -79,7 +85,9 @@ export class Cleaner {
   readonly #redact: RedactText | undefined;
   readonly #texts = new Map<string, string>();
   readonly #keys = new Map<string, string>();
-  /** The clean forms of arguments and results, because each is in several events and then in a message. */
+  /**
+   * The clean forms of arguments and results, because each of these values is written several times: in events, and in a message.
+   */
   readonly #values = new Map<object, { readonly place: RunLogPlace; readonly measured: Measured }>();
 
   constructor(redact: RedactText | undefined) {
@@ -89,7 +97,7 @@ export class Cleaner {
   /** Copies data in which all texts are content. */
   content(value: unknown, place: RunLogPlace): Measured | undefined {
     if (value === undefined) return undefined;
-    // The run freezes only arguments and results deeply. Other values may change later, so their clean form is not remembered.
+    // The run freezes only arguments and results deeply. Other values may change, so their clean forms are not remembered.
     const isKept = (place === "arguments" || place === "result") && typeof value === "object" && Object.isFrozen(value);
     const known = isKept && value !== null ? this.#values.get(value) : undefined;
     if (known?.place === place) return known.measured;
@@ -181,8 +189,8 @@ export class Cleaner {
   }
 
   /**
-   * Removes credentials from an id, a name or a key, because models and providers choose some of them freely. Remembers the
-   * results, because the objects of a list usually have the same keys.
+   * Removes credentials from an id, a name or a key, because models and providers choose some ids, names and keys freely.
+   * Remembers the results, because the objects of a list usually have the same keys.
    */
   id(text: string): string {
     const known = this.#keys.get(text);
@@ -212,12 +220,15 @@ export class Cleaner {
     const content = contentFields[key];
     if (content !== undefined) return this.content(field, content);
     if (key === "data") return typeof field === "string" ? this.#media(field) : this.content(field, "media");
-    // The reason of an end may contain the reason of an aborted signal. This can be any data.
+    // The reason of an end may contain the reason of an aborted signal, which can be any data.
     if (key === "reason" && inside === "reason") return this.content(field, "error");
     return this.#fields(field, { place: key === "error" ? "error" : place, inside: key });
   }
 
-  /** Removes credentials only from URLs. The base64 text of an image has no credentials, but parts of it may look like some. */
+  /**
+   * Removes credentials only from URLs. The base64 text of an image has no credentials, but parts of the text may look like
+   * credentials.
+   */
   #media(data: string): string {
     return /^(?!data:)[a-z][a-z\d+.-]*:/i.test(data) ? this.text(data, "media") : this.#redacted(data, "media");
   }

@@ -45,7 +45,10 @@ interface Found {
   readonly size: number;
 }
 
-/** The states of logs that were closed recently, by path. The next run of a conversation then need not read its log again. */
+/**
+ * The states of logs that were closed recently, by path. Without these states, each run of a conversation would read its log
+ * again.
+ */
 const recent = new Map<string, Found>();
 const mostRecent = 8;
 
@@ -155,7 +158,7 @@ function readState(open: OpenFile, size: number): LogState {
   return state;
 }
 
-/** Throws if another process has written to the file, because both would give the same numbers to different values. */
+/** Throws if another process has written to the file, because both processes would give the same numbers to different values. */
 function append(open: OpenFile, text: string): void {
   if (fstatSync(open.file).size !== open.size)
     throw refused(open.path, "the file was changed by another writer. Use one file for each process");

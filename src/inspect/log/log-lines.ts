@@ -4,7 +4,7 @@ import { type Json, listOf, textOf } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";
 import { measure, SharedValues, type Writable } from "./shared-values.ts";
 
-/** A message of the last request. `source` is the message object while the run is live. */
+/** A message of the newest request. `source` is the message object while the run is live. */
 export interface SentMessage {
   readonly key: string;
   source?: object | undefined;
@@ -13,7 +13,7 @@ export interface SentMessage {
 export interface KnownRun {
   readonly number: number;
   sent: readonly SentMessage[];
-  /** The number of lines about each step. A resumed run uses it to skip replayed steps that the log has. */
+  /** The number of lines about each step. A resumed run uses these numbers to skip replayed steps that the log has. */
   readonly written: Map<string, number>;
 }
 

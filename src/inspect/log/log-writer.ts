@@ -6,9 +6,9 @@ import { createLogState, findRun, type KnownRun, type LogFields, noteLine, toLin
 import { logVersion } from "./parse-line.ts";
 import { type LineTarget, openLogFile } from "./log-file.ts";
 
-/** Receives the lines of a run log. Each line ends with a line break. */
+/** Receives the lines of a run log, each with a line break at its end. */
 export interface RunLogSink {
-  /** Writes one line. If it returns a promise, the next line is written after the promise has resolved. */
+  /** Writes one line. If `write` returns a promise, the next line is written after the promise has resolved. */
   write(line: string): unknown;
 }
 
@@ -99,7 +99,7 @@ interface OpenLog {
 }
 
 const openFiles = new Map<string, OpenLog>();
-/** The logs of sinks. They stay after their runs have ended, so that later runs continue them. */
+/** The logs of sinks. An entry stays after its runs have ended, so that later runs with the same sink continue the log. */
 const sinkLogs = new WeakMap<RunLogSink, OpenLog>();
 
 /** Opens a log for one run. Call `release` when the run is over. Throws if the file cannot be used as a log. */

@@ -66,11 +66,13 @@ export function cleanPart(part: EmittedPart, cleaner: Cleaner): Writable | undef
   return { ...(isRecord(cleaned) ? cleaned : {}), data: cleaner.content(data, "progress") };
 }
 
-/** Joins the text fragments that a call emits, so that the log has one line instead of one for each. */
+/** Joins the text fragments that a call emits, so that the log has one line for all fragments. */
 export class EmittedTexts {
   readonly #texts = new Map<string, { readonly event: Emitted; readonly fragments: string[] }>();
 
-  /** Stores a text fragment, and returns no events. Returns any other event, after the joined text of its call. */
+  /**
+   * Stores a text fragment, and returns no events. For any other event, returns the joined text of its call, and then the event.
+   */
   take(event: NotedEvent): readonly NotedEvent[] {
     if (event.type === "tool-emit" && event.part.type === "text") {
       const known = this.#texts.get(event.callId) ?? { event, fragments: [] };

@@ -1,4 +1,4 @@
-// Collects the output of one stream, so that the log has one line instead of one for each fragment.
+// Collects the output of one stream, so that the log has one line for all fragments.
 
 import type { LoopEvents, ModelChunk } from "../../core/entry-kit.ts";
 import type { Cleaner } from "./clean-values.ts";
@@ -89,7 +89,7 @@ export class OutputDraft {
     });
   }
 
-  /** Adds the parts of the output that no event has. */
+  /** Adds the parts of the output that are in no event. */
   addChunk(chunk: ModelChunk): void {
     if (chunk.type === "finish") this.#ended ??= { finish: chunk };
     else if (chunk.type === "error") this.#ended ??= { error: chunk.error };
@@ -130,5 +130,5 @@ export class OutputDraft {
   }
 }
 
-/** Stands for the end of a stream after the log has it. */
+/** Marks that the log already has the end of the stream. */
 const written: Ended = {};

@@ -20,8 +20,8 @@ class LineError extends Error {
 }
 
 /**
- * Converts a LineError to LoopError "log-damaged", and returns any other error unchanged. A log that was passed as a text has no
- * path.
+ * Converts a LineError to LoopError "log-damaged", and returns any other error unchanged. The default of `path` is for a log that
+ * was passed as a text.
  */
 export function toDamaged(error: unknown, path = "run log"): unknown {
   if (!(error instanceof LineError)) return error;

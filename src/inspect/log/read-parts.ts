@@ -1,4 +1,5 @@
-// Reads the parts of runs from lines. Throws a TypeError for an invalid field. In the final error, its message follows "Line 7".
+// Reads the parts of runs from lines. Throws a TypeError for an invalid field. The caller puts the line number before the message
+// of the TypeError, as in "Line 7 has an invalid index".
 
 import { isRecord, type Json, listOf, type Message, toUsage } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";

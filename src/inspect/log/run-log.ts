@@ -88,7 +88,7 @@ export interface LoggedIteration {
   readonly endedAt?: number | undefined;
   /** Undefined if no request was sent. */
   readonly request?: LoggedRequest | undefined;
-  /** The first text, reasoning or call of the last attempt. `ms` is the time since its request. */
+  /** The first text, reasoning or call of the last attempt. `ms` is the time since the start of that attempt. */
   readonly firstToken?: { readonly at: number; readonly ms: number; readonly kind: "text" | "reasoning" | "call" } | undefined;
   /** The attempts of a provider such as `withRetry`. Empty for other providers. */
   readonly attempts: readonly LoggedAttempt[];
@@ -143,10 +143,7 @@ export interface LoggedRequest {
   readonly toolChoice?: ToolChoice | undefined;
   readonly settings?: ModelSettings | undefined;
   readonly messageCount: number;
-  /**
-   * The number of messages at the start of the previous request that this request keeps. Some of them may be replaced by
-   * `replaced`.
-   */
+  /** The number of messages at the start of the previous request that this request keeps, except those in `replaced`. */
   readonly keptCount: number;
   readonly replaced: readonly (readonly [index: number, message: Message])[];
   readonly added: readonly Message[];
@@ -190,7 +187,7 @@ export interface LoggedCall {
   readonly problem?: string | undefined;
   /** The time at which the arguments were complete. */
   readonly readyAt?: number | undefined;
-  /** The last start. A deferred call starts again when its result comes from outside. */
+  /** The time of the newest start. A deferred call starts again when its result comes from outside. */
   readonly startedAt?: number | undefined;
   readonly endedAt?: number | undefined;
   readonly outcome?: string | undefined;

@@ -61,7 +61,7 @@ export class RunRecorder implements RunObserver {
   readonly #run: KnownRun;
   /** The fields of the run-start line until it is written. */
   #first: LogFields | undefined;
-  /** The number of events about each step in this execution. Undefined if the log had no line of the run before. */
+  /** The number of events about each step in this execution. Undefined if the run is new in the log. */
   readonly #seen: Map<string, number> | undefined;
   readonly #emitted = new EmittedTexts();
   #draft: OutputDraft | undefined;
@@ -83,7 +83,8 @@ export class RunRecorder implements RunObserver {
     this.#seen = isKnown ? new Map() : undefined;
     const nested = path.length === 0 ? {} : { path: [...path], parent };
     this.#first = { at: ports.now(), runId: run.runId, ...nested, ...describeRun(run, ports.cleaner) };
-    // A nested run that the log knows begins with its next new line. If all of it is replayed, it gets no line.
+    // If the log has lines of a nested run from an earlier execution, the new run-start line is written only before another new
+    // line. If the whole nested run is replayed, no line is written.
     if (path.length === 0 || !isKnown) this.#begin();
   }
 
@@ -154,15 +155,16 @@ export class RunRecorder implements RunObserver {
     if (this.#isNew(type, fields, this.#isRepeated(event))) this.#write(type, fields);
   }
 
-  /** Returns the output of a discarded attempt. Otherwise it would become part of the iteration's output. */
+  /** Returns the output of a discarded attempt, which would otherwise become part of the iteration's output. */
   #discarded(): LogFields {
     const { text, reasoning } = this.#draft?.takeFields() ?? {};
     return { text, reasoning };
   }
 
   /**
-   * True for an event that an earlier execution may have written. The end of an iteration is replayed with its stream, but it is
-   * new if calls of the iteration ran now. The end of a nested run is never marked as replayed.
+   * True for an event that an earlier execution may have written. The end of an iteration is marked as replayed if its stream was
+   * replayed, but the end is new if calls of the iteration ran in this execution. The end of a nested run is never marked as
+   * replayed.
    */
   #isRepeated(event: NotedEvent): boolean {
     if (isEnd(event)) return this.#place.path.length > 0 && !this.#wasLive;

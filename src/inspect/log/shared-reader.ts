@@ -15,11 +15,12 @@ const mostLevels = 1_100;
 const tooDeep = `has a value of more than ${mostLevels} levels`;
 
 /**
- * The maximum size of a line with references, in values and characters. Without it, a few short lines could stand for gigabytes.
+ * The maximum size of a line with references, in values and characters. Without this limit, a few short lines could stand for
+ * gigabytes.
  */
 const mostExpanded = 2 ** 24;
 
-/** A numbered value. `size` and `levels` include the numbered values in it. */
+/** A numbered value. `size` and `levels` include the numbered values inside `value`. */
 interface Known {
   readonly value: Json;
   readonly size: number;
@@ -32,7 +33,7 @@ export class SharedReader {
   readonly #values = new Map<number, Known>();
   /** The size of all earlier lines, without the content of references. */
   #written = 0;
-  /** The size of the current line so far. `#referred` is the part of it that comes from references. */
+  /** The size of the current line so far. `#referred` is the part of `#size` that comes from references. */
   #size = 0;
   #referred = 0;
   /** The number of values around the current value. `#deepest` is the highest `#depth` so far. */
@@ -123,8 +124,8 @@ export class SharedReader {
     this.#size += known.size;
     this.#referred += known.size;
     this.#noteDepth(this.#depth + known.levels);
-    // A long result is twice in a log: with its number, and as a reference in the next request. So a line may be twice as large as
-    // all that was written.
+    // A long result is in a log twice: with its number, and as a reference in the next request. So the content of a line may be
+    // twice as large as all text of the log so far.
     const most = Math.max(mostExpanded, 2 * (this.#written + this.#size - this.#referred));
     if (this.#size > most) throw new TypeError(`refers to more than ${mostExpanded} values and characters`);
     return known.value;

@@ -1,5 +1,5 @@
 // Writes each long value of a log once. A value gets a number where it first appears: `{"=":[7,value]}`. Later equal values are
-// `{"@":7}`. An object in the data that looks like such a mark is written as `{"~":object}`.
+// `{"@":7}`. An object in the data that looks like one of these marks is written as `{"~":object}`.
 
 import { createHash } from "node:crypto";
 import { isRecord, type Json } from "../../core/entry-kit.ts";
@@ -39,14 +39,14 @@ export class Measured {
   }
 }
 
-/** Plain data. Parts of it may already be measured. */
+/** Plain data, parts of which may already be `Measured`. */
 export type Writable = Json | Measured | readonly Writable[] | { readonly [key: string]: Writable | undefined };
 
 export function measure(value: Writable): Measured {
   return value instanceof Measured ? value : new Measured(pieceOf(value));
 }
 
-/** Prepares a list that no other line repeats, so it gets no number itself. */
+/** Prepares a list without a number of its own, because no other line repeats the list. */
 export function measureList(items: readonly Writable[]): Measured {
   const parts: Part[] = ["["];
   items.forEach((item, index) => {
@@ -91,12 +91,12 @@ function toShared(parts: readonly Part[]): Shared {
   return new Shared(hash.slice(0, 27), parts);
 }
 
-/** Joins parts to a key, in which a digest stands for each numbered value. So each value is hashed once, at any depth. */
+/** Joins parts to a key, in which a digest stands for each numbered value, so that each value is hashed once, at any depth. */
 function keyOf(parts: readonly Part[]): string {
   return parts.map((part) => (typeof part === "string" ? part : `{"@":"${part.digest}"}`)).join("");
 }
 
-/** Converts a value to its pieces. Data from a log needs `read` for its marks. Other data has no marks. */
+/** Converts a value to its pieces. `read` reads the marks of data from a log. Without `read`, the data has no marks. */
 function pieceOf(value: Writable, read?: ReadMark): Piece {
   if (value instanceof Measured) return value.piece;
   if (typeof value !== "object" || value === null) {

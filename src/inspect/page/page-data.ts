@@ -5,11 +5,11 @@ export interface PageLog {
   /** The id of the element that has the text of the log. Undefined if `url` is set. */
   readonly element?: string | undefined;
   /**
-   * The URL of the text, relative to the page. With `?from=` and a number of bytes, the server sends the text from there on. It
-   * keeps the response open, and sends text that is added later.
+   * The URL of the text, relative to the page. With `?from=` and a number of bytes, the server sends the text after these bytes.
+   * The server keeps the response open, and sends text that is added later.
    *
-   * The header `logIdHeader` has the id of the log, and the page sends this id back with `&id=`. If another log is at the path now,
-   * the server answers with 409, and the page starts again.
+   * The header `logIdHeader` has the id of the log, and the page sends this id back with `&id=`. If another log has replaced the
+   * log, the server answers with 409, and the page reads the other log from the start.
    */
   readonly url?: string | undefined;
 }
@@ -17,8 +17,8 @@ export interface PageLog {
 export interface PageData {
   readonly logs: readonly PageLog[];
   /**
-   * The URL of the list of logs, relative to the page. With `?from=` and a number of logs, the server sends the logs after them,
-   * one JSON line for each. It keeps the response open, and sends logs that appear later.
+   * The URL of the list of logs, relative to the page. With `?from=` and a number of logs, the server sends the logs after this
+   * number, one JSON line for each. The server keeps the response open, and sends logs that appear later.
    */
   readonly list?: string | undefined;
 }
@@ -30,5 +30,8 @@ export const pageDataId = "page-data";
 /** This text of the template is replaced by the data. */
 export const dataMark = "<!-- data -->";
 
-/** The part of the template's policy that forbids connections. Live pages replace it, to connect to their own server. */
+/**
+ * The part of the template's policy that forbids connections. In a live page, `renderLivePage` replaces this part, so that the
+ * page can connect to its own server.
+ */
 export const connectNothing = "connect-src 'none'";

@@ -10,9 +10,9 @@ export interface RunPageLog {
 }
 
 /**
- * Returns an HTML page that shows the runs of one or more logs. The page works without a network: it has all of its code, and its
- * policy forbids it to load anything. Texts of models and tools are shown as text only. If there are several logs, the page begins
- * with a list of all runs, and can compare two of them.
+ * Returns an HTML page that shows the runs of one or more logs. The page works without a network: it contains all of its code,
+ * and its policy forbids it to load anything. Texts of models and tools are shown as text only. If there are several logs, the
+ * page begins with a list of all runs, and can compare two runs.
  *
  * The page is as long as the logs. Give it only to people who may read the logs.
  *

@@ -25,8 +25,8 @@ import {
 } from "./past.ts";
 
 /**
- * The calls and results in the requests of a run, by call id. A result comes from the first request that has it, which is not
- * masked.
+ * The calls and results in the requests of a run, by call id. A result comes from the first request that has it, because later
+ * requests may have the result masked.
  */
 interface SentParts {
   readonly calls: ReadonlyMap<string, Extract<AssistantPart, { type: "tool-call" }>>;
@@ -75,8 +75,8 @@ interface Given {
 }
 
 /**
- * Returns the messages with which the run began. The log of a rerun has no requests of the repeated iterations, so these are the
- * messages before the first output in the transcript.
+ * Returns the messages that the run began with. The log of a rerun has no requests of the repeated iterations. For such a log,
+ * returns the messages of the transcript before the output of iteration 0.
  */
 function findGiven({ transcript, first, contextItems, iterations, from }: Given): readonly Message[] {
   if (first === undefined) throw refuseRerun(from, "its log has no request. Use the journal of the run, if there is one");
@@ -140,7 +140,10 @@ function readIteration(run: LoggedRun, reading: Reading): PastIteration {
   };
 }
 
-/** Returns the streams of an iteration. If the iteration was repeated after a crash or a retry, returns its last streams. */
+/**
+ * Returns the streams of an iteration. If the iteration was repeated after a crash or a retry, returns the streams of the last
+ * repetition.
+ */
 function lastStreams({ iterations }: LoggedRun, number: number): readonly LoggedIteration[] {
   const streams = iterations.filter(({ iteration }) => iteration === number);
   return streams.slice(

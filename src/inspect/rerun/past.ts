@@ -41,7 +41,7 @@ export interface Past {
   readonly compactions: ReadonlyMap<number, PastCompaction>;
   readonly messages: readonly Message[];
   readonly contextItems: readonly Json[];
-  /** The user messages that were added before each iteration, by its number. They came from outside or from the loop itself. */
+  /** The user messages that the caller or the loop added before each iteration, by the number of the iteration. */
   readonly added: ReadonlyMap<number, readonly UserMessage[]>;
   /** The tools of the first iteration that runs again, as far as they are known. */
   readonly tools: readonly ToolDefinition[];
@@ -67,8 +67,8 @@ export function unknownIteration(
 }
 
 /**
- * Finds the user messages that were added before each iteration. In the transcript, an iteration has its assistant message, if it
- * has content, then its results, and then the messages that were added.
+ * Finds the user messages that were added before each iteration. The transcript has, for each iteration, the assistant message if
+ * it has content, then the results, and then the messages that were added.
  */
 export function findAdded(
   past: readonly PastIteration[],

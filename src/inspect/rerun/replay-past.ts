@@ -1,4 +1,5 @@
-// A journal for a rerun. It answers each step before an iteration from the past of another run, so that nothing is executed there.
+// A journal for a rerun. It answers each step before an iteration from the past of another run, so that nothing is executed
+// before that iteration.
 
 import {
   bindJournal,
@@ -41,7 +42,10 @@ export function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLo
     added.delete(iteration);
     return messages.map((message) => ({ verb: "steer", message }));
   };
-  /** Reads the inbox, which has no effect outside, and adds messages of the first run to the answer. */
+  /**
+   * Returns a step that reads the inbox of the new run, and adds messages of the first run to the answer. Reading the inbox has
+   * no side effects.
+   */
   const readInbox = (step: Step<InboxAnswer>, add: (answer: InboxAnswer) => InboxAnswer): Step<InboxAnswer> => ({
     ...step,
     run: (call) => whenReady(step.run(call), add),

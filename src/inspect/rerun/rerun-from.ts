@@ -19,7 +19,7 @@ import { replayPast } from "./replay-past.ts";
 /** The options of the new run. The messages and the past come from the first run. */
 export type RerunOptions<Output = unknown> = Omit<LoopOptions<Output>, "messages" | "decisions" | "resume">;
 
-/** The place at which the new run leaves the first one. */
+/** The iteration at which the new run stops repeating the first run. */
 export interface RerunPoint {
   /** The first iteration that runs again, counted from 0. */
   readonly iteration: number;
@@ -33,10 +33,10 @@ export interface RerunPoint {
  * journal.
  *
  * The repeated iterations keep their numbers, outputs, calls and results, and the user messages that were added between them. No
- * request is sent and no tool, hook, approval or nested run is called before the iteration. In the new log, nested runs of repeated
- * calls are missing. The policies `results` and `output` apply only from the iteration on. The new run has its own `runId`. If you
- * do not set them, the new run takes from the log the limits that are lower than the defaults, and the context items of the
- * requests.
+ * request is sent and no tool, hook, approval or nested run is called before the iteration. In the new log, nested runs of
+ * repeated calls are missing. The policies `results` and `output` apply only from the iteration on. The new run has its own
+ * `runId`. Unless you set them, two options come from the log: the limits that are lower than the defaults, and the context items
+ * of the requests.
  *
  * A log holds results as the model read them. If a log was redacted, the new model reads the redacted texts. A journal holds the
  * whole outcomes, so prefer it for runs with context restarts.
@@ -111,8 +111,8 @@ export function continuePast<Output>(past: Past, from: number, options: RerunOpt
 }
 
 /**
- * Returns the limits of the new run. A limit from the log is used only below the default, because the log may have been edited. If
- * the caller does not set `maxIterations`, it is raised until iteration `from` can run.
+ * Returns the limits of the new run. A limit from the log is used only if it is lower than the default, because the log may have
+ * been edited. If the caller does not set `maxIterations`, this limit is raised until iteration `from` can run.
  */
 function limitsFor({ limits: logged }: Past, from: number, { limits }: Pick<LoopOptions, "limits">): LoopOptions["limits"] {
   const known = Object.entries(limitRules).flatMap(([name, { fallback }]) => {

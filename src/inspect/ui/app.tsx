@@ -89,7 +89,7 @@ function LogNotes({ log: { name, log, problem, isOffline } }: { readonly log: Lo
 
 interface ContentProps {
   readonly runs: readonly ShownRun[];
-  /** True if more logs may appear. Then links always name their run, so that they stay valid. */
+  /** True if more logs may appear. If so, every link has the number of its run, so that the link stays valid. */
   readonly canGrow: boolean;
 }
 

@@ -101,7 +101,7 @@ interface LegendProps {
   readonly limits: BudgetSeries["limits"];
 }
 
-/** Shows the amounts at the pointer, or the last ones. */
+/** Shows the amounts at the pointer, or the final amounts. */
 function Legend({ curves, point, limits }: LegendProps): JSX.Element {
   return (
     <ul class="legend">

@@ -16,7 +16,7 @@ interface CompareViewProps {
   linkOf(run: LoggedRun, key: string): string;
 }
 
-/** One iteration that differs, or several successive ones that are the same. */
+/** One iteration that differs, or several successive iterations that are the same. */
 type Group =
   | { readonly kind: "different"; readonly compared: ComparedIteration }
   | { readonly kind: "same"; readonly all: [ComparedIteration, ...ComparedIteration[]] };

@@ -90,7 +90,7 @@ interface ComparedTextProps {
   readonly after: string;
 }
 
-/** Shows the old text on the left and the new one on the right, and marks the words that only one of them has. */
+/** Shows the old text on the left and the new text on the right, and marks the words that only one of the texts has. */
 function ComparedText({ title, before, after }: ComparedTextProps): JSX.Element | null {
   if (before === after)
     return before === "" ? null : <LazyFold title={`${title}: the same`}>{() => <SafeText text={before} />}</LazyFold>;

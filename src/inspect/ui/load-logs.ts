@@ -29,14 +29,14 @@ export async function loadLog({ name, element, url }: PageLog, show: ShowLog): P
   let reader = new LogReader();
   try {
     if (element !== undefined) {
-      // Lets the browser paint the page before a long log blocks it.
+      // Lets the browser paint the page before a long log blocks the browser.
       await pause(0);
       reader.add(textOf(element));
       show({ name, log: reader.end(), isLive: false });
     } else if (url !== undefined) {
       const showSometimes = limitRate((isOffline: boolean) => {
         const log = reader.read();
-        // The server converts a journal only once, so its text does not grow.
+        // The server converts a journal only once, so the text of a journal does not grow.
         show({ name, log, isLive: log.source === "log", isOffline });
       });
       let [decoder, from, id] = [new TextDecoder(), 0, ""];
@@ -84,7 +84,7 @@ const retryMs = 1000;
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Reads from the server while the page is open. If a connection ends, requests the URL that `nextUrl` then returns.
+ * Reads from the server while the page is open. Each time a connection ends, calls `nextUrl` and requests the returned URL.
  *
  * Calls `take` with each piece, or with undefined if the server does not answer. Calls `begin` with the id of the log. If another
  * log has replaced this log, calls `begin` with undefined, and reads the other log from its start.

@@ -12,7 +12,7 @@ import "./request-view.css";
 
 interface RequestViewProps {
   readonly iteration: LoggedIteration;
-  /** The last iteration before this one that sent a request. Undefined for the first one. */
+  /** The newest earlier iteration that sent a request. Undefined if there is no earlier request. */
   readonly previous: LoggedIteration | undefined;
   readonly run: LoggedRun;
 }
@@ -68,7 +68,9 @@ function describeTokens(found: CacheBreak): string {
 }
 
 interface RequestFacts {
-  /** The number of lines of the run for which these facts hold. A live run gets more lines. */
+  /**
+   * The number of lines that the run had when these facts were found. If a live run has more lines, the facts are found again.
+   */
   readonly lines: number;
   readonly breaks: ReadonlyMap<LoggedIteration, CacheBreak>;
   readonly masking: ReadonlyMap<string, number>;

@@ -121,7 +121,7 @@ function Panes({ selection, state, selected }: PanesProps): JSX.Element {
   );
 }
 
-/** Returns the time from the start of a run to the last line about it or its nested runs. */
+/** Returns the time from the start of a run to the last line about the run or its nested runs. */
 function rangeOf({ run, facts, nested }: RunTree): Interval {
   const inner = [...nested.values()].flat().map((tree) => rangeOf(tree).to);
   return { from: run.startedAt, to: inner.reduce((most, to) => Math.max(most, to), run.endedAt ?? facts.lastAt) };

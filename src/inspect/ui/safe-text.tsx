@@ -14,8 +14,8 @@ export interface TextWindow {
 }
 
 /**
- * The shown parts of texts, by id. An entry outside the view is removed from the page, and finds the shown parts of its texts here
- * when it comes back.
+ * The shown parts of texts, by id. An entry outside the view is removed from the page. When the entry comes back, it shows the
+ * same parts of its texts again.
  */
 export const TextWindows: Context<Map<string, TextWindow>> = createContext(new Map());
 

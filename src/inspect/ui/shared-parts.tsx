@@ -89,7 +89,7 @@ function Piece({ piece: { kind, text }, isFirst, isLast }: PieceProps): JSX.Elem
   const [isOpen, setOpen] = useState(false);
   const [head, tail] = kind === "same" ? [isFirst ? 0 : nearby, isLast ? 0 : nearby] : [longest, 0];
   const left = text.length - head - tail;
-  // A button in place of a few characters would save no space.
+  // At most `nearby` characters are not hidden, because a button in place of a few characters would save no space.
   if (isOpen || left <= nearby) return wrapPiece(kind, showControls(text));
   return (
     <>

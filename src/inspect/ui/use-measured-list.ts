@@ -40,7 +40,7 @@ export function useMeasuredList(keys: readonly string[], estimate: (index: numbe
     const bottom = layout.indexAt(top + (scroller.current?.clientHeight ?? 0));
     return { first, end: Math.min(keys.length, bottom + 1 + overscan) };
   };
-  // The browser changes the scroll position if the list becomes shorter, so the position is read before that.
+  // The browser changes the scroll position if the list becomes shorter, so the position is read before the items change.
   readScroll();
   layout.setItems(keys, estimate);
   const { first, end } = findShown();
@@ -52,13 +52,13 @@ export function useMeasuredList(keys: readonly string[], estimate: (index: numbe
     const { current: view } = scroller;
     if (view === null) return;
     if (measure()) {
-      // The browser may have moved a list that became shorter.
+      // The browser may have changed the scroll position of a list that became shorter.
       scrolledTo.current = view.scrollTop;
       return update(undefined);
     }
     if (Math.abs(view.scrollTop - layout.heldTop) >= 0.5) view.scrollTop = layout.heldTop;
     scrolledTo.current = view.scrollTop;
-    // The list may end before this position. Then the position that the browser has set is kept.
+    // If the list ends before `heldTop`, the position that the browser has set is kept.
     if (Math.abs(view.scrollTop - layout.heldTop) >= 1) {
       layout.holdAt(view.scrollTop);
       update(undefined);
@@ -122,7 +122,7 @@ export class ListLayout {
   #tops: readonly number[] = [0];
   #held: HeldItem = { index: 0, below: 0 };
 
-  /** Sets the items. If the held item is gone, holds the last item before it. */
+  /** Sets the items. If the held item is gone, holds the nearest item above. */
   setItems(keys: readonly string[], estimate: (index: number) => number): void {
     if (keys === this.#keys) return;
     const places = new Map(keys.map((key, index) => [key, index]));

@@ -75,7 +75,8 @@ export function useSelection({ run, version, number, count, connection, selected
     ...(rows.find((row) => row.key === key)?.parents ?? []),
     ...(tree.entries.find((one) => one.key === key)?.parents ?? []),
   ];
-  // The selected event also changes by links, the back button and a reload. Then it is unfolded and scrolled to.
+  // The selected event also changes by links, the back button and a reload. This effect then unfolds the rows and entries around
+  // the event, and scrolls to the entry of the event.
   useEffect(() => {
     if (entry === undefined) jumped.current = "";
     else if (jumped.current !== entryKey) goTo({ key: entryKey }, [...parentsOf(entryKey), ...(selectedRow?.parents ?? [])]);
@@ -191,7 +192,7 @@ function useHits({ hits, pattern, isDone }: Search, open: (hit: Hit) => void): H
     setAt({ pattern, index });
     open(hit);
   };
-  // The reader may ask for the next hit before the search has found one.
+  // The reader may have asked for the next hit before the search had found a hit.
   useEffect(() => {
     if (wanted.current !== undefined) go(wanted.current);
   }, [hits, isDone]);

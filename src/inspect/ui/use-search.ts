@@ -39,7 +39,7 @@ export function useSearch(query: string, entries: readonly Entry[]): Search {
     let timer = setTimeout(work, typingMs);
     return () => clearTimeout(timer);
   }, [query]);
-  // The effect starts the search only after the next frame. Until then, the search must not look finished.
+  // The effect starts the search only after the next frame. Until the search has started, it must not look finished.
   return found.query === query ? found.search : { ...idle, isDone: query === "" };
 }
 

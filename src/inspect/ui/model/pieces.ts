@@ -101,7 +101,10 @@ function piecesOfAttempt({ attempt, provider, model, discardedAt, error, ...lost
   ];
 }
 
-/** Returns only parts that the previous request does not have. Otherwise the search would find unchanged texts in each request. */
+/**
+ * Returns only parts that the previous request does not have, because the search would otherwise find unchanged texts in each
+ * request.
+ */
 function piecesOfRequest(request: LoggedRequest, before: LoggedRequest | undefined): readonly Piece[] {
   const changed = (id: "system" | "tools" | "settings" | "toolChoice"): readonly Piece[] => {
     const isNew =

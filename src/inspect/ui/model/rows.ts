@@ -36,7 +36,7 @@ export interface Row {
   readonly canFold: boolean;
 }
 
-/** True for a time in which something worked. Not for a nested run, which has rows of its own and may wait. */
+/** True for a time in which something worked. False for a nested run, which has rows of its own and may wait. */
 export function isWork({ kind }: Segment): boolean {
   return !Object.hasOwn(waitNames, kind) && kind !== "nested";
 }

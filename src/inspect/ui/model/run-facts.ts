@@ -10,9 +10,9 @@ export interface StreamFacts {
   readonly label: string;
   readonly title: string;
   readonly iteration: LoggedIteration;
-  /** The last stream before this one that sent a request. */
+  /** The newest earlier stream that sent a request. */
   readonly previous: LoggedIteration | undefined;
-  /** Lines before the output of the stream. `after` has the lines that follow it. */
+  /** Lines before the output of the stream. `after` has the lines that follow the output. */
   readonly before: LoggedLine[];
   readonly after: LoggedLine[];
 }
