@@ -1,4 +1,4 @@
-// These types are declared here, not imported, because they differ between versions of `@ag-ui/core`.
+// These types are declared here, not imported, because the types of `@ag-ui/core` differ between its versions.
 
 import type { Json, Usage } from "../core/entry-kit.ts";
 

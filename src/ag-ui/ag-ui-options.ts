@@ -11,7 +11,9 @@ export interface AGUIOptions {
   readonly version?: AGUIVersion | undefined;
   /** The `threadId` from the AG-UI request. Default: the `runId` of the run. */
   readonly threadId?: string | undefined;
-  /** The `runId` from the AG-UI request. The client uses it to match events to its request. Default: the `runId` of the run. */
+  /**
+   * The `runId` from the AG-UI request. The client uses this id to match events to the request. Default: the `runId` of the run.
+   */
   readonly runId?: string | undefined;
   /**
    * "start" sends all events, for a new run or a reloaded page. "live" omits replayed events. Use "live" after the user answered

@@ -42,14 +42,17 @@ interface Mapped {
 }
 
 /**
- * Makes the entries for all pages, including entries that one page does not get. All pages then count the same positions, so a page
- * may reconnect with another option `from`.
+ * Makes all entries, including the entries that are sent only for one value of the option `from`. Each entry then has the same
+ * position for both values, so a page may reconnect with the other value of `from`.
  */
 export class EntryMapper implements EventMapper<Entry> {
   readonly #options: AGUIOptions;
   #out: Entry[] = [];
   #run: Mapped | undefined;
-  /** The last AG-UI events of the run. They are sent only when the source of events ends, because a resumed run may follow. */
+  /**
+   * The last AG-UI events of the run. These events are sent only when the source of events ends, because the events of a resumed
+   * run may follow.
+   */
   #ending: readonly Entry[] | undefined;
   /** True after a resumed run has begun. The resumed run replays events that this stream has already sent. */
   #skipsRecalled = false;

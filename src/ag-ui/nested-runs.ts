@@ -36,8 +36,8 @@ export class NestedRuns {
   }
 
   /**
-   * Returns the `runId` of the last nested run of a call. `path` is the ids of the outer calls and of the call itself, outermost
-   * first, joined by "/".
+   * Returns the `runId` of the newest nested run of a call. `path` is the ids of the outer calls and of the call itself,
+   * outermost first, joined by "/".
    */
   runIdAt(path: string): string | undefined {
     return this.#runAt(path)?.runId;

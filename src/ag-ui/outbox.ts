@@ -6,8 +6,8 @@ import type { AGUIOptions } from "./ag-ui-options.ts";
 export interface Entry {
   readonly event: AGUIEvent;
   /**
-   * The pages that get the event. Pages with `from: "live"` do not get a "recalled" event, because they already show it. Only
-   * pages with `from: "live"` get an "again" event.
+   * The pages that get the event. A "recalled" event is not sent to pages with `from: "live"`, because these pages already show
+   * the event. An "again" event is sent only to pages with `from: "live"`.
    */
   readonly audience: "all" | "recalled" | "again";
 }
@@ -20,7 +20,7 @@ export interface RunPlace {
   readonly out: Entry[];
 }
 
-/** Collects the AG-UI events of one run. Can hold events back while a provider may still discard them. */
+/** Collects the AG-UI events of one run. Can hold events of an attempt back while a provider may still discard the attempt. */
 export class Outbox {
   readonly #out: Entry[];
   #held: Entry[] | undefined;

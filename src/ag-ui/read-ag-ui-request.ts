@@ -27,7 +27,9 @@ import { fromPageId, toResultMessageId } from "./page-ids.ts";
 export interface AGUIRequest {
   /** The id of the conversation. Check that the user may access the conversation. */
   readonly threadId: string;
-  /** The id of this AG-UI request, not the `runId` of a run of the loop. The client uses it to match events to the request. */
+  /**
+   * The id of this AG-UI request, not the `runId` of a run of the loop. The client uses this id to match events to the request.
+   */
   readonly runId: string;
   /** The new user message. Absent if the request has decisions or results. */
   readonly message?: UserMessage | undefined;
@@ -79,7 +81,8 @@ export async function readAGUIRequest(
   const ids = { threadId: readNeeded(body.threadId, "threadId"), runId: readNeeded(body.runId, "runId") };
   const last: unknown = messages.at(-1);
   const entries = readResume(body.resume);
-  // A page that answers an interrupt sends its whole history. If the last message is an old user message, it is ignored.
+  // A page that answers an interrupt sends its whole history. If this history ends with a user message, the message is old and is
+  // ignored.
   const isFromUser = entries.length === 0 && isRecord(last) && last.role === "user";
   const answers = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
   if (!isFromUser && Object.keys(answers.decisions).length + Object.keys(answers.results).length === 0)
@@ -159,7 +162,9 @@ function toParts(content: unknown): readonly unknown[] {
   return listOf(content).map((part) => (isRecord(part) && part.type !== "text" ? toFile(part) : part));
 }
 
-/** AG-UI 0.0 and 1.0 use different types for a file part. This function converts both to a file part for `readUserMessage`. */
+/**
+ * AG-UI 0.0 and 1.0 use different types for a file part. This function converts both types to a file part for `readUserMessage`.
+ */
 function toFile(part: UnknownRecord): unknown {
   const { type } = part;
   if (type === "binary") return toFilePart(part.mimeType, isText(part.url) ? { url: part.url } : { data: part.data });

@@ -41,7 +41,7 @@ export class RunEvents {
   #iteration = -1;
   #step: { readonly name: string; readonly audience: Entry["audience"] } | undefined;
   #text = noText;
-  /** The value of `#text` before the held-back attempt. `#discard` restores it. */
+  /** The value of `#text` before the held-back attempt. `#discard` restores this value. */
   #before = noText;
   /** True if the events of the current iteration are held back because the iteration is replayed. */
   #isRecalled = false;
@@ -247,7 +247,7 @@ export class RunEvents {
     const call = this.#show(event);
     this.#emitted.end(call.id);
     const { name: toolName, result } = event;
-    // After the outcome "deferred", the result comes from outside, and another `tool-end` follows when it arrives.
+    // After the outcome "deferred", the result comes from outside, and another `tool-end` follows when the result arrives.
     const outcome: string = event.outcome;
     if (outcome === "deferred" || call.hasEnded) return;
     call.hasEnded = true;

@@ -2,7 +2,10 @@ import { type AssistantMessage, locateMedia, type Message, type ToolResultPart, 
 import { isWaiting, toPlain } from "../core/web-kit.ts";
 import { toPrefix, toResultMessageId } from "./page-ids.ts";
 
-/** A message in the format of AG-UI. Pass it to a client as `initialMessages`, or send it in the event `MESSAGES_SNAPSHOT`. */
+/**
+ * A message in the format of AG-UI. Pass such messages to a client as `initialMessages`, or send them in the event
+ * `MESSAGES_SNAPSHOT`.
+ */
 export type AGUIMessage =
   | { readonly id: string; readonly role: "user"; readonly content: string | AGUIContentPart[] }
   | { readonly id: string; readonly role: "reasoning"; readonly content: string }
@@ -36,7 +39,8 @@ export interface AGUIToolCall {
 /**
  * Converts a stored conversation to AG-UI messages, for a page that loads an old conversation. Returns an empty array if `status`
  * is undefined. The new messages of a live run are not included, because the page gets them from the stream. First check that the
- * user may see the conversation: the page gets all of it, except for provider metadata and the files of tool results.
+ * user may see the conversation, because the page gets the whole conversation, except for provider metadata and the files of tool
+ * results.
  *
  * @example
  * const agent = new HttpAgent({ url, threadId, initialMessages: toAGUIMessages(await host.status(threadId)) });

@@ -98,12 +98,18 @@ interface Place {
 
 const idPattern = /^(.{1,80})\.(\d{1,9})\.(\d{1,9})$/;
 
-/** Adds an id to each event, which is its position in the run. Omits the events that a reconnecting page has already received. */
+/**
+ * Adds an id to each event. The id contains the position of the event in the run. Omits the events that a reconnecting page has
+ * already received.
+ */
 class PlacedMapper implements EventMapper<PlacedEvent> {
   readonly #mapper: EntryMapper;
   readonly #isSent: (entry: Entry) => boolean;
   readonly #after: string | undefined;
-  /** The id of the first event. A different first id means that the events come from another source. */
+  /**
+   * The id of the first event from the source. `after` of a reconnecting page must contain the same id. Otherwise, the page shows
+   * events of another source.
+   */
   #source: string | undefined;
   #seen: Place = { events: 0, chars: 0 };
   #at: Place = { events: 0, chars: 0 };
@@ -131,7 +137,7 @@ class PlacedMapper implements EventMapper<PlacedEvent> {
   #begin(source: string): void {
     this.#source = source;
     const [, given, events, chars] = idPattern.exec(this.#after ?? "") ?? [];
-    // The page cannot remove the events that it already shows. If these come from another source, the stream must end.
+    // If the page shows events of another source, the stream must end, because the page cannot remove these events.
     this.isOver = this.#after !== undefined && given !== source;
     if (given === source) this.#seen = { events: Number(events), chars: Number(chars) };
   }

@@ -8,7 +8,7 @@ import { toInterrupt, waitingCallsOf } from "./to-interrupts.ts";
 /** The state of a conversation, as returned by `host.status`. */
 export interface AGUIThreadStatus {
   readonly runId: string;
-  /** True if the run is live, so that a page can join it. */
+  /** True if the run is live, so that a page can join the run. */
   readonly isLive: boolean;
   readonly reason?: EndReason | undefined;
   readonly messages: readonly Message[];
@@ -55,8 +55,8 @@ export type AGUIThreadPart =
 
 /**
  * Converts the state of a conversation to the response that TanStack AI expects for `GET ?threadId=`: the messages, the live run,
- * and the waiting calls. If `status` is undefined, there are no messages. First check that the user may see the conversation: the
- * page gets all of it, except for provider metadata.
+ * and the waiting calls. If `status` is undefined, there are no messages. First check that the user may see the conversation,
+ * because the page gets the whole conversation, except for provider metadata.
  *
  * @example
  * const answer = Response.json(toAGUIThread(await host.status(threadId)));

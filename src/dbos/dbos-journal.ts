@@ -4,18 +4,21 @@ import { createReadOnlyJournal } from "../host/durable/durable-records.ts";
 
 /**
  * How a step is stored. `text` is the JSON text of the result, because DBOS's own format changes some values. `failed` is the
- * message of an error: DBOS replays errors, but a later execution must run the step again.
+ * message of an error. The error itself is not thrown, because DBOS would replay the error, but a new execution must run the step
+ * again.
  */
 type Stored = { readonly text: string } | { readonly failed: string };
 
-/** The end of a step. `thrown` is set only if the step was run in this execution and failed, not if DBOS replayed its failure. */
+/** The end of a step. `thrown` is set only if the step was run in this execution and failed, not if DBOS replayed the failure. */
 interface StepEnd<T> {
   readonly step: Step<T>;
   readonly stored: Stored;
   readonly thrown?: { readonly error: unknown } | undefined;
 }
 
-/** How long one call of `DBOS.recv` waits, in seconds. The time is long, because each repeated call adds a record. */
+/**
+ * How long one call of `DBOS.recv` waits, in seconds. The time is long, because each repeated call adds a record to the workflow.
+ */
 const longestWait = 3_600;
 
 /**
@@ -101,7 +104,7 @@ export function readDbosJournal(workflowId: string): Journal {
   });
 }
 
-/** Waits without a time limit. `DBOS.recv` always has one. */
+/** Waits without a time limit, although each call of `DBOS.recv` has a time limit. */
 async function receive(key: string): Promise<Json> {
   for (;;) {
     const text = await DBOS.recv<string>(key, { timeoutSeconds: longestWait });

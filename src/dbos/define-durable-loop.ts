@@ -17,10 +17,11 @@ import { hasWorker, type WorkerProcess, workerHere } from "./worker.ts";
 type Workflow = (input: string) => Promise<string>;
 
 /**
- * Defines a loop whose runs survive their workers. A run is a DBOS workflow: its steps are recorded in Postgres, and if its worker
- * dies, another worker continues it. Define the loop in each worker, before `launchWorker`.
+ * Defines a loop whose runs survive their workers. A run is a DBOS workflow. The steps of the run are recorded in Postgres, and
+ * if the worker dies, another worker continues the run. Define the loop in each worker, before `launchWorker`.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop of this name.
+ * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop of this
+ * name.
  *
  * @example
  * const support = defineDurableLoop({
@@ -36,10 +37,11 @@ export function defineDurableLoop<Input>(fields: DurableLoopFields<Input>): Dura
 }
 
 /**
- * Defines conversations whose runs survive their workers, for a web page. Any worker can serve the page, whichever worker executes
- * the run. Each run is a run of a durable loop, so define the host in each worker, before `launchWorker`.
+ * Defines conversations whose runs survive their workers, for a web page. Any worker can serve the page, even if another worker
+ * executes the run. Each run is a run of a durable loop, so define the host in each worker, before `launchWorker`.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop of this name.
+ * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop of this
+ * name.
  *
  * @example
  * const host = defineDurableHost({ name: "shop", options: ({ input }) => ({ provider, tools, context: input }) });
@@ -63,7 +65,7 @@ function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
 }
 
 async function execute<Input>(fields: DurableLoopFields<Input>, input: string): Promise<string> {
-  // DBOS still starts runs while it shuts down. An error would end such a run, and other workers could not take it over.
+  // DBOS still starts runs during its shutdown. An error here would end the run, and other workers could not take over the run.
   if (!hasWorker()) return new Promise<never>(() => {});
   const worker = workerHere();
   const runId = DBOS.workflowID ?? "";
@@ -77,7 +79,7 @@ async function execute<Input>(fields: DurableLoopFields<Input>, input: string): 
         createJournal: (hooks) => createRecordJournal(worker.store, runId, hooks),
       }),
     );
-    // An abandoned execution must not end its workflow, because another execution continues it.
+    // An abandoned execution must not end the workflow, because another execution continues the run.
     return end ?? (await new Promise<never>(() => {}));
   } finally {
     worker.outside(() => void worker.noteEnd(runId).catch(() => {}));
@@ -132,8 +134,8 @@ async function findRun(which: Parameters<typeof DBOS.listWorkflows>[0]): Promise
 }
 
 /**
- * Makes the journal of one execution of a run, with the records of earlier executions. The store writes a record together with the
- * events before it.
+ * Makes the journal of one execution of a run, with the records of earlier executions. The store writes a record together with
+ * the preceding events.
  */
 export async function createRecordJournal(store: PostgresStore, runId: string, hooks: StepHooks): Promise<Journal> {
   const recorded = new Map((await hooks.repeat(() => store.readRecords(runId))).map((record) => [record.key, record]));

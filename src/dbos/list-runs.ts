@@ -10,7 +10,7 @@ export function queueOf(application: string, loop: string): string {
   return `turnwright ${application} ${loop}`;
 }
 
-/** Each run of an application has these attributes, so that its runs can be listed. */
+/** Each run of an application has these attributes, so that the runs of the application can be listed. */
 export function attributesOf(application: string): { readonly [name: string]: string } {
   return { turnwright: application };
 }
@@ -35,9 +35,12 @@ export interface DurableRun {
   /** Why the run failed. */
   readonly error?: string | undefined;
   readonly startedAt: Date;
-  /** The last time that the state changed, for example because another worker took over the run. */
+  /** The time of the most recent change to the run, for example because another worker took over the run. */
   readonly changedAt: Date;
-  /** The worker that executes the run, or executed it last, by id. Undefined while the run waits for its first worker. */
+  /**
+   * The id of the worker that executes the run, or that most recently executed the run. Undefined while the run waits for a
+   * worker.
+   */
   readonly workerId?: string | undefined;
 }
 
@@ -109,7 +112,7 @@ export async function listRuns(application: string, filter: RunFilter = {}): Pro
     const is = stateOf(status);
     const error = is === "failed" ? { error: errorOf(run) } : {};
     const loop = loopOf(workflowName);
-    // Until a worker takes the run, `executorId` is the process that started it.
+    // Until a worker takes the run, `executorId` is the process that started the run.
     const workerId = is === "live" && status !== "PENDING" ? undefined : executorId;
     return {
       id,
@@ -134,7 +137,8 @@ export async function deleteRuns(application: string, store: PostgresStore, filt
   const which = ids === undefined ? { completedBefore: endedBefore.toISOString() } : { workflowIDs: [...ids] };
   const attributes = attributesOf(application);
   if (ids?.length === 0) return 0;
-  // Runs in `changeRuns`. Otherwise, a run could be retried, or deleted and started again, between the two deletions.
+  // `deleteBatch` must be called by `changeRuns`. Otherwise, a run could be retried, or deleted and started again, between the
+  // two deletions.
   const deleteBatch = async (): Promise<number> => {
     const found = await DBOS.listWorkflows({
       ...which,
@@ -146,7 +150,7 @@ export async function deleteRuns(application: string, store: PostgresStore, filt
     });
     if (found.length === 0) return 0;
     const batch = found.map(({ workflowID }) => workflowID);
-    // Deletes the workflows last. If the process dies before that, the next call finds them again.
+    // The workflows must be deleted last. If the process dies before this deletion, a new call still finds these runs.
     await store.deleteRuns(batch);
     await DBOS.deleteWorkflows(batch);
     return batch.length;

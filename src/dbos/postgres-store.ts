@@ -1,14 +1,21 @@
-// The tables of durable loops in Postgres, in addition to those of DBOS: workers, and the records, events and messages of runs.
+// The tables of durable loops in Postgres, in addition to the tables of DBOS: workers, and the records, events and messages of
+// runs.
 
 import type { Pool } from "pg";
 import { repeatFailed } from "../host/durable/repeat-failed.ts";
 import { whileLocked } from "./locks.ts";
 import type { Added, Begun, DurableStore, Row, RunMessage, StepRecord } from "../host/durable/durable-store.ts";
 
-/** Locked while a process creates the tables, so that two processes do not create them together. */
+/**
+ * The key of the lock that a process holds while it creates the tables. Without this lock, two processes could create the tables
+ * at the same time.
+ */
 const migrationLock = 7_233_410_001;
 
-/** The version of the tables. A later version of turnwright that changes them must also contain the statements for the change. */
+/**
+ * The version of the tables. A version of turnwright that changes the tables must increase this number, and must convert existing
+ * tables.
+ */
 const schemaVersion = 1;
 
 const tables = `
@@ -62,7 +69,10 @@ const append = `
     ON CONFLICT DO NOTHING)
   SELECT CASE WHEN $4 > 0 THEN pg_notify('${eventChannel}', $1)::text END FROM own`;
 
-/** Because of the lock, the messages of a run become visible in the order of their positions. A reader would skip a late one. */
+/**
+ * Because of the lock, the messages of a run become visible in the order of their positions. Otherwise, a reader would skip a
+ * message that becomes visible after a message with a higher position.
+ */
 const send = `
   WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended($1, 1))),
   sent AS (INSERT INTO turnwright.messages (run_id, body) SELECT $1, $2 FROM held RETURNING run_id)
@@ -77,14 +87,14 @@ const deleteRuns = `
 
 export class PostgresStore implements DurableStore {
   readonly #pool: Pool;
-  /** Settles after the last call of `changeRuns` in this process. */
+  /** Settles after the most recent call of `changeRuns` in this process. */
   #changed: Promise<unknown> = Promise.resolve();
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
-  /** Repeats a read that fails, for example while Postgres restarts. Otherwise, a failed read would end its run or its reader. */
+  /** Repeats a read that fails, for example while Postgres restarts. Otherwise, a failed read would end the run or the reader. */
   #read<T extends object>(text: string, values: readonly unknown[]): Promise<readonly T[]> {
     const until = performance.now() + repeatForMs;
     return repeatFailed(async () => (await this.#pool.query<T>(text, [...values])).rows, {
@@ -109,7 +119,8 @@ export class PostgresStore implements DurableStore {
   }
 
   async begin(runId: string): Promise<Begun> {
-    // Execution numbers are unique in the database. An old execution of a deleted run cannot write to a new run with its id.
+    // Execution numbers are unique in the database, so that an execution of a deleted run cannot write to a new run with the same
+    // id.
     const [row] = await this.#read<{ readonly execution: string; readonly events: string; readonly stalls: number }>(
       `INSERT INTO turnwright.runs VALUES ($1, nextval('turnwright.executions'), 0, 0)
        ON CONFLICT (id) DO UPDATE SET execution = EXCLUDED.execution, stalls = turnwright.runs.stalls + 1
@@ -119,7 +130,10 @@ export class PostgresStore implements DurableStore {
     return { execution: Number(row?.execution ?? 0), events: Number(row?.events ?? 0), stalls: row?.stalls ?? 0 };
   }
 
-  /** If the answer to an append is lost, the caller repeats it. Because of the position `first`, it is stored only once. */
+  /**
+   * If the answer to a call is lost, the caller repeats the call. Because of the position `first`, the events are stored only
+   * once.
+   */
   async append(runId: string, execution: number, { first, events, records, blobs, isProgress }: Added): Promise<boolean> {
     const { rowCount } = await this.#pool.query({
       name: "turnwright-append",

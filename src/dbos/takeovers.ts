@@ -5,7 +5,7 @@ import type { Client, Pool } from "pg";
 import { attributesOf, loopOf, queueOf } from "./list-runs.ts";
 import { ifLockFree } from "./locks.ts";
 
-/** After this many sweeps, a worker also looks for runs whose worker is not in the table of workers. */
+/** Once in this many sweeps, a worker also looks for runs whose worker is not in the table of workers. */
 const orphanSweeps = 20;
 
 export interface TakingWorker {
@@ -16,7 +16,7 @@ export interface TakingWorker {
 export class Takeovers {
   readonly #pool: Pool;
   readonly #worker: TakingWorker;
-  /** The workers whose lock was free at the last sweep. */
+  /** The workers whose lock was free in the previous sweep. */
   #suspects: ReadonlySet<string> = new Set();
   #isSweeping = false;
   #sweeps = 0;
@@ -62,7 +62,8 @@ export class Takeovers {
   }
 
   /**
-   * Takes over runs whose worker is not in the table of workers, for example because a worker died while it was taking them over.
+   * Takes over runs whose worker is not in the table of workers, for example because another worker died while it was taking over
+   * these runs.
    */
   async #adoptOrphans(): Promise<void> {
     const attributes = attributesOf(this.#worker.application);
@@ -92,7 +93,7 @@ export class Takeovers {
       loadOutput: false,
     });
     await this.#resume(runs);
-    // Must be last. If this worker fails before that, another worker takes over the rest of the runs.
+    // This statement must be last. If this worker dies before this statement, another worker takes over the rest of the runs.
     await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [workerId]);
   }
 }

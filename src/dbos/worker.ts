@@ -130,7 +130,9 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   readonly #options: Settings;
   readonly #pool: Pool;
   readonly #dbosPool: Pool;
-  /** The connection that holds the lock of this worker and gets notifications. Undefined while the worker opens a new one. */
+  /**
+   * The connection that holds the lock of this worker and gets notifications. Undefined while the worker opens a new connection.
+   */
   #session: Client | undefined;
   #timers: ReturnType<typeof setInterval>[] = [];
   readonly #ends = new RunWaits();
@@ -151,7 +153,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     await this.store.migrate();
     await this.#connect();
     await this.#beat();
-    // The version is fixed, so that new code continues the runs of old code. The journal of each run checks what has changed.
+    // The version is fixed, so that new code continues the runs of old code.
     const applicationVersion = `${name}-turnwright-1`;
     const queues = [...loopNames].map((loop) => queueOf(name, loop));
     DBOS.setConfig({
@@ -164,11 +166,11 @@ export class WorkerProcess extends WorkerSite implements RunSite {
       listenQueues: executes && queues.length > 0 ? queues : ["no-queue"],
     });
     await DBOS.launch();
-    // DBOS polls each queue separately. With more queues, it polls each one less often.
+    // DBOS polls each queue separately, so the interval grows with the number of queues.
     const minPollingIntervalMs = Math.min(500, 50 * queues.length);
     for (const queue of queues) await DBOS.registerQueue(queue, { minPollingIntervalMs });
     const every = (ms: number, work: () => Promise<void>): void => {
-      // If the work fails, for example while Postgres restarts, the next interval repeats it.
+      // If `work` fails, for example while Postgres restarts, the timer calls it again after the next interval.
       this.#timers.push(setInterval(() => void work().catch(() => {}), ms));
     };
     every(Math.min(1_000, leaseMs / 4), () => this.#beat());
@@ -182,13 +184,14 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     for (const timer of this.#timers) clearInterval(timer);
     await this.abandonAll();
     if (DBOS.isInitialized()) await DBOS.shutdown();
-    // Makes this worker late, so that other workers, or the next one, take over its runs immediately.
+    // Makes this worker count as late, so that other workers, and workers that are launched later, take over its runs
+    // immediately.
     await this.#pool.query("UPDATE turnwright.workers SET beat = '-infinity' WHERE id = $1", [this.id]).catch(() => {});
     await this.#session?.end().catch(() => {});
     await Promise.all([this.#pool.end(), this.#dbosPool.end()]);
   }
 
-  /** Opens the session that holds the lock. If the session breaks, opens another one. */
+  /** Opens the session that holds the lock. If the session breaks, opens a new session. */
   async #connect(): Promise<void> {
     const session = new Client({ connectionString: this.#options.databaseUrl, ...patience, ...queryTimeout });
     let isLost = false;
@@ -212,7 +215,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
       await session.query(`LISTEN ${eventChannel}; LISTEN ${messageChannel}; LISTEN ${endChannel}`);
     } catch (error) {
       reconnect();
-      // Otherwise, this connection could still get the lock, and no later session would.
+      // Without this call, this connection could still get the lock, and a new session could not get the lock.
       void session.end().catch(() => {});
       throw error;
     }
@@ -236,7 +239,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     for (const runId of this.live.keys()) this.obeySoon(runId);
   }
 
-  /** Tells all processes that a run has ended, as soon as DBOS has stored its end. */
+  /** Tells all processes that a run has ended, as soon as DBOS has stored the end of the run. */
   async noteEnd(runId: string): Promise<void> {
     for (let isLive = true; isLive && !this.stopping.signal.aborted;) {
       await new Promise((resolve) => setTimeout(resolve, endMs));

@@ -35,11 +35,11 @@ export interface AgentFacts {
 
 /** One agent of a run. */
 export interface AgentOptions {
-  /** Describes the tasks of this agent. The other agents read it to decide when to hand over. */
+  /** Describes the tasks of this agent. The other agents read this description to decide when to hand over. */
   readonly description: string;
   /**
-   * The system prompt, or a function that returns it for each request. If the function throws, the run ends as `hook-failed`. Default:
-   * the option `system` of the run.
+   * The system prompt, or a function that returns the system prompt for each request. If the function throws, the run ends as
+   * `hook-failed`. Default: the option `system` of the run.
    */
   readonly system?: string | ((facts: AgentFacts) => string) | undefined;
   /**
@@ -107,13 +107,13 @@ const agentChecks: Checks<AgentOptions> = {
 /**
  * Defines agents that can hand a run over to one another. After a handoff, the run continues in the same transcript, with the
  * system prompt, the tools and the provider of the new agent. Each agent gets a tool `transfer_to_NAME` for each agent in its
- * `handoffs`. Pass the returned value as `policies.handoffs`, and its `tools` in the option `tools`.
+ * `handoffs`. Pass the returned value as `policies.handoffs`, and the `tools` of this value in the option `tools`.
  *
- * Only the first handoff in a message is carried out, and the others fail. A resumed run continues as the agent of its last handoff.
- * Each handoff emits the event `handoff`, and `result.agent` is the last agent.
+ * Only the first handoff in a message is carried out, and the others fail. A resumed run continues as the agent of its last
+ * handoff. Each handoff emits the event `handoff`, and `result.agent` is the last agent.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid. Throws "duplicate-tool" if two agents have different
- * tools with the same name.
+ * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid. Throws "duplicate-tool" if two agents have
+ * different tools with the same name.
  *
  * @example
  * const agents = createHandoffs({

@@ -1,4 +1,4 @@
-// Filters for the messages before a handoff. They decide which messages the new agent sees.
+// Filters for the messages before a handoff. A filter decides which of these messages the new agent sees.
 
 import { type AssistantMessage, checkMessages, type Message, type Run } from "../core/entry-kit.ts";
 
@@ -22,7 +22,7 @@ export function withoutToolCalls(messages: readonly Message[]): readonly Message
   });
 }
 
-/** Omits the provider metadata too, because it contains the calls. */
+/** Omits the provider metadata too, because the metadata contains the calls. */
 function textsOf({ role, content }: AssistantMessage): AssistantMessage {
   return { role, content: content.filter((part) => part.type === "text") };
 }
@@ -50,7 +50,7 @@ export function createHistoryView(
     const last = state.handoffs.at(-1);
     const filter = last === undefined ? undefined : filterOf(last.to);
     if (last === undefined || filter === undefined) return base;
-    // Counted from the end, because a compaction may have replaced messages at the beginning.
+    // `end` is counted from the end of `base`, because a compaction may have replaced messages at the beginning.
     const end = Math.max(0, base.length - (state.messages.length - last.messagesBefore));
     const before = base.slice(0, end);
     if (filtered?.filter !== filter || !isSame(filtered.before, before)) {
@@ -69,8 +69,8 @@ function isSame(first: readonly Message[], second: readonly Message[]): boolean 
 }
 
 /**
- * Reads the result of a filter. Removes assistant messages at its end, because the model has to answer a message of the user. If
- * nothing is left, keeps the last message of the user.
+ * Reads the result of a filter. Removes assistant messages at the end of the result, because the model has to answer a message of
+ * the user. If no message is left, returns the last user message of `before`.
  */
 function readMessages(filtered: readonly Message[], before: readonly Message[]): readonly Message[] {
   const { messages } = checkMessages(filtered, true);

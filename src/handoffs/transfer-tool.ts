@@ -26,7 +26,10 @@ export function transferName(agent: string): TransferTool["name"] {
 
 interface TransferFacts {
   readonly description: string;
-  /** The names of all tools for handoffs. Another tool may have a name with the same beginning. */
+  /**
+   * The names of all tools for handoffs. The prefix of a name is not enough to recognize such a tool, because other tools may
+   * have names with the same prefix.
+   */
   readonly names: ReadonlySet<string>;
 }
 

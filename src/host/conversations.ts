@@ -41,8 +41,8 @@ export class Conversations {
   }
 
   /**
-   * Reserves a conversation for one start or resume of a run. If the conversation has a live run, `waits: true` waits until that
-   * run has ended, and `waits: false` returns "busy".
+   * Reserves a conversation for one start or resume of a run. If the conversation has a live run and `waits` is true, waits until
+   * the live run has ended. Returns "busy" if `waits` is false, or if `maxQueued` callers already wait.
    */
   async enter(id: string, waits: boolean): Promise<Entered> {
     for (;;) {
@@ -53,7 +53,7 @@ export class Conversations {
         conversation.current = new RunTurn();
         return { kind: "entered", turn: conversation.current };
       }
-      // A run that is ending will soon free the conversation, so wait even if `waits` is false.
+      // A run that is ending soon frees the conversation, so the caller waits even if `waits` is false.
       if (!current.isEnding && (!waits || conversation.waiting >= this.#limits.maxQueued)) return { kind: "busy", turn: current };
       conversation.waiting += 1;
       await current.settled.promise;
@@ -129,7 +129,9 @@ export class Conversations {
   }
 }
 
-/** True if a log contains the event with the id `from`, and has later events or can still get later events. */
+/**
+ * True if a log contains the event with the id `from`, and a reader that continues after this event gets more events or an error.
+ */
 function hasMore(log: RunLog, from: string | undefined): boolean {
   const cursor = from === undefined ? undefined : log.find(from);
   return cursor !== undefined && !log.isOverAt(cursor);

@@ -20,7 +20,10 @@ export interface ExecutionPlan {
   /** True if `turn.log` already has the events from before a resume. */
   readonly isContinued: boolean;
   readonly wrapOptions: ((options: LoopOptions) => LoopOptions) | undefined;
-  /** Called after the journal was opened, before the run does anything else. If `claim` rejects, the run is refused. */
+  /**
+   * Stores the record of the run. Called when the journal is open and the run has done nothing yet. If `claim` rejects, the run
+   * is refused.
+   */
   claim(): Promise<void>;
 }
 
@@ -160,7 +163,7 @@ function skipRecalled(take: (event: LoopEvent) => void): (event: LoopEvent) => v
   };
 }
 
-/** True if `event` belongs to the run that began with the given `run-start`, or to a run nested in that run. */
+/** True if `event` belongs to the run that began with the given `run-start`, or to a nested run of this run. */
 function isAround({ runId, path = [] }: LoopEvent, event: LoopEvent): boolean {
   const inner = event.path ?? [];
   if (path.length === inner.length) return event.runId === runId;

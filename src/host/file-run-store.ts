@@ -36,9 +36,9 @@ export function fileRunStore(folder: string): RunStore {
 const version = 1;
 
 /**
- * Makes a file name from the hash of an id. An id itself may contain path separators, be a reserved file name, or differ from
- * another id in case only. An id with half of a surrogate pair is not valid UTF-8, so it is hashed as UTF-16, after a byte that
- * UTF-8 never contains.
+ * Makes a file name from the hash of an id. The id itself is not used, because it may contain path separators, be a reserved file
+ * name, or differ from another id in case only. An id with half of a surrogate pair is not valid UTF-8, so it is hashed as
+ * UTF-16, after a byte that UTF-8 never contains.
  */
 function nameOf(id: string): string {
   const hash = createHash("sha256");

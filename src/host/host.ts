@@ -109,7 +109,7 @@ export class Host implements RunHost {
     }
   }
 
-  /** Resolves when the run does something new. Rejects if the run is refused before that. */
+  /** Resolves when the run does something new. Rejects if the run is refused before it has done anything new. */
   async #run(id: string, turn: RunTurn, plan: () => Promise<RunPlan | Refused>): Promise<ResumeAnswer> {
     let planned: RunPlan | Refused;
     try {

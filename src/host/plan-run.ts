@@ -22,9 +22,9 @@ export class BusyError extends Error {}
 
 /** A planned start or resume. Nothing is written to the store until the journal of the run is open. */
 export interface RunPlan extends Omit<ExecutionPlan, "wrapOptions"> {
-  /** The record to restore if the run refuses the resume. */
+  /** The record to restore if the resume is refused. */
   readonly previous: ConversationRecord | undefined;
-  /** Releases the lock on the journal of a crashed run. This lock is kept until the new run has begun. */
+  /** If the previous run crashed, its journal stays locked until the new run has begun. `release` releases this lock. */
   release(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export async function planStart(store: RunStore, { id, turn, given }: Starting):
       turn.record = { runs: number, status: "running", messages, epoch: turn.log.epoch };
       await store.write(id, turn.record);
     };
-    // A run that was cut off by a crash has calls without results, so its transcript must be repaired.
+    // A run that was cut off by a crash may have calls without results, so its transcript must be repaired.
     const loop = isCut && given.messages === undefined ? { repair: true, ...given.loop } : given.loop;
     const journal = store.journal(id, number);
     return { loop, messages, journal, isResumed: false, isContinued: false, previous: undefined, claim, release };

@@ -38,7 +38,7 @@ export interface HostedStream extends AsyncIterable<HostedEvent> {
 export interface JoinOptions {
   /** The id of the last event that the reader has. Default: the reader gets all events from the start of the run. */
   readonly from?: string | undefined;
-  /** When this signal aborts, the reader leaves the run, and the iteration ends without an error. */
+  /** When this signal aborts, the reader leaves the run, and the stream of events ends without an error. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -55,8 +55,8 @@ export interface RunHostOptions {
   /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
   /**
-   * The maximum number of starts and resumes that may wait for the live run of one conversation. Further ones get "busy". Default
-   * 10.
+   * The maximum number of starts and resumes that may wait for the live run of one conversation. Further starts and resumes get
+   * "busy". Default 10.
    */
   readonly maxQueued?: number | undefined;
   /** How long readers can join a run after its end, in milliseconds. Default 300,000. */
@@ -213,7 +213,7 @@ export interface RunHost {
    * the `id` in the `question-asked` event. Returns "unknown" if no question with this id waits in this process.
    */
   answer(id: string, question: string, answer: OutsideResult): "accepted" | "unknown";
-  /** Stops the live run of a conversation in this process. Starts that wait for this run then begin. */
+  /** Stops the live run of a conversation in this process. Any start or resume that waits for this run can then begin. */
   stop(id: string, request?: StopRequest): "accepted" | "not-running";
   /** Returns the state of a conversation, or undefined if the conversation does not exist. */
   status(id: string): Promise<HostedStatus | undefined>;

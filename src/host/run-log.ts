@@ -110,7 +110,7 @@ export class RunLog {
   #open: TextEntry | undefined;
   /**
    * How many entries the log had when each execution ended. The first execution is the start of the run, and each resume is
-   * another one.
+   * another execution.
    */
   readonly #ends: number[] = [];
   #isLive = false;

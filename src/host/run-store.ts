@@ -53,7 +53,7 @@ export interface RunStore {
 /** The options of `memoryRunStore`. */
 export interface MemoryRunStoreOptions {
   /**
-   * The maximum number of conversations. If it is exceeded, the least recently written conversation is removed. Default
+   * The maximum number of conversations. If this limit is exceeded, the least recently written conversation is removed. Default
    * `Infinity`.
    */
   readonly maxConversations?: number | undefined;
@@ -65,8 +65,8 @@ interface Kept {
 }
 
 /**
- * Creates a store in the memory of this process. Conversations are lost when the process ends. The store keeps one record for
- * each conversation, and the journal of its last run. Throws LoopError "invalid-option" or "unknown-option" if an option is
+ * Creates a store in the memory of this process. Conversations are lost when the process ends. For each conversation, the store
+ * keeps one record and the journal of the last run. Throws LoopError "invalid-option" or "unknown-option" if an option is
  * invalid.
  *
  * @example
@@ -75,7 +75,7 @@ interface Kept {
 export function memoryRunStore(options: MemoryRunStoreOptions = {}): RunStore {
   checkFields("options", options, { maxConversations: numberWithin({ min: 1 }) });
   const { maxConversations = Number.POSITIVE_INFINITY } = options;
-  /** The conversations by id, sorted by the time of their last write, oldest first. */
+  /** The conversations by id, sorted by their most recent call of `write` or `journal`, oldest first. */
   const conversations = new Map<string, Kept>();
   const open = (id: string): Kept => {
     const kept = conversations.get(id) ?? { record: undefined, journals: new Map() };

@@ -25,7 +25,7 @@ export class RunTurn {
   runId = "";
   number = 0;
   stopWhenUnread = false;
-  /** True once the run has decided how it ends. Soon after that, the run frees the conversation. */
+  /** True once the run has decided how it ends. The run then soon frees the conversation. */
   isEnding = false;
   /** True once the record of the run is stored and the run has begun. */
   isOpen = false;
@@ -41,7 +41,7 @@ export class RunTurn {
   #writes: Promise<void> = Promise.resolve();
   #isFinished = false;
 
-  /** True if readers can join, because the run has begun in this start or resume, or in an earlier one. */
+  /** True if readers can join, because the run has begun in this start or resume, or in an earlier start or resume. */
   get isJoinable(): boolean {
     return this.isOpen || this.log.endOf(0) !== undefined;
   }

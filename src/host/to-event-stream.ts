@@ -39,10 +39,10 @@ export interface EventStreamOptions extends SSEOptions {
 const checks: Checks<EventStreamOptions> = { includeMetadata: is.flag, ...sseChecks };
 
 /**
- * Converts the events of a run to Server-Sent Events. Each has the event type as its name and the event as JSON data. A
- * bigint and other values that JSON cannot represent are replaced with a description. If the source is a reader from a host, each
- * event has an `id`. If that reader has `restarted: true`, the first event is `reset`, and the page must then clear its message.
- * If the source throws, the last event is `failure`, with a neutral text.
+ * Converts the events of a run to Server-Sent Events. Each Server-Sent Event has the event type as its name and the event as JSON
+ * data. A bigint and other values that JSON cannot represent are replaced with a description. If the source is a reader from a
+ * host, each event has an `id`. If that reader has `restarted: true`, the first event is `reset`, and the page must then clear
+ * its message. If the source throws, the last event is `failure`, with a neutral text.
  *
  * The source is read only as fast as the stream is read. If the stream is cancelled, a run of `streamToolLoop` stops, and a run
  * of a host continues. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
@@ -165,7 +165,7 @@ const longestId = 100;
 /**
  * Returns the id of the last event that a reconnecting page has received, for the option `from` of `host.join`. Reads the header
  * `Last-Event-ID`, which an `EventSource` sends. Without this header, reads the query parameter `offset` of the URL. Returns
- * undefined without an id, for an id of more than 100 characters, and for the id `-1`, which requests all events.
+ * undefined if the request has no id, an id of more than 100 characters, or the id `-1`, which requests all events.
  *
  * @example const events = host.join(id, { from: lastEventId(request) });
  */

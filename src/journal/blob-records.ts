@@ -1,5 +1,5 @@
-// The form of a record whose large parts are in a blob store. Every record is wrapped, so that data in a record, such as the
-// result of a tool, cannot be mistaken for a reference.
+// The form of a record whose large parts are in a blob store. Every recorded value is wrapped in an object, so that data in the
+// value, such as the result of a tool, cannot be mistaken for the id of a blob.
 
 import { createHash } from "node:crypto";
 import { describeValue, isRecord, LoopError } from "../core/entry-kit.ts";

@@ -1,5 +1,5 @@
-// A lock file, which allows one writer at a time on one machine. Each writer appends a claim to the lock file. The first claim
-// from a process that is alive holds the lock.
+// A lock file, which allows one writer at a time on one machine. Each writer appends a claim to the lock file: a line of JSON
+// that identifies the writer. The first claim from a process that is alive holds the lock.
 
 import { randomUUID } from "node:crypto";
 import { type FileHandle, lstat, open, readFile, readlink, rm } from "node:fs/promises";
@@ -19,7 +19,7 @@ interface LockOwner {
   readonly machine?: string | undefined;
   /** The PID and time namespaces of the process. `pid` and `start` are only valid inside these namespaces. */
   readonly namespace?: string | undefined;
-  /** The start time of the process, in clock ticks since the machine started. Distinguishes processes with the same id. */
+  /** The start time of the process, in clock ticks since the machine started. Distinguishes processes with the same `pid`. */
   readonly start?: string | undefined;
 }
 
@@ -42,7 +42,8 @@ async function readIdentity(): Promise<LockOwner> {
     readText("/proc/self/stat"),
   ]);
   const namespace = pidSpace === undefined ? undefined : `${pidSpace} ${timeSpace ?? ""}`;
-  // /proc may belong to another PID namespace. It then shows other ids, and the start time would be that of another process.
+  // If /proc belongs to another PID namespace, `/proc/<pid>` is not the process that has this `pid` here. Start times are then
+  // unknown.
   const isOwnProc = stat !== undefined && Number.parseInt(stat, 10) === process.pid;
   const start = isOwnProc ? startIn(stat) : undefined;
   return { pid: process.pid, host: hostname(), instance, boot, machine, namespace, start };
@@ -68,8 +69,8 @@ function canSeeProcesses({ namespace }: LockOwner): boolean {
 const firstNamespace = "pid:[4026531836]";
 
 /**
- * True if the owner ran before the last restart of this machine. Always false in containers: several machines may run containers
- * of one image, which may have the same machine id.
+ * True if the owner ran before the last restart of this machine. Always false in containers, because containers of one image may
+ * have the same machine id on several machines.
  */
 function isBeforeReboot(owner: LockOwner, self: LockOwner): boolean {
   if (owner.boot === undefined || self.boot === undefined) return false;
@@ -113,12 +114,15 @@ interface LockTarget {
   readonly place: string;
 }
 
-/** The tokens of the locks that this copy of the package holds or requests. It has released its claims with other tokens. */
+/**
+ * The tokens of the locks that this copy of the package holds or requests. A claim of this copy whose token is not in this set
+ * has already been released.
+ */
 const ownTokens = new Set<string>();
 
 /**
- * Refuses a symbolic link. If someone has put a pipe in place of the file, does not wait for the other end of the pipe. Windows
- * does not define these flags.
+ * Flags for opening a file. `O_NOFOLLOW` refuses a symbolic link. With `O_NONBLOCK`, opening a pipe does not wait for a process
+ * at the other end of the pipe. Windows does not define these flags.
  */
 export const openGuards: number = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
@@ -143,14 +147,16 @@ export async function lockFile(target: LockTarget): Promise<() => Promise<void>>
   }
 }
 
-/** Tries once to lock the file. Returns false if another process has removed the lock file since it was opened. */
+/** Tries once to lock the file. Returns false if the lock file was removed or replaced after this function opened it. */
 async function claimFile(target: LockTarget, lockPath: string, claim: Claim): Promise<boolean> {
   const file = await openLock(target, lockPath);
   try {
     const before = await findHolder(await readAll(file), claim);
-    // Refuse before a claim is written. Otherwise this claim would hold the lock after the current holder has ended.
+    // This check must come before the claim is written. Otherwise, the claim of a refused writer would hold the lock after the
+    // current holder has ended.
     if (before !== undefined) return await refuseUnlessGone({ target, lockPath, file, holder: before });
-    // A full disk may have cut off the previous line. The `;` makes that line invalid, so that it does not count as a claim.
+    // A full disk may have cut off the previous line. The `;` makes the previous line invalid, so that a line that was cut off
+    // does not count as a claim.
     await file.appendFile(`;\n${JSON.stringify(claim)}\n`);
     const holder = await findHolder(await readAll(file), claim);
     if (holder === undefined) return await isAt(lockPath, file);
@@ -182,7 +188,7 @@ async function refuseUnlessGone({ target: { path }, lockPath, file, holder: { cl
   throw new LoopError("journal-locked", { path, lockPath, pid: claim.pid, host: claim.host, isVisible: state === "alive" });
 }
 
-/** Opens the lock file. Does not follow links, because another user may have put a link in its place. */
+/** Opens the lock file. Does not follow links, because another user may have put a link in the place of the lock file. */
 async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHandle> {
   const refuse = (): never => {
     throw new LoopError("journal-refused", {
@@ -203,14 +209,18 @@ async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHan
   }
 }
 
-/** Leaves a lock file without this claim alone. If a person removed the old lock file, it is a new one of another process. */
+/**
+ * Removes the lock file only if it contains this claim. Otherwise, a person has removed our lock file, and another process has
+ * created a new one.
+ */
 async function removeLock(lockPath: string, { token }: Claim): Promise<void> {
   const text = await readFile(lockPath, "utf8").catch(unreadable);
   if (text?.includes(token) === true) await rm(lockPath, { force: true });
 }
 
 async function findHolder(text: string, own: Claim): Promise<Holder | undefined> {
-  // Text after the last line break is ignored: another process is still writing it, or ended while writing it.
+  // Text after the last line break is ignored, because another process is still writing this text, or ended while it was writing
+  // the text.
   const lines = text.split("\n").slice(0, -1).map(parseJson);
   const withdrawn = new Set(lines.map((line) => (isRecord(line) ? line["withdrawn"] : undefined)));
   for (const claim of lines.filter(isClaim)) {

@@ -74,7 +74,8 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
     }
     const record = readLine(bytes, sum);
     if (record === undefined) {
-      // A last line that is valid without its last byte was not cut off: something has changed its line break to another byte.
+      // If the incomplete line is valid without its final byte, the line was not cut off. Its line break was changed to another
+      // byte, so the file is damaged.
       if (isEnded || readLine(bytes.subarray(0, -1), sum) !== undefined) throw damaged(path, line);
       return { answers, sum, size, unended: false, torn: { line, bytes: length } };
     }
@@ -96,7 +97,7 @@ interface ReadBytes {
 async function* splitLines(file: Pick<FileHandle, "read">, { chunkBytes = 2 ** 20 }: ReadOptions): AsyncGenerator<ReadBytes> {
   const line = new PartialLine();
   for (let position = 0; ;) {
-    // Each chunk needs a new buffer, because the lines of earlier chunks still point into their buffers.
+    // Each chunk needs a new buffer, because the yielded lines still refer to the buffers of the previous chunks.
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
     if (bytesRead === 0) break;
     position += bytesRead;
@@ -120,7 +121,8 @@ class PartialLine {
   add(part: Buffer): void {
     if (part.length === 0) return;
     this.length += part.length;
-    // A longer line cannot be valid: the file is not a journal, or ends with many zero bytes. So the rest need not be in memory.
+    // A line that exceeds the limit cannot be valid: the file is not a journal, or ends with many zero bytes. The rest of this
+    // line is therefore not kept in memory.
     if (this.length <= this.#limit) this.#parts.push(part);
   }
 

@@ -19,7 +19,10 @@ interface LineWriter {
   settle(): Promise<void>;
 }
 
-/** In UTF-16 code units. A few long lines, joined into one text, could exceed the maximum length of a string. */
+/**
+ * The maximum length of several lines that are joined into one text, in UTF-16 code units. Without this limit, a few long lines
+ * could together exceed the maximum length of a string.
+ */
 const joinedLength = 2 ** 24;
 
 function createLineWriter(
@@ -111,14 +114,17 @@ export interface FileJournalOptions {
 export interface JournalSession {
   readonly answers: ReadonlyMap<string, unknown>;
   check(): void;
-  /** Writes the result of a step. Returns the result as read back from JSON, without `redact`, like a resumed run. */
+  /**
+   * Writes the result of a step. Returns the result after conversion to JSON and back, so that the result has the same form as in
+   * a resumed run. The returned result is not changed by `redact`.
+   */
   record<T>(step: Step<T>, answer: T): Promise<T>;
   close(): Promise<void>;
 }
 
 /**
  * Opens, locks and reads a journal file for one run. Rejects with errors from the disk, or with LoopError "journal-refused",
- * "journal-locked" or "journal-damaged". In this case, the file is closed and unlocked.
+ * "journal-locked" or "journal-damaged". If `openJournal` rejects, the file is closed and unlocked.
  */
 export async function openJournal(path: string, options: FileJournalOptions): Promise<JournalSession> {
   const opened = await openFile(path);
@@ -207,7 +213,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
   };
 }
 
-/** `redact` gets a copy of the result. Otherwise its changes would affect the run. */
+/** `redact` gets a copy of the result, because the run still uses the result itself. */
 function rewrite(text: string, redact: NonNullable<FileJournalOptions["redact"]>): string {
   const { key, kind, answer: own }: JournalRecord = JSON.parse(text);
   const answer: unknown = redact({ key, kind, answer: own });

@@ -30,7 +30,7 @@ export async function openForReading(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const facts = await file.stat();
-    // A folder is accepted here. Reading it then fails with a clear error.
+    // A folder is accepted here, because reading the folder then fails with a clear error.
     if (!facts.isFile() && !facts.isDirectory()) throw refused(path, "it is not a regular file: choose another path");
     return file;
   } catch (error) {
@@ -83,8 +83,8 @@ async function checkFile(path: string, { file, place }: Placed): Promise<void> {
   }
   const mode = tightMode(facts);
   if (mode === undefined) return;
-  // A file system without modes, such as FAT, shows the same mode for every file, and `chmod` fails. This is accepted if this
-  // user owns the file.
+  // A file system without modes, such as FAT, shows the same mode for every file, and `chmod` fails. The failure is accepted if
+  // this user owns the file.
   await file.chmod(mode).catch(() => {
     if (!isOwn(facts))
       throw refused(path, "the file belongs to another user, and other users can read it: use a file that you own");
@@ -102,7 +102,10 @@ function readEscapes(name: string): string {
   return name.replace(/\\(\d{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
 
-/** Throws LoopError "journal-refused" if another file is at the path now. The lock would then protect that file. */
+/**
+ * Throws LoopError "journal-refused" if another file is at the path now, because the lock belongs to the path and would no longer
+ * protect the open file.
+ */
 export async function checkPlace(path: string, { file, place }: Placed): Promise<void> {
   if (await isAt(place, file)) return;
   throw refused(path, "the file was moved or removed while the run was writing it: restore the file, and repeat the call");

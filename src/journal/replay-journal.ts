@@ -6,8 +6,8 @@ import { invalidOption, isLoopError, isRecord, type Journal, LoopError, type Ste
  * suspended and never resumed ends as suspended. Listeners get all events with `replayed: true`.
  *
  * If a step is not recorded, the run rejects with LoopError "journal-incomplete": the recorded run had not ended, or had other
- * messages, policies or limits. A journal file is opened read-only, so another process may write it meanwhile. Throws LoopError
- * "invalid-option" if the argument is not a journal.
+ * messages, policies or limits. A journal file is opened read-only, so another process may write the file during the replay.
+ * Throws LoopError "invalid-option" if the argument is not a journal.
  *
  * @example
  * const result = await runToolLoop({ ...options, journal: replayJournal(fileJournal("runs/order-7.jsonl")) });

@@ -124,7 +124,9 @@ const noTexts: Texts = new Map();
 class BlobReader {
   readonly #store: BlobStore;
   readonly #readRecords: Journal["read"];
-  /** The blobs that the last call of `get` returned. A replay needs most of them next. */
+  /**
+   * The blobs that the most recent call of `get` returned. A replay probably needs most of these blobs for the following steps.
+   */
   #near: Texts = noTexts;
   /** The ids of all blobs that were recorded when the replay began, in the order of the records. */
   #order: PromiseLike<readonly string[]> | readonly string[] | undefined;

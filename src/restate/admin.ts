@@ -12,10 +12,13 @@ export interface JournalRow {
 const repeatForMs = 30_000;
 const repeatAfterMs = 200;
 
-/** The time limit of a request, in milliseconds. Restate may never answer a request that it got during a crash. */
+/** The time limit of a request, in milliseconds. Restate may never answer a request that arrived while Restate crashed. */
 const answerMs = 5_000;
 
-/** Makes a request that ends when `signal` fires. `fetch` would leave a listener on the signal for each request. */
+/**
+ * Makes a request that ends when `signal` fires. Each request gets a signal of its own, because `fetch` leaves a listener on the
+ * signal that it gets.
+ */
 export async function untilAborted<T>(signal: AbortSignal, request: (own: AbortSignal) => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const own = new AbortController();
@@ -46,14 +49,14 @@ export class Admin {
   }
 
   /**
-   * Registers the URL of the handlers in Restate. Restate calls this URL, which may fail at first, for example because the load
-   * balancer does not know this worker yet. The registration may be repeated without harm.
+   * Registers the URL of the handlers in Restate. Restate calls this URL. The first calls may fail, for example because the load
+   * balancer does not know this worker yet, so the registration is repeated. Repeating the registration does no harm.
    */
   async register(uri: string): Promise<void> {
     await this.#repeat(() => this.#request("POST", "/deployments", { uri, force: true }));
   }
 
-  /** Lets a workflow that waits for its next attempt begin it now. Does nothing if an attempt is running. */
+  /** If a workflow waits for its next attempt, begins this attempt now. Does nothing if an attempt is running. */
   async resume(invocation: string): Promise<void> {
     await this.#request("PATCH", `/invocations/${invocation}/resume`);
   }

@@ -13,11 +13,11 @@ import { loops } from "./run-workflow.ts";
 import { type WorkerProcess, workerHere } from "./worker.ts";
 
 /**
- * Defines a loop whose runs survive their workers. A run is a Restate workflow: its steps are recorded in Restate, and if its worker
- * dies, Restate lets another worker continue it. Define the loop in each worker, before `launchWorker`.
+ * Defines a loop whose runs survive their workers. A run is a Restate workflow. The steps of the run are recorded in Restate, and
+ * if the worker dies, Restate lets another worker continue the run. Define the loop in each worker, before `launchWorker`.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop of this name.
- * Throws an error on Node 20.
+ * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop of this
+ * name. Throws an error on Node 20.
  *
  * @example
  * const support = defineDurableLoop({
@@ -33,11 +33,11 @@ export function defineDurableLoop<Input>(fields: DurableLoopFields<Input>): Dura
 }
 
 /**
- * Defines conversations whose runs survive their workers, for a web page. Any worker can serve the page, whichever worker executes
- * the run. Each run is a run of a durable loop, so define the host in each worker, before `launchWorker`.
+ * Defines conversations whose runs survive their workers, for a web page. Any worker can serve the page, even if another worker
+ * executes the run. Each run is a run of a durable loop, so define the host in each worker, before `launchWorker`.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop of this name.
- * Throws an error on Node 20.
+ * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop of this
+ * name. Throws an error on Node 20.
  *
  * @example
  * const host = defineDurableHost({ name: "shop", options: ({ input }) => ({ provider, tools, context: input }) });
@@ -62,7 +62,7 @@ function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
 function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
   const { store, admin } = worker;
   const peek = async (id: string): Promise<RunHead | undefined> => {
-    // A URL cannot contain these ids, so `start` refuses them.
+    // No run has these ids, because `start` refuses ids that a URL cannot contain.
     const head = id === "." || id === ".." ? null : await store.peek(id);
     return head?.loop === loop ? head : undefined;
   };

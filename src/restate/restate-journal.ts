@@ -16,11 +16,11 @@ import type { JournalRow } from "./admin.ts";
 
 /**
  * How a step is stored. `failed` is the message of an error. The step does not throw the error, because Restate would then repeat
- * the step, but the loop decides what happens after an error. A later execution runs the step again.
+ * the step, but the loop must decide what happens after the error. A new execution runs the failed step again.
  */
 type Stored<T> = { readonly answer: T; readonly lastRead?: number | undefined } | { readonly failed: string };
 
-/** A step. `thrown` is set only if the step was run in this execution and failed, not if Restate replayed its failure. */
+/** A step. `thrown` is set only if the step was run in this execution and failed, not if Restate replayed the failure. */
 interface StepCall<T> {
   readonly step: Step<T>;
   readonly stored: RestatePromise<Stored<T>>;
@@ -78,8 +78,8 @@ export function createRestateJournal(ctx: WorkflowContext, hooks?: StepHooks): J
     step: (step) => steps.finish(steps.begin(step, 0)),
     async all<T>(group: readonly Step<T>[]) {
       if (group.length === 0) return [];
-      // All steps are created synchronously, in call order, because Restate numbers them in this order. Only `RestatePromise.all` can
-      // wait for several of them.
+      // All steps are created synchronously, in call order, because Restate numbers them in this order. Only `RestatePromise.all`
+      // can wait for several steps.
       const calls = group.map((step) => steps.begin(step, 0));
       await untilOver(RestatePromise.all(calls.map(({ stored }) => stored)), over, isOver);
       const results: T[] = [];
@@ -124,7 +124,7 @@ class WorkflowSteps {
   async finish<T>(first: StepCall<T>): Promise<T> {
     let call = first;
     for (let attempt = 1; ; attempt += 1) {
-      // After a lost connection, for example, a promise of Restate never settles.
+      // A promise of Restate may never settle, for example after a lost connection. `untilOver` then rejects.
       const stored = await untilOver(call.stored, this.#over, isOver);
       if (!("failed" in stored)) {
         if (this.#hooks !== undefined) this.#hooks.lastRead = stored.lastRead ?? this.#hooks.lastRead;

@@ -11,7 +11,7 @@ import { type FailedBefore, jsonSerde, type ServiceNames } from "./run-object.ts
 const repeatForMs = 60_000;
 const repeatAfterMs = 100;
 
-/** The number of readers whose place is remembered. */
+/** The maximum number of entries in `#places`. */
 const mostPlaces = 1_000;
 
 export interface RestateStoreOptions {
@@ -20,7 +20,7 @@ export interface RestateStoreOptions {
   readonly workerId: string;
   /** When this signal fires, all requests end. */
   readonly signal: AbortSignal;
-  /** Called after a change of a run by this process. */
+  /** Called after this process has changed a run. */
   readonly onChange: (runId: string) => void;
 }
 
@@ -30,7 +30,7 @@ export class FailedRun extends Error {}
 export class RestateStore implements DurableStore {
   readonly #ingress: Ingress;
   readonly #options: RestateStoreOptions;
-  /** The chunk with the event that a reader wants next, by run id and position. */
+  /** The number of the chunk in which the next read of a reader begins, by run id and position of the next event. */
   readonly #places = new Map<string, number>();
 
   constructor(options: RestateStoreOptions) {
@@ -116,19 +116,19 @@ export class RestateStore implements DurableStore {
     return this.#call(runId, "peek", null);
   }
 
-  /** Returns the input of a run, or the facts of its end. */
+  /** Returns the input of a run, or the `RunFacts` of an ended run, as JSON. */
   read(runId: string, what: "input" | "end"): Promise<string | null> {
     return this.#call(runId, "read", what);
   }
 
-  /** Stores the end or the failure of a run. Returns false if a later execution of the run has begun. */
+  /** Stores the end or the failure of a run. Returns false if a newer execution of the run has begun. */
   async finish(runId: string, execution: number, end: { readonly end: string } | { readonly error: string }): Promise<boolean> {
     const isStored = await this.#change<boolean>(runId, "end" in end ? "finish" : "fail", { execution, ...end });
     this.#options.onChange(runId);
     return isStored;
   }
 
-  /** Marks a run as resting, or removes the mark. Returns false if a later execution has begun. */
+  /** Sets `isResting` of a run. Returns false if a newer execution of the run has begun. */
   rest(runId: string, execution: number, isResting: boolean): Promise<boolean> {
     return this.#change(runId, "rest", { execution, isResting });
   }
@@ -138,7 +138,7 @@ export class RestateStore implements DurableStore {
     return this.#change(runId, "retry", null);
   }
 
-  /** Returns the runs of this worker that have new messages. */
+  /** Returns the runs of this worker that have received messages since the previous call. */
   takeNotified(): Promise<readonly string[]> {
     return this.#request(this.#options.names.workers, { key: this.#options.workerId, handler: "take", parameter: null });
   }
@@ -170,7 +170,7 @@ export class RestateStore implements DurableStore {
     });
   }
 
-  /** True if Restate is out of reach or busy, or if no worker has registered its handlers yet. */
+  /** True if Restate is out of reach or busy, or if no worker has registered the handlers yet. */
   mayRepeat(error: unknown): boolean {
     if (this.#options.signal.aborted || error instanceof FailedRun) return false;
     return !(error instanceof HttpCallError) || error.status === 404 || error.status === 429 || error.status >= 500;

@@ -14,7 +14,7 @@ export interface RunHead {
   readonly execution: number;
   /** The id of the worker of the last execution. */
   readonly worker?: string | undefined;
-  /** How many executions have begun since the run last made progress. */
+  /** How many executions have begun since the run most recently made progress. The first execution of a run does not count. */
   readonly stalls: number;
   /** The position of the next event. */
   readonly next: number;
@@ -22,7 +22,10 @@ export interface RunHead {
   /** The length of the last chunk, in characters. */
   readonly lastLength: number;
   readonly messages: number;
-  /** True if the workflow rests, or is about to rest, because it failed or waits for a message. */
+  /**
+   * True if the workflow rests or will soon rest, because the run failed or waits for a message. No worker executes a resting
+   * workflow. A retry or a message wakes it.
+   */
   readonly isResting?: boolean | undefined;
 }
 
@@ -30,13 +33,13 @@ export function readHead(ctx: ObjectContext | ObjectSharedContext): Promise<RunH
   return ctx.get<RunHead>("head");
 }
 
-/** The events are stored in chunks. Each chunk has its own key in the state, so that it can be read alone. */
+/** The events are stored in chunks. Each chunk has its own key in the state, so that a chunk can be read alone. */
 interface Chunk {
   readonly first: number;
   readonly events: readonly string[];
 }
 
-/** A chunk that is shorter than this, in characters, takes more events. */
+/** The length of a full chunk, in characters. New events are added to the last chunk until it is full. */
 const fullLength = 8_192;
 
 /** A read ends after about this many characters or events. */
@@ -52,7 +55,10 @@ export type Texts = { readonly [id: string]: string };
 
 const blobPrefix = "blob ";
 
-/** Returns false if a later execution of the run has begun. Stores the texts even then, because a record may need them. */
+/**
+ * Returns false if a newer execution of the run has begun. Stores the texts even in this case, because a recorded step may refer
+ * to them.
+ */
 export async function appendEvents(ctx: ObjectContext, appended: Appended): Promise<boolean> {
   const { execution, first, events, blobs, isProgress } = appended;
   const head = await readHead(ctx);
@@ -79,7 +85,9 @@ export async function readTextIds(ctx: ObjectSharedContext): Promise<readonly st
   return keys.filter((key) => key.startsWith(blobPrefix)).map((key) => key.slice(blobPrefix.length));
 }
 
-/** Returns texts in the order of `ids`: at least one, and no further text after a million characters. */
+/**
+ * Returns texts in the order of `ids`. Returns at least one text, and stops when the texts have a million characters together.
+ */
 export async function readTexts(
   ctx: ObjectSharedContext,
   ids: readonly string[],
@@ -97,7 +105,7 @@ export async function readTexts(
 
 export interface EventsWanted {
   readonly from: number;
-  /** The chunk at which an earlier read ended. */
+  /** The chunk at which the reader's previous read ended. */
   readonly chunk?: number | undefined;
 }
 
@@ -124,7 +132,7 @@ function rowsOf(chunk: Chunk | null, from: number): readonly Row<string>[] {
   return chunk.events.map((body, index) => ({ seq: chunk.first + index, body })).filter(({ seq }) => seq >= from);
 }
 
-/** Finds the last chunk whose first event is not after `from`. */
+/** Finds the number of the chunk that contains the event at the position `from`. */
 async function findChunk(ctx: ObjectSharedContext, from: number, chunks: number): Promise<number> {
   let [low, high] = [0, from === 0 ? 0 : chunks - 1];
   while (low < high) {

@@ -56,7 +56,7 @@ export const retryPolicy: {
 /** How long Restate keeps the answer to a request, in case the request is repeated. */
 const idempotencyRetention = { minutes: 10 };
 
-/** A workflow ends at most this long after its run, in milliseconds. Restate keeps the workflow until `retentionMs` after that. */
+/** A workflow ends at most this long after its run, in milliseconds. Restate keeps an ended workflow for `retentionMs`. */
 const clearLaterMs = 60_000;
 
 export function createObjects(ports: ObjectPorts): ReturnType<typeof object>[] {
@@ -104,7 +104,10 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
     },
     fail: (ctx: ObjectContext, { execution, error }: { readonly execution: number; readonly error: string }): Promise<boolean> =>
       changeHead(ctx, execution, { state: "failed", error, isResting: true }),
-    /** Deletes an ended run. Checks the invocation, because an end may be stored twice, and a new run may now have the id. */
+    /**
+     * Deletes an ended run. Checks the invocation, because `clear` may be called twice for one run, and a new run may have the
+     * same id by then.
+     */
     async clear(ctx: ObjectContext, invocation: string): Promise<void> {
       const head = await readHead(ctx);
       if (head?.state === "ended" && head.invocation === invocation) ctx.clearAll();
@@ -131,7 +134,7 @@ function messageHandlers({ names, admin }: ObjectPorts): Handlers {
       wakeLater(ctx, 0);
       return true;
     },
-    /** Marks the run as resting, or removes the mark. The next message wakes a resting workflow. */
+    /** Sets `isResting` of the run. A new message wakes a resting workflow. */
     rest: (
       ctx: ObjectContext,
       { execution, isResting }: { readonly execution: number; readonly isResting: boolean },
@@ -166,7 +169,7 @@ const readHandlers = {
   texts: handlers.object.shared(readTexts),
 } as Handlers;
 
-/** Returns false if a later execution has begun. */
+/** Returns false if a newer execution has begun. */
 async function changeHead(ctx: ObjectContext, execution: number, changed: Partial<RunHead>): Promise<boolean> {
   const head = await readHead(ctx);
   if (head?.execution !== execution) return false;

@@ -75,7 +75,7 @@ async function execute(ctx: WorkflowContext, name: string, worker: RunWorker): P
     const { message } = toPlainError(error);
     if (error instanceof FailedRun) throw restUntilWoken(message);
     if (!(await store.finish(runId, attempt.execution, { error: message }))) throw new AttemptOver(fenced);
-    // The workflow does not end, so that `retry` can continue it after its last record.
+    // The workflow must not end, so that `retry` can continue it from its records.
     throw restUntilWoken(message);
   }
 }
@@ -86,7 +86,7 @@ function isExpected(error: unknown): boolean {
 
 const fenced = "Another execution of the run has begun.";
 
-/** How long a workflow rests at most, in hours. A message or a retry wakes it earlier. */
+/** How long a workflow rests at most, in hours. A message or a retry wakes the workflow sooner. */
 const longestRest = 24;
 
 /** Returns an error that ends the attempt. The next attempt begins when the workflow is woken. */
@@ -97,7 +97,7 @@ function restUntilWoken(why: string): RetryableError {
 /** One call of a workflow by Restate. */
 export interface Attempt {
   readonly runId: string;
-  /** The number of the execution in this attempt. 0 until it has begun. */
+  /** The number of the execution in this attempt. 0 until the execution has begun. */
   execution: number;
   /** True if the attempt ends because the run only waits. */
   rests: boolean;
@@ -121,7 +121,10 @@ interface Wait {
 export function restWhenWaiting(hooks: StepHooks, ports: RestPorts): StepHooks {
   const { attempt, live, worker } = ports;
   const { receive } = hooks;
-  /** The checks run one after the other. Otherwise a slow check of an earlier wait could remove the mark of a run that rests. */
+  /**
+   * The checks run one after the other. Otherwise, a slow check could set `isResting` to false after a newer check has set it to
+   * true.
+   */
   let checked: Promise<void> = Promise.resolve();
   const check = async (wait: Wait): Promise<void> => {
     if (wait.isOver || attempt.rests || !(await mayRest(wait, ports))) return;
@@ -145,13 +148,13 @@ export function restWhenWaiting(hooks: StepHooks, ports: RestPorts): StepHooks {
 }
 
 /**
- * Marks a run as resting, so that any new message wakes its workflow. Removes the mark and returns false if the run need not
- * wait.
+ * Sets `isResting` of a run to true, so that any new message wakes the workflow. If the run no longer needs to wait, sets
+ * `isResting` to false and returns false.
  */
 async function mayRest(wait: Wait, { attempt, worker: { store } }: RestPorts): Promise<boolean> {
   const { runId, execution } = attempt;
   if (!(await store.rest(runId, execution, true))) return false;
-  // A message that arrived before the run was marked as resting did not wake it.
+  // A message that arrived before `isResting` was true did not wake the workflow, so all messages are read again.
   const messages = await store.readMessages(runId, 0);
   const isDecided = messages.some(
     ({ body }) => body.verb === "stop" || body.verb === "kill" || ("key" in body && body.key === wait.key),

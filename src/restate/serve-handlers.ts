@@ -23,7 +23,7 @@ export async function serveHandlers(
   { port, host, identityKeys }: ServerOptions,
 ): Promise<HandlerServer> {
   const keys = identityKeys === undefined ? {} : { identityKeys: [...identityKeys] };
-  // Restate shows failed attempts itself, so the log of its SDK is dropped.
+  // The server of Restate shows failed attempts, so the log of the SDK is dropped.
   const server = createServer(createEndpointHandler({ services, ...keys, logger: () => {} }));
   const sessions = new Set<Http2Session>();
   server.on("session", (session) => {

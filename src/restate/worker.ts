@@ -26,7 +26,7 @@ export interface WorkerOptions {
    * `http://<host>:<port>`.
    */
   readonly url?: string | undefined;
-  /** The public keys of the Restate server. If they are set, only requests from this server are accepted. */
+  /** The public keys of the Restate server. If this option is set, only requests from this server are accepted. */
   readonly identityKeys?: readonly string[] | undefined;
   /**
    * How long a run waits for a decision in the memory of its worker, in milliseconds. After that, the run uses no worker until a
@@ -79,21 +79,27 @@ export type Settings = Omit<WorkerOptions, keyof Defaults> & Defaults;
 /** How often a worker checks which of its runs have new messages, in milliseconds. */
 const lookMs = 200;
 
-/** After this many checks, a worker also reads the messages of all its runs, because an answer may have been lost. */
+/**
+ * Once in this many checks, a worker reads the messages of all its runs, because the answer to a previous check may have been
+ * lost.
+ */
 const fullLooks = 50;
 
-/** The time between two reads of a polling reader, in milliseconds. It grows while nothing changes. */
+/** The time between two reads of a polling reader, in milliseconds. The time grows while nothing changes. */
 const firstWaitMs = 30;
 const waitGrowth = 1.4;
 const longestWaitMs = 500;
 
 /**
- * The longest time between two reads if this process executes the run, in milliseconds. It may be long, because `#look` wakes the
- * reader when the run has new messages.
+ * The longest time between two reads if this process executes the run, in milliseconds. This time may be long, because `#look`
+ * wakes the reader when the run has new messages.
  */
 const longestOwnWaitMs = 10_000;
 
-/** How long a stopped worker waits until its runs have reported that they did not crash, in milliseconds. */
+/**
+ * How long a stopping worker waits for the calls of `resetStalls`, with which its runs report that they did not crash. In
+ * milliseconds.
+ */
 const noteMs = 500;
 
 let current: WorkerProcess | undefined;
@@ -172,10 +178,11 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
   protected async end(): Promise<void> {
     if (current === this) current = undefined;
     clearTimeout(this.#timer);
-    // Must be first, so that this worker records nothing more. Restate then calls the other workers immediately.
+    // The server must stop first, so that this worker records nothing more. Restate then calls the other workers immediately.
     await this.#server?.stop();
     const ended = this.abandonAll();
-    // An abandoned run calls `resetStalls`, which another worker has to execute. There may be no other worker.
+    // An abandoned run calls `resetStalls`, which another worker has to execute. There may be no other worker, so the time is
+    // limited.
     const noted = new Promise((resolve) => setTimeout(resolve, noteMs));
     await Promise.race([ended, noted]);
     this.stopping.abort(new Error("The worker of this process was stopped."));
@@ -184,7 +191,7 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
 
   #lookSoon(): void {
     this.#timer = setTimeout(() => {
-      // If the check fails, for example while Restate restarts, the next one repeats it.
+      // If `#look` fails, for example while Restate restarts, it is called again after `lookMs`.
       const look = this.live.size === 0 ? Promise.resolve() : this.#look().catch(() => {});
       void look.then(() => {
         if (!this.stopping.signal.aborted) this.#lookSoon();
@@ -201,7 +208,7 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
     }
   }
 
-  /** Polls, because Restate cannot notify processes outside its handlers. */
+  /** Polls, because Restate can only notify processes by calling their handlers. */
   override async waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
     let waitMs = firstWaitMs;
     let timer: ReturnType<typeof setTimeout> | undefined;

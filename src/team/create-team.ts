@@ -1,4 +1,5 @@
-// A team: a lead whose members are agent tools. The loop schedules, limits, records and resumes their runs like all nested runs.
+// A team: a lead whose members are agent tools. The loop schedules, limits, records and resumes the runs of the members like all
+// nested runs.
 
 import {
   checkFields,
@@ -28,7 +29,7 @@ export type MemberOptions = Pick<
   "tools" | "provider" | "modelSettings" | "toolChoice" | "limits" | "timeouts" | "policies" | "hooks" | "pricing"
 >;
 
-/** A member of a team. Each call of the lead starts a nested run of the member: a task. */
+/** A member of a team. When the lead calls the member, a nested run of the member starts. Such a nested run is called a task. */
 export interface TeamMember extends MemberOptions {
   /** Describes the tasks of the member, for the lead. */
   readonly description: string;
@@ -50,22 +51,22 @@ export interface TeamOptions {
   /** The members by name. A name is also the name of the lead's tool, so it has 1 to 64 letters, digits, "_" or "-". */
   readonly members: { readonly [name: string]: TeamMember };
   /**
-   * The limits of the lead. Tokens, cost, tool calls and time include those of all members. Default: the defaults of
-   * `runToolLoop`.
+   * The limits of the lead. The tokens, the cost, the tool calls and the time of all members count for these limits. Default: the
+   * defaults of `runToolLoop`.
    */
   readonly limits?: LoopLimits | undefined;
   /** The maximum number of tasks and other calls of the lead that run at the same time. Default: `limits.toolConcurrency`. */
   readonly maxParallel?: number | undefined;
 }
 
-/** The options for `runToolLoop` that make its run the lead of a team. */
+/** The options for `runToolLoop` that make a run the lead of a team. */
 export type Team = Pick<LoopOptions, "system" | "limits"> & { readonly tools: readonly Tool[] };
 
 /** The result of a task, as the lead reads it. */
 export interface MemberReport {
   /** How the nested run ended. "completed" if the member has answered. */
   readonly status: LoopStatus;
-  /** Why the task was not completed, such as "max-tokens". Absent if it was completed. */
+  /** Why the task was not completed, such as "max-tokens". Absent for a completed task. */
   readonly reason?: EndReason["kind"] | undefined;
   /**
    * For a completed task, the answer of the member: the value of `policies.output` if the member has this policy, otherwise text.
@@ -117,14 +118,16 @@ const taskSchema = {
 } as const;
 
 /**
- * Makes the options of the lead of a team. Pass them to `runToolLoop` with a provider and messages. Each member is a tool of the lead.
- * The lead may call it several times at once, and each call is a nested run with the limits of the member.
+ * Makes the options of the lead of a team. Pass these options to `runToolLoop` with a provider and messages. Each member is a
+ * tool of the lead. The lead may call a member several times at once, and each call is a nested run with the limits of the
+ * member.
  *
  * `limits` are shared: a run counts the tokens, the cost, the tool calls and the time of its nested runs. The result of each task
- * is a `MemberReport`. A member that fails or reaches a limit does not end the run of the lead: the report has its status and its
- * text so far. With `policies.finalAnswer: { reserve }` of the lead, members leave the reserve to the lead.
+ * is a `MemberReport`. A member that fails or reaches a limit does not end the run of the lead: the report has the status of the
+ * member and the text so far. With `policies.finalAnswer: { reserve }` of the lead, members leave the reserve to the lead.
  *
- * `maxTasks` is counted by the id of the run, for the last 1,000 runs that use this team.
+ * The tasks for `maxTasks` are counted separately for each run of the lead. The team remembers the counts of the 1,000 runs that
+ * most recently started a task.
  *
  * Throws LoopError "invalid-option", "unknown-option" or "invalid-tool" if an option is invalid.
  *
@@ -181,12 +184,12 @@ function toMessage(args: unknown): string {
   throw new Error('The argument "task" must be a string that describes the task. Call the tool again.');
 }
 
-/** How many runs a counter of tasks remembers. */
+/** The maximum number of runs whose tasks a counter remembers. */
 const mostRuns = 1_000;
 
 /**
- * Makes a function that throws for each task beyond `maxTasks`. A resumed run prepares its tasks again with the same keys, so
- * they are counted once.
+ * Makes a function that throws for each task beyond `maxTasks`. A resumed run prepares its tasks again with the same keys. Each
+ * key is counted only once.
  */
 function createTaskCounter(name: string, maxTasks: number): (runId: string, key: string) => void {
   const tasks = new Map<string, Set<string>>();

@@ -57,7 +57,7 @@ function factsOf({ tokens, costUSD, startedAt, durationMs }: RunNode, now: numbe
   return `  ${tokens.toLocaleString("en-US")} tokens${cost}  ${seconds.toFixed(1)} s`;
 }
 
-/** Cuts the left part, so that the facts stay visible. */
+/** Cuts the left part of the line, so that the right part stays visible. */
 function fit({ left, right }: Line, width: number): string {
   const room = Math.max(0, width - right.length);
   const cut = cutColumns(left, room);
@@ -72,7 +72,10 @@ export function toLine(text: string): string {
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{M}]/gu, "");
 }
 
-/** Counts two columns for East Asian characters and emoji, and also for some narrow characters. Their lines are cut too early. */
+/**
+ * Counts two columns for East Asian characters and emoji, and also for some narrow characters. Lines with such narrow characters
+ * are cut too early.
+ */
 function columnsOf(text: string): number {
   let columns = 0;
   for (const character of text) columns += columnsOfOne(character);
@@ -81,7 +84,7 @@ function columnsOf(text: string): number {
 
 function columnsOfOne(character: string): number {
   const code = character.codePointAt(0) ?? 0;
-  // The lines and marks of the tree have high code points but one column. Some symbols with similar code points have two.
+  // The lines and marks of the tree have high code points but one column. Some symbols with similar code points have two columns.
   const isNarrow = (code >= 0x2000 && code < 0x2300) || (code >= 0x2500 && code < 0x25f0) || code === 0x2713 || code === 0x2717;
   return code < 0x1100 || isNarrow ? 1 : 2;
 }

@@ -9,7 +9,7 @@ export interface RunNode {
   readonly task: string | undefined;
   /** "working", or the status of the run after its end. */
   readonly state: "working" | LoopStatus;
-  /** Why the run ended. Undefined while it works. */
+  /** Why the run ended. Undefined while the run works. */
   readonly reason: EndReason["kind"] | undefined;
   /** The names of the tools that run now, without calls that contain nested runs. */
   readonly tools: readonly string[];
@@ -91,7 +91,7 @@ export function createRunTree({ name = "lead", now = Date.now }: RunTreeOptions 
     const counts = { state: "working", reason: undefined, tokens: 0, costUSD: undefined, end: undefined } as const;
     const place = { runId, path, call: call ?? { name, task: undefined }, startedAt: now() };
     const node: Node = { ...place, ...counts, calls: new Map(), nested: [] };
-    // A resumed run emits `run-start` again, with the same id. Its new node replaces the old one.
+    // A resumed run emits `run-start` again, with the same id. The new node replaces the existing node of this run.
     const position = siblings.findIndex((sibling) => sibling.runId === runId);
     siblings.splice(position === -1 ? siblings.length : position, position === -1 ? 0 : 1, node);
     nodes.set(runId, node);

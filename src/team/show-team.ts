@@ -78,7 +78,7 @@ export function showTeam(events: LoopEmitter, options: ShowTeamOptions): () => v
       draw();
       schedule();
     }, frameMs);
-    // A run that was abandoned must not keep the process alive.
+    // The timer of a run that was abandoned must not keep the process alive.
     (timer as { unref?(): void } | undefined)?.unref?.();
   };
   const hear = (event: LoopEvent): void => {
@@ -106,7 +106,7 @@ interface Screen {
   draw(render: (size: { readonly width: number; readonly height: number }) => string): void;
 }
 
-/** Draws over the last drawing: moves the cursor up, clears what is below, and writes all lines at once. */
+/** Draws over the previous drawing: moves the cursor up, clears everything below the cursor, and writes all lines at once. */
 function createScreen(output: TerminalOutput): Screen {
   let drawn = 0;
   return {

@@ -18,7 +18,7 @@ export class ApprovalParts {
   readonly #writer: MessageWriter;
   readonly #tools: ToolParts;
   readonly #version: UIVersion;
-  /** The questions that wait in the process, by their ids. */
+  /** The questions that wait in the process of the run, by id. */
   readonly #live = new Map<string, AskedUser>();
 
   constructor({ writer, tools, version }: ApprovalTargets) {
@@ -69,8 +69,8 @@ export class ApprovalParts {
   }
 
   /**
-   * Shows a decision about a tool call of a nested run. The page has a part for such a call only if the call has waited for the
-   * page.
+   * Shows a decision about a tool call of a nested run. The page has a part for a call of a nested run only if this call has
+   * waited for the page.
    */
   decideNested(key: string, decided: Decided): void {
     const part = this.#tools.find(key);

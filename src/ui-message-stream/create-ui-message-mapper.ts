@@ -39,7 +39,9 @@ class MessageMapper implements UIMessageMapper {
   #isStarted = false;
   /** True if the page already shows the replayed part of the run, so that replayed events must not be sent. */
   #skipsRecalled: boolean;
-  /** The last `run-end`. It is handled only when the source ends, because a resumed run may follow. */
+  /**
+   * The most recent `run-end`. This event is handled only when the source ends, because the events of a resumed run may follow.
+   */
   #ending: LoopEvents["run-end"] | undefined;
   #cost: UICost = { streams: 0, usage: noUsage, costUSD: 0 };
   #steered = 0;
@@ -141,7 +143,7 @@ class MessageMapper implements UIMessageMapper {
     return [...this.#writer.take(), ...last];
   }
 
-  /** Most events are new text fragments. For them, `map` skips the cases of `#mapOwn`. */
+  /** True if `map` can handle a text fragment without the checks of `#mapOwn`. Most events are such fragments. */
   #isLive({ replayed }: LoopEvent): boolean {
     return this.#isStarted && replayed !== true && this.#ending === undefined;
   }
@@ -174,7 +176,7 @@ class MessageMapper implements UIMessageMapper {
     this.#cost = { streams: 0, usage: noUsage, costUSD: 0 };
   }
 
-  /** Remembers a replayed call that the page already shows, so that later events of the call find its part. */
+  /** Remembers a replayed call that the page already shows, so that new events of the call find the part of the call. */
   #noteRecalled(event: LoopEvent): void {
     if (event.type === "attempt-discarded") this.#writer.retries += 1;
     if (event.type === "tool-args-end") this.#tools.add(event.callId, event, true);
@@ -251,7 +253,7 @@ class MessageMapper implements UIMessageMapper {
     this.#writer.release();
     this.#writer.endText();
     if (status !== "suspended") return this.#tools.endAll();
-    // Replaces preliminary outputs with final ones. Otherwise, a page with `sendAutomaticallyWhen` would not send its decisions.
+    // Replaces preliminary outputs with final outputs. Otherwise, a page with `sendAutomaticallyWhen` would not send decisions.
     for (const [callId, progress] of this.#nested) {
       const part = this.#tools.find(callId);
       if (part !== undefined) this.#tools.showProgress(part, progress.toOutput(), false);

@@ -5,12 +5,14 @@ import type { UIMessageOptions } from "./ui-message-options.ts";
 
 type RunEnd = LoopEvents["run-end"];
 
-/** The fields of an end reason that are sent to the page. None of them contains an error message or text from a person. */
+/**
+ * The fields of an end reason that are sent to the page. None of these fields contains an error message or text from a person.
+ */
 const shown = ["count", "limit", "limitUSD", "spentUSD", "expectedUSD", "spent", "toolName", "why", "limitMs"];
 
 /**
  * Returns the last chunks of the message of an ended run. The metadata precedes an `error` chunk, because the page stops reading
- * there.
+ * at an `error` chunk.
  */
 export function toEndingChunks(end: RunEnd, options: UIMessageOptions): readonly UIMessageChunk[] {
   const { status, reason } = end;

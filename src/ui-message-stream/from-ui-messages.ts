@@ -14,15 +14,15 @@ export interface FromUIOptions {
 
 /**
  * Converts the messages of `useChat` to a transcript. Accepts the `UIMessage`s of AI SDK 5, 6 and 7. System messages at the
- * beginning become `system`, and later ones become pinned user messages. Each step of an assistant message becomes one message,
- * with the results of its calls. A call without a result gets a `not-run` result. `lost` does not list ids of messages and states
- * of texts.
+ * beginning become `system`, and all other system messages become pinned user messages. Each step of an assistant message becomes
+ * one message, followed by the results of its calls. A call without a result gets a `not-run` result. `lost` does not list ids of
+ * messages and states of texts.
  *
- * A page can invent tool results. Use `readUIChatRequest` for the requests of pages, and this function for messages that
- * the server has stored.
+ * A page can invent tool results. Use `readUIChatRequest` for the requests of pages, and this function for messages that the
+ * server has stored.
  *
- * Throws LoopError "invalid-messages" if a field has a wrong type; the message names its path. Throws "invalid-option" or
- * "unknown-option" if an option is invalid.
+ * Throws LoopError "invalid-messages" if a field has a wrong type; the error message names the path of the field. Throws
+ * "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * const { messages, system, lost } = fromUIMessages(chat.messages);

@@ -1,7 +1,7 @@
 import type { EmittedPart, LoopEvents } from "../core/entry-kit.ts";
 import type { UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 
-/** Chunks that are held back while a provider may still discard their attempt. */
+/** Chunks of an attempt that are held back while a provider may still discard the attempt. */
 export interface Hold {
   readonly chunks: UIMessageChunk[];
   isSent: boolean;
@@ -20,7 +20,9 @@ interface OpenText {
   readonly id: string;
 }
 
-/** Writes the chunks of a message in order. Begins and ends its steps and its text and reasoning parts. */
+/**
+ * Writes the chunks of a message in order. Also begins and ends the steps, the text parts and the reasoning parts of the message.
+ */
 export class MessageWriter {
   /** How many assistant messages `resume: "retry-last"` has discarded. */
   retries = 0;
@@ -143,7 +145,8 @@ export class MessageWriter {
     }
     if (hold !== undefined) this.#drop(hold);
     this.endText();
-    // A step without text on the page needs no mark. Outside a step, the page shows the text of the last stream, which needs one.
+    // A step without text on the page needs no `data-attempt-discarded`. Outside a step, the page still shows the text of the
+    // discarded stream, so the chunk is needed.
     if (this.#inStep && this.#parts === this.#partsBefore) return hold;
     const id = `discarded-${iteration}-${attempt === undefined ? `retry${this.retries}` : this.#partsBefore}`;
     this.#partsBefore = this.#parts;

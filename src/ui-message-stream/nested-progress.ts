@@ -14,8 +14,8 @@ interface Run {
 }
 
 /**
- * A preliminary output is sent when the text is 1/8 longer than in the last output. Each output repeats the whole text. Because
- * outputs become rarer, their total size stays proportional to the text.
+ * A preliminary output is sent when the text is 1/8 longer than in the previous output. Each output repeats the whole text.
+ * Because outputs become rarer, the total size of all outputs stays proportional to the text.
  */
 const share = 8;
 /** The minimum number of new characters before another preliminary output is sent. */
@@ -40,7 +40,7 @@ export class NestedProgress {
     return [...this.#runs.values()].some(({ status }) => status === "suspended");
   }
 
-  /** Stores the last value that the tool itself passed to `context.progress`. */
+  /** Stores the most recent value that the tool itself passed to `context.progress`. */
   setProgress(data: unknown): void {
     this.#progress = toPlain(data);
   }

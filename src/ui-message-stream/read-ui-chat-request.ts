@@ -99,9 +99,7 @@ function readTrigger(trigger: unknown): UIChatRequest["trigger"] {
 
 type Answers = Pick<UIChatRequest, "continues" | "decisions" | "results">;
 
-/**
- * Reads decisions and results from the last message, and decisions from the field `decisions` of the body, which take precedence.
- */
+/** Reads decisions and results from the last message and from the field `decisions` of the body. This field takes precedence. */
 function readAnswers(body: UnknownRecord, last: unknown): Answers {
   const message = isRecord(last) ? last : lastAssistantOf(body);
   const messageId = readId(message?.id, "id of the last message");

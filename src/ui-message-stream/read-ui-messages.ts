@@ -98,8 +98,8 @@ function nameOf(part: FieldReader): string {
 }
 
 /**
- * Removes the prefix that `toUIMessages` puts before a call id. The prefix is the id of the message, or of a later assistant message
- * that `toUIMessages` joined to it.
+ * Removes the prefix that `toUIMessages` puts before a call id. The prefix is the id of this message, or the id of an assistant
+ * message that `toUIMessages` has joined to this message.
  */
 function toOwnCallId(callId: string, id: string): string {
   if (id !== "" && callId.startsWith(`${id}:`) && callId.length > id.length + 1) return callId.slice(id.length + 1);

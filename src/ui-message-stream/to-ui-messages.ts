@@ -16,7 +16,7 @@ import { readUIMessages } from "./read-ui-messages.ts";
 import type { UIUserPart, UIVersion } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 
-// The types of the messages are declared here because they differ between versions of `ai`.
+// The types of the messages are declared here, not imported, because the types of `ai` differ between its versions.
 
 /**
  * A message of `useChat`, made from a transcript. `Version` is the major version of the `ai` package that the page uses. The type
@@ -36,7 +36,10 @@ export type UIMessagePart<Version extends UIVersion = UIVersion> =
   | UIToolPart
   | (Version extends 6 | 7 ? UIDeniedPart : never);
 
-/** A tool call. `providerExecuted` marks a call that ran on the server, so that the page does not send its result back. */
+/**
+ * A tool call. `providerExecuted` marks a call that ran on the server, so that the page does not send the result of the call
+ * back.
+ */
 export type UIToolPart = UICalled &
   ({ state: "input-available" } | { state: "output-available"; output: Json } | { state: "output-error"; errorText: string });
 
@@ -53,7 +56,10 @@ export interface UICalled {
 
 /** The options of `toUIMessages`. */
 export interface UIHistoryOptions extends Pick<UIMessageOptions, "version" | "sendReasoning" | "onError"> {
-  /** The beginning of each message id. A "-" and the position in the transcript follow. Default "history". */
+  /**
+   * The beginning of each message id. The rest of the id is a "-" and the position of the message in the transcript. Default
+   * "history".
+   */
   readonly idPrefix?: string | undefined;
 }
 

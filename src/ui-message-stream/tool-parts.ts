@@ -180,8 +180,8 @@ export class ToolParts {
   }
 
   /**
-   * Discards the calls of the current step and the calls in dropped chunks. `isReset` is true if a `reset-step` chunk removes
-   * their parts from the page.
+   * Discards the calls of the current step and the calls in dropped chunks. `isReset` is true if a `reset-step` chunk removes the
+   * parts of these calls from the page.
    */
   discard(isReset: boolean, dropped: Hold | undefined): void {
     for (const [key, part] of this.#parts) {

@@ -1,5 +1,5 @@
-// The chunks of the UI message stream for the clients of AI SDK 5, 6 and 7. The types are declared here because they differ
-// between versions of `ai`. Tests check the chunks with the validators of all three versions.
+// The chunks of the UI message stream for the clients of AI SDK 5, 6 and 7. The types are declared here, not imported, because
+// the types of `ai` differ between its versions. Tests check the chunks with the validators of all three versions.
 
 import type { CallSummary, Json, LoopStatus, ToolQuestion, Usage } from "../core/entry-kit.ts";
 
@@ -88,7 +88,7 @@ export type UIDataChunk =
   | { readonly type: "data-question"; readonly id: string; readonly data: UIQuestion }
   /** A call that waits for a decision, for pages of version 5. */
   | { readonly type: "data-approval"; readonly id: string; readonly data: UIApproval }
-  /** Data that a tool emitted. `id` contains the id of its call. */
+  /** Data that a tool emitted. `id` contains the id of the tool call. */
   | { readonly type: `data-${string}`; readonly id?: string; readonly data: Json }
   /** Marks the earlier text of this step as discarded, for pages of versions 5 and 6, which cannot remove a part. */
   | { readonly type: "data-attempt-discarded"; readonly id: string; readonly data: { readonly iteration: number } };
@@ -181,7 +181,7 @@ export interface UIReason {
 /** The preliminary output of a tool call that has nested runs, such as a call of an agent tool. */
 export interface UINestedProgress {
   readonly runs: readonly UINestedRun[];
-  /** The last value that the tool passed to `context.progress`. */
+  /** The most recent value that the tool passed to `context.progress`. */
   readonly progress?: Json;
 }
 

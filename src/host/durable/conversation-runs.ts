@@ -27,14 +27,17 @@ export class ConversationRuns {
     this.#engineOf = engineOf;
   }
 
-  /** The store counts the runs of a conversation under this key. Hosts with different names have different conversations. */
+  /**
+   * The store counts the runs of a conversation under this key. The key contains the name of the host, because hosts with
+   * different names have separate conversations.
+   */
   keyOf(id: string): string {
     return JSON.stringify([this.#name, id]);
   }
 
   /**
-   * The noted number of runs may be too low, because `noteRuns` may have failed. `findLast` therefore also tries the numbers
-   * after it.
+   * The number from `readRuns` may be too low, because `noteRuns` may have failed. `findLast` therefore also tries higher
+   * numbers.
    */
   async findLast(id: string): Promise<LastRun | undefined> {
     checkConversation(id);
@@ -51,8 +54,8 @@ export class ConversationRuns {
   }
 
   /**
-   * Waits for the end of a run whose last event is stored. A page that has read this event may send its next message before the
-   * engine has stored the end.
+   * If the `run-end` event of a run is stored, waits until the engine has stored the end of the run. A page that has read
+   * `run-end` may send a new message before that time.
    */
   async #awaitEnd(run: LastRun): Promise<LastRun> {
     if (run.state !== "live") return run;
@@ -69,7 +72,10 @@ export class ConversationRuns {
     return state !== undefined && isWaiting(this.#engineOf(), runId, state);
   }
 
-  /** Waits until a run has ended, or only waits for decisions. Ignores errors of the run, because its `result` reports them. */
+  /**
+   * Resolves when a run has ended or is waiting for decisions. Ignores errors of the run, because `result` of the run reports
+   * them.
+   */
   async untilFree({ runId }: LastRun): Promise<void> {
     const from = await this.#engineOf().store.countEvents(runId);
     try {
@@ -82,7 +88,7 @@ export class ConversationRuns {
     }
   }
 
-  /** Stops a run that only waits for decisions. Returns false if the run is working. */
+  /** Stops a run if it only waits for decisions. Returns false if the run is working. */
   async stopWaiting({ runId }: LastRun): Promise<boolean> {
     if (!(await this.isWaiting(runId))) return false;
     await this.#loop.stop(runId, { note: "A new message was sent." });

@@ -70,7 +70,7 @@ class Conversations implements DurableHost {
     return undefined;
   }
 
-  /** Returns undefined if another start was first. */
+  /** Returns undefined if another call of `start` has already started the run with this number. */
   async #startNext(
     id: string,
     last: LastRun | undefined,

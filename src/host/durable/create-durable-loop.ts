@@ -212,7 +212,7 @@ function checkDecision({ id, state }: PendingCall, decision: unknown): void {
   throw new LoopError("invalid-decision", { call: id, waitsFor, problem: describeMisfit(decision) });
 }
 
-/** Checks a result against the schema of its question or its tool. The run itself checks the results of nested calls. */
+/** Checks a result against the schema of the question or of the tool. The run itself checks the results of nested calls. */
 async function checkResult({ tools }: OpenedRun["options"], call: PendingCall, decision: CallDecision): Promise<void> {
   if (decision.kind !== "result" || call.id.includes("/")) return;
   if ("question" in call && call.question !== undefined) {
@@ -243,7 +243,7 @@ export function toInputText(input: unknown): string {
   throw invalidOption("input", "plain data that JSON can represent", input);
 }
 
-/** Ignores fields that are undefined, because JSON omits them. */
+/** True if JSON can represent a value without loss. Fields that are undefined do not matter, because JSON omits such fields. */
 function isExact(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (value === null || typeof value !== "object")

@@ -27,22 +27,22 @@ export interface DurableRunInput {
 
 /** The definition of a durable host. */
 export interface DurableHostFields {
-  /** The name of the host. Keep it while runs are under way, because their records contain it. */
+  /** The name of the host. Keep the name while runs are under way, because the records of these runs contain it. */
   readonly name: string;
   /**
-   * Returns the options of a run, except its messages. Called each time a worker begins to execute the run, and each time a
+   * Returns the options of a run, except the messages. Called each time a worker begins to execute the run, and each time a
    * process reads the state of the run.
    */
   readonly options: (run: DurableRunInput) => DurableRunOptions | PromiseLike<DurableRunOptions>;
   /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
-  /** How many workers in a row may die in the same step of a run. After that, the run fails. Default 10. */
+  /** How many workers in a row may die in the same step of a run. If one more worker dies, the run fails. Default 10. */
   readonly maxCrashes?: number | undefined;
 }
 
 /** The options of `start`. Pass exactly one of `message`, `messages` and `regenerate`. */
 export type DurableStartOptions = {
-  /** Data for the function `options`, such as the id of the user. Stored with the run. Default null. */
+  /** Data for the function `options`, such as the id of the user. The data is stored with the run. Default null. */
   readonly input?: Json | undefined;
   /** How this start behaves while a run of the conversation is live. Default: the host's `whenBusy`. */
   readonly whenBusy?: WhenBusy | undefined;
@@ -86,26 +86,28 @@ export type DurableResumeAnswer =
 /** Conversations on a durable loop. The methods work like those of `createRunHost`, in every worker. */
 export interface DurableHost {
   /**
-   * Starts the next run of a conversation. If the last run waits for decisions, it is stopped first. With `whenBusy: "queue"`,
-   * the run starts after the live run has ended. If this process ends earlier, the run does not start.
+   * Starts a new run of a conversation. A previous run that waits for decisions is stopped. With `whenBusy: "queue"`, the new run
+   * starts when the live run has ended. If this process ends while the new run is queued, the new run does not start.
    */
   start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer>;
   /**
    * Sends decisions and results to the waiting calls of the last run. Rejects with LoopError "unknown-decision" or
-   * "invalid-decision" if a decision does not fit. The decisions before that one have then been sent.
+   * "invalid-decision" at the first decision that does not fit. The decisions that precede this decision in `decisions` have then
+   * already been sent.
    */
   resume(id: string, options: { readonly decisions: { readonly [callId: string]: CallDecision } }): Promise<DurableResumeAnswer>;
   /**
    * Reads the run that contains the event with the id `from`, or else the last run of the conversation. The stream ends when the
-   * run ends. Unless `endsWhenWaiting` is false, it also ends while the run only waits for decisions. Returns undefined if the
-   * conversation does not exist.
+   * run ends. Unless `endsWhenWaiting` is false, the stream also ends while the run only waits for decisions. Returns undefined
+   * if the conversation does not exist.
    */
   join(id: string, options?: DurableJoinOptions): Promise<HostedStream | undefined>;
   /**
-   * Continues the last run of a conversation if it failed, for example after you have deployed corrected code. Keeps its records.
+   * If the last run of a conversation failed, continues this run from its records. Call `retry`, for example, after you have
+   * deployed corrected code.
    */
   retry(id: string): Promise<DurableResumeAnswer>;
-  /** Stops the live run of a conversation, whichever worker executes it. */
+  /** Stops the live run of a conversation. The run may be executed by any worker. */
   stop(id: string, request?: StopRequest): Promise<"accepted" | "not-running">;
   /** Ends the live run of a conversation immediately, with the reason `killed`. */
   kill(id: string): Promise<"accepted" | "not-running">;
@@ -119,12 +121,12 @@ export interface DurableHost {
  */
 export interface DurableHostStatus extends Omit<HostedStatus, "queued" | "reason"> {
   readonly reason: EndReason | undefined;
-  /** The error of a run that failed: its `result` rejects, and `retry` continues it. */
+  /** The error of the last run if this run failed. `result` of a failed run rejects, and `retry` continues the run. */
   readonly error?: string | undefined;
   /** The calls of the last run that have no outcome yet. */
   readonly pendingCalls: readonly PendingCall[];
   /** The option `version` of the code that began the last run. */
   readonly version: string | undefined;
-  /** The option `version` of the code that executed the last run most recently. */
+  /** The option `version` of the code that most recently executed the last run. */
   readonly lastVersion: string | undefined;
 }

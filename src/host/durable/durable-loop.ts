@@ -8,16 +8,16 @@ export type DurableOwnOptions = "runId" | "journal" | "events" | "control" | "de
 
 /** The definition of a durable loop. */
 export interface DurableLoopFields<Input> {
-  /** The name of the loop. Keep it while runs are under way, because their records contain it. */
+  /** The name of the loop. Keep the name while runs are under way, because the records of these runs contain it. */
   readonly name: string;
   /**
-   * Returns the options of a run. Called each time a worker begins to execute the run, and each time its status is read. Must
-   * return the same messages for the same input.
+   * Returns the options of a run. Called each time a worker begins to execute the run, and each time the status of the run is
+   * read. Must return the same messages for the same input.
    */
   readonly options: (input: Input) => Omit<LoopOptions, DurableOwnOptions> | PromiseLike<Omit<LoopOptions, DurableOwnOptions>>;
   /**
-   * How many workers in a row may die in the same step of a run. After that, `result` rejects, so that a run that crashes its
-   * process cannot crash every worker. Default 10.
+   * How many workers in a row may die in the same step of a run. If one more worker dies, `result` rejects. Without this limit, a
+   * run that crashes its process would crash one worker after the other. Default 10.
    */
   readonly maxCrashes?: number | undefined;
 }
@@ -42,7 +42,7 @@ export type DurableResult = Pick<
 
 /** An event of a run, with its position in the run. */
 export interface DurableEvent {
-  /** The position, counted from 0. Pass the next position as `from` to continue reading. */
+  /** The position, counted from 0. To continue reading after this event, pass `seq + 1` as `from`. */
   readonly seq: number;
   readonly event: LoopEvent;
 }
@@ -51,12 +51,12 @@ export interface DurableEvent {
 export interface DurableEventsOptions {
   /** The position of the first event to read. Default 0. */
   readonly from?: number | undefined;
-  /** When this signal aborts, the iteration ends without an error. */
+  /** When this signal aborts, the stream of events ends without an error. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * True to end the stream also while the run only waits for decisions or results. The last event is then a `run-end` with the status
-   * `suspended`, as in a run without a durable loop. This event is not stored, and has the `seq` of the event before it. To get
-   * the events after the decision, call `events` again. Default false.
+   * True to end the stream also while the run only waits for decisions or results. The last event is then a `run-end` with the
+   * status `suspended`, as in a run without a durable loop. This `run-end` is not stored, and has the `seq` of the preceding
+   * event. To get the events after the decision, call `events` again. Default false.
    */
   readonly endsWhenWaiting?: boolean | undefined;
 }
@@ -67,13 +67,16 @@ export interface DurableEventsOptions {
  */
 export interface DurableLoop<Input> {
   /**
-   * Starts a run. `id` is its run id, unique among all loops, at most 512 characters. If a run with this id exists, nothing is
-   * changed, and the result is "exists".
+   * Starts a run with the run id `id`. The id must be unique among all loops, and have at most 512 characters. If a run with this
+   * id exists, nothing is changed, and the answer is "exists".
    */
   start(id: string, input: Input): Promise<"started" | "exists">;
   /** Waits for the end of a run. Rejects if `runToolLoop` has rejected, for example because an option is invalid. */
   result(id: string): Promise<DurableResult>;
-  /** Continues a run whose `result` rejected, for example after you have deployed corrected code. Keeps its records. */
+  /**
+   * Continues a run whose `result` rejected, for example after you have deployed corrected code. The run continues from its
+   * records.
+   */
   retry(id: string): Promise<void>;
   /** Returns the state of a run. Undefined if no run of this loop has the id. */
   status(id: string): Promise<JournalInspection | undefined>;
@@ -82,14 +85,15 @@ export interface DurableLoop<Input> {
   /** Ends a run immediately, with the reason `killed`. */
   kill(id: string): Promise<"accepted" | "finished">;
   /**
-   * Adds a message before the next iteration of a run. If the run ends before that, the message is in `undelivered` of its
-   * result.
+   * Adds a message before the next iteration of a run. If the run ends without another iteration, the message is in `undelivered`
+   * of the result.
    */
   steer(id: string, message: string | UserMessage): Promise<"accepted" | "finished">;
   /**
    * Sends a decision or a result to a waiting call. `callId` is the `id` of a call in `pendingCalls` of the status. Rejects with
-   * LoopError "unknown-decision" if the call does not wait, or "invalid-decision" if the decision does not fit. If `callId` is the
-   * `id` of a `question-asked` event, sends the answer to the process of the run, which drops it if the question no longer waits.
+   * LoopError "unknown-decision" if the call does not wait, or "invalid-decision" if the decision does not fit. If `callId` is
+   * the `id` of a `question-asked` event, sends the answer to the process of the run. This process drops the answer if the
+   * question no longer waits.
    */
   decide(id: string, callId: string, decision: CallDecision): Promise<void>;
   /**

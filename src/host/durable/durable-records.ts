@@ -10,11 +10,12 @@ import type { DurableStore } from "./durable-store.ts";
 type Blobs = ReadonlyMap<string, string>;
 
 /**
- * Only parts with more bytes than this are stored as texts with ids. Smaller parts would not save the space that their ids take.
+ * Only values whose JSON text has more bytes than this are stored under an id. For a smaller value, the id would take more space
+ * than it saves.
  */
 const minBytes = 1_000;
 
-/** The journal calls `put` before it writes the record that needs the text. */
+/** The returned journal passes a large text to `put` before it writes the record that refers to the text. */
 export function storeLargeParts(
   journal: Journal,
   { put, get }: { put(id: string, text: string): void; get(): Promise<Blobs> },
@@ -22,7 +23,7 @@ export function storeLargeParts(
   const packed = withBlobs(journal, { store: { put, get }, minBytes });
   return {
     ...packed,
-    // The messages of a run are already in the input of its workflow, so they are not recorded again.
+    // The input of the workflow already contains the messages of the run, so the record of the run omits the messages.
     step: (step) =>
       packed.step(
         step.kind === "run"
@@ -65,7 +66,10 @@ function withMessages(record: unknown, messages: readonly Message[]): unknown {
 /** Fields of events that may be large, and that records contain too. */
 const largeFields = ["result", "args"] as const;
 
-/** An event as it is stored. The fields in `blobs` are null in `event`. */
+/**
+ * An event in the form that is stored. `blobs` contains the ids of large texts, by field of the event. These fields are null in
+ * `event`.
+ */
 export interface StoredEvent {
   readonly event: LoopEvent;
   readonly blobs?: { readonly [field: string]: string } | undefined;

@@ -31,7 +31,7 @@ export interface Begun {
   readonly execution: number;
   /** The number of events that are stored. */
   readonly events: number;
-  /** How many executions have begun since the run last made progress. */
+  /** How many executions have begun since the run most recently made progress. The first execution of a run does not count. */
   readonly stalls: number;
   /** The input of the run, as JSON. Undefined if the engine passes it to the execution. */
   readonly input?: string | undefined;
@@ -42,7 +42,7 @@ export interface Added {
   readonly first: number;
   readonly events: readonly string[];
   readonly blobs: ReadonlyMap<string, string>;
-  /** True if the events show progress: the store sets the count of stalls to 0. */
+  /** True if the events show progress. The store then sets `stalls` of the run to 0. */
   readonly isProgress: boolean;
   /** The records of steps, for an engine that does not record steps itself. */
   readonly records: readonly StepRecord[];
@@ -55,9 +55,9 @@ export interface DurableStore {
   /** Begins an execution of a run. Earlier executions can no longer append events. */
   begin(runId: string): Promise<Begun>;
   /**
-   * Stores large texts by their ids, and appends events and records. Returns false if a later execution of the run has begun. An
-   * engine that records steps itself stores the texts even then, because a record may need them. Callers may repeat the call
-   * after an error.
+   * Stores large texts by their ids, and appends events and records. Returns false if a newer execution of the run has begun. In
+   * this case, the events and records are dropped. An engine that records steps itself still stores the texts, because a recorded
+   * step may refer to them. Callers may repeat the call after an error.
    */
   append(runId: string, execution: number, added: Added): Promise<boolean>;
   /** Returns the large texts with these ids, or all texts of the run. */
@@ -72,9 +72,9 @@ export interface DurableStore {
   wake(runId: string): Promise<void>;
   /** Sets the count of executions without progress to 0. */
   resetStalls(runId: string): Promise<void>;
-  /** Returns the noted number of runs of a conversation, or 0. */
+  /** Returns the number that `noteRuns` has stored for a conversation, or 0. */
   readRuns(conversation: string): Promise<number>;
-  /** Notes that a conversation has at least this many runs. */
+  /** Stores that a conversation has at least this many runs. Never decreases the stored number. */
   noteRuns(conversation: string, runs: number): Promise<void>;
 }
 
@@ -93,13 +93,15 @@ export interface DurableEngine {
   /** Returns undefined if the loop has no run with the id. */
   find(id: string): Promise<FoundRun | undefined>;
   readInput(id: string): Promise<string | undefined>;
-  /** Calls `look` now, and when the run may have ended, until it returns a value. */
+  /** Calls `look` now, and when the run may have ended, until `look` returns a value. */
   waitForEnd<T>(id: string, look: () => Promise<T | undefined>): Promise<T>;
   /** Continues a failed run after its last record. Returns false if the run has not failed. */
   retry(id: string): Promise<boolean>;
-  /** Returns a journal that only reads the records of a run. */
+  /** Returns a read-only journal with the records of a run. */
   readJournal(id: string): Journal;
-  /** Calls `look` now, and each time that the run may have changed, until it returns a value. Rejects when the signal fires. */
+  /**
+   * Calls `look` now, and each time that the run may have changed, until `look` returns a value. Rejects when the signal fires.
+   */
   waitFor<T>(id: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T>;
 }
 
@@ -109,14 +111,15 @@ export interface StepHooks {
   repeat<T>(read: () => Promise<T>): Promise<T>;
   /** The position of the last message that the run has read. The journal records this position, and restores it in a replay. */
   lastRead: number;
-  /** Passes new messages to the run, before it reads its inbox. Changes `lastRead`. */
+  /** Called before the run reads its inbox. Passes new messages to the run, and changes `lastRead`. */
   beforeInbox(): Promise<void>;
   /**
-   * Called after a step, before its result is recorded. Resolves when the events of the step are stored. Rejects if a later execution
-   * of the run has begun. The engine must not record the step then, because a replay would not write its events again.
+   * Called when a step has ended, before the result of the step is recorded. Resolves when the events of the step are stored.
+   * Rejects if a newer execution of the run has begun. If the call rejects, the engine must not record the step, because a replay
+   * does not write the deltas of a recorded step.
    */
   beforeRecord(): Promise<void>;
-  /** Records the result of a step, together with the events before it. Rejects if a later execution of the run has begun. */
+  /** Records the result of a step, together with the preceding events. Rejects if a newer execution of the run has begun. */
   record(record: StepRecord): Promise<void>;
   /** Waits for the decision with a key. Rejects when this execution has ended. */
   receive(key: string): Promise<Json>;
@@ -126,7 +129,7 @@ export interface StepHooks {
 export interface LiveRun {
   /** Carries out the stops, kills and answers that were sent to the run. Repeating the call does no harm. */
   obey(): Promise<void>;
-  /** Ends this execution. It records nothing more, and another execution can continue the run. */
+  /** Ends this execution, which then records nothing more. Another execution can continue the run. */
   abandon(): void;
   readonly ended: Promise<void>;
 }

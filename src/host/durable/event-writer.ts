@@ -34,7 +34,7 @@ export class EventWriter {
   #isProgress = false;
   /** How many events of earlier executions are stored for each place. */
   readonly #stored = new Map<string, number>();
-  /** The streams with stored deltas that may have been cut off. A new request to the model replaces these deltas. */
+  /** The streams that have stored deltas and may have been cut off. A new request to the model replaces these deltas. */
   readonly #partial = new Set<string>();
   /** The number of the last continuation of each run, by the path of the run. */
   readonly #continuations = new Map<string, number>();
@@ -57,7 +57,7 @@ export class EventWriter {
     this.input = input;
   }
 
-  /** True if this execution has ended or a later one has begun. It then writes nothing more. */
+  /** True if this execution has ended, or a newer execution has begun. This writer then writes nothing more. */
   get isFenced(): boolean {
     return this.#isFenced;
   }
@@ -92,7 +92,7 @@ export class EventWriter {
     if (event.type === "replay-end") return;
     this.#discardPartial(this.#streamOf(event), event);
     if (deltas.has(event.type)) {
-      // The deltas of a recorded stream were written before the stream was recorded.
+      // A replayed delta is already stored, because the deltas of a stream are stored before the stream is recorded.
       if (event.replayed === true) return;
     } else if (event.type !== "attempt-discarded" || event.replayed === true) {
       const place = placeOf(event);
@@ -103,7 +103,8 @@ export class EventWriter {
 
   /** Tells readers that new deltas replace the earlier deltas of a stream, unless the stream was recorded. */
   #discardPartial(stream: string, { type, runId, iteration, path, replayed }: LoopEvent): void {
-    // A replayed `iteration-start` means that the stream was recorded. `run-start` is never marked as replayed.
+    // A replayed `iteration-start` means that the stream was recorded. `run-start` is skipped, because it is never marked as
+    // replayed.
     if (type === "run-start" || (replayed === true && type !== "iteration-start")) return;
     if (!this.#partial.delete(stream) || replayed === true || type === "attempt-discarded") return;
     this.#write({ type: "attempt-discarded", runId, iteration, path });
@@ -124,15 +125,15 @@ export class EventWriter {
     this.#blobs.set(id, text);
   }
 
-  /** Writes a record together with the events and texts before it. Rejects if a later execution of the run has begun. */
+  /** Writes a record together with the preceding events and texts. Rejects if a newer execution of the run has begun. */
   writeRecord(record: StepRecord): Promise<void> {
     this.#records.push(record);
     return this.flush();
   }
 
   /**
-   * Writes the collected events and texts. Resolves when all events of this execution are stored. Rejects if a later execution of the
-   * run has begun, because the store then drops the events.
+   * Writes the collected events and texts. Resolves when all events of this execution are stored. Rejects if a newer execution of
+   * the run has begun, because the store then drops the events.
    */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
@@ -169,7 +170,7 @@ export class EventWriter {
   }
 }
 
-/** True for a delta of a stream. Progress and emitted parts belong to a call, not to a stream. */
+/** True for a delta of a stream from the model. `tool-progress` and `tool-emit` belong to a tool call. */
 function isText({ type }: LoopEvent): boolean {
   return deltas.has(type) && type !== "tool-progress" && type !== "tool-emit";
 }
@@ -181,8 +182,8 @@ function count(counts: Map<string, number>, key: string): number {
 }
 
 /**
- * Converts an event to JSON text. Only the data of `tool-progress` and the metadata of results may have values that JSON cannot
- * represent.
+ * Converts an event to JSON text. If JSON cannot represent the event, omits the data of `tool-progress` and the metadata of
+ * results. JSON can represent all other fields.
  */
 function toText(event: LoopEvent, texts: Map<string, string>): string {
   try {

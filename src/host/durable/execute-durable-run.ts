@@ -14,7 +14,7 @@ import type { DurableEngine, DurableStore, LiveRun, StepHooks } from "./durable-
 import { EventWriter } from "./event-writer.ts";
 import { repeatFailed, untilOver } from "./repeat-failed.ts";
 
-/** The result of a run without its messages, which are in its journal. */
+/** All fields of the result of a run, except the messages, which are in the journal. */
 export interface RunFacts extends Omit<DurableResult, "messages"> {
   /** The position of the last message that the run has read. */
   readonly lastRead: number;
@@ -27,20 +27,23 @@ export interface RunSite extends Pick<DurableEngine, "store" | "waitFor"> {
 
 export interface DurableExecution {
   readonly runId: string;
-  /** `options` is called after the execution has begun, so that its error ends this execution. */
+  /** `options` is called after the execution has begun, so that an error of `options` ends this execution. */
   readonly fields: Pick<DurableLoopFields<Json>, "options" | "maxCrashes">;
   /** The input of the run, as JSON. Default: the input that the store has. */
   readonly input?: string | undefined;
   readonly createJournal: (hooks: StepHooks, live: LiveRun) => Journal | Promise<Journal>;
-  /** Fires when the engine has given up this execution. The engine may then have begun another one. */
+  /** Fires when the engine has given up this execution. The engine may then have begun another execution of the run. */
   readonly signal?: AbortSignal | undefined;
   readonly onBegin?: ((execution: number) => void) | undefined;
 }
 
-/** Executes a run. Returns its `RunFacts` as JSON, or undefined if this execution was abandoned, or a later one has begun. */
+/**
+ * Executes a run. Returns the `RunFacts` of the run as JSON. Returns undefined if this execution was abandoned, or a newer
+ * execution has begun.
+ */
 export async function executeDurableRun(site: RunSite, execution: DurableExecution): Promise<string | undefined> {
   const { signal } = execution;
-  // The engine no longer waits for this execution. Beginning it would end a newer execution of the run in this process.
+  // The engine no longer waits for this execution. `execute` would abandon a newer execution of the run in this process.
   if (signal?.aborted === true) return undefined;
   const own = new Execution(site, execution);
   signal?.addEventListener("abort", own.abandon);
@@ -92,14 +95,16 @@ class Execution implements LiveRun {
     try {
       this.#control.answer(id, answer as OutsideResult);
     } catch {
-      // The answer came from a page that may not answer. The question still waits.
+      // `control.answer` throws if the answer comes from a page, but pages may not answer this question. The question still
+      // waits.
     }
   }
 
   async execute(): Promise<string | undefined> {
     const { live, store } = this.#site;
     const { runId } = this.#given;
-    // If this process froze or lost the engine, another worker took the run over. The run may then come back to this process.
+    // This process may still have a previous execution of the run. If this process froze or lost the connection to the engine,
+    // another worker took over the run, and the engine may later give the run back to this process.
     const earlier = live.get(runId);
     // Must come before the first `await`, so that a worker that stops during the `await` abandons this execution too.
     live.set(runId, this);
@@ -108,7 +113,7 @@ class Execution implements LiveRun {
       await earlier?.ended;
       return this.#isAbandoned ? undefined : await this.#run();
     } catch (error) {
-      // Stores the events before the failure, and the records of steps that have run.
+      // Stores the events and records that preceded the failure.
       if (!this.#isOver) await this.#writer?.flush().catch(() => {});
       if (this.#isOver) return undefined;
       throw error;
@@ -131,7 +136,7 @@ class Execution implements LiveRun {
     this.#over.signal.throwIfAborted();
     if (events.stalls > maxCrashes) throw new Error(toGivenUp(events.stalls));
     const { input = events.input ?? "null" } = this.#given;
-    // An abandoned execution does not wait for its options, so that its worker can stop.
+    // An abandoned execution does not wait for `options`, so that the worker can stop.
     const made = (async () => fields.options(JSON.parse(input) as Json))();
     const options = await untilOver(made, this.#over.signal);
     await this.#repeat(() => this.obey());
@@ -221,7 +226,7 @@ function toGivenUp(stalls: number): string {
   return `The run was given up, because ${stalls} workers in a row died while they executed the same step. Find the cause, then continue the run with "retry".`;
 }
 
-/** Returns the first decision with the key. If the store fails, the wait continues. */
+/** Returns the first decision with the key. Also returns undefined if the store fails, so that the caller continues to wait. */
 async function findDecision(store: DurableStore, runId: string, key: string): Promise<Json | undefined> {
   const messages = await store.readMessages(runId, 0).catch(() => []);
   for (const { body } of messages) if (body.verb === "decide" && body.key === key) return body.decision;

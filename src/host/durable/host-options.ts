@@ -18,7 +18,7 @@ export interface RunInput {
   readonly id: string;
   readonly input: Json;
   readonly messages: Json;
-  /** True if the conversation was cut off, so that its transcript must be repaired. */
+  /** True if the transcript must be repaired, because the previous run failed. */
   readonly repair: boolean;
 }
 
@@ -44,7 +44,10 @@ export function toLoopFields(fields: DurableHostFields): DurableLoopFields<Json>
   };
 }
 
-/** The limit leaves room in the run id, which adds a slash and a number of up to 9 digits. */
+/**
+ * A run id is the id of the conversation, a slash, and a number of up to 9 digits. With this limit, the run id has at most 512
+ * characters.
+ */
 export function checkConversation(id: string): void {
   checkRunId(id, 500);
 }

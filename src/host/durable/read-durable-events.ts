@@ -9,12 +9,12 @@ import type { DurableEngine, FoundRun, Row } from "./durable-store.ts";
 export interface ReadRun {
   readonly id: string;
   readonly engine: DurableEngine;
-  /** Throws if the loop has no such run. */
+  /** Throws if the loop has no run with this id. */
   find(): Promise<FoundRun>;
   inspect(): Promise<JournalInspection | undefined>;
 }
 
-/** Wraps a generator, because `return` of a generator would wait until a pending `next` has its event. */
+/** Wraps a generator, because `return` of a generator would wait until a pending call of `next` has settled. */
 export function readDurableEvents(
   { from = 0, signal, endsWhenWaiting = false }: DurableEventsOptions,
   run: ReadRun,
@@ -69,7 +69,8 @@ class EventReader {
 
   async *read(from: number, signal: AbortSignal): AsyncGenerator<DurableEvent, undefined> {
     const { id, engine } = this.#run;
-    // Begins one event earlier. Otherwise, a reader that has already read `run-end` would wait for more events.
+    // The first read begins one event before `from`. Otherwise, a reader that has already read `run-end` would wait for more
+    // events.
     for (let next = Math.max(from - 1, 0); ;) {
       const rows = await this.#waitForRows(next, signal);
       if (rows.length === 0) return undefined;
@@ -79,7 +80,7 @@ class EventReader {
         const seq = rows[index]?.seq ?? 0;
         this.#last = event;
         const isEnd = event.type === "run-end" && event.path === undefined;
-        // The `run-end` of a waiting run has the position of the event before it.
+        // The `run-end` of a waiting run is not stored, and has the position of the preceding event.
         if (seq >= from || (isEnd && seq < next)) yield { seq, event };
         if (isEnd) return undefined;
         next = seq + 1;
@@ -101,14 +102,14 @@ class EventReader {
   /** Returns undefined if the reader must wait, and no rows if the run has ended. Throws the error of a failed run. */
   async #look(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
-    // Throws for a run of another loop, whose events must not be readable here.
+    // `find` throws for a run of another loop, because this loop must not return the events of that run.
     const first = this.#isFound ? undefined : await this.#run.find();
     this.#isFound = true;
     const rows = await engine.store.readEvents(id, from);
     if (rows.length > 0) return rows;
     const found = first ?? (await this.#run.find());
     if (found.state === "live") return this.#endsWhenWaiting ? this.#lookWaiting(from) : undefined;
-    // The last events may have been written between the two reads.
+    // The final events may have been written between the calls of `readEvents` and `find`.
     const last = first === undefined ? await engine.store.readEvents(id, from) : rows;
     if (last.length === 0 && found.state === "failed") throw new Error(found.error);
     return last;
@@ -135,7 +136,8 @@ export async function isWaiting(
   { status, pendingCalls }: JournalInspection,
 ): Promise<boolean> {
   if (status !== "suspended") return false;
-  // Each run waits for one call after the other, first for approvals. A decision about a later call changes nothing yet.
+  // Each run waits for only one call at a time, and for approvals before results. Only a decision about that call lets the run
+  // continue.
   const first = new Map<string, string>();
   for (const waitsFor of ["awaiting-approval", "awaiting-result"]) {
     for (const call of pendingCalls) {

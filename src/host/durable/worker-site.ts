@@ -1,4 +1,4 @@
-// The parts of a worker that every engine needs: the runs that it executes, and the waits for changes of runs.
+// The parts of a worker that every engine needs: the runs that the worker executes, and the waits for changes of runs.
 
 import { setMaxListeners } from "node:events";
 import type { LiveRun } from "./durable-store.ts";
@@ -15,7 +15,9 @@ export class RunWaits {
     for (const runId of this.#wakes.keys()) this.wake(runId);
   }
 
-  /** Calls `look` now, and each time that `wake` is called for the run, until it returns a value. Rejects when a signal fires. */
+  /**
+   * Calls `look` now, and each time that `wake` is called for the run, until `look` returns a value. Rejects when a signal fires.
+   */
   async waitFor<T>(runId: string, look: () => Promise<T | undefined>, signals: readonly AbortSignal[]): Promise<T> {
     let wake: () => void = () => {};
     const onChange = (): void => wake();
@@ -24,7 +26,7 @@ export class RunWaits {
     for (const one of signals) one.addEventListener("abort", onChange);
     try {
       for (;;) {
-        // Must be created before `look` is called. Otherwise, a change during the call would be missed.
+        // `woken` must be created before `look` is called. Otherwise, a change during the call of `look` would be missed.
         const woken = new Promise<void>((resolve) => (wake = resolve));
         for (const one of signals) one.throwIfAborted();
         const found = await look();
@@ -47,7 +49,7 @@ export abstract class WorkerSite {
   #stopped: Promise<void> | undefined;
 
   constructor() {
-    // Otherwise, Node prints a warning when more than 10 readers wait.
+    // Without this call, Node prints a warning when more than 10 readers wait.
     setMaxListeners(0, this.stopping.signal);
   }
 
@@ -58,7 +60,7 @@ export abstract class WorkerSite {
   /** `stop` calls this method once. */
   protected abstract end(): Promise<void>;
 
-  /** Ends all executions, so that other workers can continue their runs. Resolves when they have ended. */
+  /** Ends all executions, so that other workers can continue the runs. Resolves when all executions have ended. */
   protected async abandonAll(): Promise<void> {
     const runs = [...this.live.values()];
     for (const run of runs) run.abandon();

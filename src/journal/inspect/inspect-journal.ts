@@ -28,11 +28,11 @@ export interface JournalInspection {
   /** The `runId` from the options of the run. Undefined if no `runId` was set, or the run has not started. */
   readonly runId: string | undefined;
   readonly status: InspectedStatus;
-  /** Why the run ended or is suspended. Undefined until then. */
+  /** Why the run ended or is suspended. Undefined for a run with the status `not-started` or `running`. */
   readonly reason: EndReason | undefined;
   /**
-   * The messages that the run was started with. To resume the run, pass them to `runToolLoop` again. Empty if the run has not
-   * started.
+   * The messages that the run was started with. To resume the run, pass these messages to `runToolLoop` again. Empty if the run
+   * has not started.
    */
   readonly initialMessages: readonly Message[];
   /** The transcript so far, without results of calls that are still running. */
@@ -51,9 +51,9 @@ export interface JournalInspection {
   readonly toolCallsExecuted: number;
   /** The time at which the run last read its inbox, in milliseconds of the run's clock. Undefined before the first iteration. */
   readonly lastSeenMs: number | undefined;
-  /** The option `version` of the code that started the run. Undefined if it had none. */
+  /** The option `version` of the code that started the run. Undefined if this option was not set. */
   readonly version: string | undefined;
-  /** The option `version` of the code that last began or ended an iteration of the run. */
+  /** The option `version` of the code that most recently began or ended an iteration of the run. */
   readonly lastVersion: string | undefined;
 }
 
@@ -96,7 +96,7 @@ export async function inspectJournal(source: string | Journal): Promise<JournalI
   };
 }
 
-/** The records of a journal. `record` is the first one, and undefined if the run has not started. */
+/** The records of a journal. `record` is the record of the start of the run, and undefined if the run has not started. */
 export interface RecordedRun extends Source {
   readonly records: Records;
   readonly record: RunRecord | undefined;
@@ -129,7 +129,7 @@ function toUnsure(call: PendingCall): PendingCall {
 
 interface Source {
   readonly answers: ReadonlyMap<string, unknown>;
-  /** True if the journal records the start of each tool call. False if it records only the end. */
+  /** True if the journal records the start and the end of each tool call. False if the journal records only the end. */
   readonly durable: boolean;
 }
 
@@ -143,7 +143,7 @@ async function readSource(source: unknown): Promise<Source> {
   throw invalidOption("source.read()", "a Map from step keys to recorded results", answers);
 }
 
-/** Throws if the records have another version of the format. Records without the start of a run have no version, so they fail too. */
+/** Throws if the records have another version of the format. Also throws if the record of the start of the run is missing. */
 function check(record: Partial<RunRecord> | undefined): RunRecord {
   const { version } = record ?? {};
   if (version === recordVersion) return record as RunRecord;

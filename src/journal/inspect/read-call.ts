@@ -36,8 +36,8 @@ export function readBatch(reading: CallReading, isOver: boolean): BatchProgress 
   const found = reading.state.current.calls.map((call, index) => readCall(reading, call, index));
   const pending = found.flatMap((one) => one.pending);
   const has = (stage: CallProgress["stage"]): boolean => found.some((one) => one.stage === stage);
-  // A run that is called again with a higher limit may go on with calls of an earlier iteration. Then the last record of the
-  // journal is about one of those calls.
+  // A run that is called again with a higher limit may continue with the tool calls of a previous iteration. The final record of
+  // the journal then belongs to one of these calls.
   const isOpen = has("begun") || !isOver || (has("waits") && isCallKey(reading.state, reading.records.last ?? ""));
   if (isOpen && (has("begun") || !has("waits"))) return { settled: undefined, pending };
   if (isOpen) return { settled: found.map(({ settled }) => settled), pending };
@@ -100,12 +100,12 @@ interface Place extends CallPlace {
   readonly round: number;
   readonly answers: number;
   readonly questions: number;
-  /** The outcome of the last execution of the tool, if it ended with a question that is answered. */
+  /** The outcome of the tool's previous execution, if this execution ended with a question and the question was answered. */
   readonly asked: DeferredOutcome | undefined;
 }
 
 function toOver(outcome: ToolOutcome): CallProgress {
-  // `undefined`: the records do not say which tools a policy hides after a context restart.
+  // The second argument is undefined, because the records do not say which tools a policy hides after a context restart.
   const restart = detectContextRestart(outcome, undefined);
   return { stage: "over", settled: restart === undefined ? { outcome } : { outcome, restart }, pending: [] };
 }
@@ -140,8 +140,9 @@ function readDecision({ records, state }: CallReading, call: ToolCall, place: Ca
 }
 
 /**
- * Returns the last record of a wait, and the key of the next one. `key` is the key of the first record. A record of the kind
- * `open` says that the run began to wait. The next record then has the answer, or says that the run waited again.
+ * Returns the newest record of a wait, and the key for the record that would follow it. `key` is the key of the first record. A
+ * record of the kind `open` says that the run began to wait. The record that follows it has the answer, or says that the run
+ * waited again.
  */
 function findLast<T extends { readonly kind: string }>(
   records: Records,
@@ -188,7 +189,10 @@ function countQuestions({ records, state }: CallReading, place: Place): number {
   }
 }
 
-/** A deferred outcome: its question was answered, so the tool runs again. "ask-again": the run requested another decision. */
+/**
+ * A `DeferredOutcome` means that the tool asked a question, got an answer and runs again. "ask-again" means that the run
+ * requested another decision.
+ */
 type Read = CallProgress | DeferredOutcome | "ask-again";
 
 function readAnswer(reading: CallReading, place: Place, answer: ToolOutcome): Read {
@@ -211,7 +215,9 @@ function readStep(reading: CallReading, call: ToolCall, place: Place): Read {
   return { stage, settled: { outcome: { call, durationMs: 0, kind: "not-run" } }, pending: [pending] };
 }
 
-/** For a call whose nested run is recorded, but whose outcome is not. The nested run may have ended all the same. */
+/**
+ * Used for a call that has records of a nested run but no recorded outcome. The nested run may be running, suspended or ended.
+ */
 function toNested(
   call: ToolCall,
   place: CallPlace,

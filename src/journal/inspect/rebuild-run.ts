@@ -41,8 +41,9 @@ import type { PendingCall, Records } from "./records.ts";
 import { type NestedProgress, readBatch } from "./read-call.ts";
 
 /**
- * The key of the recorded ending for each retry number. A retry (`resume: "retry-last"`) undoes an ending, and has the next
- * number. For the last number, the value is the key of the final ending, or of the last record if the run is unfinished.
+ * The key of the recorded ending for each retry number. A retry (`resume: "retry-last"`) undoes an ending and increases the retry
+ * number by 1. The highest number has the key of the final ending. If the run is unfinished, the highest number has the key of
+ * the newest record.
  */
 type EndingKeys = ReadonlyMap<number, string>;
 
@@ -110,7 +111,10 @@ export interface Rebuilt {
   readonly pendingCalls: readonly PendingCall[];
 }
 
-/** Called with each step before `applyStep`. `key` is the key of the step's record. Undefined if the step has no own record. */
+/**
+ * Called with each step before `applyStep`. `key` is the key of the step's record, or undefined if the step has no record of its
+ * own.
+ */
 export type WatchSteps = (step: StepResult, state: LoopState, key: string | undefined) => void;
 
 interface Reading {
@@ -128,8 +132,8 @@ const unfinished: Stop = { ending: undefined, pendingCalls: [] };
 const none = Number.POSITIVE_INFINITY;
 
 /**
- * No limits, because the records contain every ending that a limit caused. `finalAnswer` is true: if a tool limit was reached,
- * the run more likely requested a final answer than lost a record.
+ * No limits, because the records contain every ending that a limit caused. `finalAnswer` is true, because a run that has reached
+ * a tool limit probably requested a final answer.
  */
 const openBounds: Bounds = {
   ...noLimits,
@@ -210,7 +214,7 @@ function readInbox(reading: Reading): Stop {
   const { state, records } = reading;
   const stays = state.phase === "start" || state.phase === "resume";
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
-  // The last look may have found a message. The run goes on with the message only if the limits allow another iteration.
+  // The last look may have found a message. The run continues with this message only if the limits allow another iteration.
   const isOver = state.phase === "last-look" && !records.has(key) && state.lastInbox?.goesOn !== true;
   if (isOver) return { ending: state.ending, pendingCalls: [] };
   return foldFound(reading, key, (answer: InboxAnswer) => ({ kind: "inbox", answer }));

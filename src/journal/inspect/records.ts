@@ -3,9 +3,9 @@ import { checkAnswer, isRecord, type Json, type ShownTool, type ToolChange, type
 /** A tool call in the current iteration that has no outcome yet. Plain data. */
 export type PendingCall = {
   /**
-   * The key of this call in the option `decisions`: the ids of the outer calls and the id of the call, joined by "/". A later
-   * wait of the same call has a number, as in `call_i0_0#2`: the tool has changed, or the call has already waited for its
-   * approval.
+   * The key of this call in the option `decisions`: the ids of the outer calls and the id of the call, joined by "/". If the same
+   * call waits again, the id ends with a number, as in `call_i0_0#2`. A call waits again, for example, if its tool has changed,
+   * or if the call needs a result after it has waited for an approval.
    */
   readonly id: string;
   readonly callId: string;
@@ -47,7 +47,7 @@ export type PendingCall = {
       readonly waitKey: string;
       /** True if a web page may send the result of the call. */
       readonly fromPage?: true | undefined;
-      /** Set if the tool asked a question. The result is then the answer, after which the tool runs again. */
+      /** Set if the tool asked a question. The result is then the answer to the question, and the tool runs again. */
       readonly question?: ToolQuestion | undefined;
     }
   | {
