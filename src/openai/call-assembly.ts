@@ -23,9 +23,13 @@ export interface CallAssembly {
   readonly size: number;
   /** Adds an entry of `delta.tool_calls`. Returns false if the stream contradicts itself. The caller must then stop reading. */
   add(entry: UnknownRecord): boolean;
-  /** Sends `call-ready` for all remaining calls. Set `cut` if the model was stopped early: the last calls may be incomplete. */
+  /**
+   * Sends `call-ready` for all remaining calls. Set `cut` if the model was stopped early: the calls are then marked as truncated.
+   */
   settle(cut: boolean): void;
-  /** Does the same after a stream without a finish reason. Only calls with incomplete arguments are marked as cut off. */
+  /**
+   * Sends `call-ready` for all remaining calls of a stream without a finish reason. Marks only invalid arguments as truncated.
+   */
   settleWhole(): void;
   /** The `extra_content` of each call, by the position of the call. */
   extras(): ReadonlyMap<number, unknown>;
@@ -37,24 +41,28 @@ interface OpenCall extends IndexedCall {
   announced: boolean;
   ready: boolean;
   extra: unknown;
-  /** Receives the chunks of this call. A call that may repeat an earlier call has a list of its own, which can be discarded. */
+  /**
+   * Receives the chunks of this call. `out` is a separate list if the call may repeat an earlier call, so that the chunks can be
+   * discarded.
+   */
   readonly out: ModelChunk[];
   isRepeated: boolean;
 }
 
 /**
- * Servers differ in how a fragment names its call:
+ * A fragment is an entry of `delta.tool_calls`. Servers differ in how a fragment identifies its call:
  *
  * - A fragment with a known id is part of the call with that id. A fragment with a new id begins a call, even if its index is
  *   already used: Ollama, Grok, and DeepSeek behind gateways give every call the index 0.
- * - A fragment without an id is part of the latest call with its index. Without an index, it is part of the last call.
- * - If that call is complete, a fragment with the name of a function begins another call. The arguments of two calls are never
- *   joined.
+ * - A fragment without an id is part of the newest call with the fragment's index. A fragment with neither an id nor an index is
+ *   part of the newest call.
+ * - If the call found by these rules is already complete, a fragment with a function name begins a new call. The arguments of two
+ *   calls are never joined.
  *
  * Evidence: github.com/agno-agi/agno/pull/8880, github.com/vercel/ai/issues/14277, github.com/openai/openai-python/issues/3201.
  *
- * `call-ready` chunks are sent in the order of the calls. If the arguments of a call are certainly complete, the call becomes ready
- * when the next call begins. Every other call becomes ready after the finish reason.
+ * `call-ready` chunks are sent in the order of the calls. If the arguments of a call are certainly complete, the call becomes
+ * ready when the next call begins. Every other call becomes ready after the finish reason.
  */
 export function createCallAssembly(out: ModelChunk[]): CallAssembly {
   const calls = createCallIndex<OpenCall>();
@@ -91,7 +99,7 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       if (call.ready) return fragment.args.trim() === "" || contradict(out);
       const isUpToDate = call.sent > 0 && call.sent === call.args.text.length;
       takeArguments(call, fragment.args);
-      // `sendArguments` would slice the piece from the whole text, which copies that text for each fragment.
+      // The piece is sent without `sendArguments`, which would copy the whole text for each fragment.
       if (isUpToDate) sendPiece(call, fragment.args);
       else announce(call);
       return true;
@@ -132,7 +140,7 @@ function contradict(out: ModelChunk[]): false {
   return false;
 }
 
-/** Some servers repeat the name of a call in every fragment. A different name is the next part of the name. */
+/** Some servers repeat the whole name of a call in every fragment. Others send the name in pieces. */
 function takeName(call: OpenCall, name: string): void {
   if (name !== call.name) call.name += name;
 }

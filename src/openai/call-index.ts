@@ -41,7 +41,7 @@ function readString(scan: ObjectScan, code: number): void {
   else if (code === quote) scan.inString = false;
 }
 
-/** Counts brackets of both kinds together. Brackets that do not match are found later, by the JSON parser. */
+/** Counts braces and square brackets together. The JSON parser later rejects brackets that do not match. */
 function readOutside(scan: ObjectScan, code: number): void {
   const isFirst = scan.depth === 0;
   if (isFirst && (scan.state === "closed" || code !== 0x7b)) scan.state = "broken";
@@ -100,7 +100,7 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
       if (isRepetition(call, fragment)) return call;
       return beginsAnother(call, fragment) || isHeadElsewhere(call, fragment) ? undefined : call;
     }
-    // A server may send the name of a call before the id, so the call may have no id yet.
+    // Some servers send the name of a call in one fragment, and the id only in a later fragment.
     const begun = nameless.get(index);
     return begun !== undefined && (name === "" || (name === begun.name && begun.args.text === "")) ? begun : undefined;
   }
@@ -108,7 +108,8 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   function findByIndex(index: number, fragment: Fragment): Call | undefined {
     const call = byIndex.get(index);
     if (call !== undefined) return beginsAnother(call, fragment) ? undefined : call;
-    // A fragment without a name cannot begin a call. If it has an unknown index, it is taken as part of the last call.
+    // A fragment without a name cannot begin a call. A fragment with neither a name nor a known index therefore counts as part of
+    // the newest call.
     return fragment.name === "" ? all[all.length - 1] : undefined;
   }
 
@@ -137,26 +138,32 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   };
 }
 
-/** A different name begins another call if `call` has arguments. The same name does so if `call` is complete. */
+/**
+ * A fragment with another name begins a new call if `call` has arguments. A fragment with the same name begins a new call if
+ * `call` is complete and more arguments arrive.
+ */
 function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
   if (name === "" || call.name === "") return false;
   if (name !== call.name) return call.args.text !== "";
   return args.trimStart().startsWith("{") && !mayBePrefix(call.args.text) && isWholeObject(call.args);
 }
 
-/** True for the head of a second call with the same id: it has a name and another index than `call`. */
+/**
+ * True if the fragment begins a second call with the same id: the fragment has a name and another index than `call`. If both names
+ * are the same, `call` must also be complete.
+ */
 function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean {
   if (index === undefined || call.index === undefined || index === call.index || name === "") return false;
   return name !== call.name || isWholeObject(call.args);
 }
 
-/** Some servers send a complete call twice. */
+/** True if the fragment is a second copy of a complete call. Some servers send such copies. */
 export function isRepetition(call: IndexedCall, { id, name, args }: Fragment): boolean {
   if (id === undefined || id !== call.id || (name !== "" && name !== call.name)) return false;
   return args.trim() !== "" && isWholeObject(call.args) && isSameArguments(args, call.args.text);
 }
 
-/** True for `{}`, for its beginning and for blank text. Some servers send `{}` before the real arguments. */
+/** True for `{}`, `{` and blank text. Some servers send `{}` before the real arguments. */
 export function mayBePrefix(text: string): boolean {
   return text.length < 16 && /^\s*(?:\{\s*(?:\}\s*)?)?$/.test(text);
 }

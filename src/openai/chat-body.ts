@@ -46,8 +46,8 @@ export function toChatMedia(part: MediaPart): ChatPart | string {
 }
 
 /**
- * As files, the API accepts only PDFs (https://developers.openai.com/api/docs/guides/file-inputs). Text files are therefore sent as
- * text.
+ * Text files are sent as text, because PDFs are the only files that the API accepts
+ * (https://developers.openai.com/api/docs/guides/file-inputs).
  */
 const chatMedia: MediaForms<ChatPart> = {
   takes: "images as base64 or https: or http: URLs; PDFs, UTF-8 text files, and WAV or MP3 audio only as base64",
@@ -120,7 +120,7 @@ function toAssistantMessages(message: AssistantMessage, settings: MessageSetting
 
 /**
  * Returns a space if the message has no reasoning. DeepSeek in thinking mode requires the reasoning field on every assistant
- * message since the last user message, and has rejected empty values (github.com/experientiallabs/experiential/pull/890,
+ * message after the newest user message, and has rejected empty values (github.com/experientiallabs/experiential/pull/890,
  * github.com/NousResearch/hermes-agent/pull/17341).
  */
 function reasoningOf({ content }: AssistantMessage): string {
@@ -137,12 +137,15 @@ function toChatCall({ callId, name, args }: ToolCallPart, extra: Json | undefine
   };
 }
 
-/** Sends the text of the service unchanged if it has these arguments. Different spaces would make the prompt cache useless. */
+/**
+ * Returns `text`, as the service wrote it, unless the arguments were edited. Different whitespace would not match the prompt
+ * cache.
+ */
 function keepText(text: string, args: Json): string {
   return isRecord(args) && isSameArguments(text, JSON.stringify(args)) ? text : toWireArguments(args);
 }
 
-/** Images and files that a tool message cannot contain follow in one user message after the results. */
+/** If a tool message cannot contain images and files, one user message after the results contains them all. */
 function toToolMessages({ results }: ToolMessage, settings: MessageSettings): readonly ChatMessage[] {
   const inTool = settings.toolResultMedia === "tool-message";
   const messages: ChatMessage[] = [];

@@ -20,9 +20,9 @@ import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
 import { collectReasoningDetails, type ReasoningDetails, toChatMetadata } from "./chat-metadata.ts";
 
 /**
- * `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI, they do not (recorded:
- * 291 prompt, 26 completion, 196 reasoning, 513 in total). The total, or a reasoning count above the completion count, shows which
- * of the two a server does.
+ * `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI, `completion_tokens`
+ * exclude reasoning tokens (recorded: 291 prompt, 26 completion, 196 reasoning, 513 in total). A server counts like xAI if the
+ * total is the sum of the three counts, or if there are more reasoning tokens than completion tokens.
  */
 export function toUsage(usage: unknown): Usage | undefined {
   if (!isRecord(usage)) return undefined;
@@ -101,10 +101,10 @@ interface Reading {
   finish: { readonly raw: string; readonly reason: FinishReason } | undefined;
   hasSpoken: boolean;
   usage: Usage | undefined;
-  /** True after token counts that look final. More content makes it false again. */
+  /** True after token counts that look final. Becomes false again if more content arrives. */
   isCounted: boolean;
   refused: boolean;
-  /** True if token counts arrived with the finish reason or later. Nothing else is expected after them. */
+  /** True if token counts arrived with the finish reason or later. No further chunk is then needed. */
   isOver: boolean;
   /** True after another answer has begun in the same stream. The reader ignores that other answer. */
   isLeft: boolean;
@@ -199,7 +199,8 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
 }
 
 /**
- * Most servers that send `reasoning_details` repeat the text in `reasoning`. If a server does not, the text of the details is used.
+ * Most servers that send `reasoning_details` repeat the text in `reasoning`. The text of the details is used only if the server
+ * sends no plain text.
  */
 function readReasoning(delta: UnknownRecord, { out, details }: Reading): void {
   const plain = delta.reasoning_content ?? delta.reasoning;
@@ -216,15 +217,15 @@ function readFinish(choice: UnknownRecord, reading: Reading): void {
   if (typeof raw !== "string" || raw === "") return;
   if (isRecord(choice.error)) return fail(choice.error, reading);
   const said = { raw, reason: reading.words.get(raw) ?? "unknown" } as const;
-  // A second finish reason is read only if the first one was normal, so that an abnormal one is never lost.
+  // A second finish reason replaces the first only if the first was normal, so that an abnormal finish reason is never lost.
   if (reading.finish === undefined || isCleanEnd(reading.finish.reason)) reading.finish = said;
   reading.calls.settle(isCut(reading.finish.reason));
 }
 
 /**
- * Sets `isCounted` if the counts are final: the answer is then complete, even without a finish reason. OpenAI sends the final
- * counts in a chunk without choices. Some servers send them with an empty delta. Counts with an empty delta are final only if no
- * counts came before, because other servers send counts in every chunk.
+ * Sets `isCounted` if the counts are final. The answer is then complete, even without a finish reason. OpenAI sends the final
+ * counts in a chunk without choices. Some servers send the final counts with an empty delta. Counts with an empty delta are final
+ * only if they are the first counts of the answer, because other servers send counts in every chunk.
  */
 function takeUsage(
   usage: Usage,

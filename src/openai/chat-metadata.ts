@@ -19,9 +19,9 @@ export interface ReasoningDetails {
 type OpenDetail = { [field: string]: Json };
 
 /**
- * Joins the fragments of reasoning details. A fragment is part of the detail with the same type and index. Without an index, it is
- * part of the last detail, if that has the same type. The fields `text` and `summary` arrive in pieces and are joined. For every
- * other field, the last non-empty value is kept, because gateways send `signature: ""` until the text is complete.
+ * Joins the fragments of reasoning details. A fragment is part of the detail with the same type and index. A fragment without an
+ * index is part of the newest detail if both have the same type. The fields `text` and `summary` arrive in pieces and are joined.
+ * For every other field, the newest non-empty value is kept, because gateways send `signature: ""` until the text is complete.
  */
 export function collectReasoningDetails(): ReasoningDetails {
   const details: OpenDetail[] = [];

@@ -8,8 +8,8 @@ import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
  * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If your own
  * code also retries, the numbers of attempts multiply.
  *
- * The stream ends with `finish` if the server sent a finish reason, or if it sent the final token counts, which only follow a
- * complete answer. Otherwise the answer is incomplete, and there is no `finish`.
+ * The stream ends with `finish` if the server sent a finish reason, or the final token counts, which follow only a complete
+ * answer. Otherwise the answer is incomplete, and there is no `finish`.
  *
  * Errors that the SDK throws are passed on unchanged. Errors inside the stream that the SDK does not throw become `error` chunks.
  * The provider reads reasoning from every field that servers use for it, and sends reasoning back only with `echoReasoning`.

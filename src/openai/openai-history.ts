@@ -34,11 +34,12 @@ export type OpenAIMessagesApi = "chat" | "responses";
 
 /** The options of `fromOpenAIMessages` and `toOpenAIMessages`. */
 export interface OpenAIHistoryOptions {
-  /** The API of the history. By default, `fromOpenAIMessages` recognizes it, and `toOpenAIMessages` uses "chat". */
+  /** The API of the history. By default, `fromOpenAIMessages` detects the API, and `toOpenAIMessages` uses "chat". */
   readonly api?: OpenAIMessagesApi | undefined;
   /**
-   * The provider whose model wrote the history: the provider itself, or its `id` and `model`. Content that may only be sent back to
-   * this model is kept as provider metadata, such as encrypted reasoning. Default: this content is omitted, and listed in `lost`.
+   * The provider whose model wrote the history: the provider itself, or its `id` and `model`. Content that only this model
+   * accepts, such as encrypted reasoning, is kept as provider metadata. Default: no provider; content of this kind is omitted and
+   * listed in `lost`.
    */
   readonly provider?: HistoryProvider | undefined;
   /** Set to true if the service stored the responses of the history, and the provider has `store: true`. Default false. */
@@ -88,11 +89,12 @@ const checks: Checks<OpenAIHistoryOptions> = {
 
 /**
  * Converts a history of OpenAI to a transcript: messages of the Chat Completions API, or input and output items of the Responses
- * API. System and developer messages at the beginning become `system`. Later ones become pinned user messages. A call without a
- * result gets a `not-run` result, and a result without a call is omitted. `lost` does not list the ids and states of items.
+ * API. System and developer messages at the beginning become `system`. Later system and developer messages become pinned user
+ * messages. A call without a result gets a `not-run` result, and a result without a call is omitted. `lost` does not list the ids
+ * and states of items.
  *
- * Throws LoopError "invalid-messages" if a field has a wrong type; the message names its path. Throws "invalid-option" or
- * "unknown-option" if an option is invalid.
+ * Throws LoopError "invalid-messages" if a field has a wrong type. The error message names the path of the field. Throws
+ * "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * const { messages, system, lost } = fromOpenAIMessages(saved, { provider });
@@ -113,7 +115,7 @@ function toOwner({ provider, store = false }: OpenAIHistoryOptions): HistoryOwne
   return { id: provider?.id ?? "openai", model: provider?.model, store };
 }
 
-/** Throws for messages of other libraries. Otherwise their parts and calls would be dropped without notice. */
+/** Throws for a message of another library, because its parts or calls would be dropped without notice. */
 function refuseOtherFormat(item: FieldReader): void {
   const { parts, content } = item.fields;
   if (Array.isArray(parts)) throw item.wrong("parts", "absent. For messages of the AI SDK, use fromUIMessages");

@@ -31,9 +31,10 @@ export interface HistoryOwner {
   readonly store: boolean;
 }
 
-/** `messages` does not have the system messages at the beginning. */
+/** `messages` begins after the leading system messages. */
 export function readChatMessages(messages: readonly FieldReader[], draft: HistoryDraft, owner: HistoryOwner): void {
-  // A deprecated `function_call` has no id. A result is for the last call of its function.
+  // The call id of the newest `function_call` to each function. A deprecated `function_call` has no id, so its result has only
+  // the name.
   const functions = new Map<string, string>();
   for (const message of messages) {
     const { piece } = message;
@@ -148,13 +149,13 @@ function readChatCalls(message: FieldReader): readonly AssistantPart[] {
   });
 }
 
-/** Returns the text itself if it is not valid JSON. The model then sees its own invalid arguments. */
+/** Returns invalid JSON as a string, so that the model sees its own invalid arguments. */
 export function toArgs(text: string): Json {
   const parsed = parseToolArguments(text);
   return "args" in parsed ? (parsed.args as Json) : text;
 }
 
-/** Returns the content that becomes provider metadata, because only the same model accepts it. */
+/** Returns the content that becomes provider metadata: only the model that wrote this content accepts it. */
 function readKeptItems(message: FieldReader): readonly Json[] {
   const { reasoning_details: details } = message.fields;
   const items = message.records("tool_calls").flatMap(({ fields }, call): readonly Json[] => {
@@ -177,8 +178,8 @@ function readResult(message: FieldReader, callId: string): Parameters<HistoryDra
 }
 
 /**
- * Prepares a message for the comparison that finds lost content. Removes differences in form without meaning, and reasoning, which
- * the transcript has as text.
+ * Prepares a message for the comparison that finds lost content. Removes differences of form that have no meaning. Also removes
+ * reasoning, which the transcript contains as text.
  */
 export function normalizeChat(message: UnknownRecord): Json {
   const { content, reasoning_content: _one, reasoning: _other, tool_calls: calls, ...rest } = message;
@@ -205,7 +206,7 @@ function isEmptyText(part: unknown): boolean {
   return isRecord(part) && part.type === "text" && part.text === "" && Object.keys(part).length === 2;
 }
 
-/** Joins neighbouring text parts, unless they have further fields. */
+/** Joins adjacent text parts that have no fields besides `type` and `text`. */
 function joinTexts(parts: readonly unknown[]): readonly unknown[] {
   const joined: unknown[] = [];
   for (const part of parts) {

@@ -22,7 +22,7 @@ import { isCallType } from "./responses-calls.ts";
 import { toResponsesMetadata } from "./responses-metadata.ts";
 import { kindOf, wordsOf } from "./responses-texts.ts";
 
-/** Consecutive items of the model become one assistant message. `items` does not have the system messages at the beginning. */
+/** Consecutive items of the model become one assistant message. `items` begins after the leading system messages. */
 export function readResponsesItems(items: readonly FieldReader[], draft: HistoryDraft, owner: HistoryOwner): void {
   let group: FieldReader[] = [];
   const close = (): void => {
@@ -59,8 +59,9 @@ function addInput(item: FieldReader, draft: HistoryDraft): void {
 }
 
 /**
- * True if the item begins another assistant message. Messages of one response stay together: those with a list of parts, as the
- * service sends them, and those after a call, because its result must follow.
+ * True if the item begins another assistant message. If the model is known, items whose content is a list of parts, as the
+ * service sends them, stay in one message. An item after a call also stays in the message of the call, because no message may
+ * separate the call from its result.
  */
 function beginsMessage({ fields }: FieldReader, group: readonly FieldReader[], { model }: HistoryOwner): boolean {
   if (fields.role !== "assistant" || group.some((item) => isCallType(item.fields.type))) return false;
@@ -157,7 +158,9 @@ function readInputPart(part: FieldReader): readonly ContentPart[] {
   }
 }
 
-/** Prepares an item for the comparison that finds lost content. Removes ids, states, and differences in form without meaning. */
+/**
+ * Prepares an item for the comparison that finds lost content. Removes ids, states, and differences of form that have no meaning.
+ */
 export function normalizeItem(item: UnknownRecord): Json {
   const { id: _id, status: _status, created_by: _by, type, content, output, summary, ...rest } = item;
   const isMessage = typeof item.role === "string";

@@ -73,7 +73,7 @@ const inputMedia: MediaForms<InputItem> = {
     if (media.kind !== "url") {
       return ending === undefined ? undefined : { type: "input_file", filename: `file.${ending}`, file_data: toDataUrl(media) };
     }
-    // If the media type is generic, the service finds out the type when it fetches the file.
+    // A file of the generic type is also sent, because the service determines the type when it fetches the file.
     const isKnown = ending !== undefined || media.mediaType === "application/octet-stream";
     return isKnown && isOnWeb(media) ? { type: "input_file", file_url: media.url } : undefined;
   },
@@ -94,7 +94,7 @@ interface ConvertedMessage {
   readonly items: readonly InputItem[];
   /** The calls in an assistant message, by call id. A result needs the type of its call. */
   readonly calls: ReadonlyMap<string, WireCall>;
-  /** The message before these results. Undefined for other messages. */
+  /** For tool results: the message before the results. Undefined for a message of the user or the model. */
   readonly before: ConvertedMessage | undefined;
 }
 

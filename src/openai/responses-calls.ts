@@ -25,7 +25,7 @@ export interface CallDraft {
   text: string;
   sent: number;
   announced: boolean;
-  /** True while the call may repeat an earlier call with the same id. Its chunks are then held back. */
+  /** True while the call may repeat an earlier call with the same id. No chunks of the call are sent while this is true. */
   isHeld: boolean;
   ready: boolean;
 }
@@ -46,14 +46,14 @@ export function nameCall(call: CallDraft, { call_id: callId, id, name }: Unknown
 export function extendCall(call: CallDraft, piece: string, out: ModelChunk[]): void {
   const isUpToDate = call.announced && call.sent === call.text.length;
   call.text += piece;
-  // `sendRest` would slice the piece from the whole text, which copies that text for each fragment.
+  // The piece is sent without `sendRest`, which would copy the whole text for each fragment.
   if (isUpToDate) sendArgsPiece(call, piece, out);
   else sendRest(call, out);
 }
 
 /**
- * Replaces the fragments with the complete arguments. If these do not start with the fragments, no more arguments are sent until
- * `call-ready`. An empty text means "no arguments" only if there were no fragments.
+ * Replaces the fragments with `text`, the complete arguments. If `text` does not start with the fragments, no more arguments are
+ * sent until `call-ready`. An empty `text` does not replace fragments.
  */
 export function completeCall(call: CallDraft, text: string, out: ModelChunk[]): void {
   if (text === "" || text === call.text) return;
@@ -83,7 +83,7 @@ export function declareCall(call: CallDraft, cut: boolean, out: ModelChunk[]): v
   call.ready = true;
   const { key, id, name, type, text } = call;
   if (type === "custom_tool_call") {
-    // The chunks so far are `{"input":"...`: a string in an object, both open.
+    // The earlier chunks, `{"input":"...`, have opened an object and a string. This chunk closes both.
     if (call.sent > 0) out.push({ type: "call-args-delta", key, text: '"}' });
     const args = { input: text };
     const problem = cut ? "truncated" : undefined;

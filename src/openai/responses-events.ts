@@ -44,8 +44,8 @@ export function isTerminal(eventType: unknown): eventType is string {
 }
 
 /**
- * If the last event and the status differ, the worse of the two is used. An incomplete response is treated as completed if the
- * option `finishReasons` maps its reason to a normal finish reason.
+ * If the type of the final event and `response.status` differ, the worse of the two is used. An incomplete response is treated as
+ * completed if the option `finishReasons` maps its reason to a normal finish reason.
  */
 export function toResponseEnd(eventType: string, response: UnknownRecord, words: FinishWords = incompleteWords): ResponseEnd {
   const said = new Set([statusByEvent.get(eventType), response.status]);
@@ -84,7 +84,7 @@ interface EventReading {
   readonly words: FinishWords;
   readonly items: ItemAssembly;
   failed: boolean;
-  /** The last chunks: the provider metadata to send back, then `finish`. */
+  /** The chunks to send at the end: the provider metadata to send back, then `finish`. */
   ending: readonly ModelChunk[] | undefined;
 }
 

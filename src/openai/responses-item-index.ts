@@ -8,7 +8,7 @@ export interface OpenItem {
   readonly position: number;
   readonly texts: ItemTexts;
   readonly call: CallDraft | undefined;
-  /** True if the server has sent `output_item.added` for the item. Some servers send fragments first. */
+  /** True if the server has sent `output_item.added` for the item. Some servers send fragments of the item before that event. */
   begun: boolean;
   isRepeated: boolean;
   fields: { readonly [field: string]: Json } | undefined;
@@ -104,9 +104,9 @@ function fits({ type, call }: OpenItem, address: ItemAddress): boolean {
 const farthest = 64;
 
 /**
- * Finds the item for each entry of the list in the last event: the item with the same id, otherwise the item with the same call id,
- * otherwise the next item of the same type that has no entry yet. A server may invent new ids for the list, so a call with another
- * id is accepted if its name and arguments are the same.
+ * Finds the item for each entry of the item list in the final event: the item with the same id, otherwise the item with the same
+ * call id, otherwise the oldest item of the same type that has no entry yet. Some servers put new ids into the list, so a call
+ * with another call id is accepted if the name and the arguments are the same.
  */
 function createQueues(items: readonly OpenItem[], findKnown: (address: ItemAddress) => OpenItem | undefined): TakeItem {
   const byCallId = new Map<unknown, OpenItem>();

@@ -18,11 +18,11 @@ export interface AddedText {
 }
 
 /**
- * Assembles the items of a response. Servers send fragments, complete texts, finished items, or only a list of items in the last
+ * Assembles the items of a response. Servers send fragments, complete texts, finished items, or only a list of items in the final
  * event. If a finished item differs from its fragments, the finished item is used.
  *
- * `call-ready` is sent when a call is finished and another item has begun, or when the response has ended. Until then, the call may
- * be incomplete: a cut-off response may mark its last call as completed.
+ * `call-ready` is sent when a call is finished and another item has begun, or when the response has ended. A call that is
+ * finished may still be incomplete, because a cut-off response may mark its final call as completed.
  */
 export class ItemAssembly {
   readonly #out: ModelChunk[];
@@ -58,7 +58,7 @@ export class ItemAssembly {
       found.begun = true;
       return;
     }
-    // Some servers give all items the same id. If the item with this id is already finished, the event begins another item.
+    // Some servers give all items the same id, so an event with the id of a finished item begins another item.
     const item = found === undefined || found.fields !== undefined ? this.#create(address) : found;
     item.begun = true;
     this.#index.identify(item, fields.id);
@@ -94,7 +94,7 @@ export class ItemAssembly {
   }
 
   /**
-   * Reads the item list in the last event, and sends `call-ready` for all remaining calls. Set `cut` if the model was stopped
+   * Reads the item list in the final event, and sends `call-ready` for all remaining calls. Set `cut` if the model was stopped
    * early.
    */
   settle(output: unknown, cut: boolean): void {
@@ -132,7 +132,7 @@ export class ItemAssembly {
     this.#index.identify(item, fields.id);
     item.texts.completeAll(fields);
     if (item.call === undefined) return;
-    // The arguments come first: `#name` sends all arguments, which must not be the outdated fragments.
+    // `completeCall` must run before `#name`, because `#name` would send the outdated fragments.
     completeCall(item.call, argumentsOf(fields), this.#out);
     this.#name(item, fields);
     this.#declareFinished();
@@ -179,7 +179,7 @@ function isUnfinished({ fields }: OpenItem): boolean {
   return fields === undefined;
 }
 
-/** True if the start of an item arrives after the finished item. Positions are compared too, because ids may be all the same. */
+/** True if the start of an item arrives after the finished item. Positions are compared too, because all ids may be the same. */
 function isBegunLate({ begun, fields, position }: OpenItem, place: unknown): boolean {
   return !begun && fields !== undefined && (typeof place !== "number" || place === position);
 }

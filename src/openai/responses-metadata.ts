@@ -28,9 +28,9 @@ export interface OwnMessageReader extends MetadataReader {
 /**
  * Returns the items to send back, or undefined if the message must be rebuilt from its text and calls.
  *
- * All items must come from this service and model, because no other model can read the reasoning. The items must also have the same
- * text and calls as the message: they differ if a call got another id, or if the message was edited. No item may wait for an answer
- * that this adapter cannot give, such as an MCP approval.
+ * All items must come from this service and model, because no other model can read the reasoning. The items must also have the
+ * same text and calls as the message. Text or calls differ if the message was edited, or if a call got another id. No item may
+ * wait for an answer that this adapter cannot give, such as an MCP approval.
  */
 export function readResponsesMetadata(message: AssistantMessage, reader: OwnMessageReader): readonly InputItem[] | undefined {
   const parts = readItems(message, reader);
@@ -68,7 +68,7 @@ function saysTheSame(items: readonly UnknownRecord[], message: AssistantMessage)
   const written = items.map(textOfItem).filter((text) => text !== "");
   const asked = items.filter(({ type }) => isCallType(type));
   if (written.join("\n\n") !== said || asked.length !== names.size) return false;
-  // If the server sent two calls with the same id, the calls of the message have other ids, so the items do not match.
+  // If two items have the same call id, the message has a new id for one of them, so the items do not match.
   return asked.every(({ call_id: id, name }) => {
     const known = names.get(textOf(id));
     names.delete(textOf(id));
@@ -98,7 +98,9 @@ function hasUnanswered(items: readonly UnknownRecord[]): boolean {
   });
 }
 
-/** The service accepts these items without an id. With an id, it would look for a stored item and not find it. */
+/**
+ * The service accepts these items without an id. If an item has an id, the service looks for a stored item, which may not exist.
+ */
 const idIsOptional: ReadonlySet<unknown> = new Set([
   "message",
   "reasoning",
@@ -134,7 +136,9 @@ function toInputItem(item: OutputItem["item"], keepId: boolean): readonly InputI
   return [known];
 }
 
-/** Without its id, a reasoning item must have content: encrypted, or plain text from an open model. */
+/**
+ * A reasoning item without an id must have content: encrypted, or plain text from an open model. Otherwise the item is omitted.
+ */
 function toReasoning({ encrypted_content: encrypted, ...rest }: InputItem, keepId: boolean): readonly InputItem[] {
   const isEmpty = typeof encrypted !== "string" && !(Array.isArray(rest.content) && rest.content.length > 0);
   if (isEmpty && !keepId) return [];

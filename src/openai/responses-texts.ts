@@ -35,7 +35,7 @@ interface TextPart {
 
 export interface ItemTexts {
   extend(place: TextPlace, piece: string): void;
-  /** Sends the part of a complete text that was not sent yet. A text that contradicts its sent fragments is ignored. */
+  /** Sends the rest of a text after the fragments that were already sent. Ignores a text that contradicts these fragments. */
   complete(place: TextPlace, whole: string): void;
   completeAll(item: { readonly [field: string]: unknown }): void;
 }
@@ -65,11 +65,11 @@ export function createItemTexts(flow: TextFlow): ItemTexts {
 
   function send(place: TextPlace, part: TextPart, text: string): void {
     part.sent += text;
-    // The parts of a message are one text, but each part of the reasoning is a text of its own.
+    // All parts of a message form one text, but each part of the reasoning is a separate text.
     flow.push(place.kind === "reasoning-delta" ? part : contents, place.kind, text);
   }
 
-  /** Finds the part of a complete text. Its fragments may have arrived under another index. */
+  /** Finds the part to which a complete text belongs. The fragments of the text may have arrived under another index. */
   function partOf(place: TextPlace, whole: string): TextPart {
     const { index, isSummary } = place;
     const isNew = typeof index === "number" && !(isSummary ? summaries : contents).has(index);
@@ -121,9 +121,9 @@ function readWholes(list: unknown): readonly WholeText[] {
 }
 
 /**
- * Returns the index under which each text was streamed. This is usually the position in the list, but one server uses index 1 for
- * the only part of a message. The texts are then matched in the order of their indexes. Undefined for a text that cannot be
- * matched.
+ * Returns the index under which the fragments of each text arrived. The index is usually the position of the text in the list,
+ * but one server uses index 1 for the only part of a message. If positions and indexes do not match, the texts are matched in the
+ * order of the indexes. Undefined for a text that cannot be matched.
  */
 function findPlaces(wholes: readonly WholeText[], parts: ReadonlyMap<number, TextPart>): readonly (number | undefined)[] {
   const streamed = [...parts].filter(([, { sent }]) => sent !== "").sort(([one], [other]) => one - other);

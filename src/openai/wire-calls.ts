@@ -26,7 +26,7 @@ export function toDataUrl(media: Exclude<ReadableMedia, { readonly kind: "url" }
 
 /**
  * Returns undefined for media other than images, and for URLs that a server cannot fetch. Compatible servers support more image
- * types than OpenAI, but no server supports SVG. Base64 data needs an exact type, not `image/*`.
+ * types than OpenAI, but no server supports SVG. Base64 data needs an exact media type, not `image/*`.
  */
 export function toImageUrl(media: ReadableMedia): string | undefined {
   const { mediaType } = media;

@@ -13,8 +13,8 @@ import { calcPrice, findProvider } from "@pydantic/genai-prices";
 /** The options of `genaiPrices`. */
 export interface GenaiPricesOptions {
   /**
-   * The provider whose prices are used for all iterations, under its `gen_ai.provider.name` or its id in the catalogue. Useful
-   * for proxies. Default: the provider of each iteration.
+   * The provider whose prices are used for all iterations: its `gen_ai.provider.name`, or its id in the catalogue of
+   * `@pydantic/genai-prices`. Useful for proxies. Default: the provider of each iteration.
    */
   readonly provider?: string | undefined;
   /**
@@ -29,8 +29,8 @@ export interface GenaiPricesOptions {
 /** The options of `genaiContextWindow`. */
 export interface GenaiContextWindowOptions {
   /**
-   * The provider whose models are looked up, under its `gen_ai.provider.name` or its id in the catalogue. Useful for proxies.
-   * Default: the provider of each call.
+   * The provider whose models are looked up: its `gen_ai.provider.name`, or its id in the catalogue of `@pydantic/genai-prices`.
+   * Useful for proxies. Default: the provider of each call.
    */
   readonly provider?: string | undefined;
   /** The model that is looked up. Useful for deployments with custom names. Default: the model of each call. */
@@ -49,7 +49,7 @@ const priceChecks: Checks<GenaiPricesOptions> = {
   date: ["a valid Date", (value) => value instanceof Date && !Number.isNaN(value.getTime())],
 };
 
-/** An unknown provider is rejected here, because no model would be found for it. */
+/** Throws for an unknown provider, because no price or size would ever be found. */
 function checkProvider(provider: string | undefined): void {
   if (provider === undefined) return;
   const id = toCatalogueId(provider);
@@ -95,8 +95,8 @@ function priceOf(usage: Usage, { providerId, model, date }: Priced): number | un
 
 /**
  * Converts token counts to the catalogue's format. Both formats include cached tokens in the input, and reasoning tokens in the
- * output. Counts are reconciled first, because `calcPrice` throws if a part is larger than its total, such as cached input
- * larger than input.
+ * output. `calcPrice` throws for impossible counts, such as more cached input than input, so `reconcileUsage` corrects the counts
+ * first.
  */
 function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
   const usage = reconcileUsage(said);
@@ -111,14 +111,14 @@ function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
 
 /**
  * Makes the option `pricing` from the catalogue in `@pydantic/genai-prices`. The catalogue has list prices for models of many
- * providers. It includes prices for cache reads and writes, tiers for long prompts, and prices that change with the date. No prices
- * are fetched unless you call `updatePrices` from that package.
+ * providers. It includes prices for cache reads and writes, tiers for long prompts, and prices that change with the date. No
+ * prices are fetched unless you call `updatePrices` from that package.
  *
  * The cost is `undefined`, never 0, if the model is not in the catalogue or has no price for tokens that were used. A provider is
  * looked up by its exact id. A server with a compatible API is therefore not priced like the original service, unless you set
- * `provider`. A part that is larger than its total, such as more cached tokens than input tokens, is added to the total. The
- * returned function throws for invalid counts. In a run, such an error is reported to listeners as a `listener-error`, and the cost
- * is unknown.
+ * `provider`. If a count is larger than the total that should include it, such as more cached tokens than input tokens, the count
+ * is added to the total. The returned function throws for invalid counts. In a run, such an error is reported to listeners as a
+ * `listener-error`, and the cost is unknown.
  *
  * `genaiPrices` itself throws LoopError "invalid-option" or "unknown-option".
  *
@@ -163,7 +163,7 @@ export function genaiContextWindow(
   return (provider, model) => windowOf(toCatalogueId(givenProvider ?? provider), givenModel ?? model);
 }
 
-/** Calculates the price of no tokens, because only `calcPrice` matches model names in the same way as `genaiPrices`. */
+/** Finds the model with `calcPrice` and no tokens, so that model names match as in `genaiPrices`. */
 function windowOf(providerId: string, model: string): number | undefined {
   const found = calcPrice({}, model, { providerId });
   return found?.provider.id === providerId ? found.model.context_window : undefined;
