@@ -20,8 +20,8 @@ const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__P
 });
 
 /**
- * The service rejects a format together with citations, which its search tools add. It also rejects a format if the last message is
- * from the model, which then continues it.
+ * The service rejects a format together with citations, which its search tools add. The service also rejects a format if the final
+ * message is from the model, because the model then continues that message.
  */
 export function planOutput(request: ModelRequest, serverTools: readonly object[]): OutputPlan {
   const isContinued = request.messages.at(-1)?.role === "assistant";

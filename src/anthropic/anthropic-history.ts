@@ -18,8 +18,8 @@ import { createBlockWriter, readAnthropicMessages } from "./read-messages-histor
 /** The options of `toAnthropicMessages`. */
 export interface ToAnthropicOptions {
   /**
-   * The provider whose model wrote the history: the provider itself, or its `id` and `model`. Content that may only be sent back to
-   * this model is kept, such as thinking with its signature. Default: this content is omitted, and listed in `lost`.
+   * The provider whose model wrote the history: the provider itself, or its `id` and `model`. Content that only this model accepts,
+   * such as thinking with its signature, is kept. Default: no provider; content of this kind is omitted and listed in `lost`.
    */
   readonly provider?: HistoryProvider | undefined;
   /** The system text. It is returned unchanged. Default none. */
@@ -28,7 +28,10 @@ export interface ToAnthropicOptions {
 
 /** The options of `fromAnthropicMessages`. */
 export interface FromAnthropicOptions extends Omit<ToAnthropicOptions, "system"> {
-  /** The field `system` of the request: a string, or text blocks. In `lost`, its parts have the field "system" and the index 0. */
+  /**
+   * The field `system` of the request: a string, or text blocks. In `lost`, the entries about `system` have the field "system" and
+   * the index 0.
+   */
   readonly system?: string | readonly object[] | undefined;
 }
 
@@ -38,7 +41,7 @@ export interface AnthropicMessage {
   content: AnthropicBlock[];
 }
 
-/** A content block of the Messages API. Kept blocks of the service may have other types. */
+/** A content block of the Messages API. Blocks that the service made and that are sent back unchanged may have other types. */
 export type AnthropicBlock =
   | AnthropicContent
   | { type: "tool_use"; id: string; name: string; input: unknown }
@@ -76,8 +79,8 @@ const checks: Checks<Omit<ToAnthropicOptions, "system">> = { provider: historyPr
  * Converts messages of Anthropic's Messages API to a transcript. A call without a result gets a `not-run` result, and a result
  * without a call is omitted. Cache marks are omitted: the option `cache` of the provider sets new ones.
  *
- * Throws LoopError "invalid-messages" if a field has a wrong type; the message names its path. Throws "invalid-option" or
- * "unknown-option" if an option is invalid.
+ * Throws LoopError "invalid-messages" if a field has a wrong type. The error message names the path of the field. Throws
+ * "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * const { messages, system, lost } = fromAnthropicMessages(saved.messages, { system: saved.system, provider });

@@ -12,14 +12,14 @@ import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-
  * The stream ends with `finish` if the service sent a stop reason and `message_stop`. Otherwise the answer is incomplete, and there
  * is no `finish`. Errors that the SDK throws are passed on unchanged.
  *
- * The blocks of a finished message become `provider-metadata` chunks. The next request sends them back to the same model unchanged:
- * thinking with its signature, calls and results of tools that the server runs, and blocks of unknown types. If the message was
- * edited or goes to another model, only its text and calls are sent.
+ * The blocks of a finished message become `provider-metadata` chunks. The next request sends these blocks back to the same model
+ * unchanged: thinking with its signature, calls and results of tools that the server runs, and blocks of unknown types. If the
+ * message was edited or goes to another model, only its text and calls are sent.
  *
  * With the option `compaction`, the service replaces old messages with a summary if the run has the policy `compactMessages`. The
- * summary is not part of the text. It is sent back with its message, and the service then ignores everything before the summary.
- * Requests still have the older messages, because other models do not get the summary. The usage includes the tokens of the
- * summary.
+ * summary is not part of the text. The summary is sent back with its message, and the service then ignores everything before the
+ * summary. Requests still have the older messages, because other models do not get the summary. The usage includes the tokens of
+ * the summary.
  *
  * The setting `seed` is not sent, because the API has no field for it.
  *
@@ -47,7 +47,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const abilities = { compacts: compaction !== undefined, searchesTools: toolSearch !== undefined };
   return createSdkProvider({ ...settings, ...abilities }, (request, call, out) => ({
     open: async (signal) => {
-      // Containers expire at a date, but the clock of the call may start at any number.
+      // `Date.now()` is used because containers expire at a date, and `call.clock` may start at any number.
       const body = buildMessagesBody(request, { settings, convert, mark, now: Date.now() });
       call.sending?.(body, settings);
       return openAnswer(client.messages.create(body, { signal, ...headers }), call.clock);

@@ -21,16 +21,24 @@ export interface BlockAssembly {
   start(index: unknown, block: UnknownRecord): void;
   /** Returns false if the stream contradicts itself. The caller must then stop reading. */
   extend(index: unknown, delta: UnknownRecord): boolean;
-  /** Sends `call-ready` if the last block is a call. Set `cut` if the model was stopped early: the call may be incomplete. */
+  /**
+   * Sends `call-ready` if the newest block is a call. Set `cut` if the model was stopped early: the call is then marked as
+   * truncated.
+   */
   settle(cut: boolean): void;
-  /** Returns the blocks for the next request. With `cut`, omits a last block that the service would reject as incomplete. */
+  /**
+   * Returns the blocks for the next request. With `cut`, omits the final block if the service would reject the block as incomplete.
+   */
   blocks(cut: boolean): readonly WireBlock[];
 }
 
 /** A call to a tool of the run. A call to a tool that the server runs is a block without `call`. */
 interface OpenCall {
   readonly key: string;
-  /** Receives the chunks of this call. A call that may repeat an earlier call has a list of its own, which can be discarded. */
+  /**
+   * Receives the chunks of this call. `out` is a separate list if the call may repeat an earlier call, so that the chunks can be
+   * discarded.
+   */
   readonly out: ModelChunk[];
   ready: boolean;
   isRepeated: boolean;
@@ -151,7 +159,7 @@ function extendFields(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[])
       block.citations.push(copyJson(delta.citation));
       fields.citations = block.citations;
       return;
-    // These deltas have complete values, which replace earlier ones.
+    // Deltas of these two types have complete values, which replace earlier values.
     case "signature_delta":
     case "compaction_delta":
       for (const [field, value] of Object.entries(copyFields(delta))) if (field !== "type") setField(fields, field, value);
@@ -188,7 +196,7 @@ interface Readiness {
 
 function declareReady(call: OpenCall, { out, finished, fields, json, cut }: Readiness): void {
   call.ready = true;
-  // If code on the server made the call, the call arrives complete, without deltas.
+  // A call that code on the server made arrives complete in `fields.input`, without deltas.
   const argsText =
     json === "" && isRecord(fields.input) && Object.keys(fields.input).length > 0 ? JSON.stringify(fields.input) : json;
   const [id, name] = [textOf(fields.id), textOf(fields.name)];

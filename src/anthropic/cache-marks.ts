@@ -4,7 +4,7 @@
 import { isRecord, listOf, type UnknownRecord } from "../core/provider-kit.ts";
 import type { CacheControl, WireBlock, WireMessage } from "./messages-options.ts";
 
-/** The server rejects requests with more marks. */
+/** The server rejects requests with more marks than this number. */
 const mostMarks = 4;
 
 /** A message of the request, with the messages of the run that it was joined from. */
@@ -28,12 +28,12 @@ export interface MarkedRequest {
   readonly messages: readonly WireMessage[];
 }
 
-/** The last request of a conversation. */
+/** The newest request of a conversation. */
 interface Sent {
   readonly parts: readonly Part[];
   /** The indexes of the parts after which the server has written a cache entry. */
   readonly entries: readonly number[];
-  /** The index of the part with mark 4 in the list at `createMarker`. */
+  /** The index of the part with the mark that item 4 in the docstring of `createMarker` describes. */
   readonly kept: number | undefined;
 }
 
@@ -49,19 +49,20 @@ interface Part {
 type Marker = (request: MarkableRequest) => MarkedRequest;
 
 /**
- * Makes a function that adds marks to requests, at these places and in this order, until no mark is left:
+ * Makes a function that adds marks to requests, at these places and in this order, until the request has `mostMarks` marks:
  *
- * 1. The end of the last user message. If that message was joined from several messages, the mark comes before the last of these,
+ * 1. The end of the final user message. If that message was joined from several messages, the mark comes before the final part,
  *    which may be context that moves in the next request.
- * 2. The last mark of an earlier request before which nothing has changed. The server can then read this entry, even if more than
- *    20 blocks were added. After a restart of the process: the end of the user message before the last one.
+ * 2. The latest position that had a mark in an earlier request and before which nothing has changed. The server can then read the
+ *    entry of that mark, even if more than 20 blocks were added. If there is no such position, for example after a restart of the
+ *    process: the end of the second-to-last user message.
  * 3. The system text.
- * 4. The end of the messages that were changed last, for example by masking. The next change comes after this mark, so the next
- *    request can still read its entry.
+ * 4. The end of the messages that were changed most recently, for example by masking. Later changes come after this mark, so later
+ *    requests can still read the entry of the mark.
  * 5. The last tool.
  */
 export function createMarker(cacheControl: CacheControl): Marker {
-  /** The last request of each conversation. The key is its first message, which stays the same object. */
+  /** The newest request of each conversation. The key is the first message of the conversation, which stays the same object. */
   const conversations = new WeakMap<WireMessage, Sent>();
   return (request) => {
     const parts = request.extra.messages === undefined ? listParts(request.joined) : [];
@@ -151,14 +152,17 @@ function countSame(parts: readonly Part[], before: readonly Part[]): number {
   return at === -1 ? before.length : at;
 }
 
-/** Returns the end of the joined user message before the one that contains `at`. */
+/** Returns the index of the final part of the joined user message that precedes the message with part `at`. */
 function findBefore(parts: readonly Part[], at: number): number | undefined {
   const own = parts[at]?.joinedAt;
   const found = parts.findLastIndex(({ wire, joinedAt }, index) => index < at && wire.role === "user" && joinedAt !== own);
   return found === -1 ? undefined : found;
 }
 
-/** Returns the index of the last user message that replaced another one, if the message after it is unchanged. */
+/**
+ * Returns the index of the latest user message that replaces a message of the previous request and is followed by an unchanged
+ * message.
+ */
 function findChanged(parts: readonly Part[], { parts: before }: Sent, same: number): number | undefined {
   for (let at = before.length - 2; at >= same; at -= 1) {
     const part = parts[at];

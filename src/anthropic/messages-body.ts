@@ -85,7 +85,7 @@ function toTextDocument(media: ReadableMedia): WireBlock | undefined {
 
 interface ConvertedMessage {
   readonly wire: WireMessage;
-  /** Sent if the message is the last one of a request. Only the last message may have unfinished calls to server tools. */
+  /** Sent instead of `wire` at the end of a request, because only the final message may have unfinished calls to server tools. */
   readonly asLast: WireMessage;
   readonly isRebuilt: boolean;
 }
@@ -123,8 +123,8 @@ function convertAssistantMessage(message: AssistantMessage, reader: MetadataRead
 }
 
 /**
- * Keeps only text and calls, because the service rejects reasoning without a signature. It also rejects a space at the end of the
- * last assistant message.
+ * Keeps only text and calls, because the service rejects reasoning without a signature. Removes whitespace at the end of the text,
+ * which the service rejects in the final message.
  */
 function rebuildMessage(message: AssistantMessage): readonly WireBlock[] {
   const { text, calls } = readAssistantMessage(message);
@@ -261,7 +261,7 @@ function toSettingFields({ temperature, topP, stopSequences }: ModelSettings): o
 
 /**
  * With a thinking budget, the service rejects tool results after an assistant message that does not begin with thinking. A message
- * from another model has no thinking, so the request with its results is sent without `thinking`.
+ * from another model has no thinking, so a request that ends with the results of such a message is sent without `thinking`.
  */
 function toThinkingField(messages: readonly Message[], { settings, convert }: BodyPorts): object {
   const { thinking } = settings;

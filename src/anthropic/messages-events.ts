@@ -35,7 +35,7 @@ export function toFinishReason(raw: string, hasCalls: boolean, words: FinishWord
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
-/** True if the last block may be incomplete. The service closes every block, even one that a stop sequence has cut off. */
+/** True if the final block may be incomplete. The service closes every block, even one that a stop sequence has cut off. */
 export function mayBeCut(raw: string, words: FinishWords = stopWords): boolean {
   const reason = words.get(raw);
   return raw === "stop_sequence" || (reason !== "stop" && reason !== "tool-calls" && reason !== "paused");
@@ -168,7 +168,7 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
   }
 }
 
-/** If code on the server calls a tool and the model generates nothing, `message_start` contains the whole message. */
+/** `message_start` contains the whole message if code on the server calls a tool and the model generates nothing. */
 function readMessage(message: unknown, reading: Reading): void {
   if (!isRecord(message)) return;
   const id = textOf(message.id);

@@ -97,8 +97,8 @@ export interface AnthropicMessagesOptions {
   /**
    * Set to true to let the service replace old messages with a summary, if the run has the policy `compactMessages`. Default false.
    * `instructions` replace the service's own instructions for the summary. The option adds `compact-2026-01-12` to `betas`. Keep
-   * the option set as long as a conversation contains a summary of the service. The service starts at 50,000 tokens or more, and
-   * not all models support summaries: https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
+   * this option set as long as a conversation contains a summary that the service made. The service starts a summary only at 50,000
+   * input tokens or more, and only with some models: https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
    */
   readonly compaction?: boolean | { readonly instructions?: string | undefined } | undefined;
   /**
@@ -112,8 +112,8 @@ export interface AnthropicMessagesOptions {
   readonly serverTools?: readonly AnthropicServerTool[] | undefined;
   /**
    * Set to "bm25" or "regex" to let the service search the tools with the trait `deferred`: in natural language, or with regular
-   * expressions. All tools are then sent, but the model sees a deferred tool only after a search has found it. Default: the
-   * service does not search. Not all models support it:
+   * expressions. All tools are then sent, but the model sees a deferred tool only after a search has found it. Default: the service
+   * does not search. Not all models support this search:
    * https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool
    */
   readonly toolSearch?: "bm25" | "regex" | undefined;

@@ -29,8 +29,8 @@ export function toMetadataItems(blocks: readonly WireBlock[], container: WireCon
  * Returns the blocks to send back, or undefined if the message must be rebuilt from its text and calls.
  *
  * All blocks must come from this service and model, because a signature is only valid where it was made. The blocks must also have
- * the same text and calls as the message: they differ if the message was edited, if a call got another id, or if a continuation was
- * cut off.
+ * the same text and calls as the message. Text or calls differ if the message was edited, if a call got another id, or if a
+ * continuation was cut off.
  */
 export function readMetadata(message: AssistantMessage, reader: MetadataReader): readonly WireBlock[] | undefined {
   const blocks = readBlocks(message.providerMetadata, reader);
@@ -67,8 +67,8 @@ function readBlocks(providerMetadata: ProviderMetadata | undefined, reader: Meta
 }
 
 /**
- * Returns the last container of the conversation, unless it has expired. Skills in `extra.container` are kept. The whole transcript
- * is searched, because a compaction may remove the message with the container from `messages`.
+ * Returns the newest container of the conversation, unless the container has expired. Keeps skills in `extra.container`. The whole
+ * transcript is searched, because a compaction may remove the message with the container from `messages`.
  */
 export function toContainerField(
   { messages, transcript, settings }: ModelRequest,
@@ -90,7 +90,7 @@ function lastContainer(messages: readonly Message[], id: string): WireContainer 
   return undefined;
 }
 
-/** Returns the last container of a message. Another model of the provider may have made it, because accounts own containers. */
+/** Returns the newest container of a message. The model is not compared, because containers belong to accounts, not to models. */
 export function readContainer(providerMetadata: ProviderMetadata, id: string): WireContainer | undefined {
   let last: WireContainer | undefined;
   for (const { provider, item } of providerMetadata) {
@@ -136,8 +136,8 @@ export function toWireId(callId: string): string {
 }
 
 /**
- * Removes unfinished calls to server tools from a message that is not the last one. If the message also calls tools of the run, the
- * server calls are kept: the service completes them after it has the results of these tools.
+ * Removes unfinished calls to server tools from a message that is not the final one. Keeps the server calls if the message also
+ * calls tools of the run, because the service completes the server calls after it has the results of the run's tools.
  */
 export function closeMessage(blocks: readonly WireBlock[]): readonly WireBlock[] {
   if (blocks.some(({ type }) => type === "tool_use")) return blocks;

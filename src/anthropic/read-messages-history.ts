@@ -21,7 +21,7 @@ import {
 } from "../core/provider-kit.ts";
 import { createMessageConverter } from "./messages-body.ts";
 
-/** Without an `owner`, content that only one model accepts is not kept, such as signatures of thinking. */
+/** Without an `owner`, content that only one model accepts, such as signatures of thinking, is not kept. */
 export function readAnthropicMessages(
   messages: readonly FieldReader[],
   draft: HistoryDraft,
@@ -134,7 +134,7 @@ export function createBlockWriter(owner: MetadataReader | undefined): PieceWrite
   return (messages) => messages.flatMap((message) => convert(message, 0).asLast.content.map(normalizeBlock));
 }
 
-/** Prepares a block for the comparison that finds lost content. Removes differences in form without meaning. */
+/** Prepares a block for the comparison that finds lost content. Removes differences of form that have no meaning. */
 function normalizeBlock(block: UnknownRecord): Json {
   if (block.type !== "tool_result") return withoutDefaults(block);
   const { content, ...rest } = block;
