@@ -5,7 +5,7 @@ interface Combined {
   readonly serverTools: readonly object[];
 }
 
-/** The service has rejected schemas with more than four levels (github.com/Portkey-AI/gateway/pull/1616). */
+/** Schemas with more than four levels have failed (github.com/Portkey-AI/gateway/pull/1616). */
 const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__PURE__ */ createOutputPlanner({
   maxOptional: 100,
   maxUnions: 16,

@@ -83,17 +83,20 @@ function toKnownType(mediaType: string): string | undefined {
 
 export type ContentSettings = Pick<GenerateSettings, "id" | "model" | "generation">;
 
-/** Content without parts must not be sent. Throws a ProviderError `bad-request` for user content that the API does not support. */
+/**
+ * Content without parts must be left out of requests. Throws a ProviderError `bad-request` for user content that the API does not
+ * support.
+ */
 type ContentConverter = (message: Message, before: Message | undefined, index: number) => WireContent;
 
 interface ConvertedAssistant {
   readonly content: WireContent;
-  /** The ids that the results must have, by call id. A call without an id of the service has no entry. */
+  /** The ids that the results must have, by call id. A call to which the service gave no id has no entry. */
   readonly ids: ReadonlyMap<string, string>;
 }
 
 interface ConvertedResults {
-  /** The message with the calls. The ids in `content` are from this message. */
+  /** The message before the results, which determined the ids in `content`. */
   readonly before: Message | undefined;
   readonly content: WireContent;
 }
@@ -151,8 +154,8 @@ function readIds(message: AssistantMessage, providerMetadata: readonly WirePart[
 }
 
 /**
- * Keeps only text and calls, because thoughts and ids may come from another service. Calls need no ids: results are sent in the
- * order of the calls.
+ * Keeps only text and calls, because thoughts and ids may come from another service. Calls need no ids, because the results are in
+ * the order of the calls.
  */
 function rebuildMessage(message: AssistantMessage): readonly WirePart[] {
   const { text, calls } = readAssistantMessage(message);
@@ -166,7 +169,7 @@ function toCallPart({ name, args }: ToolCallPart): WirePart {
 /** A placeholder that the service accepts as a signature (https://ai.google.dev/gemini-api/docs/thought-signatures, FAQ). */
 const noSignature = "skip_thought_signature_validator";
 
-/** Gemini 3 requires a signature on the first call. A message from another model has no signature. */
+/** Gemini 3 requires a signature on the first call, so a message from another model gets `noSignature`. */
 function signFirstCall(parts: readonly WirePart[]): readonly WirePart[] {
   const first = parts.findIndex(isCallPart);
   if (first === -1 || parts.some(({ thoughtSignature }) => thoughtSignature !== undefined)) return parts;
@@ -225,7 +228,7 @@ interface RequestPorts {
 }
 
 /**
- * `settings.extra` of the request may replace fields of `config`. It cannot replace the signal, the continuation token, and the
+ * `settings.extra` of the request may replace fields of `config`. `extra` cannot replace the signal, the continuation token, or the
  * fields that keep the SDK from running tools or continuing an answer by itself.
  */
 export function buildGenerateParams(request: ModelRequest, { settings, convert, signal }: RequestPorts): GenerateContentParams {

@@ -19,7 +19,10 @@ import {
 import { toMetadataItems } from "./provider-metadata.ts";
 import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
 
-/** The service also sends STOP for calls. Reasons that are not listed, such as FINISH_REASON_UNSPECIFIED, become "unknown". */
+/**
+ * The service also sends STOP for an answer with calls. Finish reasons that are not listed, such as FINISH_REASON_UNSPECIFIED,
+ * become "unknown".
+ */
 export const generateWords: FinishWords = new Map<string, FinishReason>([
   ["STOP", "stop"],
   ["MAX_TOKENS", "length"],
@@ -83,9 +86,9 @@ const fields = [
 type Counts = { [Field in (typeof fields)[number]]?: number };
 
 /**
- * Each `usageMetadata` object contains totals for the stream so far. A missing count keeps its earlier value, because Vertex AI
- * sends objects without counts in the middle of a stream. Prompt counts include cached tokens, but not the input of tools that the
- * service runs. Candidate counts exclude thoughts.
+ * Each `usageMetadata` object contains totals for the stream so far. If a count is missing, its earlier value is kept, because
+ * Vertex AI sends objects without counts in the middle of a stream. Prompt counts include cached tokens, but not the input of tools
+ * that the service runs. Candidate counts exclude thoughts.
  */
 export function countUsage(): UsageCounts {
   const counts: Counts = {};
@@ -108,7 +111,10 @@ export function countUsage(): UsageCounts {
   };
 }
 
-/** The reported `total` may leave out an earlier count. `usageOf` therefore raises it to the sum of all counts. */
+/**
+ * The reported `total` may leave out a count from an earlier chunk. `usageOf` therefore raises a `total` that is less than the sum
+ * of the counts.
+ */
 function toUsage(counts: Counts, total: number): Usage | undefined {
   const { promptTokenCount: prompt, candidatesTokenCount: candidates, thoughtsTokenCount: thoughts } = counts;
   if (prompt === undefined && candidates === undefined && thoughts === undefined) return undefined;
@@ -130,7 +136,7 @@ interface Reading {
   hasBegun: boolean;
   /** True after another answer has begun in the same stream. The reader ignores that other answer. */
   isLeft: boolean;
-  /** True while the service runs code. The result and more text then follow, even after a finish reason. */
+  /** True while the service runs code. The result of the code and more text then follow, even after a finish reason. */
   runsCode: boolean;
   finishRaw: string | undefined;
   blockRaw: string | undefined;
@@ -141,8 +147,9 @@ interface Reading {
 }
 
 /**
- * Only the first candidate is read. Parts of unknown kinds are kept and sent back. A continuation token may arrive before the end
- * of the stream, for a client that resumes after a lost connection. It is used only if the finish reason requests a continuation.
+ * Only the first candidate is read. Parts of unknown kinds are kept and sent back. A continuation token is used only if the finish
+ * reason requests a continuation. The service also sends tokens during the stream, so that clients can resume after a lost
+ * connection.
  */
 export function createGenerateReader(out: ModelChunk[], words: FinishWords = generateWords): EventReader {
   const reading: Reading = {
@@ -196,7 +203,10 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
   if (usage !== undefined) reading.out.push({ type: "usage", usage, mode: "snapshot" });
 }
 
-/** Further candidates arrive only if the caller requests them. A candidate without an index has its position in the list. */
+/**
+ * Further candidates arrive only if the caller requests them. The index of a candidate without the field `index` is its position in
+ * the list.
+ */
 function isFirst(candidate: unknown, place: number): boolean {
   const { index } = recordOf(candidate);
   return (typeof index === "number" ? index : place) === 0;
@@ -209,7 +219,7 @@ function readCandidate({ content, finishReason, finishMessage, continuationToken
   if (typeof finishReason !== "string" || finishReason === "" || (reading.runsCode && isCleanEnd(finishReason, reading.words)))
     return;
   reading.explanation = textOf(finishMessage).trim();
-  // A second finish reason is read only if the first one was normal, so that an abnormal one is never lost.
+  // A second finish reason replaces the first only if the first was normal, so that an abnormal finish reason is never lost.
   if (reading.finishRaw === undefined || isCleanEnd(reading.finishRaw, reading.words)) reading.finishRaw = finishReason;
   reading.parts.settle();
 }
@@ -222,7 +232,7 @@ function readPart(part: unknown, reading: Reading): void {
   reading.parts.add(part);
 }
 
-/** When the service runs code, more content follows, so an earlier normal finish reason is dropped. */
+/** Drops a normal finish reason when the service runs code, because more content follows. */
 function readCode({ executableCode, codeExecutionResult }: UnknownRecord, reading: Reading): void {
   if (!isRecord(executableCode) && !isRecord(codeExecutionResult)) return;
   reading.runsCode = isRecord(executableCode);

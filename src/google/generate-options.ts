@@ -73,8 +73,8 @@ export interface GoogleGenerateContentOptions {
   readonly family?: string | undefined;
   /**
    * The model generation, which determines the format of requests. Gemini 3 requires a signature on the first call of each message,
-   * and accepts images inside function responses. Gemini 2 does neither. Default: 2 if the model's name contains Gemini 1, Gemini 2
-   * or Gemma, otherwise 3.
+   * and accepts images inside function responses. Gemini 2 requires no signatures and accepts no images there. Default: 2 if the
+   * model's name contains Gemini 1, Gemini 2 or Gemma, otherwise 3.
    */
   readonly generation?: 2 | 3 | undefined;
   /** Controls how much the model thinks. Default: the model's default. */
@@ -137,7 +137,7 @@ export function checkGenerateOptions(options: GoogleGenerateContentOptions): Gen
   return { client, model, id, family, generation, thinking, streamArguments, serverTools, structuresOutput };
 }
 
-/** Names without a version, such as "gemini-flash-latest", are treated as generation 3. */
+/** Model names without a version, such as "gemini-flash-latest", are treated as generation 3. */
 function generationOf(model: string): 2 | 3 {
   return /(?:^|\/)(?:gemini-[12](?![\d])|gemma)/i.test(model) ? 2 : 3;
 }

@@ -11,12 +11,12 @@ import { watchFetch } from "./watched-fetch.ts";
  * The stream ends with `finish` if the service sent a finish reason, or reported that the prompt was blocked. Otherwise the answer
  * is incomplete, and there is no `finish`. Errors that the SDK throws are passed on unchanged.
  *
- * The parts of a finished message become `provider-metadata` chunks. The next request sends them back to the same model unchanged:
- * parts with thought signatures, and calls to tools that the service runs. If the message was edited or goes to another model, only
- * its text and calls are sent.
+ * The parts of a finished message become `provider-metadata` chunks. The next request sends these parts back to the same model
+ * unchanged: parts with thought signatures, and calls to tools that the service runs. If the message was edited or goes to another
+ * model, only its text and calls are sent.
  *
  * If an answer reaches the limit of one request, the loop continues the answer with another request. The SDK's own continuation is
- * disabled, because the limits of the run would not apply to it.
+ * disabled, because it would ignore the limits of the run.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *

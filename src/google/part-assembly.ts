@@ -21,7 +21,10 @@ export interface PartAssembly {
   parts(): readonly WirePart[];
 }
 
-/** A text part that later parts continue. A text with a signature is not continued, because the signature covers only that text. */
+/**
+ * A text part that further parts may continue. A text with a signature is never joined with others, because the signature covers
+ * only that text.
+ */
 interface OpenText {
   text: string;
   readonly isThought: boolean;
@@ -36,7 +39,10 @@ interface OpenCall {
   readonly call: { [field: string]: Json };
   whole: string | undefined;
   inPieces: boolean;
-  /** Receives the chunks of this call. A call that may repeat an earlier call has a list of its own, which can be discarded. */
+  /**
+   * Receives the chunks of this call. `out` is a separate list if the call may repeat an earlier call, so that the chunks can be
+   * discarded.
+   */
   out: ModelChunk[];
   isRepeated: boolean;
 }
@@ -53,8 +59,8 @@ interface Assembly {
 
 /**
  * Sends each part as chunks immediately, and keeps the parts unchanged for the next request. A call usually arrives complete in one
- * part. Vertex AI may stream a call: first a part with the name and `willContinue`, then parts with `partialArgs`, and a last part
- * without `willContinue`.
+ * part. Vertex AI may stream a call as several parts: the first has the name and `willContinue`, further parts have `partialArgs`,
+ * and the final part has no `willContinue`.
  */
 export function createPartAssembly(out: ModelChunk[]): PartAssembly {
   const assembly: Assembly = { out, kept: [], finished: new FinishedCalls(), calls: 0, open: undefined };
@@ -99,7 +105,7 @@ function addCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): 
     extendCall(call, open, assembly);
     return;
   }
-  // Another call begins, so the rest of the open call's arguments is lost.
+  // Another call begins, so the open call will get no more arguments.
   closeCall(assembly, false);
   // An empty call only marks the end of the previous call.
   if (Object.keys(call).length > 0) extendCall(call, startCall(part, call, assembly), assembly);
@@ -122,7 +128,7 @@ function startCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly)
   return open;
 }
 
-/** Adds fields that are missing, such as a signature that arrives with a later part of the call. */
+/** Adds fields of `later` that `fields` lacks, such as a signature that arrives with a later part of the call. */
 function addMissing(fields: OpenCall["part"], { functionCall: _, ...later }: UnknownRecord): void {
   for (const [field, value] of Object.entries(copyFields(later)))
     if (!Object.hasOwn(fields, field)) setField(fields, field, value);
@@ -171,7 +177,9 @@ function toWirePart(kept: KeptPart): WirePart {
   return { ...part, functionCall: { ...call, ...given } };
 }
 
-/** Writes arguments as JSON. If they are nested too deeply for `JSON.stringify`, the text is "{", which is malformed. */
+/**
+ * Writes arguments as JSON. Returns "{", which counts as malformed, if the arguments are nested too deeply for `JSON.stringify`.
+ */
 function writeArguments(args: unknown): string {
   try {
     return JSON.stringify(args);
@@ -180,7 +188,9 @@ function writeArguments(args: unknown): string {
   }
 }
 
-/** Provider metadata wraps the arguments of a call in this many levels, so their depth limit is lower by this number. */
+/**
+ * Provider metadata wraps the arguments of a call in this many levels, so the depth limit of the arguments is lower by this number.
+ */
 const levelsAround = 5;
 
 /** Arguments that are nested too deeply are kept as text in an object, because the API requires an object. */

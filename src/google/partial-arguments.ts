@@ -43,7 +43,9 @@ function unquote(quoted: string): string | undefined {
 
 interface WrittenValue {
   readonly path: readonly PathSegment[];
-  /** The number of leading path segments that already exist. All segments exist if the value continues a string. */
+  /**
+   * The number of leading path segments that earlier values have created. If the value continues a string, all segments exist.
+   */
   readonly known: number;
   readonly json: string;
   readonly isOpen: boolean;
@@ -55,8 +57,8 @@ interface ArgumentsText {
 }
 
 /**
- * Writes the JSON text of the arguments while their values arrive. After a value that the text has no place for, such as a field of
- * a closed object, nothing more is written.
+ * Writes the JSON text of the arguments while their values arrive. If a value cannot follow the text so far, such as a field of an
+ * object that is already closed, nothing more is written.
  */
 function createArgumentsText(): ArgumentsText {
   let started = false;

@@ -24,7 +24,7 @@ export function toMetadataItems(parts: readonly WirePart[]): readonly Json[] {
  * Returns the parts to send back, or undefined if the message must be rebuilt from its text and calls.
  *
  * All parts must come from this service and model, because a signature is only valid where it was made. The parts must also have
- * the same text and calls as the message: they differ if the message was edited, or if a continuation was cut off.
+ * the same text and calls as the message. Text or calls differ if the message was edited, or if a continuation was cut off.
  */
 export function readMetadata(message: AssistantMessage, reader: MetadataReader): readonly WirePart[] | undefined {
   const items = readOwnItems(message.providerMetadata, reader);
@@ -69,7 +69,9 @@ function isCall(part: WirePart, call: ToolCallPart): boolean {
   return name === call.name && wireName.test(call.name) && (args === undefined || isRecord(args));
 }
 
-/** A model may invent an invalid tool name. Unchanged, the service would reject every later request with that name. */
+/**
+ * Makes a tool name valid. A model may invent an invalid name, and the service would reject every later request with that name.
+ */
 export function toWireName(name: string): string {
   const plain = name.replace(/[^\w.:-]/g, "_").slice(0, 64);
   return wireName.test(plain) ? plain : `_${plain}`;

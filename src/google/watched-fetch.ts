@@ -1,5 +1,5 @@
 // The Google SDK hides details of failed responses: the headers of an error, the status of an error without a JSON body, and the
-// body of a response that is not a stream. A wrapped fetch function reads them.
+// body of a response that is not a stream. A wrapped fetch function reads these details.
 
 import { checkBody, type Clock, isRecord, parseJson, recordOf } from "../core/provider-kit.ts";
 import type { GenerateContentParams, GoogleGenAIClient } from "./generate-options.ts";
@@ -12,9 +12,9 @@ interface WatchedRequest {
 }
 
 /**
- * Wraps the fetch function of the request. The body of an error response becomes JSON: the SDK parses the body before it reads the
- * status, and would throw a SyntaxError. If a response is not a stream, the wrapped fetch throws the error in the response. If the
- * client does not expose its fetch function, nothing is wrapped.
+ * Wraps the fetch function of the request. The body of an error response is converted to JSON, because the SDK parses the body
+ * before it reads the status, and would throw a SyntaxError. If a successful response is not a stream, the wrapped fetch throws the
+ * error that the response contains. If the client does not expose its fetch function, nothing is wrapped.
  */
 export function watchFetch(client: GoogleGenAIClient, params: GenerateContentParams, clock: Clock): WatchedRequest {
   const own = readFetch(client, params);
@@ -72,7 +72,7 @@ async function toReadable(response: Response): Promise<Response> {
     ? text
     : JSON.stringify({ error: { code: status, message: text.trim() || statusText || `Status ${status}` } });
   const plain = new Headers(headers);
-  // The new body has no encoding and another length, so these headers no longer apply.
+  // The new body is not compressed and has another length.
   for (const name of ["content-encoding", "content-length"]) plain.delete(name);
   plain.set("content-type", "application/json");
   return new Response(body, { status: isError(status) ? status : 400, statusText, headers: plain });
