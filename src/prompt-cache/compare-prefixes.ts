@@ -4,12 +4,12 @@ import { countShared, isSamePart, type Part, toText } from "./part.ts";
 import { type Prefix, sumBytes } from "./prefix.ts";
 import { settingPlaces } from "./read-body.ts";
 
-/** A request in comparison with the previous one. Sizes are bytes of the previous request. */
+/** The result of comparing a request with the previous request. Sizes are bytes of the previous request. */
 export interface Comparison {
   readonly sharedBytes: number;
-  /** The bytes before the first change that a policy made on purpose. */
+  /** The bytes before the first expected change: a change that a policy made, or a change without a cause. */
   readonly possibleBytes: number;
-  /** The first change. Undefined if the request only adds messages. */
+  /** The cause of the first change. Undefined if the request only adds messages, or if the change has no cause. */
   readonly cause: CacheBreakCause | undefined;
   readonly isIntended: boolean;
 }
@@ -71,7 +71,10 @@ function countUntil(at: number, before: readonly Part[], next: readonly Part[]):
   return sumBytes(before, at) + countShared(before[at]?.value, next[at]?.value);
 }
 
-/** Returns the first change of the messages. If no policy made this change, also returns the first change that a policy made. */
+/**
+ * Returns the first change of the messages. If this change was not expected, also returns the first expected change: a change that
+ * a policy made, or the move of the context items.
+ */
 function findMessageChanges(before: Prefix, next: Prefix, request: ModelRequest): readonly MessageChange[] {
   const at = before.messages.findIndex((part, index) => !isSamePart(part, next.messages[index]));
   if (at === -1) return [];
@@ -93,8 +96,8 @@ function findMessageChanges(before: Prefix, next: Prefix, request: ModelRequest)
 }
 
 /**
- * True if the last message of the previous request has only become longer: a paused message was continued, or user messages were
- * joined. After a resume, the old text is unknown, so any change of the last message is expected.
+ * True if the final message of the previous request has only become longer: a paused message was continued, or user messages were
+ * joined. After a resume, the text of the previous request is unknown, so any change of its final message is expected.
  */
 function isExpected(at: number, before: Prefix, next: Prefix): boolean {
   const [old, part] = [before.messages[at], next.messages[at]];
@@ -104,8 +107,8 @@ function isExpected(at: number, before: Prefix, next: Prefix): boolean {
 }
 
 /**
- * Returns the bytes of the messages before the context items, or Infinity if there are no context items. They are in one of the
- * last two messages, either alone or as its last block.
+ * Returns the bytes of the messages before the context items, or Infinity if there are no context items. The context items are one
+ * of the last two messages, or the final block of one of the last two messages.
  */
 function findContext({ messages, context }: Prefix): number {
   if (context === undefined) return Number.POSITIVE_INFINITY;

@@ -36,8 +36,8 @@ function hasSameFields(one: Part, other: Part): boolean {
 }
 
 /**
- * True if two messages of the model have the same text and calls: only reasoning, signatures or ids differ. Also true if one of
- * them has neither text nor calls, because an item with reasoning was then added or removed.
+ * True if two messages of the model have the same text and calls: only reasoning, signatures or ids differ. Also true if one of the
+ * two messages has neither text nor calls, because that message is an added or removed item with reasoning.
  */
 function isMetadataChange(before: unknown, next: unknown): boolean {
   if (before === undefined || !isOfModel(before) || !isOfModel(next)) return false;
@@ -91,13 +91,13 @@ export function findReplaced(
 
 interface Replacement {
   readonly kind: Extract<CacheBreakCause["kind"], "messages-masked" | "messages-compacted">;
-  /** The new text, escaped for a JSON string. Adapters send it unchanged in every format. */
+  /** The text that replaces content, escaped for a JSON string. Adapters send this text unchanged in every format. */
   readonly text: string;
 }
 
 /**
  * Policies do not change the transcript. A tool message that is not in the transcript therefore has masked results. A user message
- * that is not in the transcript is a summary, unless it is the context at the end.
+ * that is not in the transcript is a summary, or has the context items at the end of the request.
  */
 function findReplacements({ messages, transcript }: ModelRequest): readonly Replacement[] {
   if (transcript === undefined) return [];

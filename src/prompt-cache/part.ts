@@ -47,7 +47,10 @@ function nameOf(value: unknown): string | undefined {
   return [name, inner, type].map(textOf).find((text) => text !== "");
 }
 
-/** Two objects are the same if their fields are. Two lists are the same if they have the same objects, as in joined messages. */
+/**
+ * Two objects count as the same if all their fields are the same. Two lists, as in joined messages, count as the same if they have
+ * the same items.
+ */
 function isSameValue(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (!isRecord(one) || !isRecord(other)) return false;
@@ -62,7 +65,7 @@ function isSameField(one: unknown, other: unknown): boolean {
   return one.every((item: unknown, at) => item === other[at]);
 }
 
-/** Fields that mark the end of a cached prefix. They are not compared, because they move in each request. */
+/** Fields that mark the end of a cached prefix. These marks are not compared, because they move in each request. */
 const marks: ReadonlySet<string> = new Set(["cache_control", "prompt_cache_breakpoint"]);
 
 export function toText(value: unknown): string {

@@ -23,7 +23,7 @@ export interface Prefix {
   readonly context: string | undefined;
 }
 
-/** Parts that the request before has too are not measured again. */
+/** Reuses unchanged parts of the previous request (`before`), so that no part is measured twice. */
 export function toPrefix(body: BodyParts, request: ModelRequest, before: Prefix | undefined): Prefix {
   const tools = toParts(body.tools, before?.tools);
   const system = toParts(body.system, before?.system);
@@ -44,7 +44,8 @@ export function sumBytes(parts: readonly Part[], end: number = parts.length): nu
 }
 
 /**
- * The context items are the last user message, if it is not in the transcript. Only a paused message of the model can follow it.
+ * The context items are the final user message, if the transcript does not contain that message. Only a paused message of the model
+ * can come after the context items.
  */
 function contextOf({ messages, transcript }: ModelRequest): string | undefined {
   const last = messages.at(-1);
@@ -92,7 +93,10 @@ export function fromDigests(record: RequestPrefix, before: Prefix = emptyPrefix)
   };
 }
 
-/** The last request of a run has this many messages one by one. Older messages are in groups, each twice as large as the next. */
+/**
+ * In the record of a run's final request, the newest messages are kept singly, up to this number. Older messages are grouped, and
+ * each group is twice as large as the newer group after it.
+ */
 const mostSingle = 8;
 
 /** The oldest group comes first. */

@@ -41,14 +41,17 @@ function isSystem(message: unknown): boolean {
   return role === "system" || role === "developer";
 }
 
-/** A deferred tool is not part of the prefix, because the service adds the tool to the messages when the model finds it. */
+/** A deferred tool is not part of the prefix, because the service adds the tool to the messages when the model finds the tool. */
 function toTools(tool: unknown): readonly unknown[] {
   const { functionDeclarations, defer_loading: isDeferred } = recordOf(tool);
   if (Array.isArray(functionDeclarations)) return functionDeclarations;
   return isDeferred === true ? [] : [tool];
 }
 
-/** The settings that a service reads before the messages. "system": before the system text, so a change also loses that text. */
+/**
+ * The settings that a service reads before the messages. A setting with the place "system" is read even before the system text, so
+ * that a change also makes the cached system text useless.
+ */
 export const settingPlaces: { readonly [name: string]: "system" | "messages" } = {
   response_format: "system",
   "text.format": "system",

@@ -30,16 +30,16 @@ import {
 import { readBody } from "./read-body.ts";
 
 /**
- * Watches the prompt cache: how much of each request begins like the previous request to the same model. A service charges this
- * part at a fraction of its price. Each request that begins differently emits the event `cache-break` with the cause and the bytes
- * that were lost. `result.cache` has the sums.
+ * Watches the prompt cache: measures how much of each request repeats the beginning of the previous request to the same model. A
+ * service charges only a fraction of the price for the repeated beginning. Each request that begins differently emits the event
+ * `cache-break` with the cause and the bytes that were lost. `result.cache` has the sums.
  *
  * The policy compares the bodies that adapters hand to their SDKs. A provider of your own must call `call.sending`; otherwise its
  * requests are not counted. The measurements are recorded in the journal, so a replayed run has the same events and sums. The first
- * request of a resumed run is compared with the last recorded one. Any number of runs can use the same value.
+ * request of a resumed run is compared with the newest recorded request. Any number of runs can use the same value.
  *
- * The first request of a run is compared with nothing, unless `startWith(result.cache?.last)` gives the policy the last request of
- * an earlier run. `createConversation` does this by itself.
+ * The first request of a run is compared with nothing, unless `startWith(result.cache?.last)` gives the policy the final request of
+ * an earlier run. `createConversation` calls `startWith` by itself.
  *
  * @example
  * const result = await runToolLoop({ provider, tools, messages, events, policies: { promptCache: watchPromptCache() } });
@@ -62,12 +62,12 @@ type Sender = Pick<RequestPrefix, "provider" | "model">;
 
 interface Sent extends Sender {
   readonly prefix: Prefix;
-  /** Set if an earlier run sent the request. Old messages are then in groups. */
+  /** Set if an earlier run sent the request. The older messages in `prefix` are then grouped. */
   readonly earlier?: LastRequest | undefined;
 }
 
 class RunWatcher implements CacheWatcher {
-  /** The last request to each model. */
+  /** The newest request to each model. */
   readonly #sent = new Map<string, Sent>();
   #last: Sent | undefined;
 
@@ -98,7 +98,7 @@ class RunWatcher implements CacheWatcher {
     for (const record of requests) this.#recall(record);
   }
 
-  /** An edited record may be invalid. The next request is then compared with nothing. */
+  /** If a record was edited and is now invalid, the following request is compared with nothing. */
   #recall(record: RequestPrefix): void {
     const { provider, model } = record;
     try {
@@ -138,7 +138,7 @@ class RunWatcher implements CacheWatcher {
     }
   }
 
-  /** The first request to a model shares nothing with the last request, which another model got. */
+  /** The first request to a model shares nothing with the previous request, because another model got that request. */
   #switch({ provider, model }: Sender): Comparison {
     const last = this.#last;
     const nothing = { sharedBytes: 0, possibleBytes: 0, cause: undefined, isIntended: false };
@@ -157,13 +157,14 @@ class RunWatcher implements CacheWatcher {
 }
 
 /**
- * Returns undefined for a request of an earlier run. A record must not refer to its parts, which this run's journal does not have.
+ * Returns undefined if an earlier run sent the request. Records of this run must not refer to the parts of that request, because
+ * this run's journal does not contain the parts.
  */
 function ownPrefix(sent: Sent | undefined): Prefix | undefined {
   return sent?.earlier === undefined ? sent?.prefix : undefined;
 }
 
-/** Puts messages into the same groups as in the request of the earlier run. */
+/** Puts messages into the same groups as in the earlier run's request, so that the two requests can be compared. */
 function alike(prefix: Prefix, { earlier }: Sent): Prefix {
   return earlier === undefined
     ? prefix
@@ -206,7 +207,7 @@ function sumUses(results: readonly StreamResult[]): Omit<PromptCacheUse, "last">
   const sum = (field: "prefixBytes" | "possibleBytes" | "sharedBytes"): number =>
     requests.reduce((total, request) => total + request[field], 0);
   const possibleBytes = sum("possibleBytes");
-  // `share` is at most 1: the first change is never after the first intended one.
+  // `share` is at most 1, because the first change never comes after the first expected change.
   const sharedBytes = sum("sharedBytes");
   return {
     requests: requests.length,
