@@ -6,22 +6,22 @@ import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";
 import { createPartsReader, toIterable } from "./model-events.ts";
 
 /**
- * Makes a provider from a language model object of AI SDK 5, 6 or 7. The model may come from any package, such as
- * `@ai-sdk/openai`, `@ai-sdk/google` or `@openrouter/ai-sdk-provider`. The provider calls only the model's `doStream`, which does
- * not retry; to retry, wrap the provider in `withRetry`.
+ * Makes a provider from a language model object of AI SDK 5, 6 or 7. The model may come from any package, such as `@ai-sdk/openai`,
+ * `@ai-sdk/google` or `@openrouter/ai-sdk-provider`. The provider calls only the model's `doStream`, which does not retry; to
+ * retry, wrap the provider in `withRetry`.
  *
- * The stream ends with `finish` if the model reported a finish reason. Provider packages also report a finish reason when a
- * stream was cut off. Three reasons therefore do not produce `finish`: "interrupted", "unknown" from a model of specification v2,
- * and "other" if the service itself sent no reason.
+ * The stream ends with `finish` if the model reported a finish reason. Provider packages also report a finish reason when a stream
+ * was cut off. Three reasons therefore do not produce `finish`: "interrupted", "unknown" from a model of specification v2, and
+ * "other" if the service itself sent no reason.
  *
  * The parts of a finished message become `provider-metadata` chunks: text, reasoning with its signature or item id, calls, files,
- * and results of tools that the service runs. The next request sends them back to the same model unchanged, with their
+ * and results of tools that the service runs. The next request sends these parts back to the same model unchanged, with their
  * `providerMetadata` as `providerOptions`. Sources and citations are kept in the `providerMetadata` of the message, but are not
  * sent. If the message was edited or goes to another model, only its text and calls are sent.
  *
- * For a file at a URL, the provider sends the URL if the model accepts such URLs. The provider never fetches files. If a user
- * message contains any other URL, the iteration ends with `bad-request` and no request is sent. In a tool result, a file at such
- * a URL is replaced with a note for the model.
+ * For a file at a URL, the provider sends the URL if the model's `supportedUrls` accept the URL. The provider never fetches files.
+ * If a user message contains any other URL, the iteration ends with `bad-request` and no request is sent. In a tool result, a file
+ * at any other URL is replaced with a note for the model.
  *
  * The run option `settings.extra` adds or replaces options of `doStream`, for example `{ topK: 20, providerOptions: { … } }`.
  *

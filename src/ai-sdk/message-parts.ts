@@ -41,7 +41,7 @@ export interface MessageParts {
 interface PartDraft {
   readonly part: MessagePart;
   text: string | undefined;
-  /** The latest metadata of this part. It is copied when the message is finished, not for each event. */
+  /** The newest metadata of this part. To save work, the metadata is copied when the message is finished, not for each event. */
   metadata: unknown;
 }
 
@@ -113,11 +113,11 @@ export class MessageCalls {
   }
 
   /**
-   * Streams a call only if it names a tool of the run. The service may run any other call itself, and chunks that were sent cannot
-   * be withdrawn.
+   * Streams a call only if the call names a tool of the run. The service may run any other call itself, and chunks that were sent
+   * cannot be withdrawn.
    */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
-    // A start with a known id is a second copy: calls that the service runs are sent again when they are complete.
+    // A start with a known id is a second copy of a call, because calls that the service runs arrive again when they are complete.
     if (providerExecuted === true || this.#open.has(id)) return;
     const { out, names } = this.#ports;
     const name = textOf(toolName);

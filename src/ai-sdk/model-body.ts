@@ -90,7 +90,10 @@ function isMediaTypeOf(mediaType: string, key: string): boolean {
 interface ResultPorts {
   readonly words: SpecWords;
   readonly forms: FileForms;
-  /** The metadata of the service for each call, by call id. It is sent back with the result, because some services require it. */
+  /**
+   * The metadata of the service for each call, by call id. This metadata is sent back with the result, because some services
+   * require it there.
+   */
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
@@ -148,7 +151,7 @@ function createPromptConverter(reader: OwnMessageReader): PromptConverter {
     const forms = createFileForms(reader.words, urls);
     for (const [index, message] of messages.entries()) {
       let made = known.get(message);
-      // Tool results are converted again if they now follow another assistant message.
+      // Tool results are converted again if the assistant message before them has changed.
       if (made?.after !== callOptions) {
         made = { after: callOptions, converted: convert(message, reader, { forms, callOptions, index }) };
         known.set(message, made);
@@ -202,7 +205,7 @@ function convertAssistantMessage(message: AssistantMessage, reader: OwnMessageRe
   return { messages: content.length === 0 ? [] : [{ role: "assistant", content }], callOptions: noOptions };
 }
 
-/** Omits reasoning: it has no signature, or the signature of another model. */
+/** Omits reasoning, because it has either no signature or the signature of another model. */
 function rebuildMessage(message: AssistantMessage): readonly PromptPart[] {
   const { text, calls } = readAssistantMessage(message);
   return [...(text === "" ? [] : [{ type: "text", text }]), ...calls.map(toCallPart)];
@@ -236,14 +239,17 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
       ...(schema === undefined ? {} : { responseFormat: { type: "json", name: "answer", schema } }),
       // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
       ...request.settings?.extra,
-      // A gateway would send everything twice over the network: as a part, and as a raw chunk.
+      // With raw chunks, a gateway would send everything twice over the network: as a part, and as a raw chunk.
       includeRawChunks: !model.provider.startsWith("gateway"),
       abortSignal: signal,
     };
   };
 }
 
-/** Two tool messages in a row are joined: one has approval answers for the service, the other has tool results. */
+/**
+ * Joins consecutive tool messages. Two follow each other if one has approval answers for the service and the other has tool
+ * results.
+ */
 function joinMessages(system: string | undefined, messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const prompt = groupByRole(messages).flatMap((group): readonly PromptMessage[] => {
     const results = group.flatMap((message) => (message.role === "tool" ? message.content : []));

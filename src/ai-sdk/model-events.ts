@@ -27,8 +27,9 @@ interface PartReader {
 }
 
 /**
- * Cancels the stream when the signal fires, because a model may ignore the signal. The iterator of the ReadableStream itself cannot
- * be cancelled while it waits for a part, and some browsers do not have one. Any other value is returned unchanged.
+ * Cancels the stream when the signal fires, because a model may ignore the signal. The ReadableStream's own iterator is not used,
+ * because it cannot be cancelled while it waits for a part, and because some browsers lack it. A value that is not a ReadableStream
+ * is returned unchanged.
  */
 export function toIterable(stream: unknown, signal: AbortSignal): unknown {
   if (!isPartStream(stream)) return stream;
@@ -65,7 +66,7 @@ interface Reading extends Pick<ReaderPorts, "settings" | "words"> {
   readonly answers: ApprovalAnswer[];
   answerType: string;
   finish: SaidFinish | undefined;
-  /** Reads the finish reason from raw chunks, because some packages report it only when the connection closes. */
+  /** Reads the finish reason from raw chunks, because some packages report the finish reason only when the connection closes. */
   readonly ending: RawEnding;
   isOver: boolean;
   failed: boolean;
@@ -219,7 +220,10 @@ function attempt<Result>(run: () => Result): Result | undefined {
   }
 }
 
-/** Ignores an error after the finish reason, unless the package could not parse the event with the finish reason. */
+/**
+ * Ignores an error after the finish reason, unless content may be lost: Gemini may send content after the finish reason, and a
+ * package may fail to parse the event with the finish reason.
+ */
 function fail(error: unknown, reading: Reading): void {
   const { ending, out } = reading;
   if (ending.finish !== undefined && !ending.mayGoOn && !ending.isLast) return;
@@ -259,7 +263,7 @@ function isNoStream(mediaType: string): boolean {
   return /^\s*(?:application\/json|text\/html)\b/i.test(mediaType);
 }
 
-/** The package has consumed the response body, so the message cannot quote it. */
+/** The package has consumed the response body, so the error message cannot quote the body. */
 function noStreamError(mediaType: string): ProviderError {
   const message = `The service sent ${mediaType} instead of a stream. Check the base URL and any proxy: the response may be an error page.`;
   return providerError("server", message, { retryable: false });

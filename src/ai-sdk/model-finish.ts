@@ -71,7 +71,9 @@ export class RawEnding {
   #word: string | undefined;
   /** True for chunks of Gemini, which may send content even after the finish reason. */
   mayGoOn = false;
-  /** True if the latest event had the finish reason. If the package cannot parse that event, its other content is lost. */
+  /**
+   * True if the latest event had the finish reason. If the package cannot parse that event, the other content of the event is lost.
+   */
   isLast = false;
 
   get finish(): SaidFinish | undefined {
