@@ -41,7 +41,7 @@ export const textKeywords: readonly Keyword[] = [
 function checkMaxLength(argument: unknown): Check {
   const limit = toLimit(argument);
   return (visit) => {
-    // A character has one or two UTF-16 code units, so a string with few units is short enough without counting.
+    // A character has one or two UTF-16 code units, so a string of at most `limit` units has at most `limit` characters.
     if (String(visit.value).length <= limit) return;
     const count = countCharacters(visit);
     if (count > limit) fail(visit, `The string has ${count} characters, but at most ${limit} are allowed`);

@@ -5,7 +5,7 @@ import { createJudge, type Judgement, type Rules, tooLong } from "./check-value.
 
 const addressKeys = ["$id", "id", "$ref", "$anchor", "$recursiveRef"] as const;
 
-/** In characters. Resolving a very long `$id` or `$ref` is slow. */
+/** The maximum length of an address, such as a `$id` or `$ref`, in characters. Resolving a very long address is slow. */
 const longestAddress = 2_000;
 
 /** The maximum nesting of schema parts with a `$id`. `dereference` reads the inner parts twice as often with each level. */
@@ -46,7 +46,9 @@ function partsOf(key: string, value: unknown): readonly unknown[] {
 /** `judge` checks a value. `problem` is worded to follow the schema's name, for example "has the pattern ...". */
 type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { readonly problem: string };
 
-/** The maximum number of times that `dereference` reads schema parts. It reads parts inside of nested `$id`s several times. */
+/**
+ * The maximum number of times that `dereference` reads schema parts. `dereference` reads parts inside nested `$id`s several times.
+ */
 const mostParts = 100_000;
 
 /** Resolving an address of this many characters takes as long as reading one schema part. */
@@ -54,7 +56,7 @@ const unitsOfPart = 400;
 
 export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) => compile(schema, "refused"));
 
-/** For schemas of servers. Unlike `compileSchema`, ignores a pattern that cannot run in linear time. */
+/** Compiles a schema that a server sent. Unlike `compileSchema`, ignores a pattern that cannot run in linear time. */
 export const compileForeignSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) =>
   compile(schema, "not checked"),
 );
@@ -83,7 +85,7 @@ function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): C
 
 type Lookup = { readonly [address: string]: Schema | boolean };
 
-/** Stops `dereference` by throwing when it looks up too many addresses. */
+/** Wraps `lookup`, so that `dereference` throws when it looks up too many addresses. */
 function countReads(lookup: Lookup): Lookup {
   let count = 0;
   return new Proxy(lookup, {
@@ -111,7 +113,9 @@ function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   return said === undefined && parts.some(saysLimits) ? "4" : "later";
 }
 
-/** Finds unsupported or undefined references. With these, every check would fail, or every value would pass unchecked. */
+/**
+ * Finds unsupported or undefined references. With such a reference, every check would fail, or every value would pass unchecked.
+ */
 function problemOf(part: Schema, lookup: Lookup): string | undefined {
   for (const keyword of ["$dynamicRef", "$recursiveRef"]) {
     if (typeof part[keyword] === "string") return `has a "${keyword}", which is not supported: use "$ref" instead`;

@@ -24,7 +24,9 @@ export interface Finding {
 export type TypeName = "string" | "number" | "boolean" | "null" | "array" | "object";
 
 export interface Ports {
-  /** Call it before each piece of work. Throws if the check needs too much. One unit is about a microsecond. */
+  /**
+   * Counts work. Must be called before the work is done. Throws if the check takes too much work. One unit is about a microsecond.
+   */
   spend(units: number): void;
   find(schema: unknown, value: unknown, path: Path | undefined): Finding;
   follow(part: Schema): unknown;
@@ -58,7 +60,10 @@ const entriesPerUnit = 8;
 
 export const mostFaults = 20;
 
-/** The message of a schema that is `false`. `blame` replaces it with the message of the keyword that has this schema. */
+/**
+ * The message for a value whose schema is `false`. `blame` replaces this message with the message of the keyword that contains the
+ * schema.
+ */
 export const falseMessage = "The value is not allowed, because its schema is false";
 
 export function spendEntries({ ports }: Visit, count: number): void {
@@ -90,14 +95,14 @@ export function findAt(visit: Visit, schema: unknown, [key, value]: readonly [ke
   return visit.ports.find(schema, value, { key, up: visit.path });
 }
 
-/** If a subschema accepted the value, adds the properties and items that it checked to those of this visit. */
+/** If a subschema accepted the value, adds the properties and items that the subschema checked to `visit.evaluated`. */
 export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
   if (!visit.ports.tracksEvaluated || faults.length > 0) return;
   spendEntries(visit, evaluated.size);
   for (const key of evaluated) visit.evaluated.add(key);
 }
 
-/** An invalid limit becomes NaN, with which no comparison is true. Every value then passes. */
+/** Returns NaN for an invalid limit. No comparison with NaN is true, so every value passes. */
 export function toLimit(argument: unknown): number {
   return typeof argument === "number" || typeof argument === "string" ? Number(argument) : Number.NaN;
 }

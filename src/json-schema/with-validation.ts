@@ -22,10 +22,10 @@ import { toStandardSchema } from "./from-json-schema.ts";
  * A pattern that cannot run in linear time is an error in a list of tools. In a registry, such a pattern is ignored, because the
  * schemas may come from a server.
  *
- * Throws LoopError "invalid-schema" for an invalid schema; `fromJsonSchema` lists such schemas. If an invalid schema appears
- * later, `definitions()` throws the error, and the run ends as "hook-failed". In a registry with `validate`, the first call with
- * an invalid schema fails with an issue. Throws LoopError "invalid-option" if the argument is neither a list of tools nor a
- * registry.
+ * Throws LoopError "invalid-schema" for an invalid schema. The documentation of `fromJsonSchema` lists which schemas are invalid.
+ * If an invalid schema appears later, `definitions()` throws the error, and the run ends as "hook-failed". In a registry with
+ * `validate`, the first call with an invalid schema fails with an issue. Throws LoopError "invalid-option" if the argument is
+ * neither a list of tools nor a registry.
  *
  * @example
  * await runToolLoop({ provider, tools: withValidation(remoteTools), messages });
