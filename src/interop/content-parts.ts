@@ -83,7 +83,10 @@ function bytesOrAddress({ data, url, imageUrl, fileData, fileUrl }: UnknownRecor
   return undefined;
 }
 
-/** False for a URL that is not http or https, such as "gs:". The model's service would read it with its own permissions. */
+/**
+ * False for a URL that is not http or https, such as "gs:". The model's service would read the content at that URL with the
+ * permissions of the service.
+ */
 function isOpen(data: string): boolean {
   const source = locateMedia({ type: "file", mediaType: "", data });
   return source.kind !== "url" || isOnWeb(source);

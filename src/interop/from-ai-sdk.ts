@@ -117,7 +117,7 @@ function toChecked(schema: unknown): Pick<ForeignTool, "outputSchema"> {
 
 type View = Pick<ToolContext, "messages" | "signal" | "context">;
 
-/** The signal and the transcript are getters: both are expensive to make, and most tools read neither. */
+/** The signal and the transcript are getters, because both are expensive to make, and most tools read neither. */
 function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
   return {
     toolCallId,

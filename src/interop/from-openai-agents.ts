@@ -78,7 +78,7 @@ function toDetails({ name }: UnknownRecord, args: unknown, context: ToolContext)
   };
 }
 
-/** `tool()` returns this text if `execute` throws and no `errorFunction` is set. Older versions append the error. */
+/** `tool()` returns this text if `execute` throws and no `errorFunction` is set. Older versions append the error to this text. */
 const failed = "An error occurred while running the tool. Please try again.";
 
 function readOutput(output: unknown, { name, timeoutMs }: UnknownRecord): unknown {

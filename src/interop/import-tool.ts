@@ -196,7 +196,7 @@ function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly 
     execute: foreign.execute,
   };
   assertTool(made);
-  // Without this conversion, the error for an invalid schema would appear in the first run.
+  // Converts the schema only to detect an invalid schema now: the error would otherwise appear in the first run.
   toJsonSchema(made.jsonSchema ?? made.inputSchema, name);
   return { ...made, execute: foreign.execute };
 }
