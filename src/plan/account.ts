@@ -19,7 +19,7 @@ type ChunkOf<Type extends ModelChunk["type"]> = Extract<ModelChunk, { type: Type
 export class Account {
   #before: Usage = noUsage;
   #now: Usage | undefined;
-  /** The estimated usage of requests that reported none, until it is sent. */
+  /** The estimated usage of requests that reported no usage. Zero after the estimate has been sent. */
   #unreported: Usage = noUsage;
   #hasReport = false;
   #request: ModelRequest | undefined;
@@ -53,7 +53,7 @@ export class Account {
     return this.#takeLogged();
   }
 
-  /** Returns the chunks to send in place of this one, or undefined to pass it on unchanged. */
+  /** Returns the chunks to send instead of `chunk`, or undefined to send `chunk` unchanged. */
   note(chunk: ModelChunk): readonly ModelChunk[] | undefined {
     const { type } = chunk;
     if (type === "attempt-start") return this.#start(chunk);
@@ -75,12 +75,15 @@ export class Account {
     return isFirst ? undefined : [{ type: "reasoning-delta", text: "\n\n" }, chunk];
   }
 
-  /** Estimates the usage of a request that is closed early, because the service cannot report it any more. */
+  /** Estimates the usage of a request that is closed early, because the service reports no more usage for a closed request. */
   close(): ModelChunk {
     return this.#use(this.#estimate());
   }
 
-  /** If other requests reported usage and this one did not, its usage is estimated. Otherwise it would look free. */
+  /**
+   * Estimates the usage of a finished request that reported no usage. The estimate is sent only if another request reports usage,
+   * because the finished request would otherwise seem to cost nothing.
+   */
   end(): readonly ModelChunk[] {
     if (this.#now !== undefined) return [];
     if (this.#hasReport) return [this.close()];

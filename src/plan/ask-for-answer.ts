@@ -39,7 +39,7 @@ export async function* askForAnswer(
   }
 }
 
-/** The tool results come last. If the model continues the last message, they come before that message. */
+/** Adds the tool results at the end. If the model continues the final message, the tool results come before that message. */
 function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answering): readonly Message[] {
   const { donePlans } = rounds;
   if (donePlans.length === 0) return joinUserMessages(conversation);
@@ -49,8 +49,8 @@ function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answerin
 }
 
 /**
- * Holds back provider metadata until the answer ends. If the answer contains calls, the model has invented them, and the metadata
- * is dropped. Otherwise the next request would repeat these calls.
+ * Holds back provider metadata until the answer ends. If the answer contains calls, the model has invented these calls. The
+ * metadata is then dropped, because the next request would repeat the calls.
  */
 class AnswerDraft {
   readonly #providerMetadata: ModelChunk[] = [];
@@ -84,8 +84,8 @@ class AnswerDraft {
 }
 
 /**
- * Returns the conversation for a model that cannot call tools. The results of earlier runs become user messages in the same place.
- * The results of this run are omitted, because `toMessages` adds them.
+ * Returns the conversation for a model that cannot call tools. Tool results of earlier runs become user messages in the same
+ * places. Tool results of the current run are omitted, because `toMessages` adds them.
  */
 export function conversationOf(messages: readonly Message[], { messages: all, given }: RequestTranscript): readonly Message[] {
   const own = new Set(all.slice(given).flatMap((message) => (message.role === "assistant" ? callIdsOf(message) : [])));

@@ -81,7 +81,7 @@ class PlanDraft {
   #refusal = "";
   finish: FinishChunk | undefined;
 
-  /** True if the plan says "response". Later text can then no longer make a tool run. */
+  /** True if the plan says "response". Further text can then no longer make a tool run. */
   get isOver(): boolean {
     return this.#scanner.isLeading && this.#scanner.isResponse;
   }
@@ -161,7 +161,7 @@ export async function* makePlan(asking: Asking, request: ModelRequest, planning:
       yield noPlan(`The model sent no valid plan in ${tries} ${tries === 1 ? "try" : "tries"}: ${problem}`);
       return "ended";
     }
-    // Only the last unreadable plan is sent back. Otherwise each request would repeat all earlier ones.
+    // Only the newest unreadable plan is sent back, so that requests do not repeat all unreadable plans.
     complaint = toComplaint(text, problem);
   }
 }
@@ -172,7 +172,7 @@ function allow(read: DecisionRead, chosen: string | undefined): DecisionRead {
   return isChosen ? read : { kind: "invalid", problem: `Only the tool "${chosen}" may be used now.` };
 }
 
-/** Without this check, a missing text would be sent as "undefined". */
+/** Checks the texts that the option `prompt` returns, because a missing text would be sent as "undefined". */
 function callPrompt({ prompt, input }: Planning): PlannerPrompt {
   const made: unknown = prompt(input);
   if (isThenable(made)) Promise.resolve(made).catch(() => {});

@@ -29,15 +29,15 @@ export interface PlanRecord {
   /** True if the call succeeded. */
   readonly success: boolean;
   /**
-   * The result of the tool; null if the call failed. If the tool returned content, this is `{ result, content }`, with notes
-   * instead of media.
+   * The result of the tool; null if the call failed. If the tool also returned content, this field is `{ result, content }`, with
+   * notes instead of media.
    */
   readonly result: Json;
   /** The reason for the failure; empty if the call succeeded. */
   readonly error: string;
 }
 
-/** The rounds of a run so far. In each round, a plan is made and its commands run. */
+/** The rounds of a run so far. A round makes one plan and runs the commands of the plan. */
 export interface PlanRounds {
   /** The records of all calls in this run. */
   readonly donePlans: readonly PlanRecord[];

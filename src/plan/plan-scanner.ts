@@ -12,7 +12,8 @@ export class ThoughtFilter {
   /** Returns the part of the text that is certainly not reasoning. Leading blanks are dropped. */
   take(piece: string): string {
     if (this.#state === "after") return piece;
-    // Leading blanks are dropped at once. If an endless blank text were held, each fragment would take longer than the last.
+    // Leading blanks are dropped at once, because each fragment of an endless blank text would otherwise take longer to process
+    // than the fragment before.
     this.#held += this.#held === "" ? piece.trimStart() : piece;
     if (this.#state === "before") {
       if (this.#held.length < begin.length && begin.startsWith(this.#held)) return "";
@@ -35,7 +36,10 @@ const blank = /\s/;
 
 const special = /["\\]/g;
 
-/** Matches blanks or a code fence before a JSON object. After any other text, the object may be a quotation. */
+/**
+ * Matches the text before a JSON object if this text is empty or ends with the start of a code fence. After any other text, the
+ * object may be a quotation.
+ */
 const opening = /(?:^|```\w*)$/;
 
 const longest = 64;
@@ -54,11 +58,14 @@ export class PlanScanner {
   #string = "";
   #hasComma = false;
   #key: string | undefined;
-  /** The string value of `next_action`. It is the action of the plan only if a comma or brace follows. */
+  /** The string value of `next_action`. The value becomes the action of the plan only if a comma or brace follows. */
   #candidate: string | undefined;
   #lead = "";
   #objects = 0;
-  /** The last object that was not a plan. Its problem is put into words only when needed, because redacting a message is slow. */
+  /**
+   * The problem of the newest object that was not a plan. The problem is put into words only when needed, because redacting a
+   * message is slow.
+   */
   #fault: { readonly thrown?: unknown } | undefined;
   #hasBrace = false;
   #hasMore = false;
@@ -81,7 +88,7 @@ export class PlanScanner {
     return saysResponse(this.#action);
   }
 
-  /** True if there is only one object so far, with only blanks or a code fence before it. */
+  /** True if there is only one object so far, and the text before the object is blank or ends with the start of a code fence. */
   get isLeading(): boolean {
     return this.#objects === 1 && opening.test(this.#lead);
   }

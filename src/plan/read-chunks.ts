@@ -9,7 +9,7 @@ import {
 } from "../core/entry-kit.ts";
 import type { Account } from "./account.ts";
 
-/** Lets the reader of a stream stop early: the current request is then abandoned, even if it ignores its signal. */
+/** Lets the reader of a stream stop early. The current request is then abandoned, even if the provider ignores the signal. */
 export class Exit {
   #isLeft = false;
   #leave: () => void = () => {};
@@ -52,7 +52,7 @@ export async function* readChunks(
   const before = account.spendings;
   call.signal.throwIfAborted();
   exit.throwIfLeft();
-  // The request has a signal of its own, because it may be abandoned while the iteration continues.
+  // The request has a separate signal, because the request may be abandoned while the iteration continues.
   const own = followSignal(call.signal);
   let isOpen = true;
   let hasFinished = false;
@@ -82,7 +82,7 @@ export async function* readChunks(
   }
 }
 
-/** The methods are called on the original call, which may be an instance of a class. */
+/** The new object calls the methods on `call`, because `call` may be an instance of a class. */
 function toCall(call: ModelCall, signal: AbortSignal, before: readonly AttemptSpending[]): ModelCall {
   const { iteration, clock, timeouts, sending } = call;
   const mayAsk: ModelCall["mayAsk"] = (spent) => call.mayAsk?.([...before, ...spent]) !== false;

@@ -1,4 +1,4 @@
-// Uses only the common subset of zod 3 and zod 4, so that either version may be installed.
+// This file uses only the common subset of zod 3 and zod 4, so that either version may be installed.
 
 import { z } from "zod";
 import { describeValue, isRecord, parseToolArguments, toJson, toPlainError, type UnknownRecord } from "../core/entry-kit.ts";
@@ -9,7 +9,7 @@ export interface PlanCommand {
   readonly tool_name: string;
   readonly tool_kwargs: { readonly [name: string]: unknown };
   readonly todo_suggestion: string;
-  /** The next step after this command, in the planner's words. */
+  /** The step after this command, in the planner's words. */
   readonly next: string;
 }
 
@@ -109,7 +109,7 @@ export function isPlan(value: UnknownRecord): boolean {
   return planFields.some((field) => Object.hasOwn(value, field));
 }
 
-/** The model gets at most this many issues of a plan, because each one costs tokens. */
+/** The model gets at most this many issues of a plan, because each issue costs tokens. */
 const mostIssues = 5;
 
 function describeIssues({ issues }: z.ZodError): string {

@@ -50,11 +50,12 @@ async function* streamIteration(
   const { maxRounds, extraRequirement, extraInstruction } = settings;
   const availableTools = [...toolsOf(request)];
   const mayPlan = availableTools.length > 0 && rounds.roundIndex < maxRounds && !goesOn;
-  // An inner planner would read the tool results from the transcript, and add them to messages that already have them.
+  // The transcript is removed: an inner `withPlanner` would read the tool results from the transcript, and add the results a second
+  // time.
   const asked = { ...request, tools: [], toolChoice: undefined, transcript: undefined };
   const userInput = userInputOf(transcript);
   const makeInput = (): PlannerInput => {
-    // The planner may change its copy.
+    // The planner gets a copy of the rounds, because the planner may change the copy.
     const { donePlans, lastRoundRecords, roundIndex } = structuredClone(rounds);
     const { system } = request;
     return {
@@ -130,7 +131,7 @@ const checks: Checks<PlannerOptions> = {
   closesEarly: is.flag,
 };
 
-/** Options for plans of the model. They are rejected if `planner` is set. */
+/** Options for plans that the model makes. These options are rejected if `planner` is set. */
 const notRead = ["prompt", "planRetries", "closesEarly"] as const;
 
 const instruction =
