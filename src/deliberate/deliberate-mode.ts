@@ -30,7 +30,7 @@ export interface DeliberateModeOptions {
   /** The number of turns for which a tool stays visible after it succeeded. An integer from 0 to 10. Default 4. */
   readonly retainTurns?: number | undefined;
   /**
-   * Follow-up phrases. If a user's text consists of the words of such a phrase, the tools of the previous request are visible
+   * Follow-up phrases. If a user's text consists of the words of a follow-up phrase, the tools of the previous request are visible
    * again. Default: English phrases, such as "do it again".
    */
   readonly followUps?: readonly string[] | undefined;
@@ -42,7 +42,7 @@ export interface DeliberateModeOptions {
 export interface DeliberateMode {
   /** Triggers that are ignored because they are invalid. */
   readonly problems: readonly TriggerProblem[];
-  /** Makes the gate of one turn. Each call of `forTurn` begins a new turn of its conversation. */
+  /** Makes the gate of one turn. Each call of `forTurn` begins a new turn of the conversation. */
   forTurn(turn: DeliberateTurn): DeliberateTurnGate;
 }
 
@@ -59,7 +59,7 @@ export interface DeliberateTurn {
   readonly recent?: readonly string[] | undefined;
 }
 
-/** Decides which tools are visible in one turn. Pass it as `policies.gate`. */
+/** Decides which tools are visible in one turn. Pass the gate as `policies.gate`. */
 export interface DeliberateTurnGate extends DeliberateGate {
   readonly active: true;
   /** The names of the visible tools. */

@@ -1,12 +1,12 @@
 import { cutText, type TriggerMatch } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
 
-/** In UTF-16 code units. */
+/** The maximum length of a text, in UTF-16 code units. The rest of a longer text is ignored. */
 const longestText = 16_384;
 
 /**
- * Matches the combining marks of a letter after the 30th, which are dropped. No language uses so many. The time to normalize them
- * grows with the square of their number.
+ * Matches more than 30 combining marks on one letter. Marks after the 30th are dropped: no language uses so many marks, and the
+ * time to normalize the marks of a letter grows with the square of their number.
  */
 const tooManyMarks = /(\p{M}{30})\p{M}+/gu;
 
@@ -90,7 +90,9 @@ function parsePhrase(trigger: string): ParsedTrigger {
 
 const restOfWord = `(?:${spacedChar}|\\p{M})*`;
 
-/** Also for a script without spaces, the text must not continue with a combining mark, which would change the last letter. */
+/**
+ * In every script, the text must not continue with a combining mark, because the mark would change the final letter of the phrase.
+ */
 function endOfPhrase(phrase: string): string {
   if (endsSpaced.test(phrase)) return `(?!${spacedChar}|\\p{M})`;
   return endsInWord.test(phrase) ? "(?!\\p{M})" : "";
