@@ -20,9 +20,9 @@ import { checkAnswer } from "./read-server.ts";
 import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
 
 /**
- * Converts the result of an MCP tool call. Its data is the structured content, otherwise all texts joined with line breaks,
- * otherwise null. Images become image parts; audio and binary resources become file parts. A link to a resource becomes a line of
- * text. Texts that only repeat the structured content are omitted.
+ * Converts the result of an MCP tool call. The data of the result is the structured content, otherwise all texts joined with line
+ * breaks, otherwise null. Images become image parts; audio and binary resources become file parts. A link to a resource becomes a
+ * line of text. Texts that only repeat the structured content are omitted.
  *
  * With `isError`, the result is a failure, whose message contains the texts and the structured content. `_meta` becomes the
  * `metadata` of the result, which only listeners get.
@@ -57,11 +57,13 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
   return said.length === 0 ? "The tool reported an error without a message." : said.join("\n");
 }
 
-/** A JSON text of an equal value can be this many times as short, for example with numbers like 1e20. */
+/**
+ * A JSON text can be up to this many times shorter than another JSON text of the same value, for example with numbers like 1e20.
+ */
 const mostShortened = 8;
 
 /**
- * The returned function is true for a text that repeats the structured content. Servers send such texts to clients that do not
+ * The returned function returns true for a text that repeats the structured content. Servers send such texts to clients that do not
  * support structured content.
  */
 function compareWith(structuredContent: unknown): (text: string) => boolean {
@@ -102,7 +104,9 @@ function toResource({ uri, mimeType, text, blob }: UnknownRecord): ContentPart |
   return toMedia({ mimeType, data: blob }, textOf(mimeType).startsWith("image/") ? "image" : "file");
 }
 
-/** Returns undefined for a URL in place of base64 data. The model's service would fetch any URL that the MCP server chose. */
+/**
+ * Returns undefined for a URL in place of base64 data, because the model's service would fetch a URL that the MCP server chose.
+ */
 function toMedia({ mimeType, data }: UnknownRecord, type: "image" | "file"): ContentPart | undefined {
   const source = locateMedia({ type, mediaType: textOf(mimeType) || "application/octet-stream", data: textOf(data) });
   return source.kind === "base64" ? { type, mediaType: source.mediaType, data: source.data } : undefined;
@@ -118,7 +122,10 @@ function unknownPart(type: string): ContentPart {
   return { type: "text", text: `(content of type ${quote(type)}, which cannot be shown)` };
 }
 
-/** The longest timeout in milliseconds that timers allow. The loop limits calls, so the SDK's limit of 60 seconds must not. */
+/**
+ * The longest timeout that timers allow, in milliseconds. Replaces the SDK's timeout of 60 seconds, because the timeouts of the
+ * loop apply.
+ */
 export const longestMs: number = 2 ** 31 - 1;
 
 interface McpCallTarget {
@@ -157,8 +164,8 @@ function toPlainProgress({ progress, total, message }: McpProgress): McpProgress
 }
 
 /**
- * Returns a separate signal for one request. With the caller's signal, version 1 of the SDK would later cancel requests that have
- * ended, because it never removes its listener. Both versions would also send the caller's abort reason to the server.
+ * Returns a separate signal for one request. The SDK must not get the caller's signal. Version 1 of the SDK never removes its
+ * listener, and would later cancel requests that have ended. Versions 1 and 2 would send the caller's abort reason to the server.
  */
 export function followSignal(signal: AbortSignal): { readonly signal: AbortSignal; release(): void } {
   const own = new AbortController();

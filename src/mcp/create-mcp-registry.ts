@@ -18,7 +18,8 @@ import { checkMcpOptions, type McpRegistryOptions, type McpSettings, mergeTraits
 import { toToolNames } from "./tool-names.ts";
 
 /**
- * In milliseconds. Without a pause, a server that reports a change after each request for its tools would cause an endless loop.
+ * The pause after each automatic request for the tools, in milliseconds. Without the pause, a server that reports a change after
+ * each such request would cause an endless loop.
  */
 const restMs = 100;
 
@@ -70,7 +71,7 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     });
   }, restMs);
 
-  // The tools may change during the first request for them, so the handlers are set before it.
+  // The handlers are set before the first request for the tools, because the tools may change during that request.
   const endElicitations = settings.elicitation
     ? answerElicitations(settings.client, (error) => report(settings, error))
     : (): void => {};
@@ -112,12 +113,14 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
   }));
 }
 
-/** A question of the server does not name the call that it belongs to. So if questions are allowed, calls run one at a time. */
+/** If the server may ask questions, calls run one at a time, because a question does not name the call that it belongs to. */
 function ownTraits(tool: McpTool, { traits, elicitation }: McpSettings): ToolTraits | undefined {
   return elicitation ? { sequential: true, ...traits?.(tool) } : traits?.(tool);
 }
 
-/** The levels of a tool object around its schemas. A schema may use all levels that `toJson` allows. */
+/**
+ * A tool object may be nested this many levels deeper than the limit of `toJson`, so that a schema inside may use the whole limit.
+ */
 const envelopeLevels = 8;
 
 function assertDepth(tool: McpTool): void {
@@ -131,7 +134,7 @@ function assertDepth(tool: McpTool): void {
   }
 }
 
-/** Keeps the server's name of a renamed tool. When the list of tools changes, the new name may go to another tool. */
+/** Keeps the server's name of a renamed tool, because the new name may go to another tool when the list of tools changes. */
 function originOf({ name }: McpTool, { prefix }: McpSettings, names: ReadonlyMap<string, string>): Pick<Tool, "origin"> {
   return names.get(name) === prefix + name ? {} : { origin: name };
 }
@@ -153,7 +156,9 @@ function describe({ name, title, description, annotations }: McpTool): string {
   return [description, title, annotations?.title].find((text) => text !== undefined && text.trim() !== "") ?? name;
 }
 
-/** Never runs `act` twice at the same time. Calls of the returned function during a run share one more run after it. */
+/**
+ * Never runs `act` twice at the same time. Calls of the returned function while `act` runs share a single further run of `act`.
+ */
 function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
@@ -166,7 +171,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
     return own;
   };
   return () => {
-    // Checked first: between two runs, `running` is undefined for a moment, and a third run would start.
+    // `next` is checked first, because `running` is undefined for a moment between two runs, and a third run would start.
     if (next !== undefined) return next;
     if (running === undefined) return start();
     next = running.then(start, start);

@@ -32,7 +32,10 @@ export function trackCall(client: McpClient, context: ToolContext): () => void {
   return () => void calls.delete(context);
 }
 
-/** The returned function stops answering. Throws LoopError "invalid-option" if the client lacks the capability `elicitation`. */
+/**
+ * Answers the server's questions until the returned function is called. Throws LoopError "invalid-option" if the client lacks the
+ * capability `elicitation`.
+ */
 export function answerElicitations(client: McpClient, report: (error: unknown) => void): () => void {
   const answer = async (request: unknown): Promise<ElicitResult> => {
     try {

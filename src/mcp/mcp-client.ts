@@ -106,8 +106,8 @@ function hasRequest(client: McpClientV1): client is McpClientV1 & HasRequest {
 }
 
 /**
- * Sends a call so that the SDK does not validate the result: a pattern in the output schema could block the process. A client of
- * version 1 sends the request without `callTool`. With version 2, `callTool` gets the tool without its output schema.
+ * Sends a call without validation of the result by the SDK, because a pattern in the output schema could block the process. A
+ * client of version 1 sends the request without `callTool`. With version 2, `callTool` gets the tool without its output schema.
  */
 export function sendCall(
   { client, tool }: { readonly client: McpClient; readonly tool: McpTool },
@@ -126,7 +126,7 @@ function withoutOutput(tool: McpTool): McpTool {
 }
 
 /**
- * Does not use `listTools` of version 1 of the SDK. It would compile all output schemas, and reject all tools if one schema is
+ * Avoids `listTools` of version 1 of the SDK, which would compile all output schemas, and reject all tools if one schema is
  * invalid.
  */
 export function requestPage(client: McpClient, cursor: string | undefined): Promise<unknown> {
@@ -147,7 +147,7 @@ const elicitation = "elicitation/create";
 
 export function onElicitation(client: McpClient, answer: RequestHandler): () => void {
   const schema = { shape: { method: { value: elicitation } }, ...anySchema };
-  // Not part of the type `McpClient`, because the two versions declare incompatible parameters.
+  // `setRequestHandler` is not part of the type `McpClient`, because the two versions declare incompatible parameters.
   (client as unknown as HasRequestHandlers).setRequestHandler(isVersion2(client) ? elicitation : schema, answer);
   return () => client.removeRequestHandler?.(elicitation);
 }

@@ -101,8 +101,8 @@ function isAbsent(value: unknown): boolean {
 }
 
 /**
- * Throws if the structured content is missing or does not match the output schema. Accepts every error result, because it needs
- * no structured content. Also accepts every result if the schema is invalid, or if the result is too large to check.
+ * Throws if the structured content is missing or does not match the output schema. Accepts every error result, because an error
+ * result needs no structured content. Also accepts every result if the schema is invalid, or if the result is too large to check.
  */
 export function checkAnswer({ name, outputSchema }: McpTool, { structuredContent, isError, task }: McpAnswer): void {
   if (outputSchema === undefined || isError || task !== undefined) return;

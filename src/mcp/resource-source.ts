@@ -34,7 +34,7 @@ export interface ResourceSourceOptions {
   readonly maxBytes?: number | undefined;
   /**
    * Returns true for each URI that the model may read from this server. Each URI is requested from the first source that accepts
-   * it, so with several servers, accept only the URIs of this one. Default: the model may read every URI.
+   * it, so with several servers, accept only the URIs of this server. Default: the model may read every URI.
    */
   readonly accepts?: ((uri: string) => boolean) | undefined;
 }

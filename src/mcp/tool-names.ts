@@ -5,13 +5,14 @@ const digits = 6;
 
 /**
  * Returns a name for each tool: the prefix, then the server's name, in which "_" replaces all characters except letters, digits,
- * "_" and "-". A name of more than 64 characters is shortened. A shortened name ends with six digits made from the server's name,
- * and so does a name that would equal another one. The names do not depend on the order of the list.
+ * "_" and "-". A name of more than 64 characters is shortened. A shortened name ends with six digits made from the server's name. A
+ * name that would equal another name also gets these digits. The names do not depend on the order of the list.
  */
 export function toToolNames(names: readonly string[], prefix: string): ReadonlyMap<string, string> {
   const plain = names.filter((name) => isPlain(name, prefix));
   const taken = new Set(plain.map((name) => prefix + name));
-  // If two names get the same digits, the first one keeps them. Sorting makes the result independent of the order of the list.
+  // If two names would get the same digits, the first of the two gets the digits. The names are sorted, so that the result does not
+  // depend on the order of the list.
   const changed = names.filter((name) => !isPlain(name, prefix)).sort();
   const wanted = countNames(changed, prefix);
   const made = new Map(plain.map((name) => [name, prefix + name]));
