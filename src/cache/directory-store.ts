@@ -68,7 +68,7 @@ async function listFiles(directory: string): Promise<readonly StoredResult[]> {
   await checkDirectory(directory);
   const names = (await readdir(directory)).filter((name) => name.endsWith(ending));
   const ids = names.map((name) => name.slice(0, -ending.length)).filter((id) => storedAt(id) !== undefined);
-  // Another process may have removed a file meanwhile.
+  // Another process may have removed a file after `readdir`.
   const sizes = await Promise.all(ids.map((id) => sizeOf(join(directory, id + ending)).catch(unlessMissing)));
   return ids.flatMap((id, index) => {
     const bytes = sizes[index];

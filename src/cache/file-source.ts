@@ -94,7 +94,7 @@ async function openPath(place: Place, id: string): Promise<SourceText> {
   }
 }
 
-/** An error with a message for the model. The messages of file system errors would reveal absolute paths. */
+/** An error whose message the model may read. Messages of file system errors would reveal absolute paths. */
 class ReadError extends Error {}
 
 function missing(name: string): ReadError {
@@ -124,7 +124,7 @@ function safePartsOf(path: string): readonly string[] | undefined {
   return parts.some((part) => part === "" || part === "." || part === "..") ? undefined : parts;
 }
 
-/** If `accepts` is asynchronous by mistake, it returns a promise, which must not count as true. */
+/** A promise must not count as true. `accepts` returns a promise if it is asynchronous by mistake. */
 function isTrue(accepted: unknown): boolean {
   return accepted === true;
 }
@@ -138,7 +138,7 @@ async function openFile(path: string, facts: BigIntStats, { maxBytes }: Place): 
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | noFollow);
   try {
     const opened = await handle.stat({ bigint: true });
-    // A folder of the path may have been replaced by a link after the check.
+    // After `openPath` has checked the path, another process may have replaced a folder of the path with a link.
     const isSame = opened.isFile() && opened.ino === facts.ino && opened.dev === facts.dev && (await realpath(path)) === path;
     if (!isSame) throw new ReadError("This file has just been replaced. Repeat the call.");
     if (opened.size > maxBytes)

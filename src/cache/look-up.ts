@@ -107,7 +107,7 @@ function createSearch(pattern: string, ignoreCase: boolean): Search {
   return { find, note: ` The pattern ${loose.problem}, so grep searched for the pattern as plain text.` };
 }
 
-/** In bytes. Less than the default `threshold` of the cache. */
+/** The maximum size of an answer, in bytes. The default `threshold` of the cache, in tokens, corresponds to more bytes. */
 const mostBytes = 6_000;
 
 export class Answer {
@@ -118,7 +118,9 @@ export class Answer {
     return this.#lines.length;
   }
 
-  /** Returns false if the line does not fit. The first line always fits, because callers cut long lines. */
+  /**
+   * Returns false if the line does not fit. The first line always fits, because callers cut each line to less than `mostBytes`.
+   */
   add(line: string): boolean {
     const bytes = countBytes(line) + 1;
     if (this.#bytes + bytes > mostBytes) return false;

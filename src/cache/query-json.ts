@@ -1,5 +1,5 @@
-// Selects values from a JSON text with a JSONPath. Both come from models, tools and servers, so the size of the document, the
-// work of the query and the size of the returned text are limited.
+// Selects values from a JSON text with a JSONPath. The text and the path come from models, tools and servers, so the size of the
+// text, the work of the query and the size of the answer are limited.
 
 import { countBytes, cutText, isRecord, toPlainError } from "../core/entry-kit.ts";
 import { Answer } from "./look-up.ts";
@@ -8,12 +8,14 @@ import type { Selection } from "./select-nodes.ts";
 
 type JsonRequest = Extract<ReadRequest, { readonly action: "json" }>;
 
-/** The maximum lengths of a shown path and value, in UTF-16 units. `onlyValue` is for a path with a single match. */
+/**
+ * The maximum lengths of a path and a value in the answer, in UTF-16 units. `onlyValue` applies to the value of a single match.
+ */
 const longest = { path: 250, value: 650, onlyValue: 1_700 };
 
 export async function queryJson(text: string, { path, startMatch }: JsonRequest): Promise<string> {
   const document = parseDocument(text);
-  // The JSONPath library is half as large as the rest of this entry, so it is loaded when it is first needed.
+  // The JSONPath library is half as large as the rest of `turnwright/cache`, so the library is loaded only when needed.
   const { selectNodes } = await import("./select-nodes.ts");
   const { nodes, count, isWhole } = selectNodes(document, { path, startMatch, mostDepth });
   const total = isWhole ? String(count) : `at least ${count}`;
@@ -71,7 +73,7 @@ function scalarOf(value: unknown, longest: number): string {
   return JSON.stringify(value.slice(0, longest)).slice(0, -1);
 }
 
-/** In bytes. Parsing a text of this size takes about 0.1 seconds. */
+/** The maximum size of a JSON text, in bytes. Parsing a text of this size takes about 0.1 seconds. */
 export const mostJsonBytes: number = 8 * 1_024 * 1_024;
 
 const mostValues = 1_000_000;
@@ -104,7 +106,10 @@ const comma = 44;
 const openers: ReadonlySet<number> = new Set([91, 123]);
 const closers: ReadonlySet<number> = new Set([93, 125]);
 
-/** Throws if the document has too many levels or values. Runs before `JSON.parse`, which could use too much memory for it. */
+/**
+ * Throws if the document has too many levels or values. Runs before `JSON.parse`, which could use too much memory for such a
+ * document.
+ */
 function checkShape(text: string): void {
   let depth = 0;
   let values = 1;

@@ -13,7 +13,7 @@ interface Block {
   readonly count: number;
 }
 
-/** The blocks of a text that were read so far, in order. Later calls of the tool reuse them. */
+/** The blocks of a text that were read so far, in order. Further calls of the tool reuse the blocks. */
 export interface BlockIndex {
   readonly blocks: Block[];
   isComplete: boolean;
@@ -82,8 +82,8 @@ const lineFeed = 10;
 const carriageReturn = 13;
 
 /**
- * Cuts a block after its last line break, and leaves the line break out of the text. Cuts a block without a line break between
- * two characters. Does not cut the last block.
+ * Cuts a block after its last line break, and leaves the line break out of the text. Cuts a block without a line break between two
+ * characters. Does not cut the final block of a text.
  */
 function cutBlock(bytes: Uint8Array, isLast: boolean): { readonly text: string; readonly bytes: number } {
   // The methods of a Buffer are several times as fast as those of other arrays and of a TextDecoder.
@@ -103,7 +103,7 @@ const mostBytesOfCharacter = 4;
 function lengthOfWholeCharacters(bytes: Uint8Array): number {
   let start = bytes.length - 1;
   while (bytes.length - start < mostBytesOfCharacter && isInside(bytes[start])) start -= 1;
-  // A block must not be empty, otherwise reading would never reach the next block.
+  // A block must not be empty, because an empty block would be read again without end.
   return start > 0 ? start : bytes.length;
 }
 

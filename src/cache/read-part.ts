@@ -90,9 +90,9 @@ function unknownId(sources: readonly ReadSource[]): Error {
 }
 
 /**
- * Deletes the stored result with this id, and releases the results of earlier `read_part` calls with this id: later requests
- * leave them out. Texts of sources are not deleted. Calls from before the run stay in requests, because masking sees only the
- * calls of the run.
+ * Deletes the stored result with this id, and releases the results of earlier `read_part` calls with this id. Later model requests
+ * leave out released results. Texts of sources are not deleted. Calls from before the run stay in requests, because masking sees
+ * only the calls of the run.
  */
 async function releaseText(shelf: Shelf, id: string, messages: Context["messages"]): Promise<ToolResult> {
   const release = callsOf(messages, id);

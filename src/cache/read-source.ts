@@ -5,7 +5,7 @@ export interface ReadSource {
    * texts.
    */
   readonly name: string;
-  /** Tells the model which texts there are and which ids they have. It becomes a part of the tool's description. */
+  /** Tells the model which texts there are and which ids they have. The description becomes part of the tool's description. */
   readonly description: string;
   /**
    * Opens the text with this id. Returns undefined if the id belongs to another source. The id comes from the model and may be

@@ -108,7 +108,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
       description: describeTool(sources),
       inputSchema: readRequestSchema,
       replay: "safe",
-      // Old results stay in requests. Masking only leaves out the results that the model released.
+      // Masking leaves out only the results that the model released. Other results stay in requests at any age.
       masking: maskResults({ keepIterations: Number.POSITIVE_INFINITY }),
       execute: createReader({ shelf, indexOf, sources }),
     },

@@ -1,4 +1,4 @@
-// Evaluates a JSONPath within a limited amount of work: a short path can compare every value of a document with every other
+// Evaluates a JSONPath within a limited amount of work, because a short path can compare every value of a document with every other
 // value. No other file imports the JSONPath library.
 
 import {
@@ -76,7 +76,7 @@ function compile(path: string, mostDepth: number): JSONPathQuery {
   }
 }
 
-/** Makes `length` charge the keys of an object, which it counts one by one. */
+/** Makes the JSONPath function `length` charge for the keys of an object, because `length` counts the keys one by one. */
 function limitLength({ functionRegister }: JSONPathEnvironment, charge: Charge): void {
   const length = functionRegister.get("length");
   if (length === undefined) return;
@@ -94,7 +94,7 @@ const instructionsPerStep = 5;
 /** Compiling one instruction takes as long as about ten steps. */
 const stepsToCompile = 10;
 
-/** Replaces a function of the library, which would run patterns in exponential time. */
+/** Replaces the function `name` of the library, which would run patterns in exponential time. */
 function linearFunction(name: "match" | "search", charge: Charge): FilterFunction {
   const compiled = rememberLast((pattern: string) => {
     const written = parseLinearRegExp(name === "match" ? `^(?:${pattern})$` : pattern, "u");
@@ -138,7 +138,10 @@ function createBudget(): Charge {
   };
 }
 
-/** Replaces methods of a parsed query, so that they charge their work. The query can then run only once. */
+/**
+ * Replaces methods of a parsed query with methods that charge for their work. The query must then run only once, because its budget
+ * is never refilled.
+ */
 function limitQuery({ segments }: JSONPathQuery, charge: Charge): void {
   for (const selector of segments.flatMap(({ selectors }) => selectors)) {
     const resolve = selector.resolve.bind(selector);
@@ -153,7 +156,7 @@ function limitQuery({ segments }: JSONPathQuery, charge: Charge): void {
 /** The library copies the path of a node for each of its children, so deep nodes cost more. */
 const depthPerStep = 8;
 
-/** Leaves out the children of objects: `environment.entries` charges them. */
+/** Returns no steps for the children of objects, because `environment.entries` charges for them. */
 function costOf({ value, location }: JSONPathNode): number {
   return 1 + location.length / depthPerStep + (Array.isArray(value) ? value.length : 0);
 }
@@ -174,7 +177,7 @@ function limitExpression(expression: Expression, charge: Charge): void {
   }
 }
 
-/** Charges the size of a compared value, because the library reads equal values completely. */
+/** Charges for the size of a compared value, because the library reads equal values completely. */
 function chargeCompared(side: Expression, charge: Charge): void {
   const evaluate = side.evaluate.bind(side);
   side.evaluate = (context): unknown => {

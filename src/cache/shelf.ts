@@ -8,7 +8,10 @@ function createCacheId(now: number): string {
   return `${Math.max(0, Math.floor(now)).toString(36)}-${random.join("")}`;
 }
 
-/** Each id has the time at which its result was stored, in milliseconds since 1970. Returns undefined if the id is invalid. */
+/**
+ * Returns the time that is part of an id: when the result was stored, in milliseconds since 1970. Returns undefined if the id is
+ * invalid.
+ */
 export function storedAt(id: string): number | undefined {
   const time = shape.exec(id)?.[1];
   return time === undefined ? undefined : Number.parseInt(time, 36);
@@ -21,7 +24,10 @@ interface ShelfSettings {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** The store is listed again when the new results are a quarter of the known results. Listing is slow, so it happens rarely. */
+/**
+ * The store is listed again when 1/4 of the known results were written after the previous listing. Listing is slow, so the store is
+ * listed rarely.
+ */
 const listedShare = 4;
 
 export class Shelf {
@@ -30,7 +36,8 @@ export class Shelf {
   #total = 0;
   readonly #writing = new Set<string>();
   /**
-   * The number of results written since the store was last listed. At first infinite, so that the first write lists the store.
+   * The number of results written since the latest listing of the store. Infinite at first, so that the first write lists the
+   * store.
    */
   #written = Number.POSITIVE_INFINITY;
 
@@ -90,10 +97,7 @@ export class Shelf {
     return time !== undefined && clock.now() - time < ttlMs;
   }
 
-  /**
-   * Drops results that are too old, then the oldest ones until the rest fits. Never drops the result `id`, which is being
-   * written.
-   */
+  /** Drops expired results, then the oldest results until the rest fits. Never drops the result `id`, which is being written. */
   async #makeRoom(id: string): Promise<void> {
     for (const old of this.#known.keys()) {
       if (old === id || (this.#total <= this.#settings.maxBytes && this.#isFresh(old))) return;

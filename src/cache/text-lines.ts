@@ -22,7 +22,7 @@ export interface LineIndex extends LineStarts {
 
 export interface TextLines {
   readonly bytes: number;
-  /** The number of lines found so far. It may grow while a large file is read. */
+  /** The number of lines found so far. The number grows while a large text is read. */
   readonly count: number;
   readonly isCounted: boolean;
   countAll(): Promise<number>;
@@ -39,7 +39,7 @@ export function indexLines(text: string): LineIndex {
 }
 
 /**
- * Counts the lines, and finds where every 256th begins. Breaks lines of more than 1,000 UTF-16 code units, after a comma or a
+ * Counts the lines, and finds where every 256th line begins. Breaks lines of more than 1,000 UTF-16 code units, after a comma or a
  * space if there is one near the end. Creates no string for each line, because there may be as many lines as characters.
  */
 export function findStarts(text: string): LineStarts {
@@ -56,7 +56,9 @@ export function findStarts(text: string): LineStarts {
   return { count, starts };
 }
 
-/** Returns a function that finds the next place of a character. Each call must pass a higher position than the call before. */
+/**
+ * Returns a function that finds the first place of a character from a position on. The positions must increase from call to call.
+ */
 function createFinder(text: string, character: string): (from: number) => number {
   let found = -1;
   return (from) => {
