@@ -10,7 +10,7 @@ export const planOutput: (request: ModelRequest, isPossible: boolean) => OutputP
   maxDepth: 10,
 });
 
-/** The fields of the answer's format, which are the same in both APIs. The name is required. */
+/** Returns the fields of the answer's format, which Chat Completions and Responses share. Both APIs require a name. */
 export function toFormat(schema: JsonSchema): object {
   return { name: "answer", schema, strict: true };
 }
@@ -18,7 +18,7 @@ export function toFormat(schema: JsonSchema): object {
 /** Models that reject a schema, or that reject more keywords than other models. */
 const withoutSchemas = /^(?:ft:|gpt-3|gpt-4(?:$|-)|gpt-4o-2024-05-13|chatgpt-|o1-(?:mini|preview))|audio|realtime/i;
 
-/** False for other servers and for Azure deployments: they may reject or ignore the schema. */
+/** False for servers other than OpenAI's own and for Azure deployments, because they may reject or ignore the schema. */
 export function enforcesSchemas(client: object, model: string): boolean {
   return isClientOf(client, "openai.com") && !withoutSchemas.test(model);
 }

@@ -161,7 +161,7 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const isSpeech = choices.map((choice) => readChoice(choice, reading)).includes(true);
   if (isSpeech) reading.hasSpoken = true;
   if (isSpeech) reading.isCounted = false;
-  // Groq sends token counts in `x_groq`; some servers send them in a choice.
+  // Groq sends token counts in `x_groq`. Some servers send token counts in a choice.
   for (const usage of [recordOf(chunk.x_groq).usage, ...choices.map((choice) => recordOf(choice).usage), chunk.usage]) {
     const counted = toUsage(usage);
     if (counted !== undefined) takeUsage(counted, { isAlone: choices.length === 0, isSpeech }, reading);

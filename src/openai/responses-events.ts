@@ -30,8 +30,8 @@ const statusByEvent: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The reasons for an incomplete response in the API reference. `steered` is not listed: it occurs only on WebSocket connections,
- * where another response follows.
+ * The reasons for an incomplete response in the API reference. `steered` is not listed, because `steered` occurs only on WebSocket
+ * connections, where another response follows.
  */
 export const incompleteWords: FinishWords = new Map<string, FinishReason>([
   ["max_output_tokens", "length"],
