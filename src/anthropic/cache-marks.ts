@@ -7,7 +7,7 @@ import type { CacheControl, WireBlock, WireMessage } from "./messages-options.ts
 /** The server rejects requests with more marks than this number. */
 const mostMarks = 4;
 
-/** A message of the request, with the messages of the run that it was joined from. */
+/** A message of the request. `parts` are the messages of the run that were joined to make `message`. */
 export interface JoinedMessage {
   readonly message: WireMessage;
   /** Empty for a message that the adapter adds itself. */

@@ -222,7 +222,7 @@ function join(parts: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
   return { message: { role: first.role, content: parts.flatMap((message) => message.content) }, parts };
 }
 
-/** The search tool comes last, because the last tool may get a cache mark, which the service rejects on a deferred tool. */
+/** Puts the search tool at the end. The final tool may get a cache mark, and the service rejects a mark on a deferred tool. */
 function toWireTools(
   tools: readonly ToolDefinition[],
   { serverTools, toolSearch }: Pick<MessagesSettings, "serverTools" | "toolSearch">,

@@ -48,7 +48,7 @@ interface UsageCounts {
 
 type Counts = { [Name in "input" | "cacheWrite" | "cacheRead" | "output" | "reasoning"]?: number | undefined };
 
-/** `input_tokens` excludes tokens that were read from or written to the cache. `Usage` includes them in the input. */
+/** `input_tokens` excludes tokens that were read from or written to the cache. `Usage` includes these tokens in the input. */
 export function countUsage(): UsageCounts {
   let counts: Counts = {};
   let compactions: readonly Counts[] = [];
