@@ -190,7 +190,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
 
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const { error, candidates, promptFeedback, usageMetadata } = chunk;
-  // The SDK usually throws the errors of the service. Some SDK versions and clients yield them as chunks instead.
+  // The SDK usually throws the errors of the service. Some SDK versions and clients yield these errors as chunks instead.
   if (error !== undefined && error !== null) return fail(error, reading);
   const answers = listOf(candidates).filter(isFirst).map(recordOf);
   const contents = answers.map(({ content }) => recordOf(content));

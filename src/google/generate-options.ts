@@ -41,7 +41,7 @@ export interface GoogleGenAIClient {
   };
 }
 
-/** The thinking settings in the format of the SDK. Fields that are not listed here are also sent. */
+/** The thinking settings in the format of the SDK. Fields that this type does not declare are also sent. */
 export interface GoogleThinking {
   /** Set to true to receive a summary of the thoughts. */
   readonly includeThoughts?: boolean | undefined;
@@ -73,8 +73,8 @@ export interface GoogleGenerateContentOptions {
   readonly family?: string | undefined;
   /**
    * The model generation, which determines the format of requests. Gemini 3 requires a signature on the first call of each message,
-   * and accepts images inside function responses. Gemini 2 requires no signatures and accepts no images there. Default: 2 if the
-   * model's name contains Gemini 1, Gemini 2 or Gemma, otherwise 3.
+   * and accepts images inside function responses. Gemini 2 requires no signatures and accepts no images in function responses.
+   * Default: 2 if the model's name contains Gemini 1, Gemini 2 or Gemma, otherwise 3.
    */
   readonly generation?: 2 | 3 | undefined;
   /** Controls how much the model thinks. Default: the model's default. */
