@@ -43,7 +43,10 @@ interface FileForms {
   readonly result: MediaForms<PromptPart>;
 }
 
-/** `urls` are the URL patterns that the model accepts. Media types are not checked: the package of the model may reject them. */
+/**
+ * `urls` are the URL patterns that the model accepts. Media types are not checked here. The package of the model may reject a media
+ * type.
+ */
 export function createFileForms(words: SpecWords, urls: unknown): FileForms {
   const takes = "files as base64, and only some URLs";
   const forms = (write: (file: FileFacts) => PromptPart | undefined): MediaForms<PromptPart> => ({
@@ -226,7 +229,6 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
   const words = specWords[model.specificationVersion];
   const convert = createPromptConverter({ id, model: model.modelId, words });
   return async (request, signal) => {
-    // `supportedUrls` may be a promise.
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
     const { system, schema } = planOutput(request, request.settings?.extra?.["responseFormat"] === undefined);

@@ -124,7 +124,7 @@ function toRawUsage(counts: UnknownRecord): Usage | undefined {
 
 export interface SaidFinish {
   readonly reason: FinishReason;
-  /** The finish reason as the service sent it. If the service sent none, the finish reason of the AI SDK. */
+  /** The finish reason that the service sent, or the finish reason of the AI SDK if the service sent none. */
   readonly raw: string;
 }
 
@@ -137,9 +137,10 @@ const unifiedWords: FinishWords = new Map<string, FinishReason>([
 ]);
 
 /**
- * Finish reasons of services that the packages report less exactly. Anthropic's pauses become "stop" or "other", its full context
- * becomes "length", and its refusals become "content-filter". Gemini's malformed calls and some of its filters become "error" or
- * "other". At OpenAI, a response with calls that was cut off for a rare reason becomes "tool-calls".
+ * Finish reasons of services that the packages report less exactly. Anthropic's pauses become "stop" or "other". Anthropic's report
+ * of a full context becomes "length", and Anthropic's refusals become "content-filter". Gemini's malformed calls and some of
+ * Gemini's filters become "error" or "other". At OpenAI, a response with calls that was cut off for a rare reason becomes
+ * "tool-calls".
  */
 const exactWords: FinishWords = new Map<string, FinishReason>([
   ["pause_turn", "paused"],
