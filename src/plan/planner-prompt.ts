@@ -10,7 +10,7 @@ export interface PlannerInput extends PlanRounds {
   readonly maxRounds: number;
   /** The system text of the run. */
   readonly system?: string | undefined;
-  /** The conversation, read-only. The calls of this run are omitted here, and are in `donePlans`. */
+  /** The conversation, read-only. Does not contain the calls of this run, which are in `donePlans`. */
   readonly conversation: readonly Message[];
 }
 

@@ -147,7 +147,7 @@ const instruction =
  *
  * The plan is kept in the provider metadata of its message, and is never sent as text. `planLogs(result)` returns all commands with
  * their outcomes. An unreadable plan is requested again; if all retries fail, the iteration ends with the error "no-output". If the
- * stream of a plan is closed early, its tokens are estimated unless the service reported them.
+ * stream of a plan is closed early, the tokens of the plan are estimated, unless the service reported the tokens.
  *
  * The new provider has the `id`, `model` and `family` of `provider`, but not `compacts`.
  *
