@@ -111,13 +111,13 @@ function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
 
 /**
  * Makes the option `pricing` from the catalogue in `@pydantic/genai-prices`. The catalogue has list prices for models of many
- * providers. It includes prices for cache reads and writes, tiers for long prompts, and prices that change with the date. No
- * prices are fetched unless you call `updatePrices` from that package.
+ * providers. It includes prices for cache reads and writes, tiers for long prompts, and prices that change with the date. No prices
+ * are fetched unless you call `updatePrices` from that package.
  *
  * The cost is `undefined`, never 0, if the model is not in the catalogue or has no price for tokens that were used. A provider is
  * looked up by its exact id. A server with a compatible API is therefore not priced like the original service, unless you set
  * `provider`. If a count is larger than the total that should include it, such as more cached tokens than input tokens, the count
- * is added to the total. The returned function throws for invalid counts. In a run, such an error is reported to listeners as a
+ * is added to the total. The returned function throws for invalid counts. In a run, this error is reported to listeners as a
  * `listener-error`, and the cost is unknown.
  *
  * `genaiPrices` itself throws LoopError "invalid-option" or "unknown-option".
