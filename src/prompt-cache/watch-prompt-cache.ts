@@ -36,7 +36,7 @@ import { readBody } from "./read-body.ts";
  *
  * The policy compares the bodies that adapters hand to their SDKs. A provider of your own must call `call.sending`; otherwise its
  * requests are not counted. The measurements are recorded in the journal, so a replayed run has the same events and sums. The first
- * request of a resumed run is compared with the newest recorded request. Any number of runs can use the same value.
+ * request of a resumed run is compared with the newest recorded request. Any number of runs can use the same returned object.
  *
  * The first request of a run is compared with nothing, unless `startWith(result.cache?.last)` gives the policy the final request of
  * an earlier run. `createConversation` calls `startWith` by itself.
