@@ -86,7 +86,7 @@ const carriageReturn = 13;
  * characters. Does not cut the final block of a text.
  */
 function cutBlock(bytes: Uint8Array, isLast: boolean): { readonly text: string; readonly bytes: number } {
-  // The methods of a Buffer are several times as fast as those of other arrays and of a TextDecoder.
+  // The methods of a Buffer are several times as fast as the methods of other arrays and of a TextDecoder.
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (isLast) return { text: buffer.toString("utf8"), bytes: buffer.length };
   const end = buffer.lastIndexOf(lineFeed);
