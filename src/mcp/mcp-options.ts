@@ -12,8 +12,8 @@ import {
 import { isConnected, type McpClient, type McpTool, type McpToolAnnotations } from "./mcp-client.ts";
 
 /**
- * Which annotations of a tool to use: "stated" uses those that the server sends, "assumed" also uses the defaults of the
- * specification, and "ignored" uses none.
+ * Which annotations of a tool to use: "stated" uses the annotations that the server sends, "assumed" also uses the defaults of the
+ * specification, and "ignored" uses no annotations.
  */
 export type AnnotationRule = "stated" | "assumed" | "ignored";
 
