@@ -24,7 +24,7 @@ export function toContentResult(blocks: readonly unknown[], more: ToolResultFiel
   });
 }
 
-/** A block that cannot be converted, such as a file id of a provider, becomes a text that says so. */
+/** A block that cannot be converted, such as a file id of a provider, becomes a text with the type of the block. */
 function toParts(block: unknown): readonly ContentPart[] {
   if (typeof block === "string") return [{ type: "text", text: block }];
   if (!isRecord(block)) return [];

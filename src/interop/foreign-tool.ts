@@ -18,7 +18,9 @@ export function toStandardSchema(vendor: string, json: JsonSchema, validate: (ar
   return { "~standard": { version: 1, vendor, validate, jsonSchema: { input: () => ({ ...json }) } } };
 }
 
-/** Validates arguments with `schema`, but returns the arguments unchanged. For tools that parse their arguments themselves. */
+/**
+ * Validates arguments with `schema`, but returns the arguments unchanged. Needed for tools that parse their arguments themselves.
+ */
 export function keepArgs(schema: StandardSchema): StandardSchema {
   const { vendor, jsonSchema, validate } = schema["~standard"];
   const check = (args: unknown): Answer => {
