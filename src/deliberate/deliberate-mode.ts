@@ -18,8 +18,8 @@ import { createTriggerTable, type TriggerProblem, type TriggerSearch } from "./t
 /** The options of `createDeliberateMode`. */
 export interface DeliberateModeOptions {
   /**
-   * The triggers of each tool, by tool name. A tool is visible if the user's text contains one of its triggers. Tools that have
-   * no triggers here or in `tools` are never visible. Required without `tools`.
+   * The triggers of each tool, by tool name. A tool is visible if the user's text contains one of its triggers. A tool that has
+   * triggers neither in this option nor in `tools` is never visible. Required without `tools`.
    */
   readonly triggers?: { readonly [toolName: string]: string | readonly string[] } | undefined;
   /**
@@ -70,7 +70,7 @@ export interface DeliberateTurnGate extends DeliberateGate {
    * The regular expressions that were not applied to all texts, because the time limit of the turn was reached. Usually empty.
    */
   readonly unsearched: readonly string[];
-  /** Keeps a tool visible in the next turns. The loop calls `retain` for each tool that succeeded in this turn. */
+  /** Keeps a tool visible in the following turns. The loop calls `retain` for each tool that succeeded in this turn. */
   retain(name: string): void;
 }
 
