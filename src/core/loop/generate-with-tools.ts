@@ -31,7 +31,7 @@ export interface ToolExecutor {
 /** Limits and callbacks of `generateWithTools`. */
 export interface GenerateOptions {
   /**
-   * The maximum number of iterations. Each iteration requests one message from the model. The tool calls of the last iteration
+   * The maximum number of iterations. Each iteration requests one message from the model. The tool calls of the final iteration
    * still run. Default 10.
    */
   readonly maxIterations?: number | undefined;
@@ -44,7 +44,7 @@ export interface GenerateOptions {
    * also ends if the function throws.
    */
   readonly onIteration?: LoopHooks["onIteration"];
-  /** A signal that ends the run immediately when it is aborted. */
+  /** The run ends immediately when this signal is aborted. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 

@@ -13,7 +13,7 @@ import { type Bounds, findSpendingEnding, noReserve } from "./run/limits.ts";
 
 /** The next step of the loop, and its parameters. */
 export type NextStep =
-  /** Read the inbox. A new iteration then begins, or a suspended one continues. */
+  /** Read the inbox before a new iteration begins, or before a suspended iteration continues. */
   | { readonly kind: "inbox" }
   /** Add the messages that were sent with `steer` to the transcript. */
   | { readonly kind: "steer" }
@@ -136,8 +136,8 @@ function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
 }
 
 /**
- * If the summary failed, the request that was refused as too long ends the run. If the run was stopped during the summary, the
- * next stream ends at once.
+ * If the service refused a request as too long, and the summary of old messages failed, the run ends with that refusal. A
+ * cancelled summary does not end the run here, because the next stream ends immediately.
  */
 function findCompactionEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { lastInbox, lastCompaction, streamResults } = state;
@@ -164,8 +164,8 @@ function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefin
 }
 
 /**
- * True if the refused request can be sent again with a summary, which the next iteration writes. A second refusal ends the run. A
- * refusal in the last iteration that `maxIterations` allows also ends it.
+ * True if the next iteration may send the refused request again, with a summary of old messages. False if the refused request
+ * already had such a summary, or if `maxIterations` allows no further iteration.
  */
 function mayShorten(state: LoopState, { compacts = false, maxIterations }: Bounds): boolean {
   const isShort = state.lastInbox?.compact === "forced" && state.lastCompaction?.answer.kind !== "failed";
@@ -174,7 +174,7 @@ function mayShorten(state: LoopState, { compacts = false, maxIterations }: Bound
 
 function findPauseEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxPauses: limit } = bounds;
-  // A message in progress may use the reserve, because it may be the final answer.
+  // A paused message may use the reserve, because the message may become the final answer.
   const ending: Ending | undefined =
     state.pauses >= limit
       ? { status: "error", reason: { kind: "max-pauses", limit } }
@@ -222,7 +222,7 @@ function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   return findHandoffEnding(state, bounds);
 }
 
-/** Ends the run only in the iteration of the handoff, so that a retry can continue after the limit. */
+/** Ends the run only in the iteration of the handoff. Otherwise a retry after the limit would end immediately. */
 function findHandoffEnding({ handoffs, iteration }: LoopState, { maxHandoffs = none }: Bounds): Ending | undefined {
   const { length: count } = handoffs;
   const isOver = count > maxHandoffs && handoffs.at(-1)?.iteration === iteration;
@@ -275,8 +275,8 @@ function isPaused(state: LoopState): boolean {
 }
 
 /**
- * Called after the inbox was read for the last time. The run ends with the planned ending, ends for a more important reason, or
- * continues with a new message.
+ * Called after the final reading of the inbox. The run ends as planned, ends for a more important reason, or continues with a new
+ * message.
  */
 function judgeClose(state: LoopState, bounds: Bounds): NextStep {
   const { lastInbox, ending } = state;
@@ -295,7 +295,7 @@ function isAnswer({ status, reason }: Ending): boolean {
   return status === "completed" || reason.kind === "invalid-output";
 }
 
-/** True if a stop, a kill or an abort that came meanwhile replaces this ending. */
+/** True if a stop, a kill or an abort that arrives after this ending was decided still replaces the ending. */
 function isOutranked(ending: Ending): boolean {
   const { kind } = ending.reason;
   return isAnswer(ending) || kind === "interrupted" || kind === "stopped";
@@ -306,7 +306,7 @@ const reserved: ReadonlySet<string> = new Set(["max-tokens", "max-cost", "wall-c
 
 /**
  * True if the model may give a final answer: after `maxIterations` or `maxToolCalls`, or after another limit with a reserve. The
- * full limits, without a reserve, must allow another stream.
+ * limits, including the reserve, must still allow one more stream.
  */
 function grantsFinalAnswer(state: LoopState, { reason }: Ending, bounds: Bounds): boolean {
   const mayAsk = counted.has(reason.kind) || (bounds.reserve !== undefined && reserved.has(reason.kind));

@@ -37,8 +37,8 @@ interface Unplanned {
 }
 
 /**
- * Plans the next request. Returns `Unplanned` if a hook fails or the run ends meanwhile, so that the iteration ends without a
- * stream.
+ * Plans the next request. Returns `Unplanned` if a hook fails or if the run ends while a hook runs, so that the iteration ends
+ * without a stream.
  */
 export function planRequest(run: Run): Plan | Unplanned | Promise<Plan | Unplanned> {
   const own = planOf(run);
@@ -143,7 +143,9 @@ export function openStream(run: Run, next: ModelStep, plan: Plan | Unplanned): P
   return withTerms(run, asked);
 }
 
-/** Returns the number of tokens at which the service itself summarizes messages. The caller's `contextWindow` may throw. */
+/**
+ * Returns the number of tokens at which the service itself summarizes messages. The caller's function `contextWindow` may throw.
+ */
 function findCompactAt({ features: { compaction }, events, state }: Run, provider: Provider): number | undefined {
   let found: number | undefined;
   const at = { type: "compaction.contextWindow", iteration: state.iteration };
@@ -159,14 +161,14 @@ function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamRes
 
 /**
  * Returns the part of `toolChoice` that the loop enforces, because servers and models may ignore it. A request without tools
- * needs no enforcement: its calls exceed `maxToolCalls` and end with the outcome "limit".
+ * needs no enforcement, because calls in the response exceed `maxToolCalls` and end with the outcome "limit".
  */
 function toRestriction(choice: ToolChoice | undefined): Run["toolChoice"] {
   if (typeof choice === "object") return { name: choice.name };
   return choice === "none" ? choice : undefined;
 }
 
-/** If the provider cannot send the schema of the answer, the system text contains it. */
+/** If the provider cannot send the schema of the answer, the system text contains the schema. */
 function describeOutput(
   { features: { output } }: Run,
   { structuresOutput }: Provider,

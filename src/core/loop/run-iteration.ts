@@ -24,7 +24,8 @@ import { streamKey } from "./state/step-key.ts";
 export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
   const { continuation } = state;
-  // A request for a final answer has its own key. If the run is resumed with higher limits, it sends a normal request instead.
+  // A request for a final answer has its own key, because a run that is resumed with higher limits sends a normal request
+  // instead.
   const key = streamKey(state, next.finalAnswerTo === undefined ? "model" : "final-answer");
   const masked = maskOld(run);
   const earlier = continuation === 0 ? [] : state.current.calls;
@@ -75,7 +76,10 @@ function maskOld(run: Run): Masked | undefined {
   return run.view?.update(run.state);
 }
 
-/** Finds the masking of a tool that releases results, among the tools that the model saw. The registry may have changed. */
+/**
+ * Finds the masking of a tool that releases results. Searches the tools that the model saw, because the registry may have
+ * changed.
+ */
 function findMasking({ visibleTools }: Run): ResultMasking | undefined {
   return visibleTools.registered.find(({ masking }) => masking !== undefined)?.masking as ResultMasking | undefined;
 }
@@ -115,8 +119,8 @@ function sendLoop(run: Run): void {
 }
 
 /**
- * Emits `iteration-end` after the calls of the iteration. The event of a replayed stream is marked as replayed, even if its calls
- * ran in this execution: usage and cost come from the recorded stream.
+ * Emits `iteration-end` after the calls of the iteration. The event of a replayed stream is marked as replayed even if the calls
+ * ran in this execution, because usage and cost come from the recorded stream.
  */
 export function endIteration(run: Run, isPaused: boolean): void {
   const { events, openIteration } = run;

@@ -64,16 +64,15 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
     for (;;) {
       const next = nextStep(state, bounds);
-      // A model request directly after another one continues a message that the service has paused. The calls of the message are
-      // reported after the last continuation.
+      // A model request that directly follows another model request continues a message that the service has paused.
+      // `iteration-end` reports the calls of such a message only after the final continuation.
       if (next.kind !== "batch") endIteration(run, next.kind === "model");
       if (next.kind === "end") {
         const continued = continueAfter(run, next.ending);
         if (isThenable(continued) ? await continued : continued) continue;
-        // Decide on the ending before the journal is closed: a cancellation during `close` comes too late.
+        // Decide on the ending before the journal is closed, because a cancellation during `close` comes too late.
         const ending = toFinalEnding(run, next.ending);
-        // Close the journal before building the result: if `close` fails, records are missing, and the run must reject. The
-        // result contains the messages that arrive meanwhile.
+        // Close the journal before building the result. If `close` fails, records are missing, and the run must reject.
         if (close !== undefined) await close();
         return finishRun(run, ending);
       }
@@ -105,8 +104,8 @@ function isCloseTimeout(error: unknown): boolean {
 }
 
 /**
- * Returns the ending that the caller gets. If the run was cancelled while calls waited for decisions, the ending says that it was
- * cancelled. The journal still records the calls as waiting, so a later execution can use their decisions.
+ * Returns the ending that the caller gets. If the run was cancelled while calls waited for decisions, the caller gets the ending
+ * of a cancelled run. The journal still records the calls as waiting, so a later execution can use their decisions.
  */
 function toFinalEnding({ scope, decisions, journal, sharesJournal }: Run, ending: Ending): Ending {
   const { cause } = scope;
@@ -168,9 +167,9 @@ function finishRun(run: Run, ending: Ending): LoopResult {
 }
 
 /**
- * Continues a run that is about to end: an earlier execution has already continued it, or `resume: "retry-last"` repeats the
- * failed iteration. Otherwise shuts the control and returns false. For a new ending, returns false synchronously: a message that
- * arrived between the last reading of the inbox and the end would be lost.
+ * Continues a run that is about to end if an earlier execution has already continued the run, or if `resume: "retry-last"`
+ * repeats the failed iteration. Otherwise shuts the control and returns false. For a new ending, returns false synchronously,
+ * because a message that arrived between the final reading of the inbox and the end would be lost.
  */
 function continueAfter(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
   const continued = ending.status === "suspended" ? resumeRun(run) : mayReopen(run, ending) && reopenRun(run, ending);
@@ -182,8 +181,8 @@ function continueAfter(run: Run, ending: Ending): boolean | PromiseLike<boolean>
 
 /**
  * Continues a run that an earlier execution suspended, for example with `drain`. The inbox record contains the token of the
- * execution that suspended the run. If that was another execution, the run continues. With `replayJournal`, it continues only if
- * the journal contains the step after the suspension.
+ * execution that suspended the run. If this token is from another execution, the run continues. With `replayJournal`, the run
+ * continues only if the journal contains the step after the suspension.
  */
 function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   const { state, token, journal } = run;
@@ -209,7 +208,8 @@ async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
   const { state, options, clock, token, journal, scope } = run;
   const before = endingKey(state, ending);
   for (let attempt = state.retry + 1; ; attempt += 1) {
-    // This step makes the iteration count as new. If a limit then ends the iteration at once, that ending is not retried.
+    // This step marks the iteration as not replayed. An ending that follows immediately, for example at a limit, is therefore not
+    // retried.
     const body = (): ReopenAnswer => {
       const reopen = options.resume === "retry-last" && scope.cause === undefined;
       if (!reopen) run.control?.shut();

@@ -42,7 +42,8 @@ interface ControlState {
  * Makes a control for `runToolLoop` or `streamToolLoop`:
  *
  * - `steer` sends a message before the next iteration.
- * - `interrupt` ends a run that has called no tool yet, so that the next run can answer both user messages.
+ * - `interrupt` sends a message and ends a run that has called no tool yet. A new run can answer the original question together
+ *   with this message.
  * - `drain` suspends the run between two iterations.
  * - `stop` ends the run, and lets running tools finish within `settleMs`.
  * - `kill` ends the run without waiting for running tools.
@@ -144,7 +145,10 @@ function deliver(holder: Holder, request: Request): void {
   }
 }
 
-/** After the first tool call or after `maxInterrupts`, the message does not interrupt. The result returns it as undelivered. */
+/**
+ * After the first tool call, or after `maxInterrupts` interrupted runs in a row, the message does not end the run. The result
+ * then returns the message in `undelivered`.
+ */
 function interrupt(holder: Holder, message: UserMessage): void {
   const interrupts = holder.mayInterrupt && !holder.chainActive;
   holder.messages.push({ verb: interrupts ? "interrupt" : "keep", message });
@@ -205,13 +209,16 @@ function claimControl(state: ControlState, scope: CancelScope, maxInterrupts: nu
       if (state.holder !== holder) return;
       state.holder = undefined;
       state.interruptsInARow = ending === "interrupted" ? state.interruptsInARow + 1 : 0;
-      // A run that rejects returns no messages, so the next run with this control gets them.
+      // If the run rejects, `holder.messages` still contains messages. The next run with this control gets these messages.
       for (const { verb, message } of holder.messages) state.queued.push({ verb: verb === "keep" ? "interrupt" : verb, message });
     },
   };
 }
 
-/** The maximum number of answers to one question. Without it, a program that always answers wrongly would loop forever. */
+/**
+ * The maximum number of answers to one question. Without this limit, a program that always answers wrongly would be asked
+ * forever.
+ */
 const mostAnswers = 20;
 
 async function waitForAnswer(live: LiveQuestion): Promise<unknown> {
@@ -253,7 +260,7 @@ function hold({ run, place, deadline, asked: { fromPage } }: LiveQuestion, quest
   });
 }
 
-/** The controls of the run and its outer runs. The caller can answer the question with any of them. */
+/** The controls of the run and its outer runs. The caller can answer the question with any of these controls. */
 function controlsOf(run: Run): readonly ControlClaim[] {
   const controls: ControlClaim[] = [];
   for (let one: Run | undefined = run; one !== undefined; one = one.outer)

@@ -21,8 +21,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
   run.isIterationReplayed = true;
   const body = (): InboxAnswer => {
-    // Marks the iteration as new. The last reading does not: if the process crashes before it is recorded, a retry is still
-    // possible.
+    // Marks the iteration as not replayed. `readLastInbox` does not do this, so that a retry is still possible if the process
+    // crashes before the journal records the final reading.
     noteWork(run);
     const answer = withCompaction(run, withForced(run, lookAround(run)));
     if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
@@ -32,8 +32,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
 }
 
 /**
- * Reads the inbox for the last time before the run ends. Skips a recorded last reading that belongs to another ending, for
- * example to a limit that was raised before this execution.
+ * Reads the inbox one more time before the run ends with `ending`. Skips a recorded reading that belongs to another ending, for
+ * example to a limit that is higher in this execution.
  */
 export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;
@@ -54,8 +54,9 @@ export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void 
 }
 
 /**
- * Closes the control before the last reading of the inbox is recorded, because messages that arrive during the write would be
- * lost. The control stays open if a retry may follow, or if the run is nested and will wait.
+ * Closes the control before the journal records the final reading of the inbox, because messages that arrive during the write
+ * would be lost. The control stays open if a retry may follow. It also stays open if a nested run is suspended, because the outer
+ * run may still continue the nested run.
  */
 function shutIfLast(run: Run, ending: Ending | undefined): void {
   if (ending === undefined) return;
@@ -87,7 +88,9 @@ export function steerRun(run: Run): void {
   applyStep(state, { kind: "steer" });
 }
 
-/** Releases the control, and returns the messages that the model did not get. Omits the message that is already in `reason`. */
+/**
+ * Releases the control, and returns the messages that the model did not get. Omits the interrupting message if it is in `reason`.
+ */
 export function takeUndelivered({ state, control }: Run, { reason }: Ending): readonly UserMessage[] {
   const said = control?.messages ?? [];
   const left = [...state.unsent, ...said];
@@ -144,7 +147,7 @@ function newVersionOf({ options: { version }, codeVersion }: Run): Pick<InboxAns
   return version === undefined || version === codeVersion ? {} : { codeVersion: version };
 }
 
-/** An interrupt has no ending here: its message in the inbox ends the run. */
+/** An interrupt has no ending here, because the interrupting message in the inbox ends the run. */
 function endedBy(cause: CancelReason | undefined): Pick<InboxAnswer, "ended"> {
   return cause === undefined || cause.kind === "interrupt" ? {} : { ended: endingOfReason(cause) };
 }

@@ -29,11 +29,11 @@ interface Entry {
 
 /**
  * Creates an in-memory store through which tools pass context to the loop. A tool stores an item with `put` and returns the key.
- * The loop then takes the item by its key. Pass the same stash to the tools and to `policies.restarts.stash`. Many runs may use
- * it at the same time. Keys cannot be guessed, so an invented key matches no item.
+ * The loop then takes the item by its key. Pass the same stash to the tools and to `policies.restarts.stash`. Many runs may share
+ * one stash. Keys cannot be guessed, so an invented key matches no item.
  *
  * Throws LoopError "unknown-option" or "invalid-option" for invalid options. `put` throws "invalid-option" for an item that is
- * not plain data, such as a cyclic value, a Map or a promise. It also throws if `createKey` does not return a new key.
+ * not plain data, such as a cyclic value, a Map or a promise. `put` also throws if `createKey` does not return a new key.
  *
  * @example
  * const stash = createContextStash();
@@ -119,7 +119,10 @@ function toItem(item: unknown): Json {
   }
 }
 
-/** Rejects a promise as an item, because its JSON copy would be an empty object. Handles the rejection of the promise. */
+/**
+ * Rejects a promise as an item, because its JSON copy would be an empty object. Also handles a rejection of the promise, because
+ * an unhandled rejection would end the process.
+ */
 function refusePromise(promise: PromiseLike<unknown>): never {
   promise.then(undefined, () => {});
   throw new TypeError("a promise, which has to be awaited first");

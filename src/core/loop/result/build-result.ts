@@ -16,14 +16,14 @@ export interface ResultFacts {
   readonly undelivered?: readonly UserMessage[] | undefined;
   /** The cost limit of the run in USD. Default: no limit. */
   readonly maxCostUSD?: number | undefined;
-  /** The use of the prompt cache. Default: it was not watched. */
+  /** The use of the prompt cache. Default: undefined, because the cache was not watched. */
   readonly cache?: LoopResult["cache"];
   readonly runId: string;
   readonly journal: Journal;
   readonly session: Session;
 }
 
-/** Builds the result. It shares arrays with `state`, so the state must not change afterwards. */
+/** Builds the result. The result shares arrays with `state`, so `state` must not change after this call. */
 export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
   const { ending, undelivered = [], maxCostUSD = Number.POSITIVE_INFINITY, cache, runId, journal, session } = facts;
   const text = state.finalText.trim();
@@ -41,7 +41,7 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     calls: state.functionHistory.map(toRunCall),
     functionHistory: state.functionHistory,
     accumulatedModelParts: state.modelParts,
-    // A new array, because the caller may change it. The messages in it are frozen.
+    // A new array, because the caller may change the array. The messages are frozen.
     messages: [...frozenView(state.messages)],
     agent: state.agent,
     handoffs: state.agent === undefined ? undefined : state.handoffs.map(({ messagesBefore: _, ...handoff }) => handoff),
@@ -68,7 +68,7 @@ function toRunCall(entry: ToolHistoryEntry): RunCall {
   const { id: callId, name, args } = functionCall;
   const { result } = functionResponse.response;
   const outcome = processed ? "processed" : entry.outcome;
-  // Lists each field, because V8 needs ten times the memory for an object from a rest or a leading spread.
+  // Lists each field, because V8 needs ten times the memory for an object from a rest pattern or a leading spread.
   return {
     iteration,
     durationMs,
