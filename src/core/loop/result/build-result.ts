@@ -16,7 +16,7 @@ export interface ResultFacts {
   readonly undelivered?: readonly UserMessage[] | undefined;
   /** The cost limit of the run in USD. Default: no limit. */
   readonly maxCostUSD?: number | undefined;
-  /** The use of the prompt cache. Default: undefined, because the cache was not watched. */
+  /** The use of the prompt cache. Undefined if the cache was not watched. */
   readonly cache?: LoopResult["cache"];
   readonly runId: string;
   readonly journal: Journal;

@@ -58,8 +58,9 @@ export async function askAfterStream<T>(
 }
 
 /**
- * Calls a hook again if an earlier execution did not record its result. The replay needs the result, even in a run that is being
- * cancelled. Such a run waits for at most `hookMs` or `settleMs`, whichever is shorter, and for 1 ms after a kill.
+ * Calls a hook whose result an earlier execution did not record. The replay needs the result, even in a run that is being
+ * cancelled. A cancelled run waits for at most `hookMs` or `settleMs`, whichever is shorter. After a kill, the run waits for 1
+ * ms.
  */
 export async function askAgain<T>(
   hook: () => unknown,
@@ -78,7 +79,7 @@ function once(hook: () => unknown): () => unknown {
   let asked: { readonly answer: unknown } | undefined;
   return () => {
     if (asked === undefined) {
-      // Convert once: a thenable from another library might not allow a second `then` call.
+      // The result is converted only once, because a thenable from another library might not allow a second `then` call.
       asked = { answer: promiseOrValue(hook()) };
     }
     return asked.answer;

@@ -50,7 +50,7 @@ export interface ToolCallPorts extends DeadlinePorts {
   isCurrent?(definition: ToolDefinition): boolean;
   /** False if the run cannot wait for a result from outside. Default true. */
   readonly mayDefer?: boolean | undefined;
-  /** Creates the second argument of `execute`. Its signal and `heartbeat` come from `deadline`. */
+  /** Creates the second argument of `execute`. The `signal` and the `heartbeat` of this context come from `deadline`. */
   contextFor(call: ToolCall, deadline: Deadline): ToolContext;
   /** Called with each value that the generator of a tool yields, until the call is over. Must not throw. */
   onYield?(call: ToolCall, value: unknown): void;

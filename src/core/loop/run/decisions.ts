@@ -79,7 +79,7 @@ export function readQuestion(fields: QuestionFields & { readonly schema?: Standa
   return { question: { text, schema: converted.json }, schema, fromPage, wait };
 }
 
-/** Validates an answer. If the answer reports a failure, throws an error with its text. */
+/** Validates an answer. If the answer reports a failure, throws an error with the text of the failure. */
 export function checkAnswerOf(schema: StandardSchema | undefined, answer: OutsideResult): Validation | Promise<Validation> {
   if (answer.kind === "failed") throw Object.assign(new Error(answer.error), { name: "AnswerFailed" });
   if (schema !== undefined) return validateArgs(schema, answer.result);
@@ -87,8 +87,8 @@ export function checkAnswerOf(schema: StandardSchema | undefined, answer: Outsid
 }
 
 /**
- * Returns the answer to a question. Skips answers that do not fit the schema, because the tool's question was asked again after
- * each of them. Without an answer, throws: this execution of the tool ends, and the call waits.
+ * Returns the answer to a question. Skips each answer that does not fit the schema, because the tool's question was then asked
+ * again. Throws if no answer is left, so that this execution of the tool ends and the call waits.
  */
 export async function answerQuestion(questions: CallQuestions, { question, schema, fromPage }: Asked): Promise<unknown> {
   let issues: readonly Issue[] | undefined;
@@ -124,7 +124,9 @@ export class Decisions {
   readonly #left: Map<string, CallDecision>;
   /** The keys of the calls that wait, in this run and its nested runs. An error message lists them. */
   readonly #waiting: Set<string>;
-  /** The keys of decisions that may remain unused: an earlier execution used them, or they came too late. */
+  /**
+   * The keys of decisions that may remain unused, because an earlier execution used the decision, or because it came too late.
+   */
   readonly #mayRemain: Set<string>;
   readonly #prefix: string;
 
@@ -176,8 +178,8 @@ export class Decisions {
   }
 
   /**
-   * Moves a result from the plain id of its call to `id`. After an approval, `id` also has a number, but pages and webhooks know
-   * only the plain id.
+   * Moves a result from the call id to `id`. If the call was approved first, `id` ends with a number, such as "call_1#2", but
+   * pages and webhooks know only the call id.
    */
   renameResult(callId: string, id: string): void {
     const [from, to] = [this.#prefix + callId, this.#prefix + id];
@@ -214,7 +216,7 @@ export class Decisions {
     this.#mayRemain.add(this.#prefix + id);
   }
 
-  /** Remembers a decision that an earlier execution used. If the caller passes the same decision again, it is not an error. */
+  /** Remembers a decision that an earlier execution used, because the caller may pass the same decision again. */
   settle(id: string, decided: unknown): void {
     const name = this.#prefix + id;
     const given = this.#left.get(name);
@@ -223,8 +225,8 @@ export class Decisions {
 
   /**
    * Throws LoopError "unknown-decision" for an unused decision. Called before the first new step of the run. By then, every
-   * waiting call has taken its decision, so an unused decision is for a call that does not wait. Decisions inside `nestedCalls`
-   * may remain: "call_1/call_2" is not used until the nested run of "call_1" reaches "call_2".
+   * waiting call has taken its decision, so an unused decision is for a call that does not wait. Decisions for calls inside
+   * `nestedCalls` may remain unused: "call_1/call_2" is not used until the nested run of "call_1" reaches "call_2".
    */
   refuseUnused(nestedCalls: readonly { readonly callId: string }[] = []): void {
     this.#refuse((path) => path.startsWith(this.#prefix) && !this.#isInside(path, nestedCalls));

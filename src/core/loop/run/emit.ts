@@ -88,7 +88,7 @@ export class LoopEventSink implements EventSink {
     tellClosed(this.#emitter, { runId: this.runId, failure: this.#failure });
   }
 
-  /** The emitter may be a class of the caller, which may throw. */
+  /** The emitter may be the caller's own class, whose methods may throw. */
   #isHeard(type: LoopEventType): boolean {
     try {
       const count: unknown = this.#emitter?.listenerCount(type);
@@ -100,8 +100,8 @@ export class LoopEventSink implements EventSink {
   }
 
   /**
-   * Calls the listeners one after another. The `emit` of eventemitter3 would skip the remaining listeners after one throws, and
-   * would lose rejections.
+   * Calls the listeners one by one. The `emit` of eventemitter3 would skip the remaining listeners after a listener throws, and
+   * would ignore rejections.
    */
   #emit(event: LoopEvent): void {
     const emitter = this.#emitter;

@@ -44,7 +44,7 @@ export interface ResultMasking extends Masking {
 export interface StreamWatch {
   /** Called with each request body of the stream, as `sending` of the model call. */
   readonly sending: NonNullable<ModelCall["sending"]>;
-  /** Returns the facts about the requests, after the stream has ended. Ignores requests that are reported later. */
+  /** Called after the stream has ended. Returns the facts about its requests, and makes `sending` ignore all further requests. */
   read(spendings: readonly AttemptSpending[], priceOf: (usage: Usage, by: AttemptSpending) => unknown): StreamCache | undefined;
 }
 
@@ -52,7 +52,7 @@ export interface StreamWatch {
 export interface CacheWatcher {
   /** Begins to watch the requests of a stream. */
   watch(request: ModelRequest): StreamWatch;
-  /** Takes the recorded requests of a replayed stream. The next request is compared with them. */
+  /** Takes the recorded requests of a replayed stream, so that the next request is compared with these records. */
   replay(cache: StreamCache): void;
   /** Returns the sums for the result of the run. */
   sum(results: readonly StreamResult[]): PromptCacheUse;

@@ -77,7 +77,7 @@ type Unresponsive = LoopErrorDetails["journal-unresponsive"];
  */
 const graceMs = 500;
 
-/** How many microtasks to wait before a timer starts. A journal in memory returns earlier and needs no timer. */
+/** How many microtasks to wait before a timer starts. A journal in memory returns sooner, so it needs no timer. */
 const patientTicks = 8;
 
 const settled = Promise.resolve();
@@ -143,7 +143,7 @@ export class JournalCall implements Cancellable {
 
   expect(key: string): StepMark {
     const mark: StepMark = { call: this, key, live: false, answer: undefined };
-    // An array literal with one element, because V8 reserves room for 17 when the first element is pushed.
+    // An array literal with one element, because V8 reserves memory for 17 elements when the first element is pushed.
     if (this.#marks === undefined) this.#marks = [mark];
     else this.#marks.push(mark);
     return mark;

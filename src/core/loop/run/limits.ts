@@ -123,7 +123,10 @@ export interface Bounds {
   readonly wallClockMs: number;
   /** True if the model may give a final answer without tools after a limit is reached. */
   readonly finalAnswer: boolean;
-  /** The part of the limits that only a final answer may use. Default: none, so that these limits grant no final answer. */
+  /**
+   * The part of the limits that only a final answer may use. Default: no reserve, and no final answer after `maxTokens`,
+   * `maxCostUSD` or `wallClockMs`.
+   */
   readonly reserve?: Reserve | undefined;
   /** True if the caller passed an `onIteration` hook. */
   readonly asksIteration: boolean;
@@ -163,7 +166,7 @@ const reserveChecks: Checks<FinalAnswerReserve> = {
 
 const reservedLimits = { tokens: "maxTokens", costUSD: "maxCostUSD", ms: "wallClockMs" } as const;
 
-/** Throws LoopError "invalid-option" for a reserve without its limit, or one that is not below its limit. */
+/** Throws LoopError "invalid-option" if the limit of a reserve is not set, or if a reserve is not less than its limit. */
 export function resolveReserve(
   { finalAnswer: policy }: LoopPolicies | undefined = {},
   limits: Pick<ResolvedLimits, "maxTokens" | "maxCostUSD" | "wallClockMs">,
@@ -186,9 +189,9 @@ export function resolveReserve(
 }
 
 /**
- * Returns the ending if one more stream would exceed a spending limit. Assumes that the stream costs as much as the last one. If
- * tokens are reserved, also assumes that it uses as many tokens as the last one. `kept` is the part of the limits that the stream
- * must leave unused.
+ * Returns the ending if one more stream would exceed a spending limit. The stream is expected to cost as much as the newest
+ * stream with a known cost. If tokens are reserved, the stream is also expected to use as many tokens as the newest stream.
+ * `kept` is the part of the limits that the stream must leave unused.
  */
 export function findSpendingEnding(state: LoopState, bounds: Bounds, kept?: Reserve): Ending | undefined {
   const { costUSD, unpriced, spentUSD, lastCostUSD, usage, lastInbox } = state;

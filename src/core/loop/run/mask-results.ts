@@ -78,10 +78,10 @@ class View implements MaskedView {
 
   findForced(force: ReadonlySet<number>): readonly number[] {
     const last = this.#lastIteration;
-    // The last iteration is not in `#iterations` yet, so it is checked here.
+    // The results of the newest iteration are not in `#iterations` yet, so this iteration is checked here.
     const found = last !== undefined && isIn(force, last) ? [last] : [];
     const iterations = this.#iterations;
-    // The set or the map may be large. Loop over the smaller one.
+    // `force` or `#iterations` may be large, so the loop runs over the smaller of the two.
     const size: unknown = force.size;
     dropPromise(size);
     const isShort = typeof size === "number" && size < iterations.size;

@@ -11,7 +11,8 @@ export interface Level {
 }
 
 /**
- * The contexts and signals of tool calls store the nesting level of their run under this key. All copies of the package use it.
+ * The contexts and signals of tool calls store the nesting level of their run under this key. All copies of the package use the
+ * same key.
  */
 export const levelKey: unique symbol = Symbol.for("turnwright.Level");
 

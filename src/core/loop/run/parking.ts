@@ -8,7 +8,7 @@ interface Parked {
   readonly isDrained: boolean;
   /** True if the run has to end, even if its outer runs continue. */
   mustEnd(): boolean;
-  /** Suspends the run. The outer run suspends all waiting runs synchronously, so that no message to them is lost. */
+  /** Suspends the run. The outer run suspends all waiting runs synchronously, so that no message to these runs is lost. */
   suspend(): void;
 }
 
@@ -20,7 +20,7 @@ export type Park = (parked: Parked) => Promise<ParkedEnd>;
 
 interface ParkedCall {
   readonly parked: Parked;
-  /** Lets the run continue with the action `end`. Resolves when its call is over or waits again. */
+  /** Lets the run continue with the action `end`. Resolves when the call of the run is over or waits again. */
   goOn(end: ParkedEnd): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export class Parking {
     return [...this.#waiting.values()].some(({ parked }) => parked.mustEnd());
   }
 
-  /** Starts a call. Resolves when the call is over, or when it waits. If it waits, `onWait` is called first. */
+  /** Starts a call. Resolves when the call is over, or when it waits. If the call waits, `onWait` is called first. */
   begin(index: number, call: (park: Park) => Promise<void>, onWait: (isDrained: boolean) => void): Promise<void> {
     let stop: () => void = () => {};
     let fail: (error: unknown) => void = () => {};

@@ -13,7 +13,7 @@ export interface OpenIteration {
 
 export interface FirstTools {
   readonly shown: { readonly [name: string]: ShownTool };
-  /** The registry's definitions when the first record was written. Undefined if an earlier execution wrote it. */
+  /** The registry's definitions when the first record was written. Undefined if an earlier execution wrote the record. */
   readonly registered: readonly ToolDefinition[] | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface VisibleTools {
    */
   readonly source: readonly ToolDefinition[];
   readonly registered: readonly ToolDefinition[];
-  /** Set in a replayed iteration only: the tools from its record. */
+  /** The tools from the record of the iteration. Set only in a replayed iteration. */
   readonly recorded?: RecordedTools | undefined;
   readonly hiddenCount: number;
   readonly hasEager: boolean;

@@ -117,7 +117,7 @@ function badAnswer(answer: unknown, asked: string): Error {
  */
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
-/** Wraps the function of a step. The journal calls it only if the step is not replayed. */
+/** Wraps the function of a step. The journal calls the function only if the step is not replayed. */
 function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: StepMark): Step<T> {
   const runBody: Step<T>["run"] = (call) => {
     const turn = isNew(key, kind) ? waitForTurn(run) : undefined;
@@ -148,7 +148,7 @@ function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: St
 function checkBody(run: Run, kind: StepKind, mark: StepMark): void {
   const { bounds, scope, clock, state } = run;
   mark.call.refuseLate();
-  // A journal for replays must not run new steps. If it has lost a record that it reports, the loop would never end.
+  // A journal with `replays` must not run new steps. If it reported a record that it has lost, the loop would never end.
   if (run.journal.replays !== undefined) throw new LoopError("journal-incomplete", { key: mark.key });
   // The wall clock starts with the first new step. The active time of earlier executions counts too.
   if (bounds.wallClockMs !== Number.POSITIVE_INFINITY) {
@@ -235,8 +235,8 @@ function mustEnd(run: Run): boolean {
 }
 
 /**
- * True if the run was cancelled after a new step. A run that was cancelled before its first new step changes no records: its
- * calls stay waiting, and the next execution uses their decisions.
+ * True if the run was cancelled after a new step. A run that was cancelled before its first new step changes no records, so that
+ * its calls still wait in a later execution.
  */
 export function isCut(run: Run): boolean {
   return isEnded(run.scope) && hasWorked(run);
@@ -269,7 +269,8 @@ function journalOwnerOf(run: Run): Run {
 }
 
 /**
- * True if the run can wait for decisions. A run inside a call of an ordinary tool cannot, because the step of that call must end.
+ * True if the run can wait for decisions. A run that an ordinary tool started cannot wait, because the step of that tool's call
+ * must end.
  */
 export function canWait(run: Part): boolean {
   const outer = outerOf(run);
@@ -288,8 +289,8 @@ function outerOf({ sharesJournal, outer }: Part): Part | undefined {
 const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped-by-user"]);
 
 /**
- * True if a recorded ending may be followed by a retry, because everything before the ending was replayed. The retry is either
- * recorded itself, or requested by `resume: "retry-last"`.
+ * True if a recorded ending may be followed by a retry, because everything before the ending was replayed. The retry is either in
+ * the journal, or requested by `resume: "retry-last"`.
  */
 export function mayReopen(run: Pick<Run, "isIterationReplayed" | "sharesJournal">, { status }: Ending): boolean {
   return run.isIterationReplayed && !run.sharesJournal && reopenable.has(status);

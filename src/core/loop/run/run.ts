@@ -60,7 +60,7 @@ export interface NestedRun {
   readonly result: Promise<LoopResult>;
 }
 
-/** A run that holds its resources but has not started its first step. It must be run or released. */
+/** A run that holds its resources but has not started its first step. Call either `drive` or `run.release`. */
 export interface StartedRun {
   readonly run: Run;
   drive(): Promise<LoopResult>;
@@ -74,7 +74,7 @@ export interface Nesting {
   readonly sharesJournal?: boolean | undefined;
   readonly park?: Park | undefined;
   readonly tap?: ((event: LoopEvent) => void) | undefined;
-  /** True if the nested run must wait after its replay until it may take new steps. Default false. */
+  /** True if the nested run must wait after its replay until the outer run lets it continue. Default false. */
   readonly awaitsTurn?: boolean | undefined;
 }
 
@@ -136,7 +136,9 @@ export interface Run {
    * do not use this field.
    */
   replayPhase: "none" | "begun" | "over";
-  /** The calls of the last stream by call id, checked when the stream ended. Undefined if the stream was replayed. */
+  /**
+   * The newest stream's calls as they were checked at the end of the stream, by call id. Undefined if the stream was replayed.
+   */
   prepared: ReadonlyMap<string, ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome>> | undefined;
   requestViews: RequestViews | undefined;
   openIteration: OpenIteration | undefined;
@@ -152,7 +154,7 @@ export interface RequestGuard {
   readonly checked: Promise<readonly GuardrailRecord[]> | undefined;
   /** Returns a provider whose stream contains only checked text. */
   wrap(provider: Provider): Provider;
-  /** Adds the records of the output checks, and the ending if a check refused. */
+  /** Adds the records of the output checks to the result. If a check refused the output, also sets the ending. */
   judge(result: StreamResult): StreamResult;
 }
 
@@ -168,14 +170,20 @@ export interface AgentTable extends Handoffs {
   readonly maxHandoffs: number;
   /** Returns the same agents with other providers. */
   mapProviders(map: (provider: Provider) => Provider): AgentTable;
-  /** Returns the request of the current agent. Throws if the agents of a resumed run lack this agent. */
+  /** Returns the plan of the current agent. Throws if the agents of a resumed run lack this agent. */
   planFor(run: Run): IterationPlan;
-  /** Returns the function that filters the messages before the last handoff. For equal arguments, it returns the same array. */
+  /**
+   * Returns a function that filters the messages before the newest handoff. The function returns the same array for equal
+   * arguments.
+   */
   createView(run: Run): (messages: readonly Message[]) => readonly Message[];
 }
 
 export interface Compactor extends Compaction {
-  /** Returns the summary of an earlier run. Throws LoopError "invalid-option" if it does not fit the messages of this run. */
+  /**
+   * Returns the summary of an earlier run. Throws LoopError "invalid-option" if the summary does not fit the messages of this
+   * run.
+   */
   earlierOf(messages: readonly Message[]): CompactedMessages | undefined;
   /** True if old messages must be summarized before the next request, and if there are messages to summarize. */
   isDue(run: Run): boolean;
@@ -187,7 +195,7 @@ export interface Compactor extends Compaction {
 
 export interface OutputReader extends StructuredOutput {
   readonly prompt: string;
-  /** The schema for a provider that sends it itself. Undefined with `native: false`. */
+  /** The schema for a provider with `structuresOutput`. Undefined with `native: false`. */
   readonly requested: RequestedOutput | undefined;
   readonly maxRetries: number;
   judge(run: Run, mayAskAgain: boolean): void | PromiseLike<void>;
@@ -215,18 +223,23 @@ export interface BatchCall {
   isApproved: boolean;
   /** "first" if the call needs a decision before it runs. "again" if its tool has changed since an earlier decision. */
   mustAsk: "first" | "again" | undefined;
-  /** True if the tool call ended early because it first needs a decision. */
+  /** True if the tool call ended early because a decision is needed before the tool runs. */
   isOpen: boolean;
   /** How often a decision was requested again because the tool had changed. */
   round: number;
-  /** How often an execution ended because there was no decision about the call yet. */
+  /** How many requests about this call have waited for the caller so far. This number is part of the id of the next request. */
   requests: number;
   readonly answers: GivenAnswer[];
-  /** The last execution of the tool that ended with a question, with the time and the spending of all executions before it. */
+  /**
+   * The outcome of the newest execution that asked a question. The time and the spending of all executions so far are included.
+   */
   asked: DeferredOutcome | undefined;
   /** True if an earlier execution may have run the tool without recording an outcome. */
   mayHaveRun: boolean;
-  /** True after another call has failed fatally. This call may not start any more, but its recorded outcome is replayed. */
+  /**
+   * True if no more calls of the batch may begin, for example after a fatal failure. A recorded outcome of this call is still
+   * replayed.
+   */
   isBarred: boolean;
   awaitsTurn: boolean;
   /** True if the nested run has started, and waits until it may continue. */
