@@ -14,7 +14,8 @@ const control = createLoopControl();
 stopButton.addEventListener("click", () => control.stop({ requester: "user 7" }));
 
 const result = await runToolLoop({ provider, tools, messages, control });
-// If the user clicks the button while a tool runs, the status is "stopped-by-user", and the text is "Let me look."
+// If the user clicks the button while a tool runs, the status is "stopped-by-user".
+// The text is what the model wrote before the call.
 // #endregion stop
 
 assert.equal(result.status, "stopped-by-user");

@@ -32,7 +32,7 @@ export interface BlockAssembly {
   blocks(cut: boolean): readonly WireBlock[];
 }
 
-/** A call to a tool of the run. A call to a tool that the server runs is a block without `call`. */
+/** A call to a tool of the run, in the field `call` of its block. Blocks of tools that the server runs have no `call`. */
 interface OpenCall {
   readonly key: string;
   /**

@@ -39,7 +39,7 @@ describe("anthropicMessages: the chunks of a stream", () => {
       ["start block-0 t0 f", "call-args {", "ready t0 malformed", "finish tool-calls (tool_use)"],
     ],
     [
-      "a complete call at the end of a cut-off answer as truncated",
+      "a complete call as truncated, if the answer is cut off after this call",
       [call(0, "{}"), stop("max_tokens")],
       ["start block-0 t0 f", "call-args {}", "ready t0 truncated", "finish length (max_tokens)"],
     ],

@@ -96,7 +96,7 @@ describe("the id of a durable conversation", () => {
   it("belongs to the first host that used the id", async () => {
     expect((await hostA.start("same", { message: "?" })).kind).toBe("started");
     expect(await hostB.status("same")).toBeUndefined();
-    await expect(hostB.start("same", { message: "?" })).rejects.toThrow('no other loop has the run "same/1"');
+    await expect(hostB.start("same", { message: "?" })).rejects.toThrow('whose run "same/1" does not belong to another loop');
   });
 });
 

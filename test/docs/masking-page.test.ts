@@ -49,7 +49,7 @@ it("docs/guides/results-and-masking.md: shows the measured figures, with a highe
     const cells = [rows[index]?.[0], ...[sent, shared].map((count) => count.toLocaleString("en")), `${percent}%`];
     return `| ${[...cells, (sent - shared).toLocaleString("en")].join(" | ")} |`;
   });
-  const header = "| Masking | Bytes sent | As in the request before | | Read anew |\n|---|--:|--:|--:|--:|";
+  const header = "| Masking | Bytes sent | Identical to the previous request | Share | Read anew |\n|---|--:|--:|--:|--:|";
   const table = [header, ...lines].join("\n");
   console.log(table);
   const [, single, ...batched] = measured;

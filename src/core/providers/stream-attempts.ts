@@ -232,7 +232,7 @@ function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: Attem
   }
 }
 
-/** Keeps the limits on silence of a call from expiring until the returned function is called. */
+/** Suspends the limits on silence of a call. They apply again when the returned function is called. */
 export function keepAlive(call: ModelCall): () => void {
   const { clock, timeouts } = call;
   call.heartbeat("waiting");

@@ -52,7 +52,7 @@ describe("EventQueue", () => {
     expect(await queue.next()).toEqual(end);
   });
 
-  it("rejects only the first waiting read with a failure", async () => {
+  it("rejects only the first of several waiting reads after a failure", async () => {
     const queue = filled(0);
     const reads = Promise.allSettled([queue.next(), queue.next()]);
     queue.fail("broken");

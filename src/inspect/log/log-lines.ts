@@ -1,4 +1,4 @@
-// Makes the lines of a run log, and reads the state from an existing log that its writer needs to continue the log.
+// Makes the lines of a run log. If a writer continues an existing log, reads from this log the state that the writer needs.
 
 import { type Json, listOf, textOf } from "../../core/entry-kit.ts";
 import type { LogLine } from "./parse-line.ts";

@@ -33,7 +33,7 @@ export function BudgetPlot({ run }: { readonly run: LoggedRun }): JSX.Element {
   return (
     <section class="budget-plot" aria-label="Budgets">
       <p class="about">
-        {hasShares ? "Share of each limit, by active time." : "The run has no limits. Amounts, by active time."}
+        {hasShares ? "Used share of each limit, by active time." : "The run has no limits. Used amounts, by active time."}
       </p>
       <div ref={box} onPointerMove={follow} onPointerLeave={() => setAt(undefined)}>
         <Plot layout={layout} at={at} />

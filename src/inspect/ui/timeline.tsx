@@ -136,7 +136,7 @@ function Axis({ axis, isZoomed, setZoom }: AxisProps): JSX.Element {
           </span>
         ))}
         {axis.gaps.map(({ position, from, to }) => (
-          <b key={from} style={{ left: `${position * 100}%` }} title="Shortened: nothing worked in this time">
+          <b key={from} style={{ left: `${position * 100}%` }} title="Shortened: nothing was running in this time">
             {formatMs(to - from)}
           </b>
         ))}

@@ -190,7 +190,7 @@ describe("a suspended nested run", () => {
     expect([again.options.provider === playing.provider, inner.provider.calls]).toEqual([true, 1]);
   });
 
-  it.for(stores)("with %s delays a later sequential call until the nested run has ended", async ([, make]) => {
+  it.for(stores)("delays a later sequential call until the nested run has ended, with %s", async ([, make]) => {
     const order: string[] = [];
     const alone = tool("alone", () => order.push("alone"), { sequential: true });
     const late = tool("late", () => order.push("late"));

@@ -107,7 +107,7 @@ function contentOf(message: Json | undefined): Json | undefined {
   return (message as { readonly content?: Json } | undefined)?.content ?? message;
 }
 
-/** Returns the reason of a run as data, if it has more fields than its kind. */
+/** Returns the reason of a run as data, if the reason has fields in addition to `kind`. */
 export function reasonData(reason: EndReason | undefined): Json | undefined {
   return reason !== undefined && Object.keys(reason).length > 1 ? (reason as unknown as Json) : undefined;
 }
