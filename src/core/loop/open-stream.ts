@@ -26,7 +26,7 @@ import { sendBoth } from "./tool-call/replay-call.ts";
 
 export interface ModelStep {
   readonly withoutTools: boolean;
-  /** Set if this request is only for a final answer: the ending of the run after that answer. */
+  /** The ending of the run after the final answer. Set only if the request asks for a final answer. */
   readonly finalAnswerTo?: Ending | undefined;
 }
 
@@ -144,7 +144,8 @@ export function openStream(run: Run, next: ModelStep, plan: Plan | Unplanned): P
 }
 
 /**
- * Returns the number of tokens at which the service itself summarizes messages. The caller's function `contextWindow` may throw.
+ * Returns the number of tokens at which the service itself summarizes messages. Returns undefined if the caller's function
+ * `contextWindow` throws.
  */
 function findCompactAt({ features: { compaction }, events, state }: Run, provider: Provider): number | undefined {
   let found: number | undefined;
@@ -160,8 +161,8 @@ function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamRes
 }
 
 /**
- * Returns the part of `toolChoice` that the loop enforces, because servers and models may ignore it. A request without tools
- * needs no enforcement, because calls in the response exceed `maxToolCalls` and end with the outcome "limit".
+ * Returns the part of `toolChoice` that the loop itself enforces. Servers and models may ignore `toolChoice`. A request without
+ * tools needs no enforcement, because calls in the response exceed `maxToolCalls` and end with the outcome "limit".
  */
 function toRestriction(choice: ToolChoice | undefined): Run["toolChoice"] {
   if (typeof choice === "object") return { name: choice.name };

@@ -65,7 +65,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
   });
 }
 
-/** Counts the cost of all calls, even of calls that ran during discarded attempts of the stream. */
+/** Counts the cost of all calls that ran during the stream, including the calls of discarded attempts. */
 function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
   for (const outcome of eagerOutcomes) replayCall(run, outcome, false);
   for (const spent of eagerSpent) run.meter.add(toSpending(spent));

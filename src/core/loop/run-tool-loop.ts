@@ -30,8 +30,8 @@ import { endingKey, nextKeyAfter, retryKey } from "./state/step-key.ts";
  * is the answer as a validated value.
  *
  * Rejects only for misuse, before any request, with a LoopError: "invalid-option", "unknown-option", "invalid-messages",
- * "duplicate-tool", "invalid-tool", "invalid-schema", "already-running", "journal-mismatch", "tools-changed". Also rejects with
- * errors that a durable journal throws.
+ * "duplicate-tool", "invalid-tool", "invalid-schema", "already-running", "journal-mismatch", "tools-changed". Also rejects if a
+ * durable journal throws an error, with that error.
  *
  * @example
  * const result = await runToolLoop({
@@ -105,7 +105,7 @@ function isCloseTimeout(error: unknown): boolean {
 
 /**
  * Returns the ending that the caller gets. If the run was cancelled while calls waited for decisions, the caller gets the ending
- * of a cancelled run. The journal still records the calls as waiting, so a later execution can use their decisions.
+ * of a cancelled run. The journal still records the calls as waiting, so a later execution can use decisions about these calls.
  */
 function toFinalEnding({ scope, decisions, journal, sharesJournal }: Run, ending: Ending): Ending {
   const { cause } = scope;
@@ -149,7 +149,7 @@ const notices: { readonly [Kind in EndReason["kind"]]?: "max-iterations" | "tool
 };
 
 function finishRun(run: Run, ending: Ending): LoopResult {
-  // A cancelled run may end before it reaches the calls that the decisions are for. Unused decisions are then not an error.
+  // In a cancelled run, decisions may remain unused, because the run may end before the calls that wait for these decisions.
   if (run.scope.cause === undefined) run.decisions.refuseUnused();
   const { state, events, runId, journal, session } = run;
   const undelivered = takeUndelivered(run, ending);
@@ -158,7 +158,7 @@ function finishRun(run: Run, ending: Ending): LoopResult {
   const result = buildResult(state, { ending, undelivered, maxCostUSD, cache, runId, journal, session });
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const base = { runId, iteration: state.iteration };
-  // A nested run may end while its outer run is still replaying. The outer run then emits `replay-end`.
+  // A run that shares the journal of its outer run emits no `replay-end`, because the outer run may still be replaying.
   if (!run.sharesJournal) endReplay(run);
   const notice = notices[reason.kind];
   if (notice !== undefined && session.surfaceUserErrors !== false) events.send({ type: "notice", ...base, kind: notice });
@@ -168,8 +168,8 @@ function finishRun(run: Run, ending: Ending): LoopResult {
 
 /**
  * Continues a run that is about to end if an earlier execution has already continued the run, or if `resume: "retry-last"`
- * repeats the failed iteration. Otherwise shuts the control and returns false. For a new ending, returns false synchronously,
- * because a message that arrived between the final reading of the inbox and the end would be lost.
+ * repeats the failed iteration. Otherwise shuts the control and returns false. For an ending that is not recorded yet, returns
+ * false synchronously. Otherwise a message that arrives between the final reading of the inbox and the end would be lost.
  */
 function continueAfter(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
   const continued = ending.status === "suspended" ? resumeRun(run) : mayReopen(run, ending) && reopenRun(run, ending);
@@ -181,12 +181,12 @@ function continueAfter(run: Run, ending: Ending): boolean | PromiseLike<boolean>
 
 /**
  * Continues a run that an earlier execution suspended, for example with `drain`. The inbox record contains the token of the
- * execution that suspended the run. If this token is from another execution, the run continues. With `replayJournal`, the run
+ * execution that suspended the run. If that execution is not the current one, the run continues. With `replayJournal`, the run
  * continues only if the journal contains the step after the suspension.
  */
 function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   const { state, token, journal } = run;
-  // The run stays suspended if calls still wait, or if this execution suspended one of its nested runs.
+  // The run stays suspended if calls still wait, or if this execution suspended a nested run.
   if (suspensionOf(state) !== undefined) return false;
   const wasResumed = journal.replays === undefined ? state.lastInbox?.token !== token : isReplayed(run, nextKeyAfter(state));
   const resume = (): true => {
@@ -226,7 +226,7 @@ async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
       if (state.messages.length < length) run.events.send({ type: "attempt-discarded", ...eventBase(run, live) });
       return true;
     }
-    // An earlier execution without "retry-last" recorded that there is no retry. This execution tries the next key.
+    // A replayed answer without a retry was recorded by an execution without "retry-last". The loop then tries the next key.
     if (live) return false;
   }
 }

@@ -61,7 +61,8 @@ export async function askStopConditions(run: Run, result: StreamResult): Promise
       case "failed":
         return { ...result, status: "error", reason: { kind: "hook-failed", hook: "stopWhen", error: end.error } };
       case "cancelled":
-        // Some conditions were not called. With this ending, the tool calls do not run, even if the run is resumed.
+        // The run was cancelled before all conditions were called. The ending of the cancellation is recorded with the stream,
+        // so that the tool calls do not run even if the run is resumed.
         return status === "completed" ? result : { ...result, ...endingOfReason(end.cause) };
       default:
         return assertNever(end);
@@ -83,8 +84,8 @@ function toContext({ state }: Run, result: StreamResult): StopContext {
 }
 
 /**
- * Throws a clear error for stop conditions of the AI SDK, such as `stepCountIs`, which read `steps`. Without this function, their
- * error would only mention `undefined`.
+ * Throws a clear error for stop conditions of the AI SDK, such as `stepCountIs`, which read `steps`. Without this function, such
+ * a condition would fail with an error that only mentions `undefined`.
  */
 function refuseSteps(): never {
   throw new TypeError(
@@ -103,7 +104,7 @@ function toStop(answer: unknown): StreamResult["stop"] {
   throw new TypeError(`A stop condition must return ${expected}, but returned ${describeValue(answer)}.`);
 }
 
-/** The answer if the run was resumed without `policies.compaction`, before the summary was recorded. */
+/** The answer if a compaction is due, but the caller resumed the run without `policies.compaction`. */
 const withoutPolicy: CompactionAnswer = {
   kind: "failed",
   tokensBefore: 0,
@@ -150,7 +151,10 @@ export function noteGuardrails(
   }
 }
 
-/** After a replay, passes the recorded requests to the watcher, which compares the next request with them. */
+/**
+ * In a replay, passes the recorded requests to the watcher, so that the watcher can compare the following request with the
+ * recorded requests.
+ */
 export function noteCache(run: Run, cache: StreamResult["cache"], live: boolean): void {
   if (cache === undefined) return;
   if (!live) run.cacheWatcher?.replay(cache);

@@ -18,8 +18,9 @@ interface IdScope {
 
 export function createCallIds({ iteration, heldIds, places }: IdScope): IdOf {
   return (index, id) => {
-    // A provider id is replaced if it looks like another id of the package. An id with a slash looks like the path to a call in a
-    // nested run. An id that ends with a number sign and a number, such as "#2", looks like the id of a later question.
+    // A call id from the provider is replaced if the id could be mistaken for an id with a special meaning. A path to a call in
+    // a nested run contains slashes. The id of a repeated question about a call ends with a number sign and a number, such as
+    // "#2".
     let callId = id === undefined || /\/|#\d+$/.test(id) ? "" : id;
     for (let copy = 0; callId === "" || heldIds.has(callId) || places.has(callId); copy += 1) {
       callId = `call_i${iteration}_${index}${copy === 0 ? "" : `_${copy}`}`;
@@ -98,13 +99,16 @@ export class CallDrafts {
     return true;
   }
 
-  /** The id of a call is the first id that the provider sends. If an event needs the id before that, an id is generated. */
+  /**
+   * The id of a call is the first id that the provider sends. If an event needs an id before the provider sends one, an id is
+   * generated.
+   */
   idOf(draft: CallDraft): string {
     draft.callId ??= this.#idOf(draft.index, draft.id);
     return draft.callId;
   }
 
-  /** Returns the complete calls before the first incomplete one, each of them once. */
+  /** Returns the complete calls that come before all incomplete calls. Returns each call only once. */
   takeReady(): readonly CallDraft[] {
     const first = this.#taken;
     while (this.#placed[this.#taken]?.ready === true) this.#taken += 1;

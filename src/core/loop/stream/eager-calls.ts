@@ -7,8 +7,9 @@ import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { stableJson } from "../../utils/json.ts";
 
 /**
- * Returns the limit of this run or an outer run that one more request would exceed. Assumes that the request costs as much as the
- * last one. Attempts with an unknown cost are ignored here, because they end the run before its next stream.
+ * Returns the limit of this run or an outer run that one more request would exceed. Assumes that this request costs as much as
+ * the newest request with a known cost. Attempts with an unknown cost are ignored, because such an attempt ends the run before
+ * another stream begins.
  */
 export function findSpent(run: Run, attempts: readonly AttemptSpending[], isFinal: boolean): EndReason | undefined {
   const { tokens, costUSD, lastCostUSD } = priceAttempts(run, attempts);
@@ -92,7 +93,7 @@ export class EagerCalls {
     return started;
   }
 
-  /** The current attempt was discarded. Offers all started calls to the next attempt. */
+  /** Called when the current attempt is discarded. The next attempt can then use the outcomes of all started calls. */
   release(): void {
     this.#claimed.clear();
     this.#unclaimed = bySignature(this.#started);
@@ -120,8 +121,8 @@ export class EagerCalls {
   }
 
   /**
-   * Finds an equal call that has started. Needed for a call that was never offered, because it came after an incomplete call. A
-   * call with unusable arguments equals no other call.
+   * Finds a started call of a discarded attempt with the same name and arguments. Needed for a call that was never offered,
+   * because it came after an incomplete call. A call with unusable arguments equals no other call.
    */
   #claimLate(call: ToolCall): StartedCall | undefined {
     return call.problem === undefined ? this.#unclaimed.get(signatureOf(call))?.shift() : undefined;

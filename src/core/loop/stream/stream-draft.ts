@@ -49,7 +49,10 @@ export class StreamDraft implements GuardedStream {
   readonly #firstIndex: number;
   readonly #events: EventSink;
   readonly iteration: number;
-  /** The id of the provider of the current attempt. A provider such as `withFallback` changes it, and the model. */
+  /**
+   * The id of the provider of the current attempt. A provider such as `withFallback` may change the provider and the model with
+   * each attempt.
+   */
   provider: string;
   model: string;
   family: string | undefined;
@@ -142,7 +145,7 @@ export class StreamDraft implements GuardedStream {
     return [...ended, { provider, model, usage: this.#usage }];
   }
 
-  /** Throws for an invalid chunk. This is an error of the provider and ends the iteration. */
+  /** Throws for an invalid chunk. The iteration then ends with a provider error. */
   take(chunk: ModelChunk): void {
     const { type } = chunk;
     // This check is first, because nearly every chunk is text.
@@ -226,7 +229,8 @@ export class StreamDraft implements GuardedStream {
     const provider = textIn(chunk, "provider");
     const model = textIn(chunk, "model");
     const isAnother = provider !== this.provider || model !== this.model;
-    // The usage so far belongs to the earlier attempt, and is priced with the provider and model of that attempt.
+    // `#usage` still belongs to the previous attempt. `#countAttempt` stores this usage with the provider and model of the
+    // previous attempt, which determine the price.
     if (isAnother && this.#usage !== undefined) this.#countAttempt();
     this.#isBetween = false;
     this.#attemptNumber = countOf(chunk.attempt);

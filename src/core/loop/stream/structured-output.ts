@@ -105,7 +105,7 @@ function toPlain(value: unknown): Json {
   }
 }
 
-/** Returns a promise only if the schema does. */
+/** Returns a promise only if the schema validates asynchronously. */
 export function validateOutput(text: string, schema: StandardSchema): Validation | Promise<Validation> {
   let value: unknown;
   try {

@@ -13,14 +13,14 @@ import { memoize } from "../../utils/promises.ts";
 import { findToolChanges, isBreaking, toShown } from "../../tools/compare-tools.ts";
 import { checkDefinitions } from "../../tools/registry.ts";
 
-/** A class, because V8 stores each object with a getter of its own much less efficiently. */
+/** A class whose objects share one getter, because V8 stores objects with separate getters much less efficiently. */
 export class SharedViews implements RequestViews {
   readonly given: number;
   declare readonly messages: readonly Message[];
   readonly #run: Run;
   #sent: (() => readonly Message[]) | undefined;
 
-  /** An own property, so that copies of a request have it too. */
+  /** Defined on each object, and not on the prototype, so that a copy made with an object spread has the messages too. */
   static readonly #messages: PropertyDescriptor = {
     get(this: SharedViews) {
       return frozenView(this.#run.state.messages);
@@ -55,8 +55,8 @@ export function withMessages(fields: Omit<ModelRequest, "messages"> & { readonly
 }
 
 /**
- * Returns the function that builds the messages of a request. The last message has the context items. If a paused message is
- * being continued, the context items come before it.
+ * Returns the function that builds the messages of a request. The message with the context items comes last, or directly before
+ * a paused message that is being continued.
  */
 function createSentView(run: Run): () => readonly Message[] {
   let made: { readonly base: readonly Message[]; readonly context: Message; readonly view: readonly Message[] } | undefined;
@@ -75,7 +75,8 @@ function createSentView(run: Run): () => readonly Message[] {
 }
 
 /**
- * Returns a function that replaces old messages with the summary of a compaction. For equal arguments, it returns the same array.
+ * Returns a function that replaces old messages with the summary of a compaction. The function returns the same array for equal
+ * arguments.
  */
 function createCompactedView({ state }: Run): (base: readonly Message[]) => readonly Message[] {
   let made: { readonly base: object; readonly compaction: object; readonly view: readonly Message[] } | undefined;
@@ -90,8 +91,8 @@ function createCompactedView({ state }: Run): (base: readonly Message[]) => read
 }
 
 /**
- * Returns the tools of the next iteration. Returns the same object as before if nothing has changed. Loaded tools come last, in
- * the order in which they were loaded, so that each list begins like the previous one.
+ * Returns the tools of the next iteration. If nothing has changed, returns the object of the previous iteration. Loaded tools
+ * come last, in the order in which they were loaded, so that each list begins like the list of the previous request.
  */
 export function expose(run: Run, provider: Provider, { tools: names, toolChoice }: IterationPlan): VisibleTools {
   const { hiddenTools, loadedTools } = run.state;
@@ -122,7 +123,10 @@ interface Deferral {
   readonly reuse: Pick<VisibleTools, "source" | "hiddenCount">;
 }
 
-/** Separates the tools that the model sees from those that it has to find. If no tool can find others, all tools are visible. */
+/**
+ * Separates the visible tools from the deferred tools that the model has to find. If no tool can find deferred tools, all tools
+ * are visible.
+ */
 function arrange(allowed: readonly ToolDefinition[], { source, stamp, searches, loaded, reuse }: Deferral): VisibleTools {
   const findable = allowed.filter(isDeferred);
   const callable = searches ? allowed.filter((tool) => !findsTools(tool)) : allowed.map(toLoaded);
@@ -187,7 +191,10 @@ function findFindable(
   return findable.filter(({ name }) => recorded.has(name));
 }
 
-/** Returns the called tools that were not refused. The model may have called a deferred tool that was not visible yet. */
+/**
+ * Returns the names of the called tools whose calls were not refused. These may include deferred tools that were not visible
+ * yet.
+ */
 function findUnseen(called: ReadonlySet<string>, { refusals = [] }: StreamResult): readonly string[] {
   const refused = new Set(refusals.map(({ call }) => call.name));
   return [...called].filter((name) => !refused.has(name));
@@ -223,8 +230,8 @@ function toVisibleTools(
 }
 
 /**
- * If `prepareIteration` has limited the tools that a search may find, adds their names to the record. A run that is resumed
- * before the search must find the same tools.
+ * If `prepareIteration` has limited the tools that a search may find, adds the names of these tools to the record, because a run
+ * that is resumed before the search must find the same tools.
  */
 function withFindable({ state, visibleTools }: Run, result: StreamResult): StreamResult {
   const { findable, source, registered } = visibleTools;
@@ -250,8 +257,8 @@ function needsCallFacts({ options, visibleTools, firstTools }: Run): boolean {
 }
 
 /**
- * Adds facts about the calls, unless the first record of the run already contains them. The facts are: if a policy decides about
- * the calls, and which of their tools were added or changed after the start.
+ * Adds facts about the calls, unless the first record of the run already contains them. The facts say whether a policy decides
+ * about the calls, and which of the called tools were added or changed after the start of the run.
  */
 export function withBasis(run: Run, result: StreamResult): StreamResult {
   return withFindable(run, needsCallFacts(run) ? withCallFacts(run, result) : result);
@@ -269,7 +276,7 @@ function withCallFacts(run: Run, result: StreamResult): StreamResult {
   return { ...result, basis };
 }
 
-/** No registry returns this `source`, so the next iteration selects its tools again. */
+/** No registry returns this `source` array, so the tools of the next iteration are selected again. */
 const noReuse: Pick<VisibleTools, "source" | "hiddenCount"> = { source: [], hiddenCount: -1 };
 
 /** No tools are visible before the first iteration. */

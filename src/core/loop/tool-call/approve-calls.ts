@@ -40,7 +40,7 @@ async function askAll(run: Run, calls: readonly BatchCall[], asked: readonly Bat
     if (answered !== undefined) await settleCall(run, one, { ...answered, room });
     room.admit(one);
   }
-  // A guardrail may also have refused arguments that were edited while the call waited.
+  // During `settleCall`, a guardrail may have refused arguments that were edited while a call waited.
   const isEnded = calls.some(({ outcome }) => outcome?.kind === "denied" && outcome.guardrail?.endsRun === true);
   for (const one of calls) one.isBarred ||= isEnded;
 }
@@ -70,8 +70,8 @@ function wantsDecision({ options }: Run, { needsApproval = false }: ToolDefiniti
 }
 
 /**
- * True if the journal contains a decision about the call, or if a decision will be requested. A recorded call is treated in the
- * same way as when it was recorded.
+ * True if the journal contains a decision about the call, or if a decision will be requested. For a recorded call, the record
+ * decides, even if the policy or the tool has changed.
  */
 function isAsked(run: Run, { call, ready, outcome }: BatchCall): boolean {
   if (ready === undefined || outcome !== undefined) return false;
@@ -82,8 +82,8 @@ function isAsked(run: Run, { call, ready, outcome }: BatchCall): boolean {
 }
 
 /**
- * Marks a recorded call that needed no decision when it was recorded, but needs one now. If the call has not run yet, its step
- * then asks for the decision.
+ * Marks a recorded call that needed no decision when it was recorded, but needs one now. If the call has not run yet, the step
+ * of the call then returns without running the tool, and the decision is requested.
  */
 function markUnasked(run: Run, one: BatchCall): void {
   const { ready, outcome } = one;
@@ -91,7 +91,10 @@ function markUnasked(run: Run, one: BatchCall): void {
   if (wantsDecision(run, ready.definition)) one.mustAsk = "first";
 }
 
-/** Without `policies.approve`, a recorded call that needed a decision needs one again, even if its tool no longer requires it. */
+/**
+ * Without `policies.approve`, a call whose approved tool has changed waits for another decision, even if the changed tool
+ * requires no decision.
+ */
 function approveOf({ options }: Run, { round, mustAsk }: BatchCall): Approve {
   return options.policies?.approve ?? (round > 0 && mustAsk === "again" ? waitAlways : waitWhereNeeded);
 }

@@ -87,14 +87,17 @@ export class Batch {
     return one;
   }
 
-  /** After the batch is barred, removes the calls that have begun from `#todo`. They also wait, so `endWaiting` ends them. */
+  /**
+   * When no further call may begin, removes the calls that have already begun from `#todo`. These calls are also in `#waiting`,
+   * so `endWaiting` ends them.
+   */
   #dropBegun(): void {
     if (!this.#isBarred || this.#hasDropped) return;
     this.#hasDropped = true;
     this.#todo = this.#todo.filter(({ hasBegun }) => !hasBegun);
   }
 
-  /** Returns the next call, or a call that has already begun if the next call has to wait. */
+  /** Returns the next call. If this call has to wait, returns a call that has already begun instead. */
   #findNext(): BatchCall | undefined {
     const next = this.#todo.at(-1);
     if (next === undefined || next.hasBegun || !this.#isHeld(next)) return next;
@@ -129,7 +132,7 @@ export class Batch {
     return taken;
   }
 
-  /** Puts back the calls that have begun and still wait. They continue next. */
+  /** Puts the calls that have begun and still wait back into `#todo`, so that the calls continue. */
   takeBack(begun: readonly BatchCall[]): void {
     const left = [...new Set(begun)].filter((one) => this.#waiting.has(one) && one.pending === undefined);
     for (const one of left) one.hasBegun = true;
@@ -148,7 +151,8 @@ export class Batch {
   }
 
   takeDecided(calls: readonly BatchCall[]): void {
-    // `settleCall` has already set `isLive` on the calls that were refused in this execution.
+    // `false` does not change the calls that this execution refused, because `settleCall` has already set `isLive` on these
+    // calls.
     for (const one of calls) this.#add(one, false);
     this.#addTodo([]);
   }
@@ -235,7 +239,10 @@ export function leaveOpen(one: BatchCall, mustAsk: BatchCall["mustAsk"]): void {
 }
 
 export interface Room {
-  /** Returns true if `maxToolCalls` allows no further call, even if waiting calls are denied and free their places. */
+  /**
+   * Returns true if `maxToolCalls` allows no further call, not even after the waiting calls are denied. A denied call does not
+   * count.
+   */
   isFull(): boolean;
   admit(one: BatchCall): boolean;
 }
@@ -247,14 +254,15 @@ export interface Room {
  */
 export function createRoom({ state, bounds }: Run): Room {
   let left = state.toolLimitReached ? 0 : bounds.maxToolCalls - state.toolCallsExecuted;
-  // True if an earlier call waits for a decision. If that call is denied, its place becomes free.
+  // True if an earlier call waits for a decision. A denied call does not count, so another call may then run.
   let isOpen = false;
   return {
     isFull: () => left <= 0 && !isOpen,
     admit: ({ outcome, pending }) => {
       isOpen ||= pending !== undefined;
       // A call that waits for a decision is counted like a running call. Otherwise a later call would run now, and the waiting
-      // call would no longer fit. A call that waited until its run ended is also counted, because it kept its place.
+      // call would exceed the limit after its approval. A call that waited until its run ended ("not-run") is also counted,
+      // because the call was counted while it waited.
       if (outcome === undefined || outcome.kind === "not-run") left -= 1;
       return outcome !== undefined || left >= 0;
     },

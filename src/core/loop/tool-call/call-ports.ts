@@ -97,7 +97,7 @@ export class CallPorts implements RunCallPorts {
   }
 
   contextFor(call: ToolCall, deadline: Deadline): ToolContext {
-    // A repeated attempt of the tool asks the same questions again, from the first one.
+    // When an attempt of the tool is repeated, the tool asks its questions again, beginning with the first question.
     const questions = this.questionsIn(call);
     if (questions !== undefined) questions.next = 0;
     return new CallContext(this.#run, call, deadline);

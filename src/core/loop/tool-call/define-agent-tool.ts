@@ -12,7 +12,7 @@ import { Parking } from "../run/parking.ts";
 import { createTextTap, tapEvents } from "./emit-text.ts";
 import { runAgent } from "./run-agent.ts";
 
-/** The maximum length of the last text of a failed agent, as shown to the outer model, in characters. */
+/** The maximum length of the final text of a failed agent that the outer model gets, in characters. */
 const longestLastWords = 2_000;
 
 /** The fields that the author of an agent tool writes. */
@@ -105,7 +105,8 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
     prepare: (args, context) => fields.prepare(args, context),
     toResult: (result) => (fields.toResult === undefined ? describeResult(tool.name, result) : fields.toResult(result)),
   };
-  // Used if the loop cannot find the agent, for example if a registry wraps this one. The call still becomes a nested run.
+  // Used if `registry.agentOf` does not return the agent, for example because the caller wraps the registry. The call still
+  // becomes a nested run.
   const execute = async (args: unknown, context: ToolContext): Promise<unknown> => {
     const options = await agent.prepare(args, context);
     if (emitText !== true) return agent.toResult(await context.runToolLoop(options));

@@ -34,7 +34,7 @@ async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
 
 /**
  * Ends the waiting calls, so that they never run. Otherwise the run would end as suspended, and a call that is approved later
- * would still run. Records each waiting call as "cancelled", so that a replay does the same.
+ * would still run. Records each waiting call as "cancelled", so that a replay also ends the call.
  */
 async function endWaiting(run: Run, batch: Batch): Promise<false> {
   batch.bar();
@@ -77,7 +77,8 @@ async function replayRecorded(run: Run, batch: Batch): Promise<void> {
     const wave = await takeRecorded(run, batch);
     if (wave.length === 0) break;
     begun.push(...wave);
-    // Ordinary tools come first. A nested run may end with a new step, and that step refuses all results that are still unused.
+    // Calls of ordinary tools take their results before nested runs continue, because a nested run may take a new step, and the
+    // first new step rejects unused results.
     for (const isRun of [false, true]) {
       const part = wave.filter(({ agent }) => (agent !== undefined) === isRun);
       if (part.length === 0) continue;
@@ -101,12 +102,12 @@ async function takeRecorded(run: Run, batch: Batch): Promise<readonly BatchCall[
 
 function isOnRecord(run: Run, batch: Batch, one: BatchCall): boolean | PromiseLike<boolean> {
   const { call, agent } = one;
-  // An unused decision is for a call that waits for its result, and such a call has a record.
+  // If a decision about the call is still unused, the call waits for a result, so the call has a record.
   if (run.decisions.isLeftFor(call.callId)) return true;
   if (keepsOrder(run.journal)) return false;
   if (run.journal.has !== undefined) return isRecorded(run, batchKey(run, agent === undefined ? "tool" : "agent", one));
-  // Without `journal.has`, every nested run that could have begun is treated as recorded. If it has no record, it starts
-  // here, and waits for its turn.
+  // Without `journal.has`, every nested run that could have begun is treated as recorded. A nested run without a record starts
+  // here too, but waits before its first step.
   return agent !== undefined && (batch.isFree(one) || run.decisions.isLeftInside(call.callId));
 }
 
@@ -150,7 +151,8 @@ async function runOthers(run: Run, batch: Batch): Promise<void> {
 }
 
 /**
- * Runs calls at the same time. When one call ends, the next call begins. If a call needs another decision, no later call begins.
+ * Runs calls at the same time. When one call ends, the next call begins. If a call needs another decision, no further call
+ * begins.
  */
 async function runWindow(run: Run, batch: Batch): Promise<void> {
   const begun: BatchCall[] = [];
@@ -175,7 +177,10 @@ async function runWindow(run: Run, batch: Batch): Promise<void> {
   await decideOpen(run, begun, batch);
 }
 
-/** Runs calls at the same time. The steps of ordinary tools are created together, and nested runs start beside them. */
+/**
+ * Runs calls at the same time. The steps of ordinary tools are passed to the journal together. Nested runs start at the same
+ * time.
+ */
 function runWave(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
   const tools = wave.filter(({ agent }) => agent === undefined);
   const take = (answers: readonly ToolOutcome[], live: readonly boolean[]): void => {

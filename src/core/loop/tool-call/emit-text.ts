@@ -5,8 +5,9 @@ import type { ToolContext } from "../../types/loop-options.ts";
 type Emit = (part: EmittedPart) => void;
 
 /**
- * Returns a function that takes the events of a nested run. It passes the text of the run and the parts of its tools to `emit`.
- * Text of an attempt that may be discarded is held back until the attempt is accepted, because emitted text stays on the page.
+ * Returns a function that takes the events of a nested run, and passes the text of the run and the parts of its tools to `emit`.
+ * Text of an attempt that may be discarded is held back until the attempt is accepted, because emitted text cannot be removed
+ * from a page.
  */
 export function createTextTap(emit: Emit): (event: LoopEvent) => void {
   let held = "";
@@ -36,7 +37,7 @@ function passes({ type }: LoopEvent): boolean {
   return passing.some((name) => name === type);
 }
 
-/** Data parts of two inner calls may have the same id, but must not replace each other. */
+/** Data parts of two calls in the nested run may have the same id, but must not replace each other. */
 function toOuterPart(part: EmittedPart, callId: string): EmittedPart {
   return part.type === "text" || part.id === undefined ? part : { ...part, id: `${callId}/${part.id}` };
 }
@@ -53,9 +54,9 @@ export function tapEvents(events: LoopEmitter, emit: Emit): () => void {
 }
 
 /**
- * Creates an emitter for a nested run that writes the text of the run to the user's stream, as parts of the call of `context`. The
- * emitter also passes on the parts that tools of the nested run emit. Pass it as the option `events` of `context.runToolLoop`. For
- * an agent tool, set `emitText` instead.
+ * Creates an emitter for a nested run that writes the text of the run to the user's stream, as parts of the call of `context`.
+ * The emitter also passes on the parts that tools of the nested run emit. Pass the emitter as the option `events` of
+ * `context.runToolLoop`. For an agent tool, set `emitText` instead.
  *
  * If `withFallback` may discard an attempt, the text of the attempt appears after it is accepted.
  *

@@ -50,7 +50,7 @@ export function performCall(run: Run, one: BatchCall): ToolOutcome | PromiseLike
   if (mustAsk !== undefined) return { call, durationMs: 0, kind: "not-run", mustAsk };
   sendToolStart(run, call, true);
   const admitted = admitCall(run, one);
-  // If an engine retries this step, the call may already have run.
+  // Set before the tool runs, because an engine may retry this step after the tool has run.
   one.mayHaveRun = true;
   const { ports } = run;
   const outcome = isThenable(admitted) ? admitted.then((fit) => executeToolCall(fit, ports)) : executeToolCall(admitted, ports);
@@ -63,9 +63,10 @@ export function performCall(run: Run, one: BatchCall): ToolOutcome | PromiseLike
 }
 
 /**
- * Every call passes this check before it begins, also a call that starts a nested run. Returns the call with valid arguments, or
- * the outcome of a call that must not run. Counts a call that begins, or that may have begun before. Limits that are shared with
- * other runs are checked here, because other runs may have used them in the meantime.
+ * Checks a call directly before the call begins. Calls that start a nested run are checked too. Returns the call with valid
+ * arguments, or the outcome of a call that must not run. Counts each call that begins now or may have begun in an earlier
+ * execution. Limits that are shared with other runs are checked here, because the other runs may have used up a limit since the
+ * call was prepared.
  */
 export function admitCall(run: Run, one: BatchCall): ReadyCall | ToolOutcome | PromiseLike<ReadyCall | ToolOutcome> {
   const { ports } = run;
@@ -127,8 +128,8 @@ export function refuseChanged(call: ToolCall, { registry }: Pick<ToolCallPorts, 
 
 /**
  * Executes one call: prepares the call if needed, then runs its tool within its time limit and until the run is cancelled. Never
- * rejects: every failure is returned as an outcome. A call that was already refused keeps its outcome. A synchronous tool needs
- * no timer.
+ * rejects: every failure is returned as an outcome. A call that was already refused keeps its outcome. A synchronous tool runs
+ * without a timer.
  *
  * @example
  * const outcome = await executeToolCall({ callId: "1", name: "get_weather", args: { city: "Oslo" } }, ports);
@@ -200,7 +201,7 @@ function readGenerator({ call }: ReadyCall, output: unknown, { ports, deadline }
   return deadline.read(output, (value) => ports.onYield?.(call, value));
 }
 
-/** All attempts share one deadline. The last failure is reported. */
+/** All attempts share one deadline. The failure of the final attempt is reported. */
 async function attemptAgain(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): Promise<unknown> {
   const maxAttempts = maxAttemptsOf(ready.definition);
   const isOver = (): boolean =>
@@ -226,7 +227,7 @@ interface CallTimer {
   readonly deadline: Deadline;
 }
 
-/** Checks for a cancellation first: the result of a cancelled call is dropped, even if it is an error. */
+/** Drops the result of a cancelled call, even if the result is an error. */
 function conclude(ready: ReadyCall, end: Raced<unknown>, { ports, deadline }: CallTimer): ToolOutcome {
   const { call, approvedArgs } = ready;
   deadline.end();
@@ -294,7 +295,7 @@ async function withContext(run: Run, outcome: ToolOutcome, key: string): Promise
     case "value":
       return end.value === undefined || outcome.kind !== "completed" ? outcome : { ...outcome, pendingContext: end.value };
     case "cancelled": {
-      // The run ended before the stash item arrived, so the restart of this call is incomplete.
+      // The run ended before the stash item arrived, so this call cannot restart the context.
       const { call, durationMs, approvedArgs, nested } = outcome;
       return { call, durationMs, approvedArgs, nested, kind: "interrupted" };
     }

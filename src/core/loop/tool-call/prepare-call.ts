@@ -23,7 +23,7 @@ export function prepareCalls(run: Run, result: StreamResult): StreamResult {
   if (result.status !== "tool-calls" || result.stop !== undefined) return result;
   const calls = findCalls(run, result);
   if (calls.length === 0) return result;
-  // From here on, `interrupt` comes too late: it would cut off a validation, but the call would still run.
+  // From here on, `interrupt` comes too late. An interrupt would cut off the validation of a call, but the call would still run.
   run.scope.withdrawInterrupt();
   const prepared = new Map(calls.map((call) => [call.callId, prepareCall(call, run.ports)]));
   run.prepared = prepared;
@@ -102,7 +102,10 @@ export function editCall(
   return validateCall({ ...ready, unfit: undefined, args: toJson(args), approvedArgs }, ports);
 }
 
-/** The call was ready when it was recorded, but is refused now. It stays ready, with `unfit`, because its tool may have run. */
+/**
+ * Converts the refusal of a recorded call that was ready when it was recorded. The call stays ready, and `unfit` contains the
+ * refusal, because the tool may already have run.
+ */
 export function toUnfit(refused: ToolOutcome, { exposed }: Pick<ToolCallPorts, "exposed">): ReadyCall | ToolOutcome {
   const { call, approvedArgs } = refused;
   const definition = exposed.get(call.name);
@@ -157,7 +160,7 @@ function readValidation(ready: ReadyCall, validation: unknown): ReadyCall | Tool
   return { kind, call, definition, args: (validation as UnknownRecord)["value"], approvedArgs, unfit, unvalidated, execute };
 }
 
-/** Returns undefined for a success, which must have a value. */
+/** Returns undefined if the validation succeeded and has a value. */
 function readIssues(validation: unknown): readonly Issue[] | undefined {
   if (!isRecord(validation)) return [{ message: "The validation returned no result." }];
   const { issues } = validation;

@@ -1,4 +1,5 @@
-// Recorded decisions and validations, and calls whose tools have changed since their message was recorded.
+// Reads and writes recorded decisions and validations. Also rejects calls whose tools have changed since the calls were
+// recorded.
 
 import type { ApprovalDecision, OutsideResult } from "../../types/policies.ts";
 import type { ShownTool, ToolCall, ToolChange, ToolOutcome } from "../../types/tool-outcome.ts";
@@ -27,7 +28,7 @@ export interface OpenDecision {
   readonly changes?: readonly ToolChange[];
   /** The number of earlier requests about the same call. Absent if there were none. */
   readonly earlier?: number;
-  /** A decision that the caller passed for the previous request. It was not used. */
+  /** The decision that the caller passed for the previous request. This decision was not used, because the tool had changed. */
   readonly passed?: ApprovalDecision;
   /** Set if the call exceeds `maxToolCalls`. A decision about the call is then not used. */
   readonly isBeyond?: true | undefined;
@@ -62,7 +63,10 @@ export type RecordedResult = OpenResult | { readonly kind: "given"; readonly dec
 /** "cut" means that the run was ended during the validation. */
 export type Verdict = { readonly kind: "fits" | "cut" } | { readonly kind: "refused"; readonly outcome: ToolOutcome };
 
-/** The record of the start of a nested run: it has begun, the call ended without it, or the call needs a decision first. */
+/**
+ * The record of the start of a nested run: the nested run has begun, the call ended without a nested run, or the call needs a
+ * decision first.
+ */
 export type BegunRecord =
   | { readonly kind: "begun" }
   | { readonly kind: "over"; readonly outcome: ToolOutcome }
@@ -73,7 +77,7 @@ interface Editing {
   readonly decided: RecordedDecision;
 }
 
-/** Calls the guardrails for arguments that were edited after their first check. Edited arguments may come from a page. */
+/** Calls the guardrails for arguments that a person edited, because the edited arguments may come from a page. */
 export function checkEdit(run: Run, one: BatchCall, { request, decided }: Editing): RecordedDecision | Promise<RecordedDecision> {
   const approve = decided.kind === "modify" ? run.features.guardrails?.around(() => decided) : undefined;
   if (decided.kind !== "modify" || approve === undefined) return decided;
@@ -88,10 +92,11 @@ export function checkEdit(run: Run, one: BatchCall, { request, decided }: Editin
   );
 }
 
-/** Remembers the decision, even "ask": the caller may pass the same decision again after the run has ended. */
+/** Remembers the decision, even "ask", because the caller may pass the same decision again after the run has ended. */
 export function noteDecided({ decisions, features }: Run, id: string, { request, decided: answer }: Editing): void {
   if (answer.kind === "ask") decisions.settle(id, answer.earlier === request.earlier ? { kind: "ask" } : answer.passed);
-  // A guardrail may have changed the recorded decision, so it may differ from the passed one.
+  // A guardrail may have changed the recorded decision, so the recorded decision may differ from the decision that the caller
+  // passed.
   else if (features.guardrails !== undefined) decisions.noteEarlier(id);
   else decisions.settle(id, answer);
 }
@@ -124,12 +129,15 @@ export function answeredBy(record: Exclude<RecordedResult, OpenResult>, deferred
   return { ...keptFactsOf(deferred), ...(record.kind === "given" ? concludeOutside(record.decision) : { kind: "interrupted" }) };
 }
 
-/** Returns the answer in a record. Undefined if the call waited for its result, and not for the answer to a question. */
+/** Returns the recorded answer to a question. Returns undefined if the call waited for its result instead. */
 export function answerIn(record: RecordedResult, { question }: DeferredOutcome): GivenAnswer | undefined {
   return record.kind === "given" && question !== undefined ? { question, decision: record.decision } : undefined;
 }
 
-/** Adds the time and the spending of the executions that ended with a question to the outcome of the next execution. */
+/**
+ * Returns `outcome`, with the duration and the spending of earlier executions of the tool added. Each of these executions ended
+ * with a question.
+ */
 export function joinPhases(asked: DeferredOutcome | undefined, outcome: ToolOutcome): ToolOutcome {
   if (asked === undefined) return outcome;
   const durationMs = asked.durationMs + outcome.durationMs;

@@ -48,8 +48,8 @@ export async function runAgent(run: Run, one: BatchCall): Promise<void> {
 }
 
 /**
- * Runs the nested run. An error from the journal of the nested run also ends the outer run. If the outcome of the call is already
- * recorded, each LoopError is ignored. The records of the nested run may then be incomplete, or belong to another run.
+ * Runs the nested run. An error from the journal of the nested run also ends the outer run. If the outcome of the call is
+ * already recorded, each LoopError is ignored, because the records of the nested run may be incomplete or belong to another run.
  */
 async function drive({ run, drive: driveNested }: StartedRun, isOver: boolean): Promise<NestedEnd> {
   try {
@@ -105,7 +105,7 @@ async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
   let live: StartedRun | undefined;
   let isTold = false;
   const body = async (): Promise<BegunRecord> => {
-    // If an engine retries this step, the nested run starts again, so the earlier nested run is released.
+    // If an engine retries this step, the nested run starts again, so the nested run of the previous try is released.
     live?.run.release();
     live = undefined;
     if (one.awaitsTurn) await takeTurn(run, one);

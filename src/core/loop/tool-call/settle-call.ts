@@ -41,7 +41,7 @@ import { decisionKey } from "../state/step-key.ts";
 export interface Answered {
   readonly answer: RecordedDecision;
   readonly live: boolean;
-  /** The calls that `maxToolCalls` still allows. Set only for the first request for a decision. */
+  /** Counts the calls that `maxToolCalls` still allows. Set only for the first request for a decision. */
   readonly room?: Room | undefined;
 }
 
@@ -167,7 +167,7 @@ function bind(run: Run, one: BatchCall, decided: Decided): void {
   } else if (now !== ready.definition) one.ready = { ...ready, definition: now, unvalidated: true };
 }
 
-/** Returns undefined for the version of the tool that the current iteration shows. */
+/** Returns undefined if the decision is about the version of the tool that the current iteration shows. */
 function findShown({ visibleTools }: Run, { call }: BatchCall, { answer, asked, live }: Decided): ShownTool | undefined {
   const decidedFor = asked?.tool ?? ("tool" in answer ? answer.tool : undefined);
   return decidedFor ?? (live ? undefined : visibleTools.recorded?.tools.get(call.name));
@@ -175,8 +175,8 @@ function findShown({ visibleTools }: Run, { call }: BatchCall, { answer, asked, 
 
 /**
  * Returns true if the run can continue after a request that had no decision. A later execution looks for the decision in its
- * `decisions`. The execution that made the request can only continue if its journal can wait. A replay continues as far as its
- * records.
+ * `decisions`. The execution that made the request can only continue if its journal can wait. A replay continues if the journal
+ * contains the next step.
  */
 function resumesPast(run: Run, next: string, asked: string): boolean | PromiseLike<boolean> {
   const { journal, token, scope } = run;
@@ -202,7 +202,10 @@ async function waitFor({ journal, scope, clock }: Run, key: string): Promise<{ r
   }
 }
 
-/** The results come from the option `decisions` of a later execution, or from a journal that can wait for days. */
+/**
+ * Requests the results of deferred calls. The results come from the option `decisions` of a later execution, or from a journal
+ * that can wait for days.
+ */
 export async function askResults(run: Run, calls: readonly BatchCall[], isBarred: boolean): Promise<void> {
   const steps = calls.map((one): Step<RecordedResult> => {
     const earlier = one.requests === 0 ? {} : { earlier: one.requests };
@@ -290,7 +293,7 @@ async function takeResult(run: Run, one: BatchCall, { request, id, waited }: Tak
   return open;
 }
 
-/** The validation of an edit is recorded as a separate step, because edits are rare. */
+/** The validation of an edit is recorded as a separate step, so that calls without edits need no such step. */
 async function edit(run: Run, one: BatchCall, args: Json): Promise<void> {
   const ready = readyOf(one);
   if (ready.unvalidated === true) one.ready = { ...ready, unfit: undefined, args: toJson(args), approvedArgs: toJson(args) };

@@ -26,7 +26,7 @@ export class CallContext implements ToolContext {
   readonly iteration: number;
   readonly #run: Run;
   readonly #deadline: Deadline;
-  /** The retry and the position of the call, because a tool may use the context after the run has continued. */
+  /** The retry and the position of the call are stored, because a tool may use the context after the run has continued. */
   readonly #retry: number;
   readonly #index: number;
 
@@ -234,9 +234,9 @@ function definedIn(options: NestedLoopOptions): Partial<LoopOptions> & Pick<Loop
 const nothingSpent: NestedSpending = { usage: noUsage, costUSD: 0, toolCallsExecuted: 0 };
 
 /**
- * When a call has finished, ends those of its nested runs that still run, and adds their usage to `known`. Cancelled runs end
- * immediately. If the tool gave a nested run its own journal, and that journal never responds, the run is abandoned after
- * `timeouts.settleMs`.
+ * Called when a call has finished. Ends the nested runs of the call that still run, and adds the usage of the nested runs to
+ * `known`. Cancelled runs end immediately. If the tool gave a nested run its own journal, and that journal never responds, the
+ * run is abandoned after `timeouts.settleMs`.
  */
 export async function endNested(runs: readonly NestedRun[], known: NestedSpending = nothingSpent): Promise<NestedSpending> {
   const ends = await Promise.all(runs.map(endRun));

@@ -13,7 +13,7 @@ export interface TruncateResultsOptions {
   readonly keep?: "head" | "head-and-tail" | undefined;
 }
 
-/** The smallest limits that are allowed. They leave room for the note and for a little text. */
+/** The smallest limits that are allowed. Results of this length contain the note and a little text. */
 const leastBytes = 200;
 const leastTokens = leastBytes / bytesPerToken;
 
