@@ -136,8 +136,8 @@ function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
 }
 
 /**
- * If the service refused a request as too long, and the summary of old messages failed, the run ends with that refusal. A
- * cancelled summary does not end the run here, because the next stream ends immediately.
+ * If the service refused a request as too long, and the summary of old messages failed, the run ends with that refusal. If the
+ * summary was cancelled, this function does not end the run, because the next stream ends immediately.
  */
 function findCompactionEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { lastInbox, lastCompaction, streamResults } = state;
@@ -222,7 +222,7 @@ function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   return findHandoffEnding(state, bounds);
 }
 
-/** Ends the run only in the iteration of the handoff. Otherwise a retry after the limit would end immediately. */
+/** Ends the run only in the iteration of the handoff. Otherwise, after the handoff limit, each retry would end immediately. */
 function findHandoffEnding({ handoffs, iteration }: LoopState, { maxHandoffs = none }: Bounds): Ending | undefined {
   const { length: count } = handoffs;
   const isOver = count > maxHandoffs && handoffs.at(-1)?.iteration === iteration;

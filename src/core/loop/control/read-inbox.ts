@@ -21,8 +21,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
   run.isIterationReplayed = true;
   const body = (): InboxAnswer => {
-    // Marks the iteration as not replayed. `readLastInbox` does not do this, so that a retry is still possible if the process
-    // crashes before the journal records the final reading.
+    // Marks the iteration as not replayed. `readLastInbox` does not mark the iteration, so that a retry is still possible if the
+    // process crashes before the journal records the final reading.
     noteWork(run);
     const answer = withCompaction(run, withForced(run, lookAround(run)));
     if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));

@@ -58,9 +58,9 @@ export async function askAfterStream<T>(
 }
 
 /**
- * Calls a hook whose result an earlier execution did not record. The replay needs the result, even in a run that is being
- * cancelled. A cancelled run waits for at most `hookMs` or `settleMs`, whichever is shorter. After a kill, the run waits for 1
- * ms.
+ * Calls a hook whose result an earlier execution did not record. The replay needs this result, so the hook is called even in a
+ * run that is being cancelled. A cancelled run waits for at most `hookMs` or `settleMs`, whichever is shorter. After a kill, the
+ * run waits for 1 ms.
  */
 export async function askAgain<T>(
   hook: () => unknown,

@@ -125,7 +125,8 @@ export class Decisions {
   /** The keys of the calls that wait, in this run and its nested runs. An error message lists them. */
   readonly #waiting: Set<string>;
   /**
-   * The keys of decisions that may remain unused, because an earlier execution used the decision, or because it came too late.
+   * The keys of decisions that may remain unused, because an earlier execution used the decision, or because the decision came
+   * too late.
    */
   readonly #mayRemain: Set<string>;
   readonly #prefix: string;

@@ -31,7 +31,7 @@ export interface MaskedView {
   readonly messages: readonly Message[];
   /** Returns those iterations in `force` that still have results to mask. */
   findForced(force: ReadonlySet<number>): readonly number[];
-  /** Masks old results before a stream. Returns the newly masked results, or undefined if there are none. */
+  /** Masks old results before a stream. Returns the newly masked results, or undefined if no result was masked. */
   update(state: MaskingSource): Masked | undefined;
 }
 

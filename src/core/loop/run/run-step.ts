@@ -185,7 +185,7 @@ function isNew(key: string, kind: StepKind): boolean {
   return acting.has(kind) || kind === "inbox" || ((kind === "approval" || kind === "result") && !isDecisionKey(key));
 }
 
-/** A run that is being cancelled uses no decisions, so it skips the check. */
+/** A run that is being cancelled uses no decisions, so unused decisions are no error. */
 function refuseUnknownDecisions({ decisions, state, registry, scope }: Run): void {
   if (decisions.isEmpty || scope.cause !== undefined) return;
   decisions.refuseUnused(state.current.calls.filter(({ name }) => registry.agentOf?.(name) !== undefined));

@@ -78,7 +78,8 @@ function tie(scope: CancelScope, outer: CancelScope): () => void {
 }
 
 /**
- * Records the data that identifies the run, or compares it with the record. Throws LoopError "journal-mismatch" if they differ.
+ * Records the data that identifies the run, or compares this data with the record. Throws LoopError "journal-mismatch" if the
+ * data differs from the record.
  */
 export function recordRun(run: Run): void | PromiseLike<void> {
   // A nested run is recorded only if a later execution can resume it, which needs a durable shared journal or its own journal.

@@ -34,7 +34,7 @@ export interface StartPorts {
   readonly nesting?: Nesting | undefined;
 }
 
-/** Checks the options and reserves the resources of the run. If it throws a LoopError, nothing stays reserved. */
+/** Checks the options and reserves the resources of the run. If `startRun` throws a LoopError, nothing stays reserved. */
 export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPorts): Run {
   const checked = readOptions(given);
   checkOptions(checked);

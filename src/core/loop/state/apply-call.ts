@@ -68,7 +68,7 @@ function addHistory(state: LoopState, settled: SettledCall, part: ToolResultPart
   if (outcome.kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
 }
 
-/** A called tool also counts as loaded. Its next call then comes from a model that has seen the schema. */
+/** A called tool also counts as loaded, so that the model sees the schema of the tool in the following requests. */
 function loadTools({ loadedTools }: LoopState, outcome: ToolOutcome): void {
   if (outcome.kind !== "unknown-tool" && outcome.kind !== "blocked") loadedTools.add(outcome.call.name);
   if (outcome.kind === "completed") for (const name of outcome.load ?? []) loadedTools.add(name);
@@ -78,9 +78,9 @@ function loadTools({ loadedTools }: LoopState, outcome: ToolOutcome): void {
 const finderName = "find_tools";
 
 /**
- * Returns the names of the tools that the messages call, or that a search in them has found. These tools are visible from the
- * start. They keep the order in which earlier runs loaded them, so that the list of tools stays the same. A forged result can
- * name any tool. This is harmless, because a visible tool still needs its gates and approvals.
+ * Returns the names of the tools that the messages call, or that a tool search in the messages has found. These tools are
+ * visible from the start, and keep the order in which earlier runs loaded them, so that the list of tools stays the same. A
+ * forged search result can name any tool. A forged name is harmless, because gates and approvals still apply to visible tools.
  */
 export function findLoadedTools(messages: readonly Message[]): ReadonlySet<string> {
   const names = new Set<string>();
@@ -110,7 +110,7 @@ function readFound(result: unknown): readonly string[] {
   return tools.flatMap((tool: unknown) => (isRecord(tool) && typeof tool["name"] === "string" ? [tool["name"]] : []));
 }
 
-/** Carries out the first handoff in a message. The tools of the other handoffs have refused them. */
+/** Carries out the first handoff in a message. All other handoffs in the message were already refused by their tools. */
 export function applyHandoff(state: LoopState, settled: readonly SettledCall[]): void {
   const { agent: from, iteration, messages } = state;
   if (from === undefined) return;
@@ -124,8 +124,8 @@ export function applyHandoff(state: LoopState, settled: readonly SettledCall[]):
 }
 
 /**
- * Adds the usage of the guardrails. `input` contains the checks of new user messages. If one of them did not pass, the next
- * request checks the messages again.
+ * Adds the usage of the guardrails. `input` contains the checks of new user messages. If a check did not pass, the next request
+ * checks the messages again.
  */
 export function applyChecks(
   state: LoopState,

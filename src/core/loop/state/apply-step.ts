@@ -101,7 +101,8 @@ function clearIteration(state: LoopState): void {
 }
 
 /**
- * Prepares another model request after a recorded ending. Removes the last assistant message if none of its calls has finished.
+ * Prepares another model request after a recorded ending. Removes the newest assistant message if none of the calls in the
+ * message has finished.
  */
 function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
   if (state.closedAfter === "model" || state.closedAfter === "output") {
@@ -188,7 +189,7 @@ function applyModel(state: LoopState, { result, checked, finalAnswerTo }: Extrac
   else if (finalAnswerTo === undefined) state.countedIterations += 1;
   applyStream(state, result);
   state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
-  // The text of an interrupted iteration stays only in its stream result, because the next run answers again.
+  // The text of an interrupted iteration does not enter the transcript, because the next run answers again.
   if (result.status !== "follow-up-interrupt") applySaid(state, result);
   if (result.status !== "tool-calls" && !isUnfinished(result)) state.identical = noIdenticalCalls;
   if (finalAnswerTo === undefined && !isUnfinished(result)) countCalls(state, result);
@@ -254,7 +255,8 @@ function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { k
 }
 
 /**
- * Keeps the undelivered messages of nested runs for the result. They were meant for other models, not for the model of this run.
+ * Keeps the undelivered messages of nested runs for the result. The model of this run does not get these messages, because the
+ * messages were meant for other models.
  */
 function keepUndelivered({ unsent }: LoopState, settled: readonly SettledCall[]): void {
   for (const { outcome } of settled)

@@ -1,4 +1,4 @@
-// The state of one run after each step. It is updated in place, so that iteration 5,000 takes as long as iteration 5.
+// The state of one run after each step. The state is updated in place, so that iteration 5,000 takes as long as iteration 5.
 
 import type { Json } from "../../types/json.ts";
 import type { Message, ProviderMetadataPart, ToolResultPart, UserMessage } from "../../types/message.ts";
@@ -26,10 +26,10 @@ export interface CurrentMessage {
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
 }
 
-/** The calls of the last iteration, and the number of consecutive iterations that are identical to it. */
+/** The calls of the newest iteration, and the number of consecutive identical iterations. */
 export interface IdenticalCalls {
   readonly outcomes: readonly ToolOutcome[];
-  /** The number of identical iterations. It is 0 if a call did not succeed. */
+  /** The number of identical iterations, or 0 if a call did not succeed. */
   readonly count: number;
 }
 
@@ -41,9 +41,9 @@ export interface Repetition {
    * Counts one more iteration. The order of calls and argument keys has no effect. An iteration without calls resets the count.
    */
   countCalls(calls: readonly ToolCall[]): Repetition;
-  /** Adds the results of the last iteration. With `compareResults`, iterations with different results are not repetitions. */
+  /** Adds the results of the newest iteration. With `compareResults`, iterations with different results are not repetitions. */
   noteResults(calls: readonly ToolCall[], results: readonly ToolResultPart[]): Repetition;
-  /** True if the last iteration equals the iteration `cycle` positions before. */
+  /** True if the newest iteration equals the iteration `cycle` positions before. */
   repeats(cycle: number): boolean;
   /**
    * Returns the shortest sequence that has now occurred `threshold` times in a row, or a multiple of `threshold` times. A
@@ -113,12 +113,12 @@ export interface LoopState {
   unpriced: (NonNullable<StreamResult["unpriced"]> & { readonly iteration: number }) | undefined;
   /** The sum of the known costs in USD. */
   spentUSD: number;
-  /** The cost in USD of the last stream with a known cost. It is also the estimate for the next stream. */
+  /** The cost in USD of the newest stream with a known cost. The next stream is expected to cost the same. */
   lastCostUSD: number;
 
   /** The messages that were sent to the run but not to the model. */
   readonly unsent: InboxMessage[];
-  /** True after the first tool calls of the run. After that, messages cannot interrupt the run. */
+  /** True as soon as the run has called tools. Messages can then no longer interrupt the run. */
   chainStarted: boolean;
 
   consecutiveToolErrors: number;
@@ -136,7 +136,7 @@ export interface LoopState {
   repetition: Repetition | undefined;
   /** The last calls, and the number of consecutive identical iterations. */
   identical: IdenticalCalls;
-  /** The validation result of the last answer, kept until the next iteration. */
+  /** The validation result of the newest answer, kept until the next iteration. */
   lastOutput: OutputAnswer | undefined;
   /** The number of consecutive answers that failed output validation. */
   invalidAnswers: number;
@@ -154,7 +154,7 @@ export interface LoopState {
   beforeMessage: BeforeMessage;
   /** The kind of the last step before the ending. */
   closedAfter: Phase;
-  /** The ending of the run. Undefined until it is decided. */
+  /** The ending of the run. Undefined until the ending is decided. */
   ending: Ending | undefined;
 }
 
@@ -171,7 +171,7 @@ export interface InitialState {
   readonly agent?: string | undefined;
   /** The summary of an earlier run. Default: none. */
   readonly compaction?: CompactedMessages | undefined;
-  /** Counts repeated calls. Default: they are not counted. */
+  /** Counts repeated calls. Default: repeated calls are not counted. */
   readonly repetition?: Repetition | undefined;
 }
 

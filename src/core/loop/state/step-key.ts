@@ -69,7 +69,7 @@ export function streamKey(state: IterationPlace & Pick<LoopState, "continuation"
   return placeKey(state, state.continuation === 0 ? word : `${word}/continuation${state.continuation}`);
 }
 
-/** `ahead` is 1 for the key before the next iteration, and 0 for the key before this one. */
+/** `ahead` is 1 for the key of the inbox before the next iteration, and 0 for the inbox before the current iteration. */
 export function inboxKey({ iteration, retry }: IterationPlace, ahead: number, resumes: number): string {
   return againKey(placeKey({ iteration: iteration + ahead, retry }, "inbox"), "resume", resumes);
 }

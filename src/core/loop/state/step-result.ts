@@ -11,8 +11,8 @@ import type { ContextRestart, ToolChange, ToolOutcome } from "../../types/tool-o
 export type Phase = "start" | StepResult["kind"];
 
 /**
- * A message that was sent to a run. `verb` is "steer" for a message to the model, and "interrupt" for a message that ends the run.
- * It is "keep" for a message that is only returned in the result.
+ * A message that was sent to a run. `verb` is "steer" for a message to the model, and "interrupt" for a message that ends the
+ * run. `verb` is "keep" for a message that is only returned in the result.
  */
 export interface InboxMessage {
   readonly verb: "steer" | "interrupt" | "keep";
@@ -20,8 +20,8 @@ export interface InboxMessage {
 }
 
 /**
- * The result of an inbox step: everything that arrived from outside the run. A replay uses this recorded result instead of the
- * live control, and so makes the same decisions.
+ * The result of an inbox step: everything that arrived from outside the run. A replay uses the recorded result instead of the
+ * live control, so that the run makes the same decisions.
  */
 export interface InboxAnswer {
   /** The time of the run's clock, in milliseconds. */
@@ -40,8 +40,8 @@ export interface InboxAnswer {
   /** The iterations that are new in the set `force` of `maskResults`. */
   readonly force?: readonly number[] | undefined;
   /**
-   * Set if old messages are summarized before the next request. It is "due" if the context is nearly full. It is "forced" if the
-   * service refused the last request as too long.
+   * Set if old messages are summarized before the next request. The value is "due" if the context is nearly full, and "forced"
+   * if the service refused the newest request as too long.
    */
   readonly compact?: "due" | "forced" | undefined;
   /**

@@ -102,7 +102,9 @@ export function joinMessage(
   };
 }
 
-/** If a continuation is cut off, the earlier calls of the message must not run either, so they get the same problem. */
+/**
+ * If a continuation is cut off, the earlier calls of the message must not run either, so the earlier calls get the same problem.
+ */
 function withProblem(calls: readonly ToolCall[], problem: ToolCall["problem"]): readonly ToolCall[] {
   return problem === undefined ? calls : calls.map((call) => ({ ...call, problem }));
 }
@@ -204,7 +206,8 @@ function isEmpty({ text, reasoning, calls }: LoopState["current"]): boolean {
 }
 
 /**
- * Returns the messages of a request after a compaction: the kept ones, the summary, and the ones after the summarized messages.
+ * Returns the messages of a request after a compaction: the kept messages, the summary, and the messages after the summarized
+ * ones.
  */
 export function toCompacted(messages: readonly Message[], compaction: CompactedMessages): readonly Message[] {
   const kept = compaction.kept.flatMap((index) => messages[index] ?? []);
