@@ -29,7 +29,7 @@ import { endingKey, nextKeyAfter, retryKey } from "./state/step-key.ts";
  * promise resolves to a result with the status, the transcript, the calls and the usage. With `policies.output`, `result.output`
  * is the answer as a validated value.
  *
- * Rejects only for misuse, before any request, with a LoopError: "invalid-option", "unknown-option", "invalid-messages",
+ * Rejects for misuse, before any request, with a LoopError: "invalid-option", "unknown-option", "invalid-messages",
  * "duplicate-tool", "invalid-tool", "invalid-schema", "already-running", "journal-mismatch", "tools-changed". Also rejects if a
  * durable journal throws an error, with that error.
  *
@@ -94,7 +94,7 @@ function breakRun(run: Run, error: unknown): void {
   run.failure ??= { error };
   run.events.fail(error);
   run.scope.cancel({ kind: "abort", reason: error });
-  for (const nested of run.sharingRuns ?? []) breakRun(nested, error);
+  for (const nested of run.sharingRuns) breakRun(nested, error);
   if (run.parking !== undefined) dropPromise(run.parking.end());
 }
 

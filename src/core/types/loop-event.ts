@@ -80,8 +80,8 @@ export interface LoopEvents {
   };
   /**
    * Emitted when a resumed run begins new work. The outermost run sends this event once: before the first model request, tool
-   * call or hook that is not in the journal, or before `run-end` if the journal has all of these steps. A run that replays no
-   * step does not send this event.
+   * call or hook that is not in the journal, or before `run-end` if the journal has all of these steps. A run that replays
+   * none of these steps does not send this event.
    */
   "replay-end": EventBase;
   /** Emitted when a stream starts. `continuation` is the number of the stream within its iteration, counted from 0. */

@@ -88,7 +88,7 @@ const settled = Promise.resolve();
  */
 export class JournalTraffic {
   #bodies = 0;
-  #waiting: Set<JournalCall> | undefined;
+  readonly #waiting = new Set<JournalCall>();
   /** True if the run made its journal itself. Such a journal always returns, so its calls need no time limit. */
   readonly isOwn: boolean;
 
@@ -101,23 +101,22 @@ export class JournalTraffic {
   }
 
   join(call: JournalCall): void {
-    this.#waiting ??= new Set();
     this.#waiting.add(call);
   }
 
   leave(call: JournalCall): void {
-    this.#waiting?.delete(call);
+    this.#waiting.delete(call);
   }
 
   beginBody(): void {
     this.#bodies += 1;
-    for (const call of this.#waiting ?? []) call.pause();
+    for (const call of this.#waiting) call.pause();
   }
 
   endBody(mark: StepMark, answer: unknown): void {
     mark.answer = answer;
     this.#bodies -= 1;
-    if (this.#bodies === 0) for (const call of this.#waiting ?? []) call.watch();
+    if (this.#bodies === 0) for (const call of this.#waiting) call.watch();
   }
 }
 

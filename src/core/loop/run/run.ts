@@ -121,7 +121,7 @@ export interface Run {
   /** The guard of the current request. Undefined without `policies.guardrails`. */
   guard: RequestGuard | undefined;
   /** The nested runs that use this run's journal and still hold resources. */
-  sharingRuns: Set<Run> | undefined;
+  readonly sharingRuns: Set<Run>;
   failure: { readonly error: unknown } | undefined;
   nest(options: LoopOptions, nesting: Nesting): StartedRun;
   visibleTools: VisibleTools;

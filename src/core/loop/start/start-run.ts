@@ -46,7 +46,8 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   const alarm = new IdleTimer(clock);
   const outer = nesting === undefined ? undefined : { sink: nesting.run.events, callId: nesting.callId, tap: nesting.tap };
   const events = new LoopEventSink({ runId, emitter: options.events, queue, outer });
-  const around = nesting?.sharesJournal === true ? nesting.run : undefined;
+  const sharingRuns = new Set<Run>();
+  const around = nesting?.sharesJournal === true ? nesting.run.sharingRuns : undefined;
   let isHeld = true;
   // Adds fields to the existing object, because V8 takes 30 us to spread an object with this many fields.
   const fields = Object.assign(settings, {
@@ -62,7 +63,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     cacheWatcher: settings.features.promptCache?.createWatcher(),
     guard: undefined,
     parking: undefined,
-    sharingRuns: undefined,
+    sharingRuns,
     awaitsTurn: nesting?.awaitsTurn === true,
     turn: undefined,
     failure: undefined,
@@ -75,8 +76,8 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     release: (): void => {
       if (!isHeld) return;
       isHeld = false;
-      for (const nested of run.sharingRuns ?? []) nested.release();
-      around?.sharingRuns?.delete(run);
+      for (const nested of sharingRuns) nested.release();
+      around?.delete(run);
       events.close();
       claims.release();
       // Must come last: if the caller's clock throws here, everything else has been released.
@@ -85,13 +86,8 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     },
   });
   const run = withPorts(fields);
-  if (around !== undefined) addSharing(around, run);
+  around?.add(run);
   return run;
-}
-
-function addSharing(outer: Run, nested: Run): void {
-  outer.sharingRuns ??= new Set();
-  outer.sharingRuns.add(nested);
 }
 
 function settle(options: LoopOptions, nesting: Nesting | undefined) {

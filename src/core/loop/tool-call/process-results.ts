@@ -234,10 +234,7 @@ function mergeProcessed(run: Run, settled: readonly SettledCall[], { processed, 
     for (const { stage, tokensBefore, tokensAfter } of changes) {
       run.events.send({ type: eventOf[stage], ...base, callId, name, index, tokensBefore, tokensAfter });
     }
-    if (extraction !== undefined) {
-      const { usage, costUSD } = extraction;
-      run.meter.addUsage({ usage, costUSD });
-    }
+    if (extraction !== undefined) run.meter.addUsage(extraction);
     merged[index] = { ...call, textForModel, extraction };
   }
   return merged;
