@@ -1,5 +1,13 @@
-import { addUsage, checkFields, type LoopEvent, type LoopEvents, noUsage, type Usage } from "../core/entry-kit.ts";
-import { type EventItem, type EventMapper, failedStatuses, toFailureText } from "../core/web-kit.ts";
+import { checkFields, type LoopEvent, type LoopEvents, type Usage } from "../core/entry-kit.ts";
+import {
+  addToCost,
+  type EventItem,
+  type EventMapper,
+  failedStatuses,
+  noCost,
+  type PageCost,
+  toFailureText,
+} from "../core/web-kit.ts";
 import type { AGUIEvent, AGUIInterrupt, AGUIOutcome, AGUIRunIds, AGUIUsage } from "./ag-ui-event.ts";
 import { type AGUIOptions, optionChecks } from "./ag-ui-options.ts";
 import { NestedRuns } from "./nested-runs.ts";
@@ -56,7 +64,7 @@ export class EntryMapper implements EventMapper<Entry> {
   #ending: readonly Entry[] | undefined;
   /** True after a resumed run has begun. The resumed run replays events that this stream has already sent. */
   #skipsRecalled = false;
-  #cost: { readonly streams: number; readonly usage: Usage; readonly costUSD: number | undefined } = noCost;
+  #cost: PageCost = noCost;
 
   constructor(options: AGUIOptions) {
     this.#options = options;
@@ -123,16 +131,10 @@ export class EntryMapper implements EventMapper<Entry> {
   }
 
   #count({ events }: Mapped, event: Extract<LoopEvent, { readonly type: "iteration-end" | "compaction-end" }>): void {
-    const { usage, costUSD } = event;
-    const { streams, usage: before, costUSD: cost } = this.#cost;
-    // A compaction that sent no request used no tokens.
-    if (event.provider === undefined) return;
-    this.#cost = {
-      streams: streams + (event.type === "iteration-end" ? 1 : 0),
-      usage: usage === undefined ? before : addUsage(before, usage),
-      costUSD: cost === undefined || costUSD === undefined ? undefined : cost + costUSD,
-    };
-    events.custom("cost", this.#cost);
+    const cost = addToCost(this.#cost, event);
+    if (cost === this.#cost) return;
+    this.#cost = cost;
+    events.custom("cost", cost);
   }
 
   #finish(run: Mapped, end: LoopEvents["run-end"]): readonly Entry[] {
@@ -171,8 +173,6 @@ export class EntryMapper implements EventMapper<Entry> {
     return { type: "RUN_FINISHED", ...ids, result, outcome, ...(!isOld && { usage: [toUsage(usage)] }) };
   }
 }
-
-const noCost = { streams: 0, usage: noUsage, costUSD: 0 };
 
 function toUsage({ cacheWriteTokens, ...usage }: Usage): AGUIUsage {
   const { inputTokens, outputTokens, totalTokens, cachedInputTokens, reasoningTokens } = usage;

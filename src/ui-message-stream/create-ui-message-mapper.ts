@@ -1,5 +1,5 @@
-import { addUsage, checkFields, type LoopEvent, type LoopEvents, type LoopEventType, noUsage } from "../core/entry-kit.ts";
-import { type EventItem, type EventMapper, mayBeDiscarded } from "../core/web-kit.ts";
+import { checkFields, type LoopEvent, type LoopEvents, type LoopEventType } from "../core/entry-kit.ts";
+import { addToCost, type EventItem, type EventMapper, mayBeDiscarded, noCost } from "../core/web-kit.ts";
 import { ApprovalParts } from "./approval-parts.ts";
 import { toBrokenChunks, toEndingChunks } from "./ending-chunks.ts";
 import { EmittedParts, MessageWriter } from "./message-writer.ts";
@@ -43,7 +43,7 @@ class MessageMapper implements UIMessageMapper {
    * The most recent `run-end`. This event is handled only when the source ends, because the events of a resumed run may follow.
    */
   #ending: LoopEvents["run-end"] | undefined;
-  #cost: UICost = { streams: 0, usage: noUsage, costUSD: 0 };
+  #cost: UICost = noCost;
   #steered = 0;
   readonly #handlers: Handlers = {
     "iteration-start": (event) => {
@@ -151,7 +151,7 @@ class MessageMapper implements UIMessageMapper {
   #mapOwn(event: LoopEvent): void {
     if (!this.#isStarted) this.#start(event.runId);
     else if (this.#ending !== undefined) this.#beginResumed();
-    if (event.type === "iteration-end" || event.type === "compaction-end") this.#count(event);
+    if (event.type === "iteration-end" || event.type === "compaction-end") this.#cost = addToCost(this.#cost, event);
     if (event.type === "run-end") this.#ending = event;
     else if (event.type === "run-start") this.#nested.clear();
     else if (event.replayed === true && this.#skipsRecalled) this.#noteRecalled(event);
@@ -173,7 +173,7 @@ class MessageMapper implements UIMessageMapper {
   #beginResumed(): void {
     this.#ending = undefined;
     this.#skipsRecalled = true;
-    this.#cost = { streams: 0, usage: noUsage, costUSD: 0 };
+    this.#cost = noCost;
   }
 
   /** Remembers a replayed call that the page already shows, so that new events of the call find the part of the call. */
@@ -201,18 +201,6 @@ class MessageMapper implements UIMessageMapper {
 
   #writeCost(): void {
     this.#writer.writeBeside({ type: "data-cost", transient: true, data: this.#cost });
-  }
-
-  #count(event: Extract<LoopEvent, { readonly type: "iteration-end" | "compaction-end" }>): void {
-    const { usage, costUSD } = event;
-    const { streams, usage: before, costUSD: cost } = this.#cost;
-    // A compaction that sent no request used no tokens.
-    if (event.provider === undefined) return;
-    this.#cost = {
-      streams: streams + (event.type === "iteration-end" ? 1 : 0),
-      usage: usage === undefined ? before : addUsage(before, usage),
-      costUSD: cost === undefined || costUSD === undefined ? undefined : cost + costUSD,
-    };
   }
 
   #showProgress(callId: string, name: string, data: unknown): void {

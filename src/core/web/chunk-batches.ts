@@ -1,10 +1,6 @@
 // Shared by the entries that convert the events of a run for web pages.
 
-import type { Json } from "../types/json.ts";
-import type { LoopEvent, LoopEvents } from "../types/loop-event.ts";
-import type { ToolResultPart } from "../types/message.ts";
-import type { WaitingCall } from "../types/tool-outcome.ts";
-import { toJson } from "../utils/json.ts";
+import type { LoopEvent } from "../types/loop-event.ts";
 import { dropPromise } from "../utils/promises.ts";
 
 /** An event from `streamToolLoop`, or an item from `turnwright/host` that contains an event and its `id`. */
@@ -86,34 +82,4 @@ export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStre
     // With 0, no event is read before the stream is read.
     { highWaterMark: 0 },
   );
-}
-
-/**
- * True if a recorded retry may still discard the message of a replayed iteration. A page must not show such a message yet. A
- * message with a call that has run is never discarded.
- */
-export function mayBeDiscarded({ replayed, calls }: LoopEvents["iteration-end"]): boolean {
-  return replayed === true && calls.every(({ outcome }) => outcome === "not-run");
-}
-
-const waiting: ReadonlySet<string> = new Set(["awaiting-approval", "awaiting-result", "deferred"]);
-
-/** True if the call still waits. The result in the transcript is then only a placeholder. */
-export function isWaiting({ outcome }: Pick<ToolResultPart, "outcome">): boolean {
-  return waiting.has(outcome);
-}
-
-/** Returns the ids of the outer calls and of the call itself, joined by "/". Omits the number of a question, such as `#2`. */
-export function toCallPath({ id, callId }: Pick<WaitingCall, "id" | "callId">): string {
-  const bare = id.replace(/#\d+$/, "");
-  return bare === callId || bare.endsWith(`/${callId}`) ? bare : id;
-}
-
-/** Copies a value from a tool. Returns null for a value that JSON cannot represent. */
-export function toPlain(value: unknown): Json {
-  try {
-    return toJson(value ?? null);
-  } catch {
-    return null;
-  }
 }
