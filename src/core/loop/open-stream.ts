@@ -19,9 +19,9 @@ import { type Run, toBatchCall } from "./run/run.ts";
 import { askStopConditions } from "./stream/between-streams.ts";
 import { type EagerPorts, findSpent } from "./stream/eager-calls.ts";
 import { streamOnce } from "./stream/stream-once.ts";
-import { SharedViews, expose, needsBasis, withBasis, withMessages } from "./stream/visible-tools.ts";
+import { SharedViews, addBasis, expose, withMessages } from "./stream/visible-tools.ts";
 import { performCall } from "./tool-call/execute-tool-call.ts";
-import { prepareCall } from "./tool-call/prepare-call.ts";
+import { prepareCall, prepareCalls } from "./tool-call/prepare-call.ts";
 import { sendBoth } from "./tool-call/replay-call.ts";
 
 export interface ModelStep {
@@ -32,20 +32,20 @@ export interface ModelStep {
 
 type Plan = IterationPlan & Pick<LoopOptions, "provider">;
 
-interface Unplanned {
+interface FailedPlan {
   readonly failed: StreamResult;
 }
 
 /**
- * Plans the next request. Returns `Unplanned` if a hook fails or if the run ends while a hook runs, so that the iteration ends
+ * Plans the next request. Returns `FailedPlan` if a hook fails or if the run ends while a hook runs, so that the iteration ends
  * without a stream.
  */
-export function planRequest(run: Run): Plan | Unplanned | Promise<Plan | Unplanned> {
+export function planRequest(run: Run): Plan | FailedPlan | Promise<Plan | FailedPlan> {
   const own = planOf(run);
   return "failed" in own || run.options.hooks?.prepareIteration === undefined ? own : askForPlan(run, own);
 }
 
-function planOf(run: Run): Plan | Unplanned {
+function planOf(run: Run): Plan | FailedPlan {
   const { provider, system, modelSettings, toolChoice } = run.options;
   const own = { provider, system, modelSettings, toolChoice };
   const { handoffs } = run.features;
@@ -57,7 +57,7 @@ function planOf(run: Run): Plan | Unplanned {
   }
 }
 
-async function askForPlan(run: Run, own: Plan): Promise<Plan | Unplanned> {
+async function askForPlan(run: Run, own: Plan): Promise<Plan | FailedPlan> {
   const { options, state } = run;
   const exposed = exposeSafely(run, own);
   if ("failed" in exposed) return exposed;
@@ -85,7 +85,7 @@ function merge(own: Plan, plan: IterationPlan): Plan {
 }
 
 /** If the registry throws, returns a failed stream, so that the run still ends with a result. */
-function exposeSafely(run: Run, plan: Plan): Pick<VisibleTools, "tools"> | Unplanned {
+function exposeSafely(run: Run, plan: Plan): Pick<VisibleTools, "tools"> | FailedPlan {
   try {
     return expose(run, plan.provider, plan);
   } catch (error) {
@@ -100,29 +100,16 @@ function toPlan(answer: unknown): IterationPlan {
   return { provider: provider === undefined ? undefined : readProvider(provider), modelSettings, tools, toolChoice, system };
 }
 
-export function openStream(run: Run, next: ModelStep, plan: Plan | Unplanned): Promise<StreamResult> {
-  if ("failed" in plan) return Promise.resolve(plan.failed);
+/** Streams the message, checks it, and prepares its calls. The calls of a final answer are not prepared, because they do not run. */
+export async function openStream(run: Run, next: ModelStep, plan: Plan | FailedPlan): Promise<StreamResult> {
+  if ("failed" in plan) return plan.failed;
+  const request = buildRequest(run, next, plan);
+  if ("failed" in request) return request.failed;
   const { options, state, clock, timeouts, scope, alarm, events, guard } = run;
   const { current } = state;
-  const { provider, system, modelSettings: settings, toolChoice } = plan;
-  const exposed = exposeSafely(run, plan);
-  if ("failed" in exposed) return Promise.resolve(exposed.failed);
-  run.toolChoice = toRestriction(toolChoice);
-  const described = describeOutput(run, provider, system);
-  const request = withMessages({
-    system: described.system,
-    output: described.output,
-    tools: exposed.tools,
-    toolChoice: next.withoutTools ? "none" : toolChoice,
-    settings,
-    iteration: state.iteration,
-    compactAt: findCompactAt(run, provider),
-    continuationToken: state.continuation === 0 ? undefined : state.streamResults.at(-1)?.token,
-    transcript: requestViewsOf(run),
-  });
-  const carried = state.continuation === 0 ? undefined : { text: current.text.trim() !== "", callCount: current.calls.length };
-  const streamed = streamOnce(request, {
-    provider: guard === undefined ? provider : guard.wrap(provider),
+  const isFinal = next.finalAnswerTo !== undefined;
+  const streamed = await streamOnce(request, {
+    provider: guard === undefined ? plan.provider : guard.wrap(plan.provider),
     clock,
     timeouts,
     scope,
@@ -130,17 +117,37 @@ export function openStream(run: Run, next: ModelStep, plan: Plan | Unplanned): P
     events,
     heldIds: state.heldIds,
     places: run.ports.places,
-    carried,
+    carried: state.continuation === 0 ? undefined : { text: current.text.trim() !== "", callCount: current.calls.length },
     pricing: options.pricing,
     eager: next.withoutTools ? undefined : createEagerPorts(run),
-    findSpent: (spent) => findSpent(run, spent, next.finalAnswerTo !== undefined),
+    findSpent: (spent) => findSpent(run, spent, isFinal),
     cacheWatcher: run.cacheWatcher,
   });
-  const judged = guard === undefined ? streamed : streamed.then((result) => guard.judge(result));
+  const judged = guard === undefined ? streamed : guard.judge(streamed);
   // A final answer is requested only after a limit was reached, so the stop conditions no longer apply.
-  const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
-  const asked = asks ? judged.then((result) => askStopConditions(run, result)) : judged;
-  return withTerms(run, asked);
+  const asks = run.stopConditions.length > 0 && !isFinal;
+  const result = addBasis(run, asks ? await askStopConditions(run, judged) : judged);
+  return isFinal ? result : prepareCalls(run, result);
+}
+
+function buildRequest(run: Run, next: ModelStep, plan: Plan): ModelRequest | FailedPlan {
+  const exposed = exposeSafely(run, plan);
+  if ("failed" in exposed) return exposed;
+  const { state } = run;
+  const { provider, modelSettings, toolChoice } = plan;
+  run.toolChoice = toRestriction(toolChoice);
+  const { system, output } = describeOutput(run, provider, plan.system);
+  return withMessages({
+    system,
+    output,
+    tools: exposed.tools,
+    toolChoice: next.withoutTools ? "none" : toolChoice,
+    settings: modelSettings,
+    iteration: state.iteration,
+    compactAt: findCompactAt(run, provider),
+    continuationToken: state.continuation === 0 ? undefined : state.streamResults.at(-1)?.token,
+    transcript: requestViewsOf(run),
+  });
 }
 
 /**
@@ -152,12 +159,6 @@ function findCompactAt({ features: { compaction }, events, state }: Run, provide
   const at = { type: "compaction.contextWindow", iteration: state.iteration };
   if (compaction !== undefined) events.guard(at, () => void (found = compaction.thresholdFor(provider)));
   return found;
-}
-
-function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamResult> {
-  const { toolChoice } = run;
-  const restricted = toolChoice === undefined ? streamed : streamed.then((result) => ({ ...result, toolChoice }));
-  return needsBasis(run) ? restricted.then((result) => withBasis(run, result)) : restricted;
 }
 
 /**

@@ -11,7 +11,6 @@ import type { Masked, ResultMasking } from "./run/features.ts";
 import { partsOf } from "./stream/call-drafts.ts";
 import { applyStep } from "./state/apply-step.ts";
 import { type ModelStep, openStream, planRequest } from "./open-stream.ts";
-import { prepareCalls } from "./tool-call/prepare-call.ts";
 import { noteCache, noteGuardrails } from "./stream/between-streams.ts";
 import { exposeRecorded } from "./stream/visible-tools.ts";
 import type { OpenIteration } from "./run/request.ts";
@@ -41,8 +40,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
     run: () => {
       sendStart(run, masked);
       const plan = planRequest(run);
-      const streamed = isThenable(plan) ? plan.then((made) => openStream(run, next, made)) : openStream(run, next, plan);
-      return streamed.then((result) => (next.finalAnswerTo === undefined ? prepareCalls(run, result) : result));
+      return isThenable(plan) ? plan.then((made) => openStream(run, next, made)) : openStream(run, next, plan);
     },
   };
   return runStep(step, run, (result, live) => {

@@ -245,10 +245,6 @@ function isLater(shown: ShownTool, first: ShownTool | undefined): boolean {
   return shown !== first && (first === undefined || stableJson(shown) !== stableJson(first));
 }
 
-export function needsBasis(run: Run): boolean {
-  return run.options.hooks?.prepareIteration !== undefined || needsCallFacts(run);
-}
-
 /** True if the next calls may use tools that the first record of the run does not describe. */
 function needsCallFacts({ options, visibleTools, firstTools }: Run): boolean {
   return (
@@ -257,11 +253,15 @@ function needsCallFacts({ options, visibleTools, firstTools }: Run): boolean {
 }
 
 /**
- * Adds facts about the calls, unless the first record of the run already contains them. The facts say whether a policy decides
- * about the calls, and which of the called tools were added or changed after the start of the run.
+ * Adds the facts that a replay of the result needs, unless the first record of the run already contains them: the `toolChoice` of
+ * the request, whether a policy decides about the calls, and which of the called tools were added or changed after the start of
+ * the run.
  */
-export function withBasis(run: Run, result: StreamResult): StreamResult {
-  return withFindable(run, needsCallFacts(run) ? withCallFacts(run, result) : result);
+export function addBasis(run: Run, streamed: StreamResult): StreamResult {
+  const { toolChoice } = run;
+  const result = toolChoice === undefined ? streamed : { ...streamed, toolChoice };
+  if (needsCallFacts(run)) return withFindable(run, withCallFacts(run, result));
+  return run.options.hooks?.prepareIteration === undefined ? result : withFindable(run, result);
 }
 
 function withCallFacts(run: Run, result: StreamResult): StreamResult {
