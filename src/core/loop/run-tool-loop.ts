@@ -6,23 +6,20 @@ import type { LoopResult } from "../types/loop-result.ts";
 import type { Ending, EndReason } from "../types/termination.ts";
 import { isLoopError } from "../errors/loop-error.ts";
 import { isThenable } from "../utils/guards.ts";
-import { dropPromise, whenReady } from "../utils/promises.ts";
-import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
+import { dropPromise } from "../utils/promises.ts";
 import { buildResult } from "./result/build-result.ts";
-import { type LoopState, suspensionOf } from "./state/loop-state.ts";
-import type { ReopenAnswer } from "./state/step-result.ts";
-import { type CloseJournal, endReplay, openJournal, mayReopen, parkRun, isReplayed, runStep } from "./run/run-step.ts";
+import type { LoopState } from "./state/loop-state.ts";
+import { continueAfter, toFinalEnding } from "./run/continue-run.ts";
+import { endReplay } from "./run/run-step.ts";
 import { askIteration, compactRun } from "./stream/between-streams.ts";
 import { nextStep, type NextStep } from "./next-step.ts";
 import { readInbox, readLastInbox, steerRun, takeUndelivered } from "./control/read-inbox.ts";
-import { recordRun } from "./start/record-run.ts";
+import { type CloseJournal, openJournal, recordRun } from "./start/record-run.ts";
 import { runBatch } from "./tool-call/run-batch.ts";
 import { refuseBroken } from "./run/journal-call.ts";
 import { endIteration, runIteration } from "./run-iteration.ts";
-import { eventBase, type Nesting, type Run, type StartedRun } from "./run/run.ts";
+import { type Nesting, type Run, type StartedRun } from "./run/run.ts";
 import { startRun } from "./start/start-run.ts";
-import { applyStep } from "./state/apply-step.ts";
-import { endingKey, nextKeyAfter, retryKey } from "./state/step-key.ts";
 
 /**
  * Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. However the run ends, the
@@ -103,16 +100,6 @@ function isCloseTimeout(error: unknown): boolean {
   return isLoopError(error, "journal-unresponsive") && error.details.verb === "close";
 }
 
-/**
- * Returns the ending that the caller gets. If the run was cancelled while calls waited for decisions, the caller gets the ending
- * of a cancelled run. The journal still records the calls as waiting, so a later execution can use decisions about these calls.
- */
-function toFinalEnding({ scope, decisions, journal, sharesJournal }: Run, ending: Ending): Ending {
-  const { cause } = scope;
-  if (cause === undefined || !("calls" in ending.reason) || sharesJournal || journal.replays !== undefined) return ending;
-  return isEnded(scope) || !decisions.isEmpty ? endingOfReason(cause) : ending;
-}
-
 async function closeIgnoringErrors(close: CloseJournal): Promise<void> {
   try {
     await close();
@@ -164,69 +151,4 @@ function finishRun(run: Run, ending: Ending): LoopResult {
   if (notice !== undefined && session.surfaceUserErrors !== false) events.send({ type: "notice", ...base, kind: notice });
   events.send({ type: "run-end", ...base, status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs });
   return result;
-}
-
-/**
- * Continues a run that is about to end if an earlier execution has already continued the run, or if `resume: "retry-last"`
- * repeats the failed iteration. Otherwise shuts the control and returns false. For an ending that is not recorded yet, returns
- * false synchronously. Otherwise a message that arrives between the final reading of the inbox and the end would be lost.
- */
-function continueAfter(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
-  const continued = ending.status === "suspended" ? resumeRun(run) : mayReopen(run, ending) && reopenRun(run, ending);
-  return whenReady(continued, (isContinued) => {
-    if (!isContinued) run.control?.shut();
-    return isContinued;
-  });
-}
-
-/**
- * Continues a run that an earlier execution suspended, for example with `drain`. The inbox record contains the token of the
- * execution that suspended the run. If that execution is not the current one, the run continues. With `replayJournal`, the run
- * continues only if the journal contains the step after the suspension.
- */
-function resumeRun(run: Run): boolean | PromiseLike<boolean> {
-  const { state, token, journal } = run;
-  // The run stays suspended if calls still wait, or if this execution suspended a nested run.
-  if (suspensionOf(state) !== undefined) return false;
-  const wasResumed = journal.replays === undefined ? state.lastInbox?.token !== token : isReplayed(run, nextKeyAfter(state));
-  const resume = (): true => {
-    applyStep(state, { kind: "resume" });
-    return true;
-  };
-  return whenReady(wasResumed, (isResumed) => {
-    if (isResumed) return resume();
-    // A nested run stays suspended only if its outer run is suspended too. If the outer run ends first, the nested run ends.
-    return whenReady(parkRun(run, true), (end) => (end === "suspended" ? false : resume()));
-  });
-}
-
-/**
- * Continues a run after a recorded ending, if `resume: "retry-last"` is set, or if an earlier execution recorded a retry. A
- * recorded retry is always replayed. No new retry begins while the run is being cancelled.
- */
-async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
-  const { state, options, clock, token, journal, scope } = run;
-  const before = endingKey(state, ending);
-  for (let attempt = state.retry + 1; ; attempt += 1) {
-    // This step marks the iteration as not replayed. An ending that follows immediately, for example at a limit, is therefore not
-    // retried.
-    const body = (): ReopenAnswer => {
-      const reopen = options.resume === "retry-last" && scope.cause === undefined;
-      if (!reopen) run.control?.shut();
-      return { reopen, before, now: clock.now(), token };
-    };
-    const key = retryKey(attempt);
-    if (journal.replays !== undefined && !(await isReplayed(run, key))) return false;
-    const step = { key, kind: "reopen" as const, input: null, run: body };
-    const { answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive }));
-    if (answer.before !== before) continue;
-    if (answer.reopen) {
-      const { length } = state.messages;
-      applyStep(state, { kind: "reopen", answer, attempt });
-      if (state.messages.length < length) run.events.send({ type: "attempt-discarded", ...eventBase(run, live) });
-      return true;
-    }
-    // A replayed answer without a retry was recorded by an execution without "retry-last". The loop then tries the next key.
-    if (live) return false;
-  }
 }

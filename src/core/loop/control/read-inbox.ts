@@ -8,7 +8,8 @@ import { applyStep, previewLook } from "../state/apply-step.ts";
 import type { LoopState } from "../state/loop-state.ts";
 import type { InboxAnswer } from "../state/step-result.ts";
 import { eventBase, type Run } from "../run/run.ts";
-import { mayReopen, noteWork, runStep } from "../run/run-step.ts";
+import { mayReopen } from "../run/continue-run.ts";
+import { noteWork, runStep } from "../run/run-step.ts";
 import { isTooLong } from "../state/transcript.ts";
 import { endingKey, inboxKey, lastInboxKey } from "../state/step-key.ts";
 

@@ -2,7 +2,7 @@
 
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../utils/texts.ts";
-import { dropPromise, promiseOrValue } from "../../utils/promises.ts";
+import { promiseOrValue } from "../../utils/promises.ts";
 import { JournalCall, refuseBroken, type StepMark } from "./journal-call.ts";
 import type { Run } from "./run.ts";
 import type { Step, StepKind } from "../../types/journal.ts";
@@ -10,31 +10,6 @@ import { type CancelScope, isEnded } from "../../cancellation/cancel-scope.ts";
 import { checkAnswer } from "../state/check-answer.ts";
 import { isDecisionKey } from "../state/step-key.ts";
 import type { ParkedEnd } from "./parking.ts";
-import type { Ending, LoopStatus } from "../../types/termination.ts";
-
-export type CloseJournal = () => void | PromiseLike<void>;
-
-/** Opens the journal, and returns the function that closes it. If the journal opens too late, it is closed again. */
-export function openJournal(run: Run): undefined | CloseJournal | PromiseLike<CloseJournal> {
-  const { journal } = run;
-  if (journal.open === undefined) return undefined;
-  const closeLate = (close: () => unknown): void => {
-    try {
-      dropPromise(close());
-    } catch {
-      // The run is already over, so the error cannot be reported.
-    }
-  };
-  const opened: PromiseLike<() => PromiseLike<void>> = journal.open();
-  return new JournalCall(run, "open").take(opened, (close) => toClose(run, close), closeLate);
-}
-
-function toClose(run: Run, close: () => PromiseLike<void>): CloseJournal {
-  const given: unknown = close;
-  if (typeof given === "function") return () => new JournalCall(run, "close").take(close(), () => {});
-  const expected = "a promise of the function that closes it";
-  throw new LoopError("invalid-option", { option: "journal.open()", expected, received: describeValue(given) });
-}
 
 export function isReplayed(run: Run, key: string): boolean | PromiseLike<boolean> {
   return askWhether(run, "replays", key);
@@ -56,7 +31,7 @@ export function runStep<T, Next>(
 ): Next | PromiseLike<Next> {
   const asked = new JournalCall(run, "step", step.key);
   const mark = asked.expect(step.key);
-  return asked.take(run.journal.step(prepare(step, run, mark)), (answer) => {
+  return asked.take(run.journal.step(toJournalStep(step, run, mark)), (answer) => {
     readAnswer(answer, mark);
     if (!mark.live) noteRecalled(run, step.kind);
     return then(answer, mark.live);
@@ -75,14 +50,14 @@ export function runSteps<T, Next>(
   if (first !== undefined && steps.length === 1) {
     const asked = new JournalCall(run, "step", first.key);
     const mark = asked.expect(first.key);
-    return asked.take(run.journal.step(prepare(first, run, mark)), (answer) => {
+    return asked.take(run.journal.step(toJournalStep(first, run, mark)), (answer) => {
       readAnswer(answer, mark);
       if (!mark.live) noteRecalled(run, first.kind);
       return then([answer], [mark.live]);
     });
   }
   const asked = new JournalCall(run, "all", first?.key);
-  const prepared = steps.map((step) => prepare(step, run, asked.expect(step.key)));
+  const prepared = steps.map((step) => toJournalStep(step, run, asked.expect(step.key)));
   return asked.take(run.journal.all(prepared), (answers) => {
     const given: unknown = answers;
     if (!Array.isArray(given)) throw badAnswer(given, `"all" with ${steps.length} steps`);
@@ -118,7 +93,7 @@ function badAnswer(answer: unknown, asked: string): Error {
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
 /** Wraps the function of a step. The journal calls the function only if the step is not replayed. */
-function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: StepMark): Step<T> {
+function toJournalStep<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: StepMark): Step<T> {
   const runBody: Step<T>["run"] = (call) => {
     const turn = isNew(key, kind) ? waitForTurn(run) : undefined;
     if (turn !== undefined) return markHandled(turn.then(() => runBody(call)));
@@ -284,14 +259,4 @@ function hasWorked(run: Part): boolean {
 
 function outerOf({ sharesJournal, outer }: Part): Part | undefined {
   return sharesJournal ? outer : undefined;
-}
-
-const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped-by-user"]);
-
-/**
- * True if a recorded ending may be followed by a retry, because everything before the ending was replayed. The retry is either in
- * the journal, or requested by `resume: "retry-last"`.
- */
-export function mayReopen(run: Pick<Run, "isIterationReplayed" | "sharesJournal">, { status }: Ending): boolean {
-  return run.isIterationReplayed && !run.sharesJournal && reopenable.has(status);
 }

@@ -1,4 +1,4 @@
-// Reserves the id and the control of a run, and records its first step.
+// Reserves the id and the control of a run, opens its journal, and records its first step.
 
 import type { Journal } from "../../types/journal.ts";
 import type { LoopControl, LoopOptions } from "../../types/loop-options.ts";
@@ -11,6 +11,9 @@ import { digest, stableJson } from "../../utils/json.ts";
 import { recordVersion, runKey, type RunPrint, type RunRecord, type RunStart } from "../state/step-key.ts";
 import { toShown } from "../../tools/compare-tools.ts";
 import { checkCompaction } from "../state/transcript.ts";
+import { describeValue } from "../../utils/texts.ts";
+import { dropPromise } from "../../utils/promises.ts";
+import { JournalCall } from "../run/journal-call.ts";
 import { runStep } from "../run/run-step.ts";
 
 const liveRunIds = new Set<string>();
@@ -75,6 +78,30 @@ function tie(scope: CancelScope, outer: CancelScope): () => void {
   outer.join(slot);
   if (outer.cause !== undefined) scope.cancel(outer.cause);
   return () => outer.leave(slot);
+}
+
+export type CloseJournal = () => void | PromiseLike<void>;
+
+/** Opens the journal, and returns the function that closes it. If the journal opens too late, it is closed again. */
+export function openJournal(run: Run): undefined | CloseJournal | PromiseLike<CloseJournal> {
+  const { journal } = run;
+  if (journal.open === undefined) return undefined;
+  const closeLate = (close: () => unknown): void => {
+    try {
+      dropPromise(close());
+    } catch {
+      // The run is already over, so the error cannot be reported.
+    }
+  };
+  const opened: PromiseLike<() => PromiseLike<void>> = journal.open();
+  return new JournalCall(run, "open").take(opened, (close) => toClose(run, close), closeLate);
+}
+
+function toClose(run: Run, close: () => PromiseLike<void>): CloseJournal {
+  const given: unknown = close;
+  if (typeof given === "function") return () => new JournalCall(run, "close").take(close(), () => {});
+  const expected = "a promise of the function that closes it";
+  throw new LoopError("invalid-option", { option: "journal.open()", expected, received: describeValue(given) });
 }
 
 /**

@@ -15,6 +15,166 @@ import { joinPhases, refuseChangedTools } from "./record-verdicts.ts";
 import { approveAgain } from "./approve-calls.ts";
 import { askResults } from "./settle-call.ts";
 
+/** Usually all calls of a batch run in one wave. */
+export function dispatchCalls(run: Run, calls: readonly BatchCall[]): void | PromiseLike<void> {
+  refuseChangedTools(run, calls);
+  limitCalls(run, calls);
+  const batch = new Batch(run, calls);
+  if (mayHaveRecorded(run, batch)) return replayRecorded(run, batch).then(() => runOthers(run, batch));
+  if (mustSlide(run, batch)) return runOthers(run, batch);
+  const wave = batch.takeWave();
+  const ended = whenReady(runWave(run, wave, batch), () => decideOpen(run, wave, batch));
+  return whenReady(ended, () => (batch.isDone ? undefined : runOthers(run, batch)));
+}
+
+/**
+ * True if there are more calls than may run at the same time. A new call then begins whenever a call ends. A journal that orders
+ * its steps gets the calls in waves instead.
+ */
+function mustSlide({ journal, bounds }: Run, { todo }: Batch): boolean {
+  return journal.ordered !== true && todo.length > bounds.toolConcurrency;
+}
+
+/**
+ * Runs calls at the same time. The steps of ordinary tools are passed to the journal together. Nested runs start at the same
+ * time.
+ */
+function runWave(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
+  const tools = wave.filter(({ agent }) => agent === undefined);
+  const take = (answers: readonly ToolOutcome[], live: readonly boolean[]): void => {
+    for (const [position, one] of tools.entries()) {
+      const answer = answers[position];
+      if (answer !== undefined) takeAnswer(run, one, { answer, isLive: live[position] === true });
+      batch.note(one);
+    }
+  };
+  let ended: void | PromiseLike<void> = undefined;
+  if (tools.length > 0) {
+    const steps = tools.map((one) => toolStep(run, one));
+    const noted = run.journal.durable ? noteIntents(run, tools) : undefined;
+    ended = isThenable(noted) ? noted.then(() => runSteps(steps, run, take)) : runSteps(steps, run, take);
+  }
+  if (tools.length === wave.length) return ended;
+  const agents = wave.map((one) => runParked(run, one, batch));
+  return Promise.all([ended, ...agents]).then(() => undefined);
+}
+
+function toolStep(run: Run, one: BatchCall): Step<ToolOutcome> {
+  const { callId, name, args } = one.call;
+  return {
+    key: batchKey(run, "tool", one),
+    kind: "tool",
+    input: { callId, name, args },
+    run: performCall.bind(undefined, run, one),
+  };
+}
+
+function takeAnswer(run: Run, one: BatchCall, { answer, isLive }: { answer: ToolOutcome; isLive: boolean }): void {
+  one.mayHaveRun = false;
+  if (answer.kind === "not-run" && answer.mustAsk !== undefined) {
+    leaveOpen(one, answer.mustAsk);
+    return;
+  }
+  if (!isLive) {
+    checkRecorded(one.call, answer);
+    replayCall(run, answer, one.answers.length > 0);
+  }
+  if (answer.kind === "deferred") one.deferred = { ...joinPhases(one.asked, answer), kind: "deferred" };
+  else end(one, answer, isLive);
+}
+
+interface Intent {
+  readonly token: string;
+}
+
+/**
+ * Records the token of this execution in a durable journal before the calls run. If a replay finds the token of another execution,
+ * the call may already have run.
+ */
+function noteIntents(run: Run, tools: readonly BatchCall[]): void | PromiseLike<void> {
+  const steps = tools.map((one): Step<Intent> => {
+    const body = (): Intent => ({ token: run.token });
+    return { key: batchKey(run, "intent", one), kind: "intent", input: null, run: body };
+  });
+  return runSteps(steps, run, (intents) => {
+    for (const [position, one] of tools.entries()) one.mayHaveRun = intents[position]?.token !== run.token;
+  });
+}
+
+function runParked(run: Run, one: BatchCall, batch: Batch): Promise<void> | undefined {
+  const { agent, index } = one;
+  if (agent === undefined) return undefined;
+  run.parking ??= agent.createParking();
+  const begin = async (park: Park): Promise<void> => {
+    one.park = park;
+    await agent.run(run, one);
+    batch.note(one);
+  };
+  if (one.hasBegun) return run.parking.goOn(index);
+  return run.parking.begin(index, begin, (isDrained) => {
+    const reason = isDrained ? ({ kind: "drained" } as const) : ({ kind: "approval-required", calls: [] } as const);
+    hold(one);
+    one.suspended = { status: "suspended", reason };
+    batch.note(one);
+  });
+}
+
+function decideOpen(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
+  const open = wave.filter(({ isOpen }) => isOpen);
+  if (open.length === 0) return undefined;
+  return approveAgain(run, open, batch.isBarred).then(() => batch.takeDecided(open));
+}
+
+async function runOthers(run: Run, batch: Batch): Promise<void> {
+  let isSuspended = false;
+  while (!batch.isDone && !isSuspended) {
+    if (mustSlide(run, batch)) await runWindow(run, batch);
+    if (batch.isDone) break;
+    const wave = batch.takeWave();
+    if (wave.length > 0) {
+      await runWave(run, wave, batch);
+      await decideOpen(run, wave, batch);
+    } else if (batch.deferred.length > 0) await requestResults(run, batch);
+    else isSuspended = await pauseBatch(run, batch);
+  }
+  batch.finish();
+}
+
+/**
+ * Runs calls at the same time. When one call ends, the next call begins. If a call needs another decision, no further call
+ * begins.
+ */
+async function runWindow(run: Run, batch: Batch): Promise<void> {
+  const begun: BatchCall[] = [];
+  const running = new Set<PromiseLike<void>>();
+  let isHeld = false;
+  for (;;) {
+    const one = isHeld ? undefined : batch.takeNext(running.size);
+    if (one === undefined) {
+      if (running.size === 0) break;
+      await Promise.race(running);
+      continue;
+    }
+    begun.push(one);
+    const ended = whenReady(runWave(run, [one], batch), () => {
+      isHeld ||= one.isOpen;
+    });
+    if (!isThenable(ended)) continue;
+    const settled = ended.then(() => void running.delete(settled));
+    running.add(settled);
+    if (batch.isAlone(one)) await settled;
+  }
+  await decideOpen(run, begun, batch);
+}
+
+/** Requests the results that tools have deferred. No other call can run at this point, so a journal may wait for the results. */
+async function requestResults(run: Run, batch: Batch): Promise<void> {
+  const { deferred } = batch;
+  if (deferred.length === 0) return;
+  await askResults(run, deferred, batch.isBarred);
+  batch.takeDecided(deferred);
+}
+
 async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
   const { parking } = run;
   // With `journal.replays`, the records decide what happens to the waiting calls.
@@ -109,164 +269,4 @@ function isOnRecord(run: Run, batch: Batch, one: BatchCall): boolean | PromiseLi
   // Without `journal.has`, every nested run that could have begun is treated as recorded. A nested run without a record starts
   // here too, but waits before its first step.
   return agent !== undefined && (batch.isFree(one) || run.decisions.isLeftInside(call.callId));
-}
-
-interface Intent {
-  readonly token: string;
-}
-
-/** Usually all calls of a batch run in one wave. */
-export function dispatchCalls(run: Run, calls: readonly BatchCall[]): void | PromiseLike<void> {
-  refuseChangedTools(run, calls);
-  limitCalls(run, calls);
-  const batch = new Batch(run, calls);
-  if (mayHaveRecorded(run, batch)) return replayRecorded(run, batch).then(() => runOthers(run, batch));
-  if (mustSlide(run, batch)) return runOthers(run, batch);
-  const wave = batch.takeWave();
-  const ended = whenReady(runWave(run, wave, batch), () => decideOpen(run, wave, batch));
-  return whenReady(ended, () => (batch.isDone ? undefined : runOthers(run, batch)));
-}
-
-/**
- * True if there are more calls than may run at the same time. A new call then begins whenever a call ends. A journal that orders
- * its steps gets the calls in waves instead.
- */
-function mustSlide({ journal, bounds }: Run, { todo }: Batch): boolean {
-  return journal.ordered !== true && todo.length > bounds.toolConcurrency;
-}
-
-async function runOthers(run: Run, batch: Batch): Promise<void> {
-  let isSuspended = false;
-  while (!batch.isDone && !isSuspended) {
-    if (mustSlide(run, batch)) await runWindow(run, batch);
-    if (batch.isDone) break;
-    const wave = batch.takeWave();
-    if (wave.length > 0) {
-      await runWave(run, wave, batch);
-      await decideOpen(run, wave, batch);
-    } else if (batch.deferred.length > 0) await requestResults(run, batch);
-    else isSuspended = await pauseBatch(run, batch);
-  }
-  batch.finish();
-}
-
-/**
- * Runs calls at the same time. When one call ends, the next call begins. If a call needs another decision, no further call
- * begins.
- */
-async function runWindow(run: Run, batch: Batch): Promise<void> {
-  const begun: BatchCall[] = [];
-  const running = new Set<PromiseLike<void>>();
-  let isHeld = false;
-  for (;;) {
-    const one = isHeld ? undefined : batch.takeNext(running.size);
-    if (one === undefined) {
-      if (running.size === 0) break;
-      await Promise.race(running);
-      continue;
-    }
-    begun.push(one);
-    const ended = whenReady(runWave(run, [one], batch), () => {
-      isHeld ||= one.isOpen;
-    });
-    if (!isThenable(ended)) continue;
-    const settled = ended.then(() => void running.delete(settled));
-    running.add(settled);
-    if (batch.isAlone(one)) await settled;
-  }
-  await decideOpen(run, begun, batch);
-}
-
-/**
- * Runs calls at the same time. The steps of ordinary tools are passed to the journal together. Nested runs start at the same
- * time.
- */
-function runWave(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
-  const tools = wave.filter(({ agent }) => agent === undefined);
-  const take = (answers: readonly ToolOutcome[], live: readonly boolean[]): void => {
-    for (const [position, one] of tools.entries()) {
-      const answer = answers[position];
-      if (answer !== undefined) takeAnswer(run, one, { answer, isLive: live[position] === true });
-      batch.note(one);
-    }
-  };
-  let ended: void | PromiseLike<void> = undefined;
-  if (tools.length > 0) {
-    const steps = tools.map((one) => toolStep(run, one));
-    const noted = run.journal.durable ? noteIntents(run, tools) : undefined;
-    ended = isThenable(noted) ? noted.then(() => runSteps(steps, run, take)) : runSteps(steps, run, take);
-  }
-  if (tools.length === wave.length) return ended;
-  const agents = wave.map((one) => runParked(run, one, batch));
-  return Promise.all([ended, ...agents]).then(() => undefined);
-}
-
-function decideOpen(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
-  const open = wave.filter(({ isOpen }) => isOpen);
-  if (open.length === 0) return undefined;
-  return approveAgain(run, open, batch.isBarred).then(() => batch.takeDecided(open));
-}
-
-/** Requests the results that tools have deferred. No other call can run at this point, so a journal may wait for the results. */
-async function requestResults(run: Run, batch: Batch): Promise<void> {
-  const { deferred } = batch;
-  if (deferred.length === 0) return;
-  await askResults(run, deferred, batch.isBarred);
-  batch.takeDecided(deferred);
-}
-
-function runParked(run: Run, one: BatchCall, batch: Batch): Promise<void> | undefined {
-  const { agent, index } = one;
-  if (agent === undefined) return undefined;
-  run.parking ??= agent.createParking();
-  const begin = async (park: Park): Promise<void> => {
-    one.park = park;
-    await agent.run(run, one);
-    batch.note(one);
-  };
-  if (one.hasBegun) return run.parking.goOn(index);
-  return run.parking.begin(index, begin, (isDrained) => {
-    const reason = isDrained ? ({ kind: "drained" } as const) : ({ kind: "approval-required", calls: [] } as const);
-    hold(one);
-    one.suspended = { status: "suspended", reason };
-    batch.note(one);
-  });
-}
-
-/**
- * Records the token of this execution in a durable journal before the calls run. If a replay finds the token of another execution,
- * the call may already have run.
- */
-function noteIntents(run: Run, tools: readonly BatchCall[]): void | PromiseLike<void> {
-  const steps = tools.map((one): Step<Intent> => {
-    const body = (): Intent => ({ token: run.token });
-    return { key: batchKey(run, "intent", one), kind: "intent", input: null, run: body };
-  });
-  return runSteps(steps, run, (intents) => {
-    for (const [position, one] of tools.entries()) one.mayHaveRun = intents[position]?.token !== run.token;
-  });
-}
-
-function toolStep(run: Run, one: BatchCall): Step<ToolOutcome> {
-  const { callId, name, args } = one.call;
-  return {
-    key: batchKey(run, "tool", one),
-    kind: "tool",
-    input: { callId, name, args },
-    run: performCall.bind(undefined, run, one),
-  };
-}
-
-function takeAnswer(run: Run, one: BatchCall, { answer, isLive }: { answer: ToolOutcome; isLive: boolean }): void {
-  one.mayHaveRun = false;
-  if (answer.kind === "not-run" && answer.mustAsk !== undefined) {
-    leaveOpen(one, answer.mustAsk);
-    return;
-  }
-  if (!isLive) {
-    checkRecorded(one.call, answer);
-    replayCall(run, answer, one.answers.length > 0);
-  }
-  if (answer.kind === "deferred") one.deferred = { ...joinPhases(one.asked, answer), kind: "deferred" };
-  else end(one, answer, isLive);
 }
