@@ -163,7 +163,7 @@ export function genaiContextWindow(
   return (provider, model) => windowOf(toCatalogueId(givenProvider ?? provider), givenModel ?? model);
 }
 
-/** Finds the model with `calcPrice` and no tokens, so that model names match as in `genaiPrices`. */
+/** Calls `calcPrice` without tokens, because `genaiPrices` matches model names with `calcPrice` too. */
 function windowOf(providerId: string, model: string): number | undefined {
   const found = calcPrice({}, model, { providerId });
   return found?.provider.id === providerId ? found.model.context_window : undefined;

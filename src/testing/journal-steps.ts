@@ -214,7 +214,10 @@ export async function checkOwner(bench: JournalBench): Promise<void> {
     await close();
     const closeAgain = await journal.open?.();
     await close();
-    check(!(await tryToOpen()), "A closed execution that is closed again must not release the journal of its new owner.");
+    check(
+      !(await tryToOpen()),
+      "After close(), a second close() of the same execution must not release the journal for a new owner.",
+    );
     await closeAgain?.();
   });
   await executeOpen(bench, async () => {});

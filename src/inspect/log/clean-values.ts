@@ -43,7 +43,7 @@ const contentFields: { readonly [field: string]: RunLogPlace } = {
   inputSchema: "tools",
 };
 
-/** Any other text in `mediaType` counts as content. */
+/** The form of a media type. A `mediaType` with any other text is treated as content, and may be removed from the log. */
 const mediaType = /^(?:application|audio|font|image|model|text|video)\/[\w.+-]{1,80}$/;
 
 /**

@@ -36,7 +36,7 @@ export class SharedReader {
   /** The size of the current line so far. `#referred` is the part of `#size` that comes from references. */
   #size = 0;
   #referred = 0;
-  /** The number of values around the current value. `#deepest` is the highest `#depth` so far. */
+  /** How many objects and arrays contain the current value. `#deepest` is the highest `#depth` so far. */
   #depth = 0;
   #deepest = 0;
 

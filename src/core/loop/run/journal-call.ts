@@ -72,12 +72,12 @@ export interface StepMark {
 type Unresponsive = LoopErrorDetails["journal-unresponsive"];
 
 /**
- * The minimum time for a write after the run was cancelled, in milliseconds. Even after a kill, the journal must record the steps
- * that were ended early.
+ * How long a cancelled run waits for a write of the journal, at least, in milliseconds. Even after a kill, the journal must record
+ * the steps that the kill cut short.
  */
 const graceMs = 500;
 
-/** How many microtasks to wait before a timer starts. A journal in memory returns sooner, so it needs no timer. */
+/** How many microtasks a call waits before its timer starts. A journal in memory answers earlier, so its calls need no timer. */
 const patientTicks = 8;
 
 const settled = Promise.resolve();
@@ -89,7 +89,7 @@ const settled = Promise.resolve();
 export class JournalTraffic {
   #bodies = 0;
   readonly #waiting = new Set<JournalCall>();
-  /** True if the run made its journal itself. Such a journal always returns, so its calls need no time limit. */
+  /** True if the run created the journal because the caller passed none. Its calls always return, so they need no time limit. */
   readonly isOwn: boolean;
 
   constructor(isOwn: boolean = false) {
@@ -244,7 +244,7 @@ export class JournalCall implements Cancellable {
   #expire({ ms, ended }: Pick<Unresponsive, "ms" | "ended">): void {
     const giveUp = this.#giveUp;
     const details: Unresponsive = { verb: this.#verb, key: this.#key, ms, ended };
-    // Not enumerable, because a transcript may be large and private, and must not be printed with the error.
+    // Not enumerable, so that an error that is printed does not print the transcript, which may be large and private.
     Object.defineProperty(details, "partial", { value: partialOf(this.#ports, this.marks) });
     this.#left = new LoopError("journal-unresponsive", details);
     this.#leave();

@@ -51,7 +51,7 @@ export const limitRules: { readonly [Name in LimitName]: Rule } = {
   wallClockMs: /* @__PURE__ */ timeRule(none),
 };
 
-/** Limits that never end a run. Code that reads a journal uses these limits, because the records already contain the endings. */
+/** Limits that never end a run. Used to read a journal, whose records already contain the endings. */
 export const noLimits: ResolvedLimits = /* @__PURE__ */ turnOff(limitRules);
 
 function turnOff(rules: typeof limitRules): ResolvedLimits {
@@ -104,7 +104,7 @@ export type Reserve = { readonly [Field in keyof FinalAnswerReserve]-?: number }
 
 export const noReserve: Reserve = { tokens: 0, costUSD: 0, ms: 0 };
 
-/** The limits that `nextStep` checks. `Infinity` means no limit. */
+/** The limits that `nextStep` checks. The value `Infinity` means that there is no limit. */
 export interface Bounds {
   readonly maxIterations: number;
   readonly maxConsecutiveToolErrors: number;
@@ -124,8 +124,8 @@ export interface Bounds {
   /** True if the model may give a final answer without tools after a limit is reached. */
   readonly finalAnswer: boolean;
   /**
-   * The part of the limits that only a final answer may use. Default: no reserve, and no final answer after `maxTokens`,
-   * `maxCostUSD` or `wallClockMs`.
+   * The part of the limits that only a final answer may use. Without a reserve, `maxTokens`, `maxCostUSD` and `wallClockMs` end the
+   * run without a final answer.
    */
   readonly reserve?: Reserve | undefined;
   /** True if the caller passed an `onIteration` hook. */

@@ -81,7 +81,7 @@ class View implements MaskedView {
     // The results of the newest iteration are not in `#iterations` yet, so this iteration is checked here.
     const found = last !== undefined && isIn(force, last) ? [last] : [];
     const iterations = this.#iterations;
-    // `force` or `#iterations` may be large, so the loop runs over the smaller of the two.
+    // Both `force` and `#iterations` may be large, so the loop runs over the smaller one.
     const size: unknown = force.size;
     dropPromise(size);
     const isShort = typeof size === "number" && size < iterations.size;
@@ -150,8 +150,8 @@ class View implements MaskedView {
   }
 
   /**
-   * Returns the results that are old enough. Their age is rounded to groups of `batchOf` iterations, so that most requests begin
-   * like the previous request.
+   * Returns the results that are old enough to be masked. Results are masked in groups of `batchOf` iterations, so that most
+   * requests begin exactly like the previous request.
    */
   #findOld(iteration: number): readonly Entry[] {
     const { keepIterations, batchOf } = this.#rules;
@@ -202,7 +202,7 @@ class View implements MaskedView {
   }
 }
 
-/** The `has` of a caller's own class may return something other than a boolean. */
+/** The caller may pass an object of another class, whose `has` may return a value that is no boolean. */
 function isIn(force: ReadonlySet<number>, each: number): boolean {
   const answer: unknown = force.has(each);
   dropPromise(answer);

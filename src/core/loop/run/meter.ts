@@ -20,7 +20,7 @@ export function noteLevel(signal: AbortSignal, { depth, maxDepth }: Level): void
   if (!(levelKey in signal)) Object.defineProperty(signal, levelKey, { value: { depth, maxDepth } });
 }
 
-/** Finds the nesting level of the outer run. Undefined unless the caller passed the context or the signal of a tool call. */
+/** Returns the nesting level of the outer run. Returns undefined if `options` has neither the context nor the signal of a tool call. */
 export function findOuterLevel({
   signal,
   context,

@@ -210,8 +210,8 @@ function mustEnd(run: Run): boolean {
 }
 
 /**
- * True if the run was cancelled after a new step. A run that was cancelled before its first new step changes no records, so that
- * its calls still wait in a later execution.
+ * True if the run was cancelled after its first new step. If the run was cancelled before this step, nothing is recorded, and calls
+ * that wait in the journal still wait in a later execution.
  */
 export function isCut(run: Run): boolean {
   return isEnded(run.scope) && hasWorked(run);

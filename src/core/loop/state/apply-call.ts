@@ -259,8 +259,8 @@ export interface FinishedIteration {
 }
 
 /**
- * True if text before tool calls is already the answer. All calls must have succeeded without a context restart. In addition,
- * `policy` must list the provider's family, or none of the called tools may need a follow-up.
+ * True if text before tool calls is already the answer. This requires that all calls succeeded without a context restart. It also
+ * requires that `policy` lists the provider's family, or that none of the called tools needs a follow-up.
  */
 export function shouldEndAfterPreToolText({ text, family, calls }: FinishedIteration, policy: PreToolTextPolicy = {}): boolean {
   if (calls.length === 0 || text.trim() === "") return false;

@@ -133,7 +133,8 @@ const problems: { readonly [Role in Message["role"]]: (message: { readonly [fiel
 };
 
 /**
- * Adds advice if a part has the format of another library. `given` is the caller's message: the copy has lost its binary data.
+ * Adds advice if a part has the format of another library. `given` is the message of the caller, because our copy of the message
+ * contains no binary data.
  */
 function withAdvice(problem: string, given: UnknownRecord): string {
   try {

@@ -42,7 +42,7 @@ export function createRepetition(rules: CycleRules): CountedRepetition {
 
 export class CountedRepetition implements Repetition {
   readonly #rules: CycleRules;
-  /** The last iterations, newest first: at most one more than the longest cycle. */
+  /** The newest iterations, in reverse order. Holds at most one iteration more than the longest cycle that is detected. */
   readonly iterations: readonly CountedIteration[];
   /** Element `n - 1` counts the latest consecutive iterations that are each equal to the iteration `n` positions earlier. */
   readonly #matches: readonly number[];
@@ -95,7 +95,7 @@ export class CountedRepetition implements Repetition {
   }
 }
 
-/** Invalid arguments are `{}` in `args`, so such calls are compared by `argsText`. */
+/** Calls with invalid arguments are compared by `argsText`, because their `args` is always `{}`. */
 function describeCall({ name, args, argsText, problem }: ToolCall): string {
   return stableJson(problem === undefined ? [name, args] : [name, problem, argsText ?? ""]);
 }

@@ -35,7 +35,7 @@ export interface IdenticalCalls {
 
 /** Counts repeated calls; created by `detectLoops`. Immutable: each method returns a new object. */
 export interface Repetition {
-  /** Starts counting again, without any earlier iterations. */
+  /** Returns a counter that has counted no iteration. */
   restart(): Repetition;
   /**
    * Counts one more iteration. The order of calls and argument keys has no effect. An iteration without calls resets the count.
@@ -56,7 +56,7 @@ export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };
 
 /** The state of a run. Only `applyStep` writes its fields. */
 export interface LoopState {
-  /** The kind of the step that was applied last. */
+  /** The kind of the newest step. */
   phase: Phase;
   /** The index of the iteration, counted from 0. */
   iteration: number;
@@ -88,7 +88,7 @@ export interface LoopState {
   readonly releases: ReleasedResults[];
   /** The summary that replaces old messages in requests. Undefined before the first compaction. */
   compaction: CompactedMessages | undefined;
-  /** The last compaction, and the number of streams before it. */
+  /** The newest compaction, and the number of streams before that compaction. */
   lastCompaction: { readonly answer: CompactionAnswer; readonly streams: number } | undefined;
 
   /** The agent that the run acts as. Undefined without `policies.handoffs`. */
@@ -122,7 +122,7 @@ export interface LoopState {
   chainStarted: boolean;
 
   consecutiveToolErrors: number;
-  /** The highest number of consecutive tool errors in the last iteration, even if a later call succeeded. */
+  /** The highest number of consecutive tool errors within the newest iteration, even if a call after these errors succeeded. */
   errorPeak: number;
   lastInbox: InboxAnswer | undefined;
   activeMs: number;
@@ -134,25 +134,25 @@ export interface LoopState {
   toolLimitBroken: boolean;
   /** Counts repeated calls. Undefined without loop detection. */
   repetition: Repetition | undefined;
-  /** The last calls, and the number of consecutive identical iterations. */
+  /** The calls of the newest iteration, and the number of consecutive iterations with these calls. */
   identical: IdenticalCalls;
   /** The validation result of the newest answer, kept until the next iteration. */
   lastOutput: OutputAnswer | undefined;
   /** The number of consecutive answers that failed output validation. */
   invalidAnswers: number;
-  /** The ending that follows a final answer. Set if the last stream was a final answer. */
+  /** The ending of the run after a final answer. Set if the newest stream was a final answer. */
   finalAnswerTo: Ending | undefined;
   /** The number of the current retry, which is 0 before the first retry. */
   retry: number;
   /** How often the run was resumed after a suspension within this iteration. */
   resumes: number;
-  /** How often the inbox was read before an ending within this iteration. */
+  /** How often this iteration has read the inbox because an ending was about to follow. */
   endChecks: number;
   /** The number of messages at the beginning of this iteration. */
   iterationStart: number;
-  /** The values before the message of this iteration was added. A retry restores these values. */
+  /** The values of some fields before this iteration added its message. A retry restores these values. */
   beforeMessage: BeforeMessage;
-  /** The kind of the last step before the ending. */
+  /** The kind of the step before the ending. */
   closedAfter: Phase;
   /** The ending of the run. Undefined until the ending is decided. */
   ending: Ending | undefined;
@@ -175,7 +175,7 @@ export interface InitialState {
   readonly repetition?: Repetition | undefined;
 }
 
-/** Values that a retry restores when it removes the last message. The numbers are array lengths. */
+/** The values that a retry restores when the retry removes the newest message. The numbers are array lengths. */
 export interface BeforeMessage {
   readonly modelParts: number;
   readonly functionHistory: number;
@@ -255,7 +255,7 @@ export const createLoopState = (initial: InitialState): LoopState => ({
   ending: undefined,
 });
 
-/** Requests have this message at the end. */
+/** Returns the message with the context items, which comes at the end of each request. */
 export function toContextMessage(items: readonly Json[]): UserMessage | undefined {
   if (items.length === 0) return undefined;
   const lines = items.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));

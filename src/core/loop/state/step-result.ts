@@ -7,7 +7,7 @@ import type { StreamResult } from "../../types/provider.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
 import type { ContextRestart, ToolChange, ToolOutcome } from "../../types/tool-outcome.ts";
 
-/** The kind of the step that was applied last. */
+/** The kind of the newest step, or "start" before the first step. */
 export type Phase = "start" | StepResult["kind"];
 
 /**
@@ -35,7 +35,7 @@ export interface InboxAnswer {
   /** The messages that were sent to the control after the inbox was last read, in order. */
   readonly messages?: readonly InboxMessage[] | undefined;
   readonly drain?: true | undefined;
-  /** The option `version` of this execution, if the last recorded version differs. */
+  /** The option `version` of this execution. Set only if this version differs from the recorded version. */
   readonly codeVersion?: string | undefined;
   /** The iterations that are new in the set `force` of `maskResults`. */
   readonly force?: readonly number[] | undefined;
@@ -45,17 +45,17 @@ export interface InboxAnswer {
    */
   readonly compact?: "due" | "forced" | undefined;
   /**
-   * Set if this was the last reading before an ending: the key of that ending. A record with the key of another ending is out of
-   * date.
+   * The key of the ending that follows this reading of the inbox. Undefined if no ending follows. A record with the key of another
+   * ending is out of date.
    */
   readonly before?: string | undefined;
   /**
-   * Set if the run ended after it had read this inbox. `after` is the phase before the ending. Code that reads a journal needs both
-   * fields, because it has no access to the limits.
+   * The ending of the run directly after this reading of the inbox. `after` is the phase before this ending. Code that reads a
+   * journal needs both fields, because the journal does not contain the limits.
    */
   readonly ending?: Ending | undefined;
   readonly after?: Phase | undefined;
-  /** Set if the last reading before an ending found a message sent with `steer`, so that the run continues. */
+  /** True if this reading, before an ending, found a message sent with `steer`, so that the run continues. */
   readonly goesOn?: true | undefined;
 }
 
@@ -70,7 +70,7 @@ export type HookAnswer =
   | { readonly kind: "abort"; readonly reason?: string | undefined }
   | { readonly kind: "failed"; readonly error: PlainError };
 
-/** The result of the output validation: the value, the issues, or the ending if the validation itself failed. */
+/** The result of the output validation: the value, the issues, or the ending if the validation could not be completed. */
 export type OutputAnswer =
   | { readonly kind: "valid"; readonly value: Json }
   | { readonly kind: "invalid"; readonly issues: readonly Issue[] }
@@ -89,11 +89,11 @@ export interface ReopenAnswer {
 export interface SettledCall {
   readonly outcome: ToolOutcome;
   readonly restart?: ContextRestart | undefined;
-  /** The text that the model gets instead of the result, if a stage of `policies.results` changed the result. */
+  /** The text that the model gets instead of the result. Undefined unless `policies.results` has changed the result. */
   readonly textForModel?: string | undefined;
   /** The usage and the cost in USD of the extractor in `policies.results`. `costUSD` is undefined if the cost is unknown. */
   readonly extraction?: { readonly usage: Usage; readonly costUSD: number | undefined } | undefined;
-  /** True if the model need not answer after this tool. Undefined if the tool does not specify it. */
+  /** True if the model need not answer after this tool. Undefined if the tool has no `requiresFollowUp`. */
   readonly needsNoFollowUp?: boolean | undefined;
   /** The id for the option `decisions`, set while the call waits. With the outcome "deferred", the call waits for its result. */
   readonly awaiting?: string | undefined;
@@ -109,7 +109,7 @@ export type StepResult =
   /** Adds the messages sent with `steer` to the transcript. */
   | { readonly kind: "steer" }
   | { readonly kind: "compaction"; readonly answer: CompactionAnswer }
-  /** `checked` are the input checks of the request. Undefined if there were none. */
+  /** `checked` contains the records of the request's input checks. Undefined if the request had no input check. */
   | {
       readonly kind: "model";
       readonly result: StreamResult;
