@@ -216,7 +216,7 @@ export async function checkOwner(bench: JournalBench): Promise<void> {
     await close();
     check(
       !(await tryToOpen()),
-      "After close(), a second close() of the same execution must not release the journal for a new owner.",
+      "If close() is called twice, the second call must not release the journal, which another execution has opened since.",
     );
     await closeAgain?.();
   });
