@@ -1,12 +1,12 @@
 import type { Clock } from "../types/common.ts";
 import { dropPromise } from "../utils/promises.ts";
 
-interface Waiting {
+interface Listening {
   readonly calls: Set<() => void>;
-  readonly tell: () => void;
+  readonly listener: () => void;
 }
 
-const waiting = new WeakMap<AbortSignal, Waiting>();
+const listening = new WeakMap<AbortSignal, Listening>();
 
 /**
  * Calls `call` when the signal is aborted. Returns a function that removes `call` again. All functions for the same signal
@@ -15,32 +15,32 @@ const waiting = new WeakMap<AbortSignal, Waiting>();
 export function onAbort(signal: AbortSignal, call: () => void): () => void {
   // Wraps `call` in a new function, because a set would keep only one entry if two callers pass the same function.
   const own = (): void => call();
-  const known = waiting.get(signal) ?? listen(signal);
+  const known = listening.get(signal) ?? listen(signal);
   known.calls.add(own);
   return () => {
-    if (!known.calls.delete(own) || known.calls.size > 0 || waiting.get(signal) !== known) return;
-    waiting.delete(signal);
-    letGo(signal, known.tell);
+    if (!known.calls.delete(own) || known.calls.size > 0 || listening.get(signal) !== known) return;
+    listening.delete(signal);
+    letGo(signal, known.listener);
   };
 }
 
-function listen(signal: AbortSignal): Waiting {
+function listen(signal: AbortSignal): Listening {
   const calls = new Set<() => void>();
-  const tell = (): void => {
-    waiting.delete(signal);
-    letGo(signal, tell);
+  const listener = (): void => {
+    listening.delete(signal);
+    letGo(signal, listener);
     for (const call of [...calls]) if (calls.has(call)) callAlone(call);
   };
-  const made: Waiting = { calls, tell };
+  const made: Listening = { calls, listener };
   // `made` is stored after `addEventListener`, which may throw if the caller made the signal.
-  dropPromise(signal.addEventListener("abort", tell));
-  waiting.set(signal, made);
+  dropPromise(signal.addEventListener("abort", listener));
+  listening.set(signal, made);
   return made;
 }
 
-function letGo(signal: AbortSignal, tell: () => void): void {
+function letGo(signal: AbortSignal, listener: () => void): void {
   try {
-    dropPromise(signal.removeEventListener("abort", tell));
+    dropPromise(signal.removeEventListener("abort", listener));
   } catch {
     // A listener that could not be removed has no effect.
   }
@@ -111,7 +111,7 @@ export interface ClosedRun {
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
-export function tellClosed(emitter: object | undefined, run: ClosedRun): void {
+export function notifyClosed(emitter: object | undefined, run: ClosedRun): void {
   try {
     const tell: unknown = emitter === undefined ? undefined : Reflect.get(emitter, method);
     if (typeof tell === "function") dropPromise(Reflect.apply(tell, emitter, [run]));

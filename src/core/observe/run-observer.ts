@@ -3,7 +3,7 @@
 import type { EndReason, LoopStatus, StreamStatus } from "../types/termination.ts";
 import type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
 import { EventEmitter } from "eventemitter3";
-import { type ClosedRun, type RunWatcher, tellClosed } from "../cancellation/signals.ts";
+import { type ClosedRun, type RunWatcher, notifyClosed } from "../cancellation/signals.ts";
 import type { NestedLoopOptions, ToolContext } from "../types/loop-options.ts";
 import type { ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
@@ -146,7 +146,7 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
 
   "turnwright.run-closed"(run: ClosedRun): void {
     this.#watch.close(run);
-    tellClosed(this.#inner, run);
+    notifyClosed(this.#inner, run);
   }
 }
 

@@ -4,7 +4,7 @@ import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../../typ
 import type { EventQueue } from "../../utils/event-queue.ts";
 import { dropPromise, promiseOrValue } from "../../utils/promises.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
-import { type ClosedRun, tellClosed } from "../../cancellation/signals.ts";
+import { type ClosedRun, notifyClosed } from "../../cancellation/signals.ts";
 
 export interface EventTargets {
   readonly runId: string;
@@ -55,7 +55,7 @@ export class LoopEventSink implements EventSink {
     try {
       this.#emit(event);
     } catch (error) {
-      if (event.type !== "listener-error") this.#tell(event, error);
+      if (event.type !== "listener-error") this.#sendError(event, error);
     }
   }
 
@@ -71,9 +71,9 @@ export class LoopEventSink implements EventSink {
   guard(at: EventPlace, call: () => unknown): void {
     try {
       const answer = promiseOrValue(call());
-      if (answer instanceof Promise) answer.catch((error: unknown) => this.#tell(at, error));
+      if (answer instanceof Promise) answer.catch((error: unknown) => this.#sendError(at, error));
     } catch (error) {
-      this.#tell(at, error);
+      this.#sendError(at, error);
     }
   }
 
@@ -85,7 +85,7 @@ export class LoopEventSink implements EventSink {
   close(): void {
     this.#closed = true;
     this.#queue?.end();
-    tellClosed(this.#emitter, { runId: this.runId, failure: this.#failure });
+    notifyClosed(this.#emitter, { runId: this.runId, failure: this.#failure });
   }
 
   /** The emitter may be the caller's own class, whose methods may throw. */
@@ -125,10 +125,10 @@ export class LoopEventSink implements EventSink {
     this.#reported ??= new WeakSet();
     if (at.type === "listener-error" || this.#reported.has(listener)) return;
     this.#reported.add(listener);
-    this.#tell(at, error);
+    this.#sendError(at, error);
   }
 
-  #tell({ type, iteration }: EventPlace, error: unknown): void {
+  #sendError({ type, iteration }: EventPlace, error: unknown): void {
     this.send({ type: "listener-error", runId: this.runId, iteration, event: type, error: toPlainError(error) });
   }
 }

@@ -61,13 +61,13 @@ export class Parking {
   }
 
   async goOnEnded(): Promise<void> {
-    await this.#tell("look-again", ({ parked }) => parked.mustEnd());
+    await this.#continueAll("look-again", ({ parked }) => parked.mustEnd());
   }
 
   async end(): Promise<void> {
     const reason = new DOMException("The outer run has ended.", "AbortError");
     for (const { parked } of this.#waiting.values()) if (!isEnded(parked.scope)) parked.scope.cancel({ kind: "abort", reason });
-    await this.#tell("ended");
+    await this.#continueAll("ended");
   }
 
   suspend(): void {
@@ -75,10 +75,10 @@ export class Parking {
   }
 
   async leave(): Promise<void> {
-    await this.#tell("suspended");
+    await this.#continueAll("suspended");
   }
 
-  #tell(end: ParkedEnd, isMeant: (call: ParkedCall) => boolean = () => true): Promise<unknown> {
+  #continueAll(end: ParkedEnd, isMeant: (call: ParkedCall) => boolean = () => true): Promise<unknown> {
     return Promise.all([...this.#waiting.values()].filter(isMeant).map((call) => call.goOn(end)));
   }
 }

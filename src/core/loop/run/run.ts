@@ -212,7 +212,8 @@ export interface BatchCall {
   /** The outcome. While the call waits, a preliminary outcome. */
   outcome: ToolOutcome | undefined;
   isLive: boolean | undefined;
-  isTold: boolean;
+  /** True if the start and end events of the call were emitted. */
+  isEmitted: boolean;
   /**
    * Set while the call waits for a decision or for its result. Contains the id for the option `decisions`, and the key of the
    * step that will record the answer.
@@ -262,7 +263,7 @@ export function toBatchCall(call: ToolCall, index: number): BatchCall {
     deferred: undefined,
     outcome: undefined,
     isLive: undefined,
-    isTold: false,
+    isEmitted: false,
     pending: undefined,
     suspended: undefined,
     isApproved: false,

@@ -161,7 +161,7 @@ export class Batch {
     this.#leave(one);
     one.pending = undefined;
     one.outcome = cutOff(one);
-    this.#tell(one, true);
+    this.#emit(one, true);
   }
 
   #add(one: BatchCall, isLive: boolean): void {
@@ -174,14 +174,14 @@ export class Batch {
       this.#todo.push(one);
     } else {
       this.#leave(one);
-      if (!one.isTold) this.#tell(one, isLive);
+      if (!one.isEmitted) this.#emit(one, isLive);
       if (isOverFatally(one)) this.#isBarred = true;
     }
   }
 
-  #tell(one: BatchCall, isLive: boolean): void {
+  #emit(one: BatchCall, isLive: boolean): void {
     one.isLive ??= isLive;
-    one.isTold = true;
+    one.isEmitted = true;
     if (one.outcome !== undefined) sendBoth(this.#run, one.outcome, one.isLive);
   }
 
@@ -226,7 +226,7 @@ export function hold(one: BatchCall): void {
 export function end(one: BatchCall, outcome: ToolOutcome, isLive: boolean): void {
   one.outcome = joinPhases(one.asked, outcome);
   one.isLive = isLive;
-  one.isTold = true;
+  one.isEmitted = true;
   one.suspended = undefined;
 }
 

@@ -31,7 +31,7 @@ const mostListedInAll = 200;
 /** The maximum number of malformed calls in one iteration whose results explain the error. */
 const mostExplained = 16;
 
-interface Told {
+interface HintCounts {
   readonly iteration: number;
   hints: number;
   names: number;
@@ -49,7 +49,7 @@ export class CallPorts implements RunCallPorts {
   #questions: Map<string, CallQuestions> | undefined;
   readonly places: Map<string, number> = new Map();
   readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
-  #told: Told = { iteration: 0, hints: 0, names: 0, listed: 0, explained: 0 };
+  #counts: HintCounts = { iteration: 0, hints: 0, names: 0, listed: 0, explained: 0 };
   readonly registry: ToolRegistry;
   readonly clock: Clock;
   readonly scope: CancelScope;
@@ -108,32 +108,32 @@ export class CallPorts implements RunCallPorts {
    * call hundreds of unknown tools.
    */
   hint(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined {
-    const told = this.#toldNow();
-    if (told.hints >= mostHints || told.names >= mostNames) return undefined;
-    told.hints += 1;
-    told.names += known.size;
+    const counts = this.#countsNow();
+    if (counts.hints >= mostHints || counts.names >= mostNames) return undefined;
+    counts.hints += 1;
+    counts.names += known.size;
     return nearestName(name, known.keys());
   }
 
   /** Only the first malformed calls get an explanation, because removing credentials from the error messages is slow. */
   explain(): boolean {
-    const told = this.#toldNow();
-    told.explained += 1;
-    return told.explained <= mostExplained;
+    const counts = this.#countsNow();
+    counts.explained += 1;
+    return counts.explained <= mostExplained;
   }
 
   listable(count: number): number {
-    const told = this.#toldNow();
-    if (told.listed >= mostListedInAll) return 0;
+    const counts = this.#countsNow();
+    if (counts.listed >= mostListedInAll) return 0;
     const most = Math.min(count, mostListed);
-    told.listed += most;
+    counts.listed += most;
     return most;
   }
 
-  #toldNow(): Told {
+  #countsNow(): HintCounts {
     const { iteration } = this.#run.state;
-    if (this.#told.iteration !== iteration) this.#told = { iteration, hints: 0, names: 0, listed: 0, explained: 0 };
-    return this.#told;
+    if (this.#counts.iteration !== iteration) this.#counts = { iteration, hints: 0, names: 0, listed: 0, explained: 0 };
+    return this.#counts;
   }
 
   onMetadata(call: ToolCall, metadata: unknown): void {

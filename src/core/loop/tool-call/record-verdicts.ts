@@ -262,7 +262,7 @@ interface Late {
 
 async function validateLate(run: Run, calls: readonly BatchCall[], { late, slow }: Late): Promise<void> {
   await Promise.all(slow);
-  const checked = calls.filter(({ call, isTold }) => late.has(call.callId) && !isTold);
+  const checked = calls.filter(({ call, isEmitted }) => late.has(call.callId) && !isEmitted);
   const steps = checked.map(({ call, index, ready, outcome }) =>
     verdictStep(run, { call, key: callKey(run.state, "validation", { index, name: call.name }), found: outcome ?? ready }),
   );

@@ -31,20 +31,20 @@ export async function runAgent(run: Run, one: BatchCall): Promise<void> {
     return;
   }
   if (begun.kind === "over") {
-    tell(run, one, begun);
+    takeOutcome(run, one, begun);
     return;
   }
   const nestedEnd = begun.kind === "lost" ? begun : await drive(begun.started, begun.isOver);
   if (nestedEnd.kind === "ended" && nestedEnd.result.status === "suspended") {
     const { status, reason } = nestedEnd.result;
     const outcome: ToolOutcome = { call, kind: "interrupted", ...factsOf(nestedEnd, false) };
-    tell(run, one, { outcome, isLive: run.journal.replays === undefined });
+    takeOutcome(run, one, { outcome, isLive: run.journal.replays === undefined });
     one.suspended = { status, reason };
     return;
   }
   const body = (): Promise<ToolOutcome> => concludeAgent(run, one, nestedEnd);
   const step = { key: outcomeKey(run, one), kind: "tool" as const, input: inputOf(call), run: body };
-  await runStep(step, run, (outcome, isLive) => tell(run, one, { outcome, isLive }));
+  await runStep(step, run, (outcome, isLive) => takeOutcome(run, one, { outcome, isLive }));
 }
 
 /**
@@ -60,7 +60,7 @@ async function drive({ run, drive: driveNested }: StartedRun, isOver: boolean): 
   }
 }
 
-function tell(run: Run, one: BatchCall, { outcome, isLive }: { outcome: ToolOutcome; isLive: boolean }): void {
+function takeOutcome(run: Run, one: BatchCall, { outcome, isLive }: { outcome: ToolOutcome; isLive: boolean }): void {
   checkRecorded(one.call, outcome);
   sendToolEnd(run, outcome, isLive);
   end(one, outcome, isLive);
@@ -103,7 +103,7 @@ type Begun =
 async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
   const { call } = one;
   let live: StartedRun | undefined;
-  let isTold = false;
+  let hasStarted = false;
   const body = async (): Promise<BegunRecord> => {
     // If an engine retries this step, the nested run starts again, so the nested run of the previous try is released.
     live?.run.release();
@@ -113,8 +113,8 @@ async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
     // A decision must be requested before any event of the call is emitted.
     const mustAsk = findNeededDecision(run, one);
     if (mustAsk !== undefined) return { kind: "must-ask", mustAsk };
-    if (!isTold) sendToolStart(run, call, true);
-    isTold = true;
+    if (!hasStarted) sendToolStart(run, call, true);
+    hasStarted = true;
     const begun = await tryBegin(run, one);
     if (begun.kind === "over") return begun;
     live = begun.started;
@@ -124,10 +124,10 @@ async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
   try {
     const record = await runStep(step, run, (answer) => answer);
     if (record.kind === "must-ask") return record;
-    if (!isTold) sendToolStart(run, call, false);
+    if (!hasStarted) sendToolStart(run, call, false);
     if (record.kind === "over") {
-      if (!isTold && wasDispatched(record.outcome.kind)) run.meter.add({ toolCalls: 1 });
-      return { ...record, isLive: isTold };
+      if (!hasStarted && wasDispatched(record.outcome.kind)) run.meter.add({ toolCalls: 1 });
+      return { ...record, isLive: hasStarted };
     }
     if (live !== undefined) return { kind: "begun", started: live, isOver: false };
   } catch (error) {

@@ -27,7 +27,7 @@ export function runBatch(run: Run): void | PromiseLike<void> {
 }
 
 function settleBatch(run: Run, calls: readonly BatchCall[]): void | PromiseLike<void> {
-  const loop = findToldLoop(run);
+  const loop = findLoopToWarnOf(run);
   const settled = calls.map((one) => toSettled(run, one));
   return whenReady(run.features.results?.process(run, settled) ?? settled, (read) => {
     const { length } = run.state.handoffs;
@@ -47,7 +47,7 @@ function collectCalls(run: Run): readonly BatchCall[] {
     one.outcome = early.get(one.call.callId);
     if (one.outcome === undefined) continue;
     one.isLive = !run.isIterationReplayed;
-    one.isTold = true;
+    one.isEmitted = true;
   }
   return calls;
 }
@@ -62,7 +62,7 @@ function sendIdentical(run: Run): void {
   run.events.send({ type: "loop-detected", ...eventBase(run, !run.isIterationReplayed), ...loop, cycle: 1, action: "stop" });
 }
 
-function findToldLoop({ state, bounds: { loopRule } }: Run): Repeats | undefined {
+function findLoopToWarnOf({ state, bounds: { loopRule } }: Run): Repeats | undefined {
   return loopRule?.action === "inject-warning" ? findLoop(state, loopRule) : undefined;
 }
 
@@ -70,7 +70,7 @@ function toSettled(run: Run, one: BatchCall): SettledCall {
   const { call, outcome, isLive, suspended, pending } = one;
   if (outcome === undefined || isLive === undefined) throw new Error(`The call ${call.callId} has no outcome.`);
   if (pending !== undefined) return { outcome, awaiting: pending.id, toolChanges: pending.toolChanges };
-  tellGate(run, outcome, isLive);
+  notifyGate(run, outcome, isLive);
   if (outcome.kind === "completed") return toCompleted(run, outcome, isLive);
   return suspended === undefined ? { outcome } : { outcome, suspended };
 }
@@ -102,7 +102,7 @@ function sendHandoff(run: Run, calls: readonly BatchCall[], before: number): voi
 }
 
 /** Errors of the gate do not affect the run. `retain` is not called on replay. */
-function tellGate(run: Run, outcome: ToolOutcome, live: boolean): void {
+function notifyGate(run: Run, outcome: ToolOutcome, live: boolean): void {
   const { kind, call } = outcome;
   const { options, events, state } = run;
   const gate = options.policies?.gate;
