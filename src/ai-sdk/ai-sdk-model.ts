@@ -1,7 +1,6 @@
 import { createSdkProvider, type Provider, recordOf } from "../core/provider-kit.ts";
 import { createCallBuilder } from "./model-body.ts";
-import { toModelError } from "./model-error.ts";
-import { toModelWords } from "./model-finish.ts";
+import { toModelError, toModelWords } from "./model-end.ts";
 import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";
 import { createPartsReader, toIterable } from "./model-events.ts";
 

@@ -12,8 +12,15 @@ import {
   type UnknownRecord,
 } from "../core/provider-kit.ts";
 import { createMessageParts, toFilePart, MessageCalls, type MessageParts } from "./message-parts.ts";
-import { toModelError } from "./model-error.ts";
-import { type ModelWords, RawEnding, readFinish, readModelUsage, type SaidFinish, toFinishReason } from "./model-finish.ts";
+import {
+  type ModelWords,
+  RawEnding,
+  readFinish,
+  readModelUsage,
+  type SaidFinish,
+  toFinishReason,
+  toModelError,
+} from "./model-end.ts";
 import type { ModelSettings } from "./model-options.ts";
 import { type ApprovalAnswer, toMetadataItems } from "./provider-metadata.ts";
 

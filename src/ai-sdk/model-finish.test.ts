@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { FinishReason } from "../core/provider-kit.ts";
-import { readFinish, toFinishReason } from "./model-finish.ts";
+import { readFinish, toFinishReason } from "./model-end.ts";
 
 describe("aiSdkModel", () => {
   it.for<[said: unknown, reason: FinishReason | undefined, raw?: string]>([

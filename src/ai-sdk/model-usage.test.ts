@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AiSdkLanguageModel } from "./model-options.ts";
-import { readModelUsage } from "./model-finish.ts";
+import { readModelUsage } from "./model-end.ts";
 
 const modelOf = (provider: string): AiSdkLanguageModel => ({
   specificationVersion: "v2",

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { RawEnding } from "./model-finish.ts";
+import { RawEnding } from "./model-end.ts";
 
 const gemini = (finishReason: string | undefined, ...parts: readonly object[]): object => ({
   candidates: [{ content: { parts }, finishReason }],

@@ -28,8 +28,15 @@ import {
   writeUserMedia,
 } from "../core/provider-kit.ts";
 import type { createMarker, JoinedMessage, MarkableRequest, MarkedRequest } from "./cache-marks.ts";
-import type { CompactionEdit, MessagesRequestBody, MessagesSettings, WireBlock, WireMessage } from "./messages-options.ts";
-import { planOutput, toConfigField } from "./answer-format.ts";
+import {
+  type CompactionEdit,
+  type MessagesRequestBody,
+  type MessagesSettings,
+  planOutput,
+  toConfigField,
+  type WireBlock,
+  type WireMessage,
+} from "./messages-options.ts";
 import { closeMessage, invalidJsonKey, readMetadata, toContainerField, toWireId } from "./provider-metadata.ts";
 
 /**

@@ -6,8 +6,8 @@ import { constants } from "node:fs";
 import { type FileHandle, open, opendir, realpath, stat } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { checkFields, type Checks, invalidOption, is, isFilled, isRecord, numberWithin } from "../core/entry-kit.ts";
-import { noFollow } from "./directory-store.ts";
-import type { RangedText, ReadSource, SourceText } from "./read-source.ts";
+import { noFollow } from "./result-store.ts";
+import type { RangedText, ReadSource, SourceText } from "./read-request.ts";
 
 /** The options of `fileSource`. */
 export interface FileSourceOptions {

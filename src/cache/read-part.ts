@@ -9,18 +9,16 @@ import {
 } from "../core/entry-kit.ts";
 import { lookUp } from "./look-up.ts";
 import { mostJsonBytes, queryJson, tooLarge } from "./query-json.ts";
-import { type BlockIndex, linesOfRanges } from "./ranged-lines.ts";
-import type { ReadRequest } from "./read-request.ts";
-import type { RangedText, ReadSource, SourceText } from "./read-source.ts";
-import type { Shelf } from "./shelf.ts";
-import { indexLines, type LineIndex, linesOfText } from "./text-lines.ts";
+import { type BlockIndex, indexLines, type LineIndex, linesOfRanges, linesOfText } from "./text-lines.ts";
+import type { RangedText, ReadRequest, ReadSource, SourceText } from "./read-request.ts";
+import type { LimitedStore } from "./result-store.ts";
 
 type PartRequest = Exclude<ReadRequest, { readonly action: "release" }>;
 
 export const toolName = "read_part";
 
 interface Texts {
-  readonly shelf: Shelf;
+  readonly shelf: LimitedStore;
   readonly indexOf: (id: string, text: string) => LineIndex;
   readonly sources: readonly ReadSource[];
 }
@@ -94,7 +92,7 @@ function unknownId(sources: readonly ReadSource[]): Error {
  * leave out released results. Texts of sources are not deleted. Calls from before the run stay in requests, because masking sees
  * only the calls of the run.
  */
-async function releaseText(shelf: Shelf, id: string, messages: Context["messages"]): Promise<ToolResult> {
+async function releaseText(shelf: LimitedStore, id: string, messages: Context["messages"]): Promise<ToolResult> {
   const release = callsOf(messages, id);
   const isDeleted = await shelf.remove(id);
   if (!isDeleted && release.length === 0)

@@ -18,10 +18,9 @@ import {
 } from "../core/entry-kit.ts";
 import { sourceName } from "./file-source.ts";
 import { createReader, toolName } from "./read-part.ts";
-import { type ReadRequest, readRequestSchema } from "./read-request.ts";
-import type { ReadSource } from "./read-source.ts";
+import { type ReadRequest, readRequestSchema, type ReadSource } from "./read-request.ts";
 import { rememberRecent } from "./read-part.ts";
-import { Shelf } from "./shelf.ts";
+import { LimitedStore } from "./result-store.ts";
 import { indexLines, type LineIndex, linesFrom } from "./text-lines.ts";
 
 export function createMemoryStore(): ResultStore {
@@ -89,7 +88,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
   checkFields("options", options, checks);
   const { store = createMemoryStore(), ttlMs = 3_600_000, maxBytes = 64 * 1_024 * 1_024, threshold, clock = wallClock } = options;
   const sources = [...(options.sources ?? [])];
-  const shelf = new Shelf({ store, ttlMs, maxBytes, clock });
+  const shelf = new LimitedStore({ store, ttlMs, maxBytes, clock });
   const recent = rememberRecent<LineIndex>();
   const indexOf = (id: string, text: string): LineIndex => recent(id, () => indexLines(text));
   return {

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { linesOfRanges } from "./ranged-lines.ts";
-import type { RangedText } from "./read-source.ts";
-import { indexLines, linesFrom, type TextLines } from "./text-lines.ts";
+import { indexLines, linesFrom, linesOfRanges, type TextLines } from "./text-lines.ts";
+import type { RangedText } from "./read-request.ts";
 
 const numbered = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index + 1}`).join("\n");
 const toLines = (text: string, first = 1): readonly string[] => [...linesFrom(text, indexLines(text), first)];

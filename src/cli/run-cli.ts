@@ -1,8 +1,7 @@
 import { isLoopError } from "../core/index.ts";
 import { showControls } from "../inspect/format.ts";
 import { CliError, type CliIO, wrongUsage } from "./cli-io.ts";
-import { exportLog } from "./export-command.ts";
-import { inspectLogs } from "./inspect-command.ts";
+import { exportLog, inspectLogs } from "./log-commands.ts";
 import { rerunLog } from "./rerun-command.ts";
 
 interface Usage {

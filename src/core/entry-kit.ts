@@ -23,7 +23,7 @@ export { bindJournal, memoryJournal } from "./journal/memory-journal.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export { assertProvider, isProviderError, providerError, toProviderError } from "./errors/provider-error.ts";
 export { nextStep, type NextStep } from "./loop/next-step.ts";
-export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
+export { detectContextRestart } from "./loop/restart/context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { maskResults } from "./loop/run/mask-results.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
@@ -134,7 +134,7 @@ export type { Clock, ContentPart, Issue, JsonSchema, PlainError, Pricing, Provid
 export type { ProviderErrorCode, StandardResult, StandardSchema, ToolSchema, Session, Usage, UserPart } from "./types/common.ts";
 export type { Validation } from "./types/common.ts";
 export type { Journal, Step, StepKind } from "./types/journal.ts";
-export type { Json, Plain } from "./types/json.ts";
+export type { Json, Plain } from "./types/common.ts";
 export type {
   CallSummary,
   EmittedPart,

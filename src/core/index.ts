@@ -33,7 +33,7 @@ export type {
 } from "./types/policies.ts";
 export type { Guardrails } from "./types/guardrails.ts";
 export type { Journal, Step } from "./types/journal.ts";
-export type { Json } from "./types/json.ts";
+export type { Json } from "./types/common.ts";
 export type { LoopEvent, LoopEvents } from "./types/loop-event.ts";
 export type {
   Agent,
@@ -89,9 +89,9 @@ export { maskResults } from "./loop/run/mask-results.ts";
 export { structuredOutput } from "./loop/stream/structured-output.ts";
 export { type FallbackOptions, withFallback } from "./providers/with-fallback.ts";
 export { type RetryOptions, withRetry } from "./providers/with-retry.ts";
-export { contextRestart } from "./tools/context-restart.ts";
-export { createContextRelease } from "./loop/restart/context-release.ts";
-export { createContextStash } from "./loop/restart/context-stash.ts";
+export { contextRestart } from "./loop/restart/context-restart.ts";
+export { createContextRelease } from "./loop/restart/context-tools.ts";
+export { createContextStash } from "./loop/restart/context-tools.ts";
 export { defineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
 export { emitText } from "./loop/tool-call/emit-text.ts";
 export { defineTool, isCallOf } from "./tools/define-tool.ts";

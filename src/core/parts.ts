@@ -6,7 +6,7 @@ export { type NextStep, nextStep } from "./loop/next-step.ts";
 export type { Bounds } from "./loop/run/limits.ts";
 export type { LoopRule } from "./loop/state/apply-call.ts";
 export { buildResult, type ResultFacts } from "./loop/result/build-result.ts";
-export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
+export { detectContextRestart } from "./loop/restart/context-restart.ts";
 export type { ReadyCall, ToolCallPorts } from "./loop/run/call.ts";
 export type { CacheWatcher, StreamWatch } from "./loop/run/features.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
@@ -40,11 +40,11 @@ export type { EndedKind, EndedResult, ReasonOf } from "./errors/loop-ended-error
 export type { LoopErrorDetails, LoopErrorOf } from "./errors/loop-error.ts";
 export type { ProviderErrorFacts } from "./errors/provider-error.ts";
 export type { GenerateRequest } from "./loop/generate-with-tools.ts";
-export type { ContextReleaseTool, ReleaseRequest } from "./loop/restart/context-release.ts";
-export type { ContextStashOptions } from "./loop/restart/context-stash.ts";
+export type { ContextReleaseTool, ReleaseRequest } from "./loop/restart/context-tools.ts";
+export type { ContextStashOptions } from "./loop/restart/context-tools.ts";
 export type { AgentTool, AgentToolFields, DefineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
 export type { TruncateResultsOptions, TruncatedResults } from "./loop/tool-call/truncate-results.ts";
-export type { ContextRestartFields } from "./tools/context-restart.ts";
+export type { ContextRestartFields } from "./loop/restart/context-restart.ts";
 export type { ArgsOf, DefineTool, FromSchema } from "./tools/define-tool.ts";
 export type { ToolFilter } from "./tools/merge-registries.ts";
 export type { MutableToolRegistry, ToolSource } from "./tools/registry.ts";
@@ -62,7 +62,7 @@ export type {
 } from "./types/common.ts";
 export type { DenyingGuardrail, GuardrailRecord, GuardrailRefusal } from "./types/guardrails.ts";
 export type { StepKind } from "./types/journal.ts";
-export type { Plain } from "./types/json.ts";
+export type { Plain } from "./types/common.ts";
 export type {
   CallEvent,
   CallSummary,

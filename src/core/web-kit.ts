@@ -2,7 +2,7 @@
 // them.
 
 export { ChunkBatches, type EventItem, type EventMapper, toChunkStream } from "./web/chunk-batches.ts";
-export { failedStatuses, type OnError, toFailureText, type UIFailure } from "./web/failure-text.ts";
+export { failedStatuses, type OnError, toFailureText, type UIFailure } from "./web/page-values.ts";
 export { isRequestError, type NodeRequest, readRequestBody, refuseDeep, RequestError } from "./web/read-request-body.ts";
 export { addToCost, isWaiting, mayBeDiscarded, noCost, type PageCost, toCallPath, toPlain } from "./web/page-values.ts";
 export { readId, readUserMessage, requestChecks, type RequestLimits } from "./web/read-user-message.ts";

@@ -26,8 +26,13 @@ import {
   writeToolMedia,
   writeUserMedia,
 } from "../core/provider-kit.ts";
-import { planOutput } from "./answer-format.ts";
-import type { GenerateContentParams, GenerateSettings, WireContent, WirePart } from "./generate-options.ts";
+import {
+  type GenerateContentParams,
+  type GenerateSettings,
+  planOutput,
+  type WireContent,
+  type WirePart,
+} from "./generate-options.ts";
 import { idOfCall, isCallPart, readMetadata, toWireName } from "./provider-metadata.ts";
 
 /**

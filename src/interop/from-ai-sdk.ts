@@ -22,8 +22,15 @@ import {
   type UserMessage,
   whenReady,
 } from "../core/entry-kit.ts";
-import { toContentResult } from "./content-parts.ts";
-import { type ForeignSchema, type ForeignTool, isCallable, methodOf, toIssues, toStandardSchema } from "./foreign-tool.ts";
+import {
+  type ForeignSchema,
+  type ForeignTool,
+  isCallable,
+  methodOf,
+  toContentResult,
+  toIssues,
+  toStandardSchema,
+} from "./foreign-tool.ts";
 
 type ModelMessage = { readonly role: string; readonly content: unknown };
 

@@ -1,11 +1,11 @@
 import { isRecord, type JsonSchema, refuseTool, type UnknownRecord, whenReady } from "../core/entry-kit.ts";
-import { toContentResult } from "./content-parts.ts";
 import {
   type Callable,
   type ForeignSchema,
   type ForeignTool,
   isCallable,
   methodOf,
+  toContentResult,
   toIssues,
   toStandardSchema,
 } from "./foreign-tool.ts";

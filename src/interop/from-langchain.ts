@@ -7,8 +7,7 @@ import {
   type ToolSchema,
   type UnknownRecord,
 } from "../core/entry-kit.ts";
-import { toContentResult } from "./content-parts.ts";
-import { type ForeignSchema, type ForeignTool, methodOf } from "./foreign-tool.ts";
+import { type ForeignSchema, type ForeignTool, methodOf, toContentResult } from "./foreign-tool.ts";
 
 /**
  * Converts `tool(func, { name, description, schema })` or an instance of StructuredTool from `@langchain/core/tools`. Invokes the

@@ -7,8 +7,7 @@ import {
   type UnknownRecord,
   whenReady,
 } from "../core/entry-kit.ts";
-import { toContentResult } from "./content-parts.ts";
-import { type ForeignTool, isCallable, methodOf } from "./foreign-tool.ts";
+import { type ForeignTool, isCallable, methodOf, toContentResult } from "./foreign-tool.ts";
 
 /**
  * Converts `tool({ name, description, parameters, execute })` from `@openai/agents-core`. The tool parses its arguments itself,

@@ -2,9 +2,8 @@ import { randomUUID } from "node:crypto";
 import { access, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { invalidOption, isFilled, unlessMissing } from "../core/entry-kit.ts";
-import { isBlobId } from "./blob-records.ts";
+import { type BlobStore, isBlobId } from "./with-blobs.ts";
 import { syncFolder } from "./journal-session.ts";
-import type { BlobStore } from "./with-blobs.ts";
 
 /**
  * Makes a blob store for `withBlobs` that keeps each text in a file. The folder is created if it does not exist. Several runs and

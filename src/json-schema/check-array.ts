@@ -1,16 +1,17 @@
 import type { Schema } from "@cfworker/json-schema";
-import { isHolder, toList } from "./check-any-value.ts";
 import {
   blame,
   type Check,
   fail,
   type Fault,
   findAt,
+  isHolder,
   type Keyword,
   mostFaults,
   pass,
   spendEntries,
   toLimit,
+  toList,
   type Visit,
 } from "./visit.ts";
 

@@ -1,7 +1,5 @@
 import type { Schema } from "@cfworker/json-schema";
 import { isRecord, type UnknownRecord } from "../core/entry-kit.ts";
-import { toEntries, toList } from "./check-any-value.ts";
-import { matches } from "./check-single-value.ts";
 import {
   blame,
   type Check,
@@ -12,9 +10,12 @@ import {
   pass,
   spendEntries,
   takeOver,
+  toEntries,
   toLimit,
+  toList,
   type Visit,
 } from "./visit.ts";
+import { matches } from "./check-single-value.ts";
 
 export const objectKeywords: readonly Keyword[] = [
   { name: "required", on: "object", make: checkRequired },

@@ -1,13 +1,9 @@
 import type { Schema } from "@cfworker/json-schema";
 import { isRecord, type Issue, memoize, stableJson, toPlainError } from "../core/entry-kit.ts";
-import { anyValueKeywords } from "./check-any-value.ts";
-import { arrayKeywords } from "./check-array.ts";
-import { objectKeywords } from "./check-object.ts";
-import { numberKeywords, textKeywords } from "./check-single-value.ts";
-import type { LinearRegExp } from "../core/utils/linear-regexp.ts";
 import {
-  falseMessage,
+  anyValueKeywords,
   type Check,
+  falseMessage,
   type Fault,
   type Finding,
   type Key,
@@ -16,6 +12,10 @@ import {
   type TypeName,
   type Visit,
 } from "./visit.ts";
+import { arrayKeywords } from "./check-array.ts";
+import { objectKeywords } from "./check-object.ts";
+import { numberKeywords, textKeywords } from "./check-single-value.ts";
+import type { LinearRegExp } from "../core/utils/linear-regexp.ts";
 
 /**
  * The maximum work for one value, in units of about a microsecond. Each use of a schema part costs one unit. Long arrays, objects

@@ -1,6 +1,18 @@
-import { invalidOption, isRecord, type JsonSchema, LoopError, type StandardSchema } from "../core/entry-kit.ts";
-import type { Judgement } from "./check-value.ts";
-import { compileSchema } from "./compile-schema.ts";
+import {
+  cutText,
+  invalidOption,
+  isRecord,
+  type JsonSchema,
+  LoopError,
+  memoize,
+  quote,
+  type StandardSchema,
+  toJson,
+  toPlainError,
+} from "../core/entry-kit.ts";
+import { createJudge, type Judgement, type Rules, tooLong } from "./check-value.ts";
+import { dereference, ignoredKeyword, type Schema, schemaArrayKeyword, schemaMapKeyword } from "@cfworker/json-schema";
+import { compileLinearRegExp, type LinearRegExp } from "../core/utils/linear-regexp.ts";
 
 /**
  * Makes a Standard Schema from a JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12. `$schema` selects the draft; the default is
@@ -54,4 +66,175 @@ export function toStandardSchema<Output = unknown>(
       jsonSchema: { input: () => ({ ...schema }) },
     },
   };
+}
+
+const addressKeys = ["$id", "id", "$ref", "$anchor", "$recursiveRef"] as const;
+
+/** The maximum length of an address, such as a `$id` or `$ref`, in characters. Resolving a very long address is slow. */
+const longestAddress = 2_000;
+
+/** The maximum nesting of schema parts with a `$id`. `dereference` reads the inner parts twice as often with each level. */
+const mostNested = 8;
+
+function findCostlyAddress(part: unknown, nested = 0): string | undefined {
+  if (!isRecord(part)) return undefined;
+  const own = findLongAddress(part);
+  if (own !== undefined) return own;
+  const below = part["$id"] === undefined && part["id"] === undefined ? nested : nested + 1;
+  if (below > mostNested) return `has more than ${mostNested} nested parts with a "$id": define inner parts in "$defs" instead`;
+  for (const [key, value] of Object.entries(part)) {
+    for (const inner of partsOf(key, value)) {
+      const problem = findCostlyAddress(inner, below);
+      if (problem !== undefined) return problem;
+    }
+  }
+  return undefined;
+}
+
+function findLongAddress(part: { readonly [key: string]: unknown }): string | undefined {
+  for (const key of addressKeys) {
+    const address = part[key];
+    if (typeof address === "object" && address !== null) return `has a "${key}" that is not a string`;
+    if (typeof address === "string" && address.length > longestAddress) {
+      return `has a "${key}" with more than ${longestAddress} characters`;
+    }
+  }
+  return undefined;
+}
+
+function partsOf(key: string, value: unknown): readonly unknown[] {
+  if (ignoredKeyword[key] === true) return [];
+  if (Array.isArray(value)) return schemaArrayKeyword[key] === true ? value : [];
+  return schemaMapKeyword[key] === true && isRecord(value) ? Object.values(value) : [value];
+}
+
+/** `judge` checks a value. `problem` is worded to follow the schema's name, for example "has the pattern ...". */
+type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { readonly problem: string };
+
+/**
+ * The maximum number of times that `dereference` reads schema parts. `dereference` reads parts inside nested `$id`s several times.
+ */
+const mostParts = 100_000;
+
+/** Resolving an address of this many characters takes as long as reading one schema part. */
+const unitsOfPart = 400;
+
+export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) => compile(schema, "refused"));
+
+/** Compiles a schema that a server sent. Unlike `compileSchema`, ignores a pattern that cannot run in linear time. */
+export const compileForeignSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) =>
+  compile(schema, "not checked"),
+);
+
+function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): CompiledSchema {
+  try {
+    // Copy the schema, because `dereference` writes addresses into it.
+    const root = toJson(schema) as Schema;
+    const costly = findCostlyAddress(root);
+    if (costly !== undefined) return { problem: costly };
+    const lookup: Lookup = Object.create(null);
+    dereference(root, countReads(lookup));
+    const parts = Object.values(lookup).filter(isRecord);
+    for (const part of parts) {
+      const problem = problemOf(part, lookup);
+      if (problem !== undefined) return { problem };
+    }
+    const patterns = readPatterns(parts, slowPatterns);
+    if ("problem" in patterns) return patterns;
+    const tracksEvaluated = parts.some((part) => ["unevaluatedProperties", "unevaluatedItems"].some((name) => name in part));
+    return { judge: createJudge({ root, lookup, patterns, draft: draftOf(root["$schema"], parts), tracksEvaluated }) };
+  } catch (error) {
+    return { problem: `cannot be compiled: ${toPlainError(error).message.replace(/\.$/, "")}` };
+  }
+}
+
+type Lookup = { readonly [address: string]: Schema | boolean };
+
+/** Wraps `lookup`, so that `dereference` throws when it looks up too many addresses. */
+function countReads(lookup: Lookup): Lookup {
+  let count = 0;
+  return new Proxy(lookup, {
+    get(target, address) {
+      count += 1 + (typeof address === "string" ? address.length / unitsOfPart : 0);
+      if (count > mostParts) throw new RangeError(tooLong);
+      return typeof address === "string" ? target[address] : undefined;
+    },
+  });
+}
+
+const drafts: readonly (readonly [mark: string, draft: Rules["draft"]])[] = [
+  ["draft-04", "4"],
+  ["draft-06", "7"],
+  ["draft-07", "7"],
+  ["2019-09", "later"],
+];
+
+/** A schema without `$schema` counts as draft 4 if its "exclusiveMinimum" or "exclusiveMaximum" is a boolean. */
+function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
+  const found = typeof said === "string" ? drafts.find(([mark]) => said.includes(mark)) : undefined;
+  if (found !== undefined) return found[1];
+  const saysLimits = ({ exclusiveMinimum, exclusiveMaximum }: Schema): boolean =>
+    typeof exclusiveMinimum === "boolean" || typeof exclusiveMaximum === "boolean";
+  return said === undefined && parts.some(saysLimits) ? "4" : "later";
+}
+
+/**
+ * Finds unsupported or undefined references. With such a reference, every check would fail, or every value would pass unchecked.
+ */
+function problemOf(part: Schema, lookup: Lookup): string | undefined {
+  for (const keyword of ["$dynamicRef", "$recursiveRef"]) {
+    if (typeof part[keyword] === "string") return `has a "${keyword}", which is not supported: use "$ref" instead`;
+  }
+  const { $ref } = part;
+  if (typeof $ref === "string" && lookup[addressOf(part, $ref)] === undefined) {
+    return `has the "$ref" ${quote($ref)}, which the schema does not define: add it, because nothing is fetched`;
+  }
+  return undefined;
+}
+
+function addressOf({ __absolute_ref__: address }: Schema, ref: string): string {
+  return typeof address === "string" ? address : ref;
+}
+
+type Patterns = ReadonlyMap<string, LinearRegExp>;
+
+/** The maximum characters of all patterns in a schema together. Compiling may take 50 microseconds per character. */
+const mostCharacters = 20_000;
+
+function readPatterns(
+  parts: readonly Schema[],
+  slowPatterns: "refused" | "not checked",
+): Patterns | { readonly problem: string } {
+  const patterns = new Map<string, LinearRegExp>();
+  const expressions = new Set(parts.flatMap(expressionsOf));
+  let length = 0;
+  for (const expression of expressions) {
+    const shown = quote(cutText(expression, 64));
+    length += expression.length;
+    if (length > mostCharacters) return { problem: `has patterns with more than ${mostCharacters} characters in total` };
+    if (!isExpression(expression)) return { problem: `has the pattern ${shown}, which is not a valid regular expression` };
+    const compiled = compileLinearRegExp(expression);
+    if (compiled !== undefined) patterns.set(expression, compiled);
+    else if (slowPatterns === "refused") {
+      return {
+        problem: `has the pattern ${shown}, which cannot run in linear time: remove look-around, back references and more than 1,000 repetitions`,
+      };
+    }
+  }
+  return patterns;
+}
+
+function expressionsOf({ pattern, patternProperties }: Schema): readonly string[] {
+  return [
+    ...(typeof pattern === "string" ? [pattern] : []),
+    ...(isRecord(patternProperties) ? Object.keys(patternProperties) : []),
+  ];
+}
+
+function isExpression(text: string): boolean {
+  try {
+    return new RegExp(text, "u").source !== "";
+  } catch {
+    return false;
+  }
 }

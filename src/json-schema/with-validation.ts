@@ -10,8 +10,7 @@ import {
   type Validation,
   whenReady,
 } from "../core/entry-kit.ts";
-import { compileForeignSchema, compileSchema } from "./compile-schema.ts";
-import { toStandardSchema } from "./from-json-schema.ts";
+import { compileForeignSchema, compileSchema, toStandardSchema } from "./from-json-schema.ts";
 
 /**
  * Wraps a registry or a list of tools, so that unvalidated arguments are validated with the JSON Schema that the model sees.

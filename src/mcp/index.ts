@@ -11,5 +11,5 @@ export type {
   McpToolPage,
 } from "./mcp-client.ts";
 export { resourceSource, type McpResourceClient, type ResourceSource, type ResourceSourceOptions } from "./resource-source.ts";
-export type { McpRegistryOptions } from "./mcp-options.ts";
-export type { AnnotationRule } from "./mcp-options.ts";
+export type { McpRegistryOptions } from "./mcp-client.ts";
+export type { AnnotationRule } from "./mcp-client.ts";

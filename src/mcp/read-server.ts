@@ -1,5 +1,5 @@
 import { isRecord, isText, type JsonSchema, listOf, recordOf, textOrNone, type UnknownRecord } from "../core/entry-kit.ts";
-import { compileForeignSchema } from "../json-schema/compile-schema.ts";
+import { compileForeignSchema } from "../json-schema/from-json-schema.ts";
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
 
 /** A faulty server could return another page forever. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ToolTraits } from "../core/entry-kit.ts";
-import type { McpToolAnnotations } from "./mcp-client.ts";
-import { type AnnotationRule, mergeTraits, toTraits } from "./mcp-options.ts";
+import { type AnnotationRule, type McpToolAnnotations, mergeTraits, toTraits } from "./mcp-client.ts";
 
 const reads = { eager: true, idempotent: true, replay: "safe" } as const;
 const repeats = { idempotent: true, replay: "safe", retry: { maxAttempts: 2 } } as const;

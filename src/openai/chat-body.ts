@@ -26,8 +26,16 @@ import {
   writeUserMedia,
 } from "../core/provider-kit.ts";
 import type { ChatCall, ChatMessage, ChatPart, ChatRequestBody, ChatSettings, ChatTool } from "./chat-options.ts";
-import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments, toWireContent } from "./wire-calls.ts";
-import { planOutput, toFormat } from "./answer-format.ts";
+import {
+  planOutput,
+  sortResult,
+  toDataUrl,
+  toFormat,
+  toImageUrl,
+  toMediaTitle,
+  toWireArguments,
+  toWireContent,
+} from "./wire-values.ts";
 import { readChatMetadata } from "./chat-metadata.ts";
 
 /** Throws a ProviderError `bad-request` for content that the API does not support. */

@@ -11,7 +11,7 @@ import {
   isRecord,
   oneOf,
 } from "../core/provider-kit.ts";
-import { enforcesSchemas } from "./answer-format.ts";
+import { enforcesSchemas } from "./wire-values.ts";
 
 export type ChatPart =
   | { readonly type: "text"; readonly text: string }

@@ -25,10 +25,18 @@ import {
   writeToolMedia,
   writeUserMedia,
 } from "../core/provider-kit.ts";
-import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments, toWireContent } from "./wire-calls.ts";
+import {
+  planOutput,
+  sortResult,
+  toDataUrl,
+  toFormat,
+  toImageUrl,
+  toMediaTitle,
+  toWireArguments,
+  toWireContent,
+} from "./wire-values.ts";
 import type { InputItem, ResponsesRequestBody, ResponsesSettings } from "./responses-options.ts";
 import { type CallType, isCallType } from "./responses-calls.ts";
-import { planOutput, toFormat } from "./answer-format.ts";
 import { readResponsesMetadata, toWireCallId } from "./responses-metadata.ts";
 
 /** Throws a ProviderError `bad-request` for content that the API does not support. */

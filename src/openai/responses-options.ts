@@ -12,7 +12,7 @@ import {
   type Json,
   oneOf,
 } from "../core/provider-kit.ts";
-import { enforcesSchemas } from "./answer-format.ts";
+import { enforcesSchemas } from "./wire-values.ts";
 
 /** An item that the model created may have any type and fields. A message may omit `type`. */
 export interface InputItem {

@@ -3,7 +3,7 @@
 import { type Attributes, type Context, context, SpanKind } from "@opentelemetry/api";
 import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../core/entry-kit.ts";
 import { isFailed, type StreamObserver } from "../core/observe-kit.ts";
-import { SaidContent, toInputMessages, toInstructions } from "./content.ts";
+import { SaidContent, toInputMessages, toInstructions } from "./tracing-options.ts";
 import {
   common,
   errorFacts,

@@ -6,8 +6,7 @@ import type { Attributes, Meter } from "@opentelemetry/api";
 import { memoize, type Usage } from "../core/entry-kit.ts";
 import { definedIn, genAi, unknownModality } from "./facts.ts";
 import { LiveSpan, quietly, type SpanClock } from "./live-span.ts";
-import { ContentWriter } from "./content.ts";
-import type { TracingOptions } from "./tracing-options.ts";
+import { ContentWriter, type TracingOptions } from "./tracing-options.ts";
 
 type Measure = (value: number, attributes: Attributes) => void;
 

@@ -1,9 +1,22 @@
+// Replays the lines of a log as the events of a run. The code that traces live runs makes spans from these events.
+
+import {
+  type FinishReason,
+  isRecord,
+  LoopError,
+  type LoopEvent,
+  type ModelChunk,
+  type ModelRequest,
+  textOf,
+  type ToolContext,
+  wasDispatched,
+} from "../core/entry-kit.ts";
+import type { RunObserver, StartObserving, StreamObserver } from "../core/observe-kit.ts";
+import { otherError } from "./facts.ts";
+import { type Execution, type RecordedLine, type RecordedLog, type RecordedRun, toExecutions } from "./recorded-run.ts";
 import * as api from "@opentelemetry/api";
-import { LoopError } from "../core/entry-kit.ts";
 import type { SpanClock } from "./live-span.ts";
-import { type RecordedLog, type RecordedRun, toExecutions } from "./recorded-run.ts";
-import { playExecution } from "./play-execution.ts";
-import { RunTrace } from "./run-trace.ts";
+import { RunTrace } from "./with-tracing.ts";
 import { checkTracingOptions, type TracingOptions } from "./tracing-options.ts";
 
 /** The options of `recordSpans`. They mean the same as in `withTracing`. */
@@ -61,4 +74,182 @@ function recordRun(run: RecordedRun, tracing: TracingOptions): void {
       { cause: error },
     );
   }
+}
+
+interface PlayPorts {
+  readonly start: StartObserving;
+  /** Sets the time for the following spans and events, in milliseconds since 1970. */
+  setTime(at: number): void;
+}
+
+function playExecution(execution: Execution, ports: PlayPorts): void {
+  ports.setTime(execution.first.at);
+  const observer = ports.start(execution.observed);
+  if (observer !== undefined) new ExecutionPlayer(execution, ports, observer).play();
+}
+
+class ExecutionPlayer {
+  readonly #execution: Execution;
+  readonly #ports: PlayPorts;
+  readonly #observer: RunObserver;
+  #stream: StreamObserver | undefined;
+  /** The tool names of the calls that have started and not ended, by call id. */
+  readonly #open = new Map<string, string>();
+  readonly #played = new Set<string>();
+  /** The ids of the calls that an earlier execution started. */
+  readonly #begun: ReadonlySet<string>;
+  /**
+   * The ids of calls that wait for a result from outside. When the result of such a call arrives, the log has a second
+   * `tool-start` of the call.
+   */
+  readonly #deferred: Set<string>;
+  readonly #nested: ReadonlyMap<string, NestedRuns>;
+  #failure: { readonly error: unknown } | undefined = {
+    error: Object.assign(new Error("The log has no end of this run."), { name: otherError }),
+  };
+
+  constructor(execution: Execution, ports: PlayPorts, observer: RunObserver) {
+    this.#execution = execution;
+    this.#ports = ports;
+    this.#observer = observer;
+    const { before } = execution;
+    this.#begun = new Set(before.flatMap((line) => (line.type === "tool-start" ? [textOf(line["callId"])] : [])));
+    this.#deferred = new Set(before.flatMap((line) => (line["outcome"] === "deferred" ? [textOf(line["callId"])] : [])));
+    this.#nested = findNested(execution);
+  }
+
+  play(): void {
+    const { first, lines } = this.#execution;
+    this.#playRecorded();
+    for (const line of lines) {
+      this.#ports.setTime(line.at);
+      this.#take(line);
+    }
+    for (const [callId, name] of this.#open) this.#runTool(callId, name);
+    // A resumed run does not start a recorded call again, but the nested run of that call may continue.
+    for (const [callId, { name }] of this.#nested) this.#playNested(callId, name);
+    this.#ports.setTime(lines.at(-1)?.at ?? first.at);
+    this.#observer.close(this.#failure);
+  }
+
+  /** Sends the start of each iteration that a resumed run replayed. The lines of this execution do not contain these iterations. */
+  #playRecorded(): void {
+    const { before, lines } = this.#execution;
+    const again = new Set(lines.flatMap((line) => (line.type === "iteration-start" ? [keyOf(line)] : [])));
+    const recorded = new Map(before.flatMap((line) => (line.type === "output" ? [[keyOf(line), line] as const] : [])));
+    for (const [key, { iteration, continuation = 0 }] of recorded) {
+      const start = { type: "iteration-start", iteration, continuation, replayed: true };
+      if (!again.has(key)) this.#observer.onEvent(start as unknown as LoopEvent);
+    }
+  }
+
+  #take(line: RecordedLine): void {
+    const callId = textOf(line["callId"]);
+    const name = textOf(line["name"]);
+    switch (line.type) {
+      case "request":
+        return this.#startStream(line);
+      case "first-token":
+        return this.#send({ type: "text-delta", text: "" });
+      case "output":
+        return this.#takeOutput(line);
+      case "run-error":
+        this.#failure = { error: line["error"] };
+        return undefined;
+      case "run-end":
+        this.#failure = undefined;
+        break;
+      case "tool-start":
+        this.#open.set(callId, name);
+        break;
+      case "tool-end":
+        this.#open.delete(callId);
+        if (this.#hasRun(callId, textOf(line["outcome"]))) this.#runTool(callId, name);
+        if (line["outcome"] === "deferred") this.#deferred.add(callId);
+        break;
+      case "iteration-start":
+        this.#stream = undefined;
+        break;
+      default:
+    }
+    return this.#observer.onEvent(line as unknown as LoopEvent);
+  }
+
+  #startStream(line: RecordedLine): void {
+    const { iteration, settings, system } = line;
+    const messages = this.#execution.messagesOf.get(line);
+    const request = {
+      iteration,
+      settings,
+      system,
+      // A getter, because joining the messages takes time and only spans with content need them.
+      get messages() {
+        return messages?.() ?? [];
+      },
+    };
+    const provider = { id: textOf(line["provider"]), model: textOf(line["model"]) };
+    this.#stream = this.#observer.startStream?.(request as unknown as ModelRequest, provider);
+  }
+
+  #send(chunk: ModelChunk): void {
+    this.#stream?.onChunk?.(chunk);
+  }
+
+  #takeOutput({ text, reasoning, calls, finish }: RecordedLine): void {
+    if (typeof reasoning === "string") this.#send({ type: "reasoning-delta", text: reasoning });
+    if (typeof text === "string") this.#send({ type: "text-delta", text });
+    for (const call of Array.isArray(calls) ? calls : []) this.#sendCall(call);
+    if (typeof finish === "string") this.#send({ type: "finish", reason: finish as FinishReason });
+  }
+
+  #sendCall(call: unknown): void {
+    if (!isRecord(call)) return;
+    const { callId, name, args } = call;
+    const text = typeof args === "string" ? { argsText: args } : {};
+    this.#send({ type: "call-ready", id: textOf(callId), name: textOf(name), args, ...text } as ModelChunk);
+  }
+
+  #hasRun(callId: string, outcome: string): boolean {
+    const isCutOff = outcome === "interrupted" && this.#begun.has(callId);
+    return wasDispatched(outcome) && !isCutOff && !this.#deferred.has(callId);
+  }
+
+  #runTool(callId: string, name: string): void {
+    this.#observer.runTool({ callId } as ToolContext, () => this.#playNested(callId, name));
+  }
+
+  /** Replays the executions of nested runs that began during this execution. */
+  #playNested(callId: string, name: string): void {
+    if (this.#played.has(callId)) return;
+    this.#played.add(callId);
+    const { first, until } = this.#execution;
+    for (const execution of this.#nested.get(callId)?.runs.flatMap(toExecutions) ?? []) {
+      if (execution.first.at < first.at || execution.first.at >= until) continue;
+      const start = this.#observer.nest({ callId, name } as ToolContext);
+      playExecution(execution, { ...this.#ports, start });
+    }
+  }
+}
+
+interface NestedRuns {
+  readonly name: string;
+  readonly runs: readonly RecordedRun[];
+}
+
+/**
+ * Groups the nested runs by call id. Joins the nested runs of calls with the same id, because the log of a resumed run may have
+ * the same call twice.
+ */
+function findNested({ run }: Execution): ReadonlyMap<string, NestedRuns> {
+  const nested = new Map<string, NestedRuns>();
+  for (const { calls } of run.iterations) {
+    for (const { callId, name, runs } of calls) {
+      if (runs.length > 0) nested.set(callId, { name, runs: [...(nested.get(callId)?.runs ?? []), ...runs] });
+    }
+  }
+  return nested;
+}
+
+function keyOf({ iteration, continuation = 0 }: RecordedLine): string {
+  return JSON.stringify([iteration, continuation]);
 }

@@ -1,5 +1,21 @@
+// Converts messages to span attributes, which are JSON arrays of messages with parts. Only used if `captureContent` is true.
+// Format: github.com/open-telemetry/semantic-conventions-genai.
+
+import {
+  assertNever,
+  type AssistantPart,
+  checkFields,
+  type Checks,
+  dropPromise,
+  is,
+  isRecord,
+  type Json,
+  type Message,
+  type ModelChunk,
+  redactSecrets,
+  type UserPart,
+} from "../core/entry-kit.ts";
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
-import { checkFields, type Checks, is, isRecord, type Json } from "../core/entry-kit.ts";
 
 /**
  * The kind of content that `redact` gets: text from models and users, arguments and results of tools, and error messages of
@@ -50,4 +66,121 @@ const checks: Checks<TracingOptions> = {
 export function checkTracingOptions(options: TracingOptions): TracingOptions {
   checkFields("tracing", options, checks);
   return { ...options };
+}
+
+/**
+ * Redacts content and writes it as JSON. If the redaction or the conversion to JSON fails, the content is omitted, because
+ * tracing must not affect the run.
+ */
+export class ContentWriter {
+  readonly isOn: boolean;
+  readonly #redact: TracingOptions["redact"];
+
+  constructor({ captureContent = false, redact }: TracingOptions) {
+    this.isOn = captureContent;
+    this.#redact = redact;
+  }
+
+  keep(kind: ContentKind, content: () => Json): Json | undefined {
+    if (!this.isOn) return undefined;
+    try {
+      // `redact` may change its argument, and the run still uses the original, so `redact` gets a copy.
+      const kept = this.#redact === undefined ? content() : this.#redact(structuredClone(content()), kind);
+      dropPromise(kept);
+      return kept;
+    } catch {
+      return undefined;
+    }
+  }
+
+  write(kept: Json | undefined): string | undefined {
+    try {
+      return kept === undefined ? undefined : JSON.stringify(kept, cleanText);
+    } catch {
+      return undefined;
+    }
+  }
+
+  describe(kept: Json | undefined): string | undefined {
+    return typeof kept === "string" ? redactSecrets(kept) : undefined;
+  }
+}
+
+/** Redacts each string separately, because a replacement in the whole JSON text could make the JSON invalid. */
+function cleanText(_key: string, value: unknown): unknown {
+  return typeof value === "string" ? redactSecrets(value) : value;
+}
+
+export function toInstructions(system: string): Json {
+  return [{ type: "text", content: system }];
+}
+
+export function toInputMessages(messages: readonly Message[]): Json {
+  return messages.map(toMessage);
+}
+
+function toMessage(message: Message): Json {
+  switch (message.role) {
+    case "user":
+      return { role: "user", parts: toUserParts(message.content) };
+    case "assistant":
+      return { role: "assistant", parts: message.content.map(toAssistantPart) };
+    case "tool":
+      return {
+        role: "tool",
+        parts: message.results.map(({ callId, result }) => ({ type: "tool_call_response", id: callId, response: result })),
+      };
+    default:
+      return assertNever(message);
+  }
+}
+
+function toUserParts(content: string | readonly UserPart[]): readonly Json[] {
+  return typeof content === "string" ? [{ type: "text", content }] : content.map(toUserPart);
+}
+
+const isAddress = /^(?!data:)[a-z][a-z\d+.-]*:/i;
+
+function toUserPart(part: UserPart): Json {
+  if (part.type === "text") return { type: "text", content: part.text };
+  const modality = part.type === "image" ? "image" : modalityOf(part.mediaType);
+  const facts = { mime_type: part.mediaType, modality };
+  const uri = String(part.data);
+  return isAddress.test(uri) ? { type: "uri", ...facts, uri } : { type: part.type, ...facts };
+}
+
+function modalityOf(mediaType: string): string {
+  return /^(?:image|video|audio)(?=\/)/.exec(mediaType)?.[0] ?? "document";
+}
+
+function toAssistantPart(part: AssistantPart): Json {
+  if (part.type === "tool-call") return { type: "tool_call", id: part.callId, name: part.name, arguments: part.args };
+  return { type: part.type, content: part.text };
+}
+
+export class SaidContent {
+  #text = "";
+  #reasoning = "";
+  #calls: Json[] = [];
+
+  take(chunk: ModelChunk): void {
+    if (chunk.type === "text-delta" || chunk.type === "refusal-delta") this.#text += chunk.text;
+    else if (chunk.type === "reasoning-delta") this.#reasoning += chunk.text;
+    else if (chunk.type === "call-ready") this.#calls.push(toCall(chunk));
+    else if (chunk.type === "attempt-discarded") [this.#text, this.#reasoning, this.#calls] = ["", "", []];
+  }
+
+  toMessages(): Json {
+    const parts: readonly Json[] = [
+      ...(this.#reasoning === "" ? [] : [{ type: "reasoning", content: this.#reasoning }]),
+      ...(this.#text === "" ? [] : [{ type: "text", content: this.#text }]),
+      ...this.#calls,
+    ];
+    return [{ role: "assistant", parts }];
+  }
+}
+
+function toCall({ id, name, args, argsText }: Extract<ModelChunk, { type: "call-ready" }>): Json {
+  const known = isRecord(args) ? (args as Json) : (argsText ?? null);
+  return { type: "tool_call", ...(id === undefined ? {} : { id }), name, arguments: known };
 }

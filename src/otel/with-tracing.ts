@@ -1,8 +1,32 @@
-import { context } from "@opentelemetry/api";
-import type { LoopOptions } from "../core/entry-kit.ts";
-import { observeRun } from "../core/observe-kit.ts";
-import { liveClock } from "./live-span.ts";
-import { heardEvents, RunTrace } from "./run-trace.ts";
+import { type Attributes, type Context, context, SpanKind, trace } from "@opentelemetry/api";
+import {
+  type LoopEvent,
+  type LoopEvents,
+  type LoopEventType,
+  type LoopOptions,
+  type ModelRequest,
+  type Provider,
+  type ToolContext,
+  type ToolDefinition,
+  toPlainError,
+} from "../core/entry-kit.ts";
+import {
+  errorTypeOf,
+  type EventHandlers,
+  handleEvent,
+  heardBy,
+  isFailed,
+  type ObservedRun,
+  observeRun,
+  type RunObserver,
+  type StartObserving,
+  type StreamObserver,
+} from "../core/observe-kit.ts";
+import { ChatSpan, type StreamError, SummarySpan } from "./chat-span.ts";
+import { endingFacts, errorFacts, genAi, limitFacts, operations, otherError, own, settingsFacts, thrownType } from "./facts.ts";
+import { liveClock, type LiveSpan, type Noted, notes, type SpanClock } from "./live-span.ts";
+import { ToolSpan } from "./tool-span.ts";
+import { createTracePorts, type TracePorts } from "./instruments.ts";
 import { checkTracingOptions, type TracingOptions } from "./tracing-options.ts";
 
 /**
@@ -30,4 +54,239 @@ export function withTracing<Output = unknown>(options: LoopOptions<Output>, trac
     start: (run) =>
       new RunTrace(run, { tracing: checked, clock: liveClock, parent: () => context.active(), agentName, isRecalled: false }),
   });
+}
+
+const handlers: EventHandlers<RunTrace> = {
+  "iteration-start": (run, event) => run.startIteration(event),
+  "iteration-end": (run, event) => run.endIteration(event),
+  "tool-start": (run, event) => run.startTool(event),
+  "tool-end": (run, event) => run.endTool(event),
+  "run-end": (run, event) => run.end(event),
+  "attempt-discarded": (run, event) => run.note("attempt-discarded", event),
+  "compaction-start": (run, event) => run.startCompaction(event),
+  "compaction-end": (run, event) => run.endCompaction(event),
+  handoff: (run, event) => run.note("handoff", event),
+  guardrail: (run, event) => run.note("guardrail", event),
+  restart: (run, event) => run.note("restart", event),
+  "loop-detected": (run, event) => run.note("loop-detected", event),
+  "cache-break": (run, event) => run.note("cache-break", event),
+  "approval-asked": (run, event) => run.note("approval-asked", event),
+  "approval-decided": (run, event) => run.note("approval-decided", event),
+  "late-result": (run, event) => run.note("late-result", event),
+  // Emitted text arrives in many fragments, so only emitted data becomes a span event.
+  "tool-emit": (run, event) => (event.part.type === "data" ? run.note("tool-emit", event) : undefined),
+};
+
+const heardEvents: readonly LoopEventType[] = heardBy(handlers);
+
+interface RunPlace {
+  readonly tracing: TracingOptions;
+  parent(): Context;
+  readonly agentName: string | undefined;
+  readonly clock: SpanClock;
+  /** True if the run is nested in a replayed call. The span of the run then begins with the first event that is not replayed. */
+  readonly isRecalled: boolean;
+}
+
+/** Records one run: a span for the run, and child spans for its model streams and tool calls. */
+export class RunTrace implements RunObserver {
+  readonly #run: ObservedRun;
+  readonly #place: RunPlace;
+  readonly #ports: TracePorts;
+  #startedAt: number;
+  #begun: LiveSpan | undefined;
+  readonly #tools = new Map<string, ToolSpan>();
+  #agent: string | undefined;
+  #continuation = 0;
+  #chat: ChatSpan | undefined;
+  /** A stream that failed. Its span stays open until a later event brings the error. */
+  #failed: { readonly chat: ChatSpan; readonly end: LoopEvents["iteration-end"] } | undefined;
+  #summary: SummarySpan | undefined;
+  #replayedIterations = 0;
+  #resumed = false;
+  #errorType: string | undefined;
+  #known: { readonly definitions: readonly ToolDefinition[]; readonly byName: ReadonlyMap<string, ToolDefinition> } | undefined;
+
+  constructor(run: ObservedRun, place: RunPlace) {
+    this.#run = run;
+    this.#place = place;
+    this.#ports = createTracePorts(place.tracing, run.options.session?.conversationId, place.clock);
+    this.#startedAt = place.clock.now();
+    if (!place.isRecalled) this.#begin();
+  }
+
+  get #span(): LiveSpan {
+    return this.#begun ?? this.#begin();
+  }
+
+  #begin(): LiveSpan {
+    const { options, provider, runId } = this.#run;
+    const { agentName } = this.#place;
+    const attributes = {
+      [genAi.operationName]: operations.run,
+      [genAi.providerName]: provider.id,
+      [genAi.requestModel]: provider.model,
+      [genAi.agentName]: agentName,
+      [genAi.conversationId]: this.#ports.conversationId,
+      ...settingsFacts(options.modelSettings),
+      ...limitFacts(options.limits),
+      [own.runId]: runId,
+    };
+    const name = agentName === undefined ? operations.run : `${operations.run} ${agentName}`;
+    this.#startedAt = this.#place.clock.now();
+    this.#begun = this.#ports.start(name, { kind: SpanKind.INTERNAL, attributes }, this.#place.parent());
+    return this.#begun;
+  }
+
+  onEvent(event: LoopEvent): void {
+    if (event.replayed === true) this.#resumed = true;
+    handleEvent(handlers, this, event);
+  }
+
+  startIteration({ continuation, replayed, agent }: LoopEvents["iteration-start"]): void {
+    this.#endFailed(undefined);
+    // The span of the previous stream is still open only if a journal ran a model step twice.
+    this.#chat?.abandon(otherError);
+    this.#chat = undefined;
+    this.#continuation = continuation;
+    this.#agent = agent;
+    if (replayed === true) this.#replayedIterations += 1;
+    else if (this.#begun === undefined) this.#begin();
+  }
+
+  /** Returns undefined if the stream already has a span, because a hook returned a provider that is already observed. */
+  startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
+    if (this.#chat !== undefined) return undefined;
+    this.#chat = new ChatSpan(request, provider, {
+      ports: this.#ports,
+      parent: this.#span.context,
+      continuation: this.#continuation,
+      agent: this.#agent,
+    });
+    return this.#chat;
+  }
+
+  /** Does nothing for an iteration without a span: it was replayed, or it ended before its stream began. */
+  endIteration(end: LoopEvents["iteration-end"]): void {
+    const chat = this.#chat;
+    this.#chat = undefined;
+    if (chat === undefined) return;
+    if (isFailed(end.status)) this.#failed = { chat, end };
+    else chat.end(end, undefined);
+  }
+
+  /** Ends the span of a failed stream, if any. If the failure ended the run, the error is in `ending`. */
+  #endFailed(ending: LoopEvents["run-end"] | undefined): void {
+    const failed = this.#failed;
+    this.#failed = undefined;
+    failed?.chat.end(failed.end, toStreamError(failed.end, ending));
+  }
+
+  startCompaction({ replayed }: LoopEvents["compaction-start"]): void {
+    this.#summary = replayed === true ? undefined : new SummarySpan(this.#ports);
+  }
+
+  endCompaction(event: LoopEvents["compaction-end"]): void {
+    this.note("compaction-end", event);
+    this.#summary?.end(event, this.#span.context);
+    this.#summary = undefined;
+  }
+
+  startTool(event: LoopEvents["tool-start"]): void {
+    if (event.replayed === true) return;
+    const place = { ports: this.#ports, parent: this.#span.context, agentName: this.#place.agentName };
+    this.#tools.set(event.callId, new ToolSpan(event, { ...place, definition: this.#definitionOf(event.name) }));
+  }
+
+  #definitionOf(name: string): ToolDefinition | undefined {
+    const definitions = this.#run.definitions();
+    if (this.#known?.definitions !== definitions) {
+      this.#known = { definitions, byName: new Map(definitions.map((definition) => [definition.name, definition])) };
+    }
+    return this.#known.byName.get(name);
+  }
+
+  endTool(event: LoopEvents["tool-end"]): void {
+    this.#tools.get(event.callId)?.end(event);
+    this.#tools.delete(event.callId);
+  }
+
+  runTool<Value>({ callId }: ToolContext, execute: () => Value): Value {
+    const inside = this.#tools.get(callId)?.context ?? this.#begun?.context;
+    return inside === undefined ? execute() : context.with(inside, execute);
+  }
+
+  /**
+   * Observes a nested run. The parent of the nested run's span is the active span, because the tool may have created a span of its
+   * own. If no span is active, the parent is the span of the call.
+   */
+  nest({ callId, name }: ToolContext): StartObserving {
+    const { tracing, clock } = this.#place;
+    const active = context.active();
+    const call = this.#tools.get(callId)?.context;
+    const parent = (): Context => {
+      if (call === undefined) return this.#span.context;
+      return trace.getSpan(active) === undefined ? call : active;
+    };
+    return (run) => new RunTrace(run, { tracing, clock, parent, agentName: name, isRecalled: call === undefined });
+  }
+
+  note<Type extends keyof Noted>(type: Type, event: Noted[Type]): void {
+    if (event.replayed === true) return;
+    const span = type === "attempt-discarded" ? (this.#chat?.span ?? this.#span) : this.#span;
+    span.note(`turnwright.${type.replaceAll("-", "_")}`, notes[type](event, this.#ports.content.isOn));
+  }
+
+  end(event: LoopEvents["run-end"]): void {
+    // A run that was replayed completely has no span.
+    if (this.#begun === undefined) return;
+    this.#endFailed(event);
+    const { status, reason } = event;
+    this.#errorType = errorTypeOf(status, reason);
+    this.#span.set(endingFacts(event));
+    if (this.#errorType !== undefined) this.#fail("error" in reason ? reason.error.message : reason.kind);
+  }
+
+  close(failure: { readonly error: unknown } | undefined): void {
+    if (failure !== undefined) this.#break(failure.error);
+    this.#endOpen(this.#errorType ?? otherError);
+    if (this.#begun === undefined) return;
+    if (this.#resumed) this.#begun.set({ [own.resumed]: true, [own.replayedIterations]: this.#replayedIterations });
+    this.#begun.end();
+    const dimensions: Attributes = {
+      [genAi.agentName]: this.#place.agentName,
+      [genAi.requestModel]: this.#run.provider.model,
+      ...errorFacts(this.#errorType),
+    };
+    this.#ports.instruments.runDuration((this.#place.clock.now() - this.#startedAt) / 1_000, dimensions);
+  }
+
+  /** Records the error of a run without an end event, for example because its journal threw. */
+  #break(error: unknown): void {
+    this.#errorType = thrownType(error);
+    this.#span.set({ ...errorFacts(this.#errorType), [own.broken]: true });
+    this.#fail(toPlainError(error).message);
+  }
+
+  #fail(message: string): void {
+    const { content } = this.#ports;
+    this.#span.fail(content.describe(content.keep("error", () => message)));
+  }
+
+  #endOpen(errorType: string): void {
+    this.#endFailed(undefined);
+    this.#chat?.abandon(errorType);
+    for (const tool of this.#tools.values()) tool.abandon(errorType);
+  }
+}
+
+const streamEndings: ReadonlySet<string> = new Set(["provider-error", "stream-idle", "first-chunk", "wall-clock"]);
+
+function toStreamError(end: LoopEvents["iteration-end"], ending: LoopEvents["run-end"] | undefined): StreamError | undefined {
+  if (ending === undefined) return { type: end.status };
+  const { status, reason } = ending;
+  const type = errorTypeOf(status, reason);
+  if (type === undefined || !streamEndings.has(reason.kind)) return undefined;
+  if (reason.kind !== "provider-error") return { type };
+  return { type, httpStatus: reason.error.status, message: reason.error.message };
 }

@@ -11,7 +11,7 @@ import {
   userTextOf,
 } from "../core/entry-kit.ts";
 import { isPlanMetadata, type MadePlan, type PlanRecord, type PlanRounds, recordsOf, toPlanMetadata } from "./plan-record.ts";
-import { type Asking, readChunks } from "./read-chunks.ts";
+import { type Asking, readChunks } from "./planner-request.ts";
 
 interface Answering {
   readonly conversation: readonly Message[];

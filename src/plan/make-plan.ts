@@ -10,7 +10,7 @@ import {
   providerError,
 } from "../core/entry-kit.ts";
 import { PlanScanner, ThoughtFilter } from "./plan-scanner.ts";
-import { type Asking, mayAskOn, readChunks } from "./read-chunks.ts";
+import { type Asking, mayAskOn, readChunks } from "./planner-request.ts";
 import { type DecisionRead, readDecision } from "./read-decision.ts";
 import { joinUserMessages } from "./ask-for-answer.ts";
 import type { MadePlan } from "./plan-record.ts";

@@ -16,8 +16,7 @@ import { makePlan, type PlanSettings } from "./make-plan.ts";
 import { askForAnswer, conversationOf, userInputOf } from "./ask-for-answer.ts";
 import { foldRounds, type MadePlan, toPlanMetadata } from "./plan-record.ts";
 import { type Planner, type PlannerInput, plannerPrompt, type PlannerPrompt } from "./planner-prompt.ts";
-import { type Asking, leavable, mayAskOn } from "./read-chunks.ts";
-import { Account } from "./account.ts";
+import { Account, type Asking, leavable, mayAskOn } from "./planner-request.ts";
 
 interface IterationSettings extends PlanSettings {
   readonly maxRounds: number;

@@ -6,7 +6,7 @@ import { runToolLoop } from "turnwright";
 import { withRunLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, text } from "turnwright/testing";
-import { findOpener } from "../../src/cli/process-io.ts";
+import { findOpener } from "../../src/cli/main.ts";
 import { makeCliFolder, runCommand } from "./run-command.ts";
 
 async function writeRun(folder: string, name: string): Promise<void> {

@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
 import { toToolResult } from "../../src/mcp/call-tool.ts";
 import { checkAnswer, readAnswer } from "../../src/mcp/read-server.ts";
-import { toToolNames } from "../../src/mcp/tool-names.ts";
+import { toToolNames } from "../../src/mcp/create-mcp-registry.ts";
 import { toOutcome } from "../../src/core/tools/to-outcome.ts";
-import { toContentResult } from "../../src/interop/content-parts.ts";
+import { toContentResult } from "../../src/interop/foreign-tool.ts";
 import { growthOf, mostGrowth, timeOf } from "./measure.ts";
 import { onText, type Row, textOf } from "./rows.ts";
 

@@ -1,10 +1,9 @@
 // A waiting object joins the scope of its run, and `cancel` cancels every object that has joined. Abort listeners on the caller's
 // signal would be slower, and a listener that is never removed is a memory leak.
 
-import type { Clock, PlainError } from "../types/common.ts";
+import type { Clock, Json, PlainError } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
 import { onAbort } from "./signals.ts";
-import type { Json } from "../types/json.ts";
 import type { EndReason } from "../types/termination.ts";
 import { assertNever } from "../utils/guards.ts";
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";

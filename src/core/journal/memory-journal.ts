@@ -1,5 +1,5 @@
 import type { Journal, Step } from "../types/journal.ts";
-import type { Json } from "../types/json.ts";
+import type { Json } from "../types/common.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { describeValue } from "../utils/texts.ts";
 import { isRecord, isThenable } from "../utils/guards.ts";

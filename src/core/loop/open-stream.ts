@@ -22,7 +22,7 @@ import { streamOnce } from "./stream/stream-once.ts";
 import { SharedViews, addBasis, expose, withMessages } from "./stream/visible-tools.ts";
 import { performCall } from "./tool-call/execute-tool-call.ts";
 import { prepareCall, prepareCalls } from "./tool-call/prepare-call.ts";
-import { sendBoth } from "./tool-call/replay-call.ts";
+import { sendBoth } from "./tool-call/call-ports.ts";
 
 export interface ModelStep {
   readonly withoutTools: boolean;

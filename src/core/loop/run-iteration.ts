@@ -15,7 +15,7 @@ import { noteCache, noteGuardrails } from "./stream/between-streams.ts";
 import { exposeRecorded } from "./stream/visible-tools.ts";
 import type { OpenIteration } from "./run/request.ts";
 import { eventBase, type Run } from "./run/run.ts";
-import { replayCall, toSpending } from "./tool-call/replay-call.ts";
+import { replayCall, toSpending } from "./tool-call/call-ports.ts";
 import { runStep } from "./run/run-step.ts";
 import { suspensionOf } from "./state/loop-state.ts";
 import { streamKey } from "./state/step-key.ts";

@@ -1,6 +1,6 @@
 // The main loop: decides on the next step, performs it, updates the state, and repeats until the run ends.
 
-import type { Plain } from "../types/json.ts";
+import type { Plain } from "../types/common.ts";
 import type { LoopOptions, Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Ending, EndReason } from "../types/termination.ts";

@@ -1,6 +1,6 @@
 import { EventEmitter } from "eventemitter3";
 import type { LoopEmitter, LoopEvent } from "../types/loop-event.ts";
-import type { Plain } from "../types/json.ts";
+import type { Plain } from "../types/common.ts";
 import type { LoopOptions, Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import { EventQueue } from "../utils/event-queue.ts";

@@ -9,10 +9,16 @@ import type {
 } from "../types/loop-options.ts";
 import { isEmitter, isRecord } from "../utils/guards.ts";
 import { whenReady } from "../utils/promises.ts";
-import { observeProvider } from "./observe-provider.ts";
+import {
+  ObservedEmitter,
+  observeProvider,
+  type Observing,
+  type RunObserver,
+  type StartObserving,
+  type Watch,
+} from "./run-observer.ts";
 import { createToolRegistry, findAgent, isToolRegistry } from "../tools/registry.ts";
 import { isGenerator } from "../tools/to-outcome.ts";
-import { ObservedEmitter, type Observing, type RunObserver, type StartObserving, type Watch } from "./run-observer.ts";
 import type { Provider } from "../types/provider.ts";
 import { isProvider } from "../errors/provider-error.ts";
 import type { LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";

@@ -1,9 +1,8 @@
 // A tool call runs only after an explicit approval within the time limit.
 
-import type { Json } from "../types/json.ts";
-import type { PlainError } from "../types/common.ts";
-import type { DenyingGuardrail } from "../types/guardrails.ts";
+import type { Json, PlainError } from "../types/common.ts";
 import type { ApprovalContext, ApprovalDecision, Approve } from "../types/policies.ts";
+import type { DenyingGuardrail } from "../types/guardrails.ts";
 import type { ApprovalView, NeedsApproval } from "../types/tool.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 import { assertNever, isRecord } from "../utils/guards.ts";

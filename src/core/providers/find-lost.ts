@@ -1,7 +1,6 @@
 // Finds the content that a conversion to another format loses: converts to the format and back, and compares both.
 
-import type { ContentPart } from "../types/common.ts";
-import type { Json } from "../types/json.ts";
+import type { ContentPart, Json } from "../types/common.ts";
 import type { AssistantMessage, AssistantPart, Message, ToolResultPart, UserMessage } from "../types/message.ts";
 import { assertNever, isRecord } from "../utils/guards.ts";
 import { isSameJson, toJson } from "../utils/json.ts";

@@ -1,5 +1,4 @@
-import type { JsonSchema } from "../types/common.ts";
-import type { Json } from "../types/json.ts";
+import type { Json, JsonSchema } from "../types/common.ts";
 import type { ModelRequest } from "../types/provider.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { memoize } from "../utils/promises.ts";

@@ -4,8 +4,7 @@
 import { type Check, isFilled } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { renderOutcome } from "../tools/outcome-texts.ts";
-import type { ContentPart } from "../types/common.ts";
-import type { Json } from "../types/json.ts";
+import type { ContentPart, Json } from "../types/common.ts";
 import type {
   AssistantMessage,
   AssistantPart,

@@ -1,11 +1,10 @@
-import type { Issue, JsonSchema, StandardResult, StandardSchema, ToolSchema, Validation } from "../types/common.ts";
+import type { Issue, Json, JsonSchema, StandardResult, StandardSchema, ToolSchema, Validation } from "../types/common.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { cutText, describeValue, quote } from "../utils/texts.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { stableJson, toJson } from "../utils/json.ts";
 import { memoize, promiseOrValue } from "../utils/promises.ts";
-import type { Json } from "../types/json.ts";
 import { nearestName } from "../utils/tool-arguments.ts";
 
 const remedy = 'Give the tool a "jsonSchema" to show to the model';

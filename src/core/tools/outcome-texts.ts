@@ -1,5 +1,4 @@
-import type { Json } from "../types/json.ts";
-import type { Issue } from "../types/common.ts";
+import type { Issue, Json } from "../types/common.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
 import { cutText, quote } from "../utils/texts.ts";
 

@@ -1,4 +1,4 @@
-import type { ContentPart, PlainError } from "../types/common.ts";
+import type { ContentPart, Json, PlainError } from "../types/common.ts";
 import type { Steps } from "../cancellation/deadline.ts";
 import { invalidOption, unknownOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -10,7 +10,6 @@ import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
 import { isPlainData, toJson } from "../utils/json.ts";
 import type { OutsideResult } from "../types/policies.ts";
 import type { EmittedPart } from "../types/loop-event.ts";
-import type { Json } from "../types/json.ts";
 import type { Deferred, ToolResult } from "../types/tool.ts";
 
 /** The fields of `toolResult`. `success` defaults to true, or to false if there is an `error`. */

@@ -1,7 +1,7 @@
 // The types of `policies.guardrails` that the core needs. The checks themselves are in the entry `turnwright/guardrails`.
 
 import type { PlainError, Usage } from "./common.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "./common.ts";
 
 /** Checks the input, the output and the tool calls. Created by `guardrails` from `turnwright/guardrails`. */
 export interface Guardrails {

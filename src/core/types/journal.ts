@@ -1,4 +1,4 @@
-import type { Json } from "./json.ts";
+import type { Json } from "./common.ts";
 
 /** The kind of a step. Workflow engines use the kind to find the code of the step on another machine. */
 export type StepKind =

@@ -1,8 +1,7 @@
 import type { EventEmitter } from "eventemitter3";
 import type { DenyingGuardrail, GuardrailRecord } from "./guardrails.ts";
-import type { Json } from "./json.ts";
+import type { Json, PlainError, ProviderError, Usage } from "./common.ts";
 import type { UserMessage } from "./message.ts";
-import type { PlainError, ProviderError, Usage } from "./common.ts";
 import type { FinishReason } from "./provider.ts";
 import type { EndReason, LoopStatus, StreamStatus } from "./termination.ts";
 import type { PromptCacheBreak } from "./prompt-cache.ts";

@@ -2,8 +2,18 @@ import type { Message, UserMessage } from "./message.ts";
 import type { ModelSettings, Provider, ToolChoice } from "./provider.ts";
 import type { Deferred, ToolBudget, ToolDefinition, ToolTraits } from "./tool.ts";
 import type { ToolCall } from "./tool-outcome.ts";
-import type { Clock, JsonSchema, Pricing, Session, StandardSchema, Timeouts, ToolSchema, Usage, Validation } from "./common.ts";
-import type { Json } from "./json.ts";
+import type {
+  Clock,
+  Json,
+  JsonSchema,
+  Pricing,
+  Session,
+  StandardSchema,
+  Timeouts,
+  ToolSchema,
+  Usage,
+  Validation,
+} from "./common.ts";
 import type { Journal } from "./journal.ts";
 import type { EmittedPart, LoopEmitter } from "./loop-event.ts";
 import type { LoopResult } from "./loop-result.ts";

@@ -1,6 +1,5 @@
 import type { Journal } from "./journal.ts";
-import type { Json } from "./json.ts";
-import type { PlainError, ResponseTarget, Usage } from "./common.ts";
+import type { Json, PlainError, ResponseTarget, Usage } from "./common.ts";
 import type { Message, ProviderMetadataPart, UserMessage } from "./message.ts";
 import type { StreamResult } from "./provider.ts";
 import type { CompactedMessages } from "./policies.ts";

@@ -1,5 +1,4 @@
-import type { ContentPart, UserPart } from "./common.ts";
-import type { Json } from "./json.ts";
+import type { ContentPart, Json, UserPart } from "./common.ts";
 import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
 
 /** One message of a transcript. Messages are immutable, so data about a message can be cached in a WeakMap. */

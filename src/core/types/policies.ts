@@ -1,5 +1,5 @@
 import type { JsonSchema, Masking, PlainError, StandardSchema, Usage } from "./common.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "./common.ts";
 import type { DenyingGuardrail, Guardrails } from "./guardrails.ts";
 import type { PromptCacheWatch } from "./prompt-cache.ts";
 import type { StreamResult } from "./provider.ts";

@@ -1,8 +1,7 @@
 // Types for the adapters and wrappers that stream model responses: requests, chunks, and the result of one stream.
 
-import type { Clock, JsonSchema, PlainError, ProviderError, Timeouts, Usage } from "./common.ts";
+import type { Clock, Json, JsonSchema, PlainError, ProviderError, Timeouts, Usage } from "./common.ts";
 import type { GuardrailRecord } from "./guardrails.ts";
-import type { Json } from "./json.ts";
 import type { Message } from "./message.ts";
 import type { ToolDefinition } from "./tool.ts";
 import type { NestedSpending, ShownTool, ToolCall, ToolOutcome } from "./tool-outcome.ts";

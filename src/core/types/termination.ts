@@ -1,7 +1,6 @@
-import type { Json } from "./json.ts";
+import type { Issue, Json, PlainError, ProviderError } from "./common.ts";
 import type { GuardrailRefusal } from "./guardrails.ts";
 import type { UserMessage } from "./message.ts";
-import type { Issue, PlainError, ProviderError } from "./common.ts";
 import type { WaitingCall } from "./tool-outcome.ts";
 
 /** The status of a stream: how the iteration ended. */

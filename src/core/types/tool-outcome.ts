@@ -1,6 +1,5 @@
-import type { ContentPart, Issue, JsonSchema, PlainError, Usage, UserPart } from "./common.ts";
+import type { ContentPart, Issue, Json, JsonSchema, PlainError, Usage, UserPart } from "./common.ts";
 import type { DenyingGuardrail } from "./guardrails.ts";
-import type { Json } from "./json.ts";
 
 /** One difference between a recorded tool and the current tool with the same name. */
 export interface ToolChange {

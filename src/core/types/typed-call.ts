@@ -1,7 +1,6 @@
 // The types of calls, results and contexts, as inferred from the tools of a run.
 
-import type { ContentPart, PlainError, StandardSchema } from "./common.ts";
-import type { Json, Plain } from "./json.ts";
+import type { ContentPart, Json, Plain, PlainError, StandardSchema } from "./common.ts";
 import type { AnyTool, Deferred, ToolResult } from "./tool.ts";
 import type { ToolHistoryEntry, ToolOutcome } from "./tool-outcome.ts";
 

@@ -1,4 +1,4 @@
-import type { Json } from "../types/json.ts";
+import type { Json } from "../types/common.ts";
 import { setField } from "./guards.ts";
 
 /** Parses a text as JSON. Returns undefined if the text is not valid JSON. */

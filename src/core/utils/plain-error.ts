@@ -1,5 +1,4 @@
-import type { Json } from "../types/json.ts";
-import type { PlainError, Usage } from "../types/common.ts";
+import type { Json, PlainError, Usage } from "../types/common.ts";
 import { isRecord, type UnknownRecord } from "./guards.ts";
 import { redactText } from "./redact-secrets.ts";
 

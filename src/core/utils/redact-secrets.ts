@@ -2,7 +2,7 @@
 // can match anywhere either consumes the text that it reads, or reads a limited number of characters.
 
 import { looksRandom, namesSecret, namesSecretInText, redacted, redactFields } from "./redact-fields.ts";
-import type { Json } from "../types/json.ts";
+import type { Json } from "../types/common.ts";
 
 type Replace = string | ((match: string, ...groups: string[]) => string);
 

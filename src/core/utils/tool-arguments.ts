@@ -1,6 +1,6 @@
 // Reads tool names and arguments that models write. Also finds repeated calls and misspelt names.
 
-import type { Json } from "../types/json.ts";
+import type { Json } from "../types/common.ts";
 import type { ModelChunk } from "../types/provider.ts";
 import { isRecord } from "./guards.ts";
 import { stableJson } from "./json.ts";

@@ -3,7 +3,7 @@
 
 import type { Journal, LoopEvent, Message } from "../../core/entry-kit.ts";
 import { isRecord } from "../../core/entry-kit.ts";
-import { toBlobId } from "../../journal/blob-records.ts";
+import { toBlobId } from "../../journal/with-blobs.ts";
 import { withBlobs } from "../../journal/index.ts";
 import type { DurableStore } from "./durable-store.ts";
 

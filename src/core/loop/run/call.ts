@@ -2,8 +2,7 @@
 
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Deadline, DeadlinePorts } from "../../cancellation/deadline.ts";
-import type { Clock, Timeouts } from "../../types/common.ts";
-import type { Json } from "../../types/json.ts";
+import type { Clock, Json, Timeouts } from "../../types/common.ts";
 import type { ToolContext, ToolRegistry } from "../../types/loop-options.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";

@@ -80,7 +80,7 @@ const graceMs = 500;
 /** How many microtasks a call waits before its timer starts. A journal in memory answers earlier, so its calls need no timer. */
 const patientTicks = 8;
 
-const settled = Promise.resolve();
+const settled = /* @__PURE__ */ Promise.resolve();
 
 /**
  * The pending calls of one journal, for a run and its nested runs. A workflow engine may run only one step at a time. The time

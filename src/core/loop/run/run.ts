@@ -9,19 +9,19 @@ import type { WaitingCall, ToolCall, ToolOutcome } from "../../types/tool-outcom
 import type { CallEvent, EmittedPart, EventBase, LoopEvent } from "../../types/loop-event.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
-import type { GuardrailRecord, Guardrails } from "../../types/guardrails.ts";
 import type {
-  Handoffs,
   Approve,
   CompactedMessages,
   Compaction,
   CompactionAnswer,
+  Handoffs,
   LoopPolicies,
   OutsideResult,
   ResultProcessing,
   StopCondition,
   StructuredOutput,
 } from "../../types/policies.ts";
+import type { GuardrailRecord, Guardrails } from "../../types/guardrails.ts";
 import type { Deadline } from "../../cancellation/deadline.ts";
 import type { IdleTimer } from "../../cancellation/signals.ts";
 import type { LoopState } from "../state/loop-state.ts";

@@ -6,7 +6,7 @@ import { LoopError } from "../../errors/loop-error.ts";
 import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import { claims, type ControlClaim, type Nesting, type Run } from "../run/run.ts";
 import type { LoopDetector } from "../run/features.ts";
-import type { Json } from "../../types/json.ts";
+import type { Json } from "../../types/common.ts";
 import { digest, stableJson } from "../../utils/json.ts";
 import { recordVersion, runKey, type RunPrint, type RunRecord, type RunStart } from "../state/step-key.ts";
 import { toShown } from "../../tools/compare-tools.ts";

@@ -1,7 +1,7 @@
 // Checks a conversation before it is sent. Each call must have exactly one result, directly after its assistant message.
 // Violations are repaired if the caller sets `repair`, and otherwise rejected with the index of the message.
 
-import type { Json } from "../../types/json.ts";
+import type { Json } from "../../types/common.ts";
 import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { partAdviceOf } from "../../errors/other-words.ts";

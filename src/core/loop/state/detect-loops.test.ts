@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Json } from "../../types/json.ts";
+import type { Json } from "../../types/common.ts";
 import type { ToolResultPart } from "../../types/message.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { createRepetition } from "./detect-loops.ts";

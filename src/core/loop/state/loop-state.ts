@@ -1,8 +1,7 @@
 // The state of one run after each step. The state is updated in place, so that iteration 5,000 takes as long as iteration 5.
 
-import type { Json } from "../../types/json.ts";
+import type { Json, Usage } from "../../types/common.ts";
 import type { Message, ProviderMetadataPart, ToolResultPart, UserMessage } from "../../types/message.ts";
-import type { Usage } from "../../types/common.ts";
 import type { CompactedMessages, CompactionAnswer } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { Ending } from "../../types/termination.ts";

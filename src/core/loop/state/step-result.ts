@@ -1,8 +1,7 @@
-import type { Json } from "../../types/json.ts";
+import type { Issue, Json, PlainError, Usage } from "../../types/common.ts";
 import type { UserMessage } from "../../types/message.ts";
-import type { GuardrailRecord } from "../../types/guardrails.ts";
-import type { Issue, PlainError, Usage } from "../../types/common.ts";
 import type { CompactionAnswer } from "../../types/policies.ts";
+import type { GuardrailRecord } from "../../types/guardrails.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
 import type { ContextRestart, ToolChange, ToolOutcome } from "../../types/tool-outcome.ts";

@@ -13,7 +13,7 @@ import { freezeDeep, toJson } from "../../utils/json.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { problemOf } from "../../providers/judge-finish.ts";
-import type { Json } from "../../types/json.ts";
+import type { Json } from "../../types/common.ts";
 import type { CompactedMessages } from "../../types/policies.ts";
 import { memoize } from "../../utils/promises.ts";
 import { renderOutcome } from "../../tools/outcome-texts.ts";

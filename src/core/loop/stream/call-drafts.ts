@@ -4,8 +4,7 @@ import { assertNever, isRecord } from "../../utils/guards.ts";
 import { textIn } from "../../utils/texts.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
 import { parseToolArguments } from "../../utils/tool-arguments.ts";
-import type { Json } from "../../types/json.ts";
-import type { ProviderError, ProviderErrorCode } from "../../types/common.ts";
+import type { Json, ProviderError, ProviderErrorCode } from "../../types/common.ts";
 
 export type IdOf = (index: number, id: string | undefined) => string;
 

@@ -1,6 +1,5 @@
 import type { EventSink } from "../../types/loop-event.ts";
-import type { Json } from "../../types/json.ts";
-import type { ProviderError, Usage } from "../../types/common.ts";
+import type { Json, ProviderError, Usage } from "../../types/common.ts";
 import type { AttemptSpending, FinishReason, ModelCall, ModelChunk, ModelRequest, Provider } from "../../types/provider.ts";
 import type { EndReason } from "../../types/termination.ts";
 import type { CacheWatcher, StreamWatch } from "../run/features.ts";

@@ -2,8 +2,7 @@
 // about an invalid answer.
 
 import type { StructuredOutput, StructuredOutputOptions } from "../../types/policies.ts";
-import type { Issue, JsonSchema, StandardSchema, Validation } from "../../types/common.ts";
-import type { Json } from "../../types/json.ts";
+import type { Issue, Json, JsonSchema, StandardSchema, Validation } from "../../types/common.ts";
 import { checkFields, type Checks, invalidOption, is, numberWithin } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { assertNever, isRecord } from "../../utils/guards.ts";

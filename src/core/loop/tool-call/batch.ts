@@ -6,7 +6,7 @@ import type { ToolOutcome } from "../../types/tool-outcome.ts";
 import { isFatal } from "../../tools/outcome-texts.ts";
 import { callKey, type CallStep } from "../state/step-key.ts";
 import { keptFactsOf, joinPhases } from "./record-verdicts.ts";
-import { sendBoth } from "./replay-call.ts";
+import { sendBoth } from "./call-ports.ts";
 import type { BatchCall, Run, RunnableAgent } from "../run/run.ts";
 
 export class Batch {

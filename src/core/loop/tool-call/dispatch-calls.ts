@@ -8,7 +8,7 @@ import { Batch, batchKey, end, hold, leaveOpen, limitCalls } from "./batch.ts";
 import { isThenable } from "../../utils/guards.ts";
 import { whenReady } from "../../utils/promises.ts";
 import { performCall } from "./execute-tool-call.ts";
-import { checkRecorded, replayCall } from "./replay-call.ts";
+import { checkRecorded, replayCall } from "./call-ports.ts";
 import type { Park } from "../run/parking.ts";
 import type { ToolOutcome } from "../../types/tool-outcome.ts";
 import { joinPhases, refuseChangedTools } from "./record-verdicts.ts";

@@ -10,7 +10,7 @@ import type { ReadyCall } from "../run/call.ts";
 import { type BatchCall, eventBase, readyOf, type Run, type StartedRun } from "../run/run.ts";
 import { batchKey, end, leaveOpen } from "./batch.ts";
 import { isRecorded, runStep } from "../run/run-step.ts";
-import { checkRecorded, sendToolEnd, sendToolStart } from "./replay-call.ts";
+import { checkRecorded, sendToolEnd, sendToolStart } from "./call-ports.ts";
 import type { NestedLoopOptions } from "../../types/loop-options.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
 import { isRecord } from "../../utils/guards.ts";

@@ -7,7 +7,7 @@ import { isRecord, isThenable } from "../../utils/guards.ts";
 import { redactJson } from "../../utils/redact-secrets.ts";
 import { whenReady } from "../../utils/promises.ts";
 import { findIdenticalCalls, findLoop } from "../state/apply-call.ts";
-import { detectContextRestart } from "../restart/detect-context-restart.ts";
+import { detectContextRestart } from "../restart/context-restart.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { wasDispatched } from "../../tools/outcome-texts.ts";
 import type { Repeats, SettledCall } from "../state/step-result.ts";

@@ -1,7 +1,6 @@
 // The second argument of a tool. A class with getters, so that only the values that the tool uses are built.
 
-import type { Json } from "../../types/json.ts";
-import type { Session } from "../../types/common.ts";
+import type { Json, Session } from "../../types/common.ts";
 import type { Message } from "../../types/message.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolBudget, ToolDefinition } from "../../types/tool.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runTool } from "../testing/run-tool.ts";
 import { createResultCache } from "./result-cache.ts";
-import { directoryStore } from "./directory-store.ts";
+import { directoryStore } from "./result-store.ts";
 
 const id = "abc-0123456789abcdef01234567";
 const other = "abd-0123456789abcdef01234567";

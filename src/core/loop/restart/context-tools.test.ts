@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ContextStash } from "../../types/policies.ts";
 import { isLoopError, type LoopErrorCode } from "../../errors/loop-error.ts";
 import { createTestClock, type TestClock } from "../../../testing/test-clock.ts";
-import { type ContextStashOptions, createContextStash } from "./context-stash.ts";
+import { type ContextStashOptions, createContextStash } from "./context-tools.ts";
 
 function setUp(options: ContextStashOptions = {}): { readonly stash: ContextStash; readonly clock: TestClock } {
   const clock = createTestClock(1_000);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toToolNames } from "./tool-names.ts";
+import { toToolNames } from "./create-mcp-registry.ts";
 
 const long = "x".repeat(64);
 

@@ -7,7 +7,7 @@ import {
 } from "@ai-sdk/provider";
 import { describe, expect, it } from "vitest";
 import type { ProviderError } from "../core/provider-kit.ts";
-import { toModelError } from "./model-error.ts";
+import { toModelError } from "./model-end.ts";
 
 type Facts = Partial<ConstructorParameters<typeof APICallError>[0]>;
 

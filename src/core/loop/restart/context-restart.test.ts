@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import type { Json } from "../../types/json.ts";
+import type { Json } from "../../types/common.ts";
 import type { RestartPolicy } from "../../types/policies.ts";
 import type { ContextRestart, ToolOutcome } from "../../types/tool-outcome.ts";
-import { detectContextRestart } from "./detect-context-restart.ts";
+import { detectContextRestart } from "./context-restart.ts";
 
 const call = { callId: "c", name: "t", args: {} };
 const of = (data: Json): ToolOutcome => ({ call, durationMs: 0, kind: "completed", data, restart: true });
