@@ -23,28 +23,28 @@ const said = (error: object): object => ({ error: { message: "Said.", ...error }
 describe("aiSdkModel: errors of the AI SDK", () => {
   it.for<[what: string, thrown: unknown, expected: Partial<ProviderError>]>([
     [
-      "the status 503 to overloaded",
+      'the status 503 to the error code "overloaded"',
       apiCall({ statusCode: 503 }),
       { code: "overloaded", status: 503, retryable: true, message: "It failed." },
     ],
-    ["the status 401 to auth", apiCall({ statusCode: 401 }), { code: "auth", retryable: false }],
+    ['the status 401 to the error code "auth"', apiCall({ statusCode: 401 }), { code: "auth", retryable: false }],
     [
-      "the header retry-after to retryAfterMs",
+      "the header retry-after to the field retryAfterMs",
       apiCall({ statusCode: 429, responseHeaders: { "retry-after": "2" } }),
       { code: "rate-limit", retryable: true, retryAfterMs: 2_000 },
     ],
     [
-      "the service's error in the field data",
+      "the error of the service in the field data",
       apiCall({ statusCode: 400, data: said({ code: "context_length_exceeded" }) }),
       { code: "context-too-long", message: "Said." },
     ],
     [
-      "the service's error in the field responseBody",
+      "the error of the service in the field responseBody",
       apiCall({ statusCode: 429, responseBody: JSON.stringify(said({ type: "insufficient_quota" })) }),
       { code: "rate-limit", retryable: false, message: "Said." },
     ],
     [
-      "a response body that is not JSON to server",
+      'a response body that is not JSON to the error code "server"',
       apiCall({ statusCode: 500, responseBody: "<html>" }),
       { code: "server", status: 500 },
     ],
@@ -54,12 +54,12 @@ describe("aiSdkModel: errors of the AI SDK", () => {
       { code: "rate-limit", retryable: false },
     ],
     [
-      "the status 498 to a retryable error, although the AI SDK does not retry it",
+      "the status 498 to a retryable error, unlike the AI SDK",
       apiCall({ statusCode: 498, isRetryable: false }),
       { code: "overloaded", retryable: true },
     ],
     [
-      "a connection error without a cause to network",
+      'a connection error without a cause to the error code "network"',
       apiCall({ message: "Cannot connect to API: ?", isRetryable: true }),
       { code: "network", retryable: true },
     ],
@@ -69,33 +69,33 @@ describe("aiSdkModel: errors of the AI SDK", () => {
       { code: "server", retryable: true },
     ],
     [
-      "a connection error with the cause ECONNREFUSED to network",
+      'a connection error with the cause ECONNREFUSED to the error code "network"',
       apiCall({ cause: Object.assign(new Error("x"), { code: "ECONNREFUSED" }) }),
       { code: "network" },
     ],
     [
-      "a missing API key to auth",
+      'a missing API key to the error code "auth"',
       new LoadAPIKeyError({ message: "The key is missing." }),
       { code: "auth", message: "The key is missing." },
     ],
     [
-      "an unsupported feature to bad-request",
+      'an unsupported feature to the error code "bad-request"',
       new UnsupportedFunctionalityError({ functionality: "audio" }),
       { code: "bad-request" },
     ],
     [
-      "an invalid prompt to bad-request",
+      'an invalid prompt to the error code "bad-request"',
       new InvalidPromptError({ prompt: [], message: "?" }),
       { code: "bad-request", retryable: false },
     ],
-    ["an empty response body to server", new EmptyResponseBodyError(), { code: "server", retryable: true }],
+    ['an empty response body to the error code "server"', new EmptyResponseBodyError(), { code: "server", retryable: true }],
     [
       "an AbortError to a non-retryable network error",
       new DOMException("This operation was aborted", "AbortError"),
       { code: "network", retryable: false },
     ],
-    ["a thrown string to server", "overloaded", { code: "server", message: "overloaded" }],
-    ["a thrown undefined to server", undefined, { code: "server", retryable: false }],
+    ['a thrown string to the error code "server"', "overloaded", { code: "server", message: "overloaded" }],
+    ['a thrown undefined to the error code "server"', undefined, { code: "server", retryable: false }],
   ])("converts %s", ([, thrown, expected]) => {
     const error = toModelError(thrown);
     expect(error).toMatchObject(expected);

@@ -34,17 +34,17 @@ describe("anthropicMessages: the chunks of a stream", () => {
     ],
     ["no call-ready for the last call if the stop reason is missing", [call(0, "{}")], ["start block-0 t0 f", "call-args {}"]],
     [
-      "a call with incomplete arguments as malformed",
+      'call-ready with the problem "malformed" for incomplete arguments',
       [call(0, "{"), stop("tool_use")],
       ["start block-0 t0 f", "call-args {", "ready t0 malformed", "finish tool-calls (tool_use)"],
     ],
     [
-      "a complete call as truncated, if the answer is cut off after this call",
+      'call-ready with the problem "truncated" for the last call of a cut-off answer',
       [call(0, "{}"), stop("max_tokens")],
       ["start block-0 t0 f", "call-args {}", "ready t0 truncated", "finish length (max_tokens)"],
     ],
     [
-      "a call before a cut-off text as ready",
+      "call-ready without a problem for a call before a cut-off text",
       [call(0, "{}"), text(1, "a"), stop("max_tokens")],
       ["start block-0 t0 f", "call-args {}", "ready t0 {}", "text a", "finish length (max_tokens)"],
     ],

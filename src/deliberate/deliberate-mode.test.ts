@@ -163,13 +163,13 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(say(mode, turns + 2)).toEqual([...Array.from({ length: turns }, () => kept), "", ""]);
   });
 
-  it("keeps only a tool that was allowed and has succeeded", () => {
+  it("does not keep a tool that was not allowed", () => {
     const mode = createDeliberateMode({ triggers });
     mode.forTurn(ask).retain("search");
     expect(say(mode, 1)).toEqual([""]);
   });
 
-  it("counts the turns again from each success, even of a tool that is only retained", () => {
+  it("restarts the count of turns after each success, even of a retained tool", () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 2 });
     mode.forTurn(ask).retain("set_reminder");
     expect(say(mode, 1)).toEqual([kept]);
@@ -183,7 +183,7 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(judge(mode, { ...ask, text: "my reminders" })).toBe('set_reminder: stem reminder* "reminders"');
   });
 
-  it("counts from the turn that made the call, not from the turn of the success", () => {
+  it("counts from the turn of the call, even if the call succeeds in a later turn", () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 3 });
     const slow = mode.forTurn(ask);
     expect(say(mode, 1)).toEqual([""]);
@@ -193,7 +193,7 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(say(mode, 1)).toEqual([""]);
   });
 
-  it("counts from the latest turn that made a successful call, whatever the order of the successes", () => {
+  it("counts from the latest turn with a successful call, even if an earlier call succeeds later", () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 2 });
     const slow = mode.forTurn(ask);
     mode.forTurn(ask).retain("set_reminder");

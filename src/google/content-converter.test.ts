@@ -116,7 +116,7 @@ describe("googleGenerateContent: tool results in a request", () => {
   const answerOf = (message: ToolMessage, before?: Message): readonly unknown[] =>
     partsOf(message, {}, before).map((part) => Object(part).functionResponse);
 
-  it("have the call ids that are sent in the assistant message", () => {
+  it("have the same call ids as the calls in the assistant message", () => {
     const asked: readonly AssistantPart[] = [call("c1", "f", { providerCallId: "p1" }), call("c2")];
     const providerMetadata = turnOf(
       asked,

@@ -172,7 +172,7 @@ describe("openaiChat: the messages of a request", () => {
   });
 
   it.for(["reasoning_content", "reasoning"] as const)(
-    "contain the reasoning, or a single space, in the field that echoReasoning names: %s",
+    "contain the reasoning, or a single space, in the field %s if echoReasoning is this field",
     (echoReasoning) => {
       const thinking = turn({ type: "reasoning", text: "Hm" }, call("a"));
       expect(convert(thinking, { echoReasoning })).toEqual([
@@ -187,7 +187,7 @@ describe("openaiChat: the messages of a request", () => {
     },
   );
 
-  it("contain provider metadata only for the provider and model from which the metadata came", () => {
+  it("contain provider metadata only in requests to the provider and model that sent the metadata", () => {
     const extra = { google: { thought_signature: "s" } };
     const items = [{ reasoning_details: [{ type: "t", text: "Hm" }] }, { call: 1, extra_content: extra }];
     const message: Message = {

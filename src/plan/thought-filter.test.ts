@@ -13,7 +13,7 @@ it.for<[text: string, left: string]>([
   ["<think></thin</think>x", "x"],
   [" \n x ", "x "],
   ["", ""],
-])("ThoughtFilter: reduces %j to %j, whatever the size of the pieces", ([text, left]) => {
+])("ThoughtFilter: turns the text %j into %j, in pieces of any size", ([text, left]) => {
   const pieces = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: text.length, maxLength: text.length });
   fc.assert(
     fc.property(pieces, (sizes) => {

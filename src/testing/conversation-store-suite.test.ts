@@ -49,8 +49,8 @@ const unlocked: Fault = (store) => ({
 const [missing, content, replacement, large, oneWriter, race, released, ids, reader, locked, removal] = titles;
 
 const faults: readonly [string, Fault, readonly (string | undefined)[]][] = [
-  ["shows no lock", () => ({ isLocked: () => false }), [locked]],
-  ["shows a lock that was released", () => ({ isLocked: () => true }), [locked]],
+  ["reports a locked conversation as not locked", () => ({ isLocked: () => false }), [locked]],
+  ["reports a released lock", () => ({ isLocked: () => true }), [locked]],
   [
     "returns an empty conversation instead of undefined",
     (store) => ({

@@ -107,7 +107,7 @@ export async function checkCutGroup(bench: JournalBench): Promise<void> {
   const results = await executeOpen(bench, async (journal) =>
     journal.all<string>([refusing(fast), stepOf(slow, () => "second")]),
   );
-  checkJson(results, ["first", "second"], "The results of a group that was cut off");
+  checkJson(results, ["first", "second"], "The results of a group that a crash interrupted");
 }
 
 const awkward: Json = {

@@ -104,14 +104,14 @@ async function findComplaints(fault: Fault): Promise<readonly string[]> {
 }
 
 const order = "runs the steps of a group in parallel, with the results in the order of the steps";
-const cut = "keeps the finished steps of a group that was cut off";
+const cut = "keeps the finished steps of a group that a crash interrupts";
 const bytes = "returns each recorded result byte for byte";
 const large = "keeps a result of 4 MB";
 const keys = "keeps the records of similar keys and of different runs apart";
 const failure = "runs a step again in a later execution if the step failed";
 const records = "reports the recorded steps in the optional methods has() and read()";
 const lateStep = "keeps the record of a new owner if the old owner finishes the same step later";
-const everyCut = "gives a run the same result after a cut at any step";
+const everyCut = "gives a run the same result after a crash at any step";
 const owner = "refuses a second owner in the optional method open()";
 
 describe("journalSuite", () => {

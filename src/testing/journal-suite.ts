@@ -40,7 +40,7 @@ export function journalSuite(setup: JournalSuiteSetup): readonly SuiteCheck[] {
 const checks: readonly (readonly [title: string, run: (bench: JournalBench) => Promise<void>])[] = [
   ["returns the recorded result of a step instead of running the step again", checkReplay],
   ["runs the steps of a group in parallel, with the results in the order of the steps", checkGroup],
-  ["keeps the finished steps of a group that was cut off", checkCutGroup],
+  ["keeps the finished steps of a group that a crash interrupts", checkCutGroup],
   ["returns each recorded result byte for byte", checkBytes],
   ["keeps a result of 4 MB", checkLargeResult],
   ["keeps the records of similar keys and of different runs apart", checkKeys],
@@ -49,7 +49,7 @@ const checks: readonly (readonly [title: string, run: (bench: JournalBench) => P
   ["refuses a second owner in the optional method open()", checkOwner],
   ["keeps the record of a new owner if the old owner finishes the same step later", checkLateStep],
   ["runs each call once if two executions of a run overlap", checkTwoExecutions],
-  ["gives a run the same result after a cut at any step", checkEveryCut],
+  ["gives a run the same result after a crash at any step", checkEveryCut],
   ["does not run a killed call again", checkKilledCall],
   ["runs an approved call exactly once", checkWaitingCall],
 ];

@@ -23,7 +23,7 @@ function createRanged(bytes: Uint8Array, onRead: () => void = () => {}): Ranged 
 }
 
 describe("a custom source of createResultCache", () => {
-  it("is asked for every unknown id until one source returns a text", async () => {
+  it("is called for every unknown id until one source returns a text", async () => {
     const asked: string[] = [];
     const none = own((id) => void asked.push(id));
     const texts = { ...own((id) => (id === "x" ? "text of x" : undefined)), name: "texts" };
@@ -87,7 +87,7 @@ describe("a custom source of createResultCache", () => {
       }),
       "failed: The disk is gone.",
     ],
-  ])("leads to an error that explains the fault to the model if it %s", async ([, open, message]) => {
+  ])("gives the model an error that explains the fault if the source %s", async ([, open, message]) => {
     expect(await readFrom(own(open as never))({ id: "x", action: "read" })).toContain(message);
   });
 });

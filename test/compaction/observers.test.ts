@@ -11,7 +11,7 @@ const search = tool("search", (args) => `${JSON.stringify(args)} ${"x".repeat(3_
 const compaction = compactMessages({ when: 3_500, keep: 1_500 });
 
 describe("a run with compactMessages", () => {
-  it("has the iterations' requests and the compaction in the log of withRunLog", async () => {
+  it("has a log from withRunLog with the requests of the iterations and with the compaction", async () => {
     const lines: string[] = [];
     const model = scriptModel({ calls: 5 });
     const options = {
@@ -29,7 +29,7 @@ describe("a run with compactMessages", () => {
     ).toEqual(["compaction-start", "compaction-end"]);
   });
 
-  it("makes withPlanner pass on the request for a summary without a plan", async () => {
+  it("sends the request for a summary through withPlanner without a plan", async () => {
     const asked: (string | undefined)[] = [];
     const provider = createMockProvider((request) => {
       asked.push(request.purpose);

@@ -27,7 +27,7 @@ describe("a compaction", () => {
     expect(JSON.stringify(chunks)).not.toContain("secret");
   });
 
-  it("that fails is sent as two custom events to AG-UI clients", async () => {
+  it("is sent as two custom events to AG-UI clients if the model writes no summary", async () => {
     const mapper = createAGUIMapper();
     const events = (await playCompaction("")).flatMap((event) => mapper.map(event));
     checkEvents(events);

@@ -58,11 +58,11 @@ describe("fileConversationStore", () => {
     ["after store write 2", { stored: [question, ...work], resumed: undefined, recovered: [question, ...work] }],
   ];
 
-  it("is tested for each moment at which a process can be killed", () => {
+  it("is tested with a kill at each of the listed moments", () => {
     expect(table.map(([death]) => death)).toEqual(deaths);
   });
 
-  it.for(table)("keeps the message of a process that died %s, even without a journal", async ([death, { stored }]) => {
+  it.for(table)("without a journal, keeps the stored messages after a kill %s", async ([death, { stored }]) => {
     const life = { folder: makeFolder(), hasJournal: false, message: "Dig.", death };
     expect(await kill(life)).toBe("SIGKILL");
     const next = openChat(life, fileConversationStore(life.folder));
@@ -76,7 +76,7 @@ describe("fileConversationStore", () => {
     expect((await next.usage()).costUSD === undefined).toBe(!isKnown);
   });
 
-  it.for(table)("with a journal, resumes the run of a process that died %s", async ([death, { resumed }]) => {
+  it.for(table)("with a journal, resumes the run after a kill %s", async ([death, { resumed }]) => {
     const life = { folder: makeFolder(), hasJournal: true, message: "Dig.", death };
     expect(await kill(life)).toBe("SIGKILL");
     const next = openChat(life, fileConversationStore(life.folder));
@@ -96,7 +96,7 @@ describe("fileConversationStore", () => {
     expect(await next.usage()).toMatchObject({ costUSD: 2, runs: 1 });
   });
 
-  it.for(table)("before another message, keeps the recorded work of a process that died %s", async ([death, { recovered }]) => {
+  it.for(table)("with a journal, send() keeps the recorded work after a kill %s", async ([death, { recovered }]) => {
     const life = { folder: makeFolder(), hasJournal: true, message: "Dig.", death };
     expect(await kill(life)).toBe("SIGKILL");
     const next = openChat(life, fileConversationStore(life.folder));

@@ -38,7 +38,7 @@ afterAll(async () => {
 const soon = (): Date => new Date(Date.now() + 60_000);
 
 describe("a durable run that crashes its process", () => {
-  it("is given up after the death of more than maxCrashes workers", async () => {
+  it("ends as failed if more than maxCrashes workers die", async () => {
     await loop.start("crash", { crashes: true });
     for (let crash = 0; crash < 2; crash += 1) expect(await once(startWorker(), "exit")).toEqual([null, "SIGKILL"]);
     alive = startWorker();

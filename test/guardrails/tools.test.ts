@@ -55,7 +55,7 @@ describe("tool checks of guardrails", () => {
     expect(read).toEqual(["readme"]);
   });
 
-  it("end the run before any other call if a check denies with `endsRun`", async () => {
+  it("end the run before any other call if a check denies a call with `endsRun: true`", async () => {
     const strict: ToolCheck = {
       name: "strict",
       check: (call) =>

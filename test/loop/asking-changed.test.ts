@@ -47,7 +47,7 @@ describe("options.decisions for calls of changed tools", () => {
     ["one more required parameter", { inputSchema: { ...schema, required: ["to"] } }, ["required-field-added"]],
     ["needsApproval: true", { needsApproval: true }, ["trait-changed"]],
     ["another origin", { origin: "pay.now" }, ["source-changed"]],
-  ])("have no effect, so that approval is requested again, if the tool now has %s", async ([, change, kinds]) => {
+  ])("are ignored, and the call waits again, if the tool now has %s", async ([, change, kinds]) => {
     const { ran, start } = setUp();
     expect(await pendingOf(start({ policies: ask }))).toEqual([undefined]);
     const again = start({ policies: ask, change, decisions: { call_i0_0: approved } });
@@ -96,7 +96,7 @@ describe("options.decisions for calls of changed tools", () => {
     }
   });
 
-  it("have no effect even if recorded before a crash", async () => {
+  it("are ignored even if a crash followed after they were recorded", async () => {
     for (const policies of [ask, { approve: (): ApprovalDecision => approved }]) {
       const ran: string[] = [];
       const store = createDurableStore();
@@ -134,17 +134,22 @@ describe("a call that waits for approval in the journal", () => {
   it.for<
     [what: string, first: Partial<Tool>, before: Partial<LoopOptions>, after: Partial<LoopOptions> & { change?: Partial<Tool> }]
   >([
-    ["policies.approve is removed", {}, { policies: ask }, none],
-    ["policies.approve now approves everything", {}, { policies: ask }, { policies: { approve: () => approved } }],
-    ["the tool no longer needs approval", { needsApproval: true }, none, { change: { needsApproval: false } }],
-    ["needsApproval() now returns false", { needsApproval: () => true }, none, { change: { needsApproval: () => false } }],
+    ["without policies.approve", {}, { policies: ask }, none],
+    ["with a policies.approve that approves everything", {}, { policies: ask }, { policies: { approve: () => approved } }],
+    ["whose tool has needsApproval: false", { needsApproval: true }, none, { change: { needsApproval: false } }],
     [
-      "policies.approve is added and needsApproval is gone",
+      "whose function needsApproval returns false",
+      { needsApproval: () => true },
+      none,
+      { change: { needsApproval: () => false } },
+    ],
+    [
+      "with policies.approve, whose tool has needsApproval: false",
       { needsApproval: true },
       none,
       { change: { needsApproval: false }, policies: { approve: () => approved } },
     ],
-  ])("keeps waiting if, in the resumed run, %s", async ([, first, before, after]) => {
+  ])("keeps waiting in a resumed run %s", async ([, first, before, after]) => {
     const { ran, start } = setUp(first);
     await start(before).result;
     for (let times = 0; times < 2; times += 1)
@@ -154,7 +159,7 @@ describe("a call that waits for approval in the journal", () => {
   });
 });
 
-it("policies.approve, added when a run is resumed, is called only for calls that have not run", async () => {
+it("in a resumed run, a new policies.approve is called only for calls that have not run", async () => {
   const store = createDurableStore();
   const ran: string[] = [];
   const asked: string[] = [];

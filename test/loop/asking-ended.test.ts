@@ -62,7 +62,7 @@ it.for<[what: string, limits: LoopOptions["limits"], isDrained: boolean, endedAt
   ["a wall-clock timeout", { wallClockMs: 1_000 }, false, 1_000],
   ["a drain and a wall-clock timeout", { wallClockMs: 1_000 }, true, 1_000],
 ])(
-  "a call that waits for approval keeps waiting if the run is ended by %s during another call",
+  "a call that waits for approval keeps waiting if %s ends the run during another call",
   async ([, limits, isDrained, endedAt]) => {
     const { ran, start } = setUp(() => never);
     const store = createDurableStore();

@@ -100,7 +100,7 @@ describe("options.decisions", () => {
   });
 });
 
-it("options.decisions are not read by an aborted run, which does not reject", async () => {
+it("options.decisions are ignored by an aborted run, even if they are invalid", async () => {
   const { start } = setUp();
   const journal = await savedOf(start());
   const abort = new AbortController();

@@ -141,7 +141,7 @@ describe("the options of runToolLoop", () => {
     expect((await refusal(bad)).message).toContain(message);
   });
 
-  it("are rejected if a cacher is the whole result of createResultCache()", () => {
+  it("are rejected if `cacher` is the cache itself, and not the field `cacher` of the cache", () => {
     expect(() => processResults({ cacher: createResultCache() as never })).toThrow(
       'Option "policies.results.cacher.store" must be a function, but is undefined.',
     );

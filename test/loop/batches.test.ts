@@ -40,7 +40,7 @@ describe("a batch of tool calls", () => {
     [50, 7, 7],
     [50, Number.POSITIVE_INFINITY, 50],
     [3, undefined, 3],
-  ])("has %d calls and, with toolConcurrency %s, runs at most %d at a time", async ([count, limit, expected]) => {
+  ])("of %d calls with toolConcurrency: %s runs at most %d calls at a time", async ([count, limit, expected]) => {
     const batch = Array.from({ length: count }, (_, index) => call("work", `${index}`, 1 + ((index * 7) % 5)));
     const { peak, result } = await run(batch, limit);
     expect([peak(), answersOf(await result).map((part) => part.result)]).toEqual([expected, batch.map((_, index) => `${index}`)]);

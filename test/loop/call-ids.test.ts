@@ -83,7 +83,7 @@ describe("callId", () => {
       ],
     ],
     [
-      "keeps counting over the continuations of an iteration",
+      "contains the position of the call among all calls of a continued message",
       [
         [said(1), finish("paused")],
         [said(2), finish("tool-calls")],
@@ -135,7 +135,7 @@ describe("callId", () => {
     expect(ids).toEqual(["call_i0_0", "x", "call_i0_0_1", "call_i0_1", "call_i0_0_2", "call_i0_1_1"]);
   });
 
-  it("does not mix the argument fragments of two calls with the same id", async () => {
+  it("is unique for two calls with one provider id, and each call keeps its own arguments", async () => {
     const fragments = (n: number): MockPart => toolCall("echo", { n, long: "x".repeat(20) }, { id: "same", fragments: 5 });
     const { result } = play([[fragments(1), fragments(2)], text("Done.")], { tools: [echo] });
     expect(answersOf(await result).map((part) => part.result)).toEqual([1, 2].map((n) => ({ n, long: "x".repeat(20) })));

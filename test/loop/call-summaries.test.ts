@@ -68,7 +68,7 @@ describe("the event iteration-end", () => {
       },
     ],
     [
-      "past limits.maxToolCalls",
+      "that exceed limits.maxToolCalls",
       {
         script: [[call("ok"), call("ok")], text("Done.")],
         more: { limits: { maxToolCalls: 1 } },
@@ -76,11 +76,11 @@ describe("the event iteration-end", () => {
       },
     ],
     [
-      "with the last continuation if the provider paused",
+      "of a paused message only after the last continuation",
       { script: [[call("ok"), finish("paused")], [call("fails")], text("Done.")], ends: [[], ["completed", "failed"], []] },
     ],
     [
-      "if the provider paused more often than maxPauses",
+      "of a message that paused more often than maxPauses",
       {
         script: [
           [call("ok"), finish("paused")],
@@ -91,7 +91,7 @@ describe("the event iteration-end", () => {
       },
     ],
     [
-      "if the continuation after a pause fails",
+      "of a message whose continuation fails",
       {
         script: [
           [call("ok"), finish("paused")],

@@ -138,17 +138,17 @@ describe("the cancel reason", () => {
   });
 
   it.for<[verb: string, act: (playing: Playing) => unknown, kind: string]>([
-    ["stop", ({ control }) => control.stop(), "stopped"],
-    ["kill", ({ control }) => control.kill(), "killed"],
-    ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])("becomes the reason of a finished run if a listener for iteration-end ends the run by %s", async ([, act, kind]) => {
+    ["control.stop()", ({ control }) => control.stop(), "stopped"],
+    ["control.kill()", ({ control }) => control.kill(), "killed"],
+    ["abort()", ({ abort }) => abort.abort(), "aborted"],
+  ])("replaces the reason of an answer if a listener for iteration-end calls %s", async ([, act, kind]) => {
     const playing = play([text("Hello.")]);
     playing.recording.emitter.on("iteration-end", () => void act(playing));
     const result = await playing.result;
     expect([result.reason.kind, result.text, result.messages.length]).toEqual([kind, "Hello.", 2]);
   });
 
-  it("does not replace a timeout if a listener for iteration-end stops the run", async () => {
+  it("does not replace the reason of a timeout if a listener for iteration-end calls control.stop()", async () => {
     const playing = play([stall()]);
     playing.recording.emitter.on("iteration-end", () => void playing.control.stop());
     await playing.clock.runAll();

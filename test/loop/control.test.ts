@@ -59,7 +59,7 @@ describe("a control from createLoopControl()", () => {
     expect([seen, playing.control.isToolChainActive()]).toEqual([[false, true, true, true, true], false]);
   });
 
-  it.for(verbs)("applies a %s() before two runs only to the first run", async ([, ask, kind]) => {
+  it.for(verbs)("applies %s(), called before two runs, only to the first run", async ([, ask, kind]) => {
     const control = createLoopControl();
     expect([ask(control), control.hasStopRequest()]).toEqual(["accepted", kind === "stopped" || kind === "killed"]);
     const first = await play([text("Hi.")], { control }).result;

@@ -135,13 +135,13 @@ describe("limits.maxCostUSD", () => {
       },
     ],
     [
-      "is checked after maxIterations",
+      "is not reported if maxIterations is reached too",
       { maxCostUSD: 0.25, maxIterations: 1 },
       [work(1)],
       { reason: { kind: "max-iterations", limit: 1 }, requests: 1, costUSD: 0.25, exceeded: false },
     ],
     [
-      "is checked before maxTokens",
+      "is reported instead of maxTokens if both are reached",
       { maxCostUSD: 0.25, maxTokens: 1 },
       [work(1)],
       {

@@ -115,7 +115,7 @@ describe.for(stages)("options.decisions ($where)", ({ isNested, open }) => {
 
   // Token and cost limits would also end a nested run, so calls of nested runs are not tested with these limits.
   it.for(later.filter(([, , reason]) => !isNested || !/tokens|cost/.test(reason)))(
-    "run an approved call only once if the run is resumed after %s",
+    "let an approved call run only once if the run is resumed after %s",
     async ([, ends, reason]) => {
       const { ran, start } = setUp(isNested, open());
       await start().result;

@@ -12,9 +12,14 @@ const tookBack = said({ type: "attempt-discarded", attempt: 1, error: providerEr
 describe("an eager call of a discarded attempt", () => {
   it.for<[what: string, again: readonly MockPart[], ran: number, answers: number]>([
     ["does not run again if the next attempt makes the same call", [toolCall("look", { b: 2, a: 1 })], 1, 1],
-    ["is omitted if the next attempt makes a different call", [toolCall("look", { a: 2 })], 2, 1],
-    ["is omitted if the next attempt makes no call", [text("Hi.")], 1, 0],
-    ["runs once more for each additional equal call", [toolCall("look", { a: 1, b: 2 }), toolCall("look", { a: 1, b: 2 })], 2, 2],
+    ["is not in the transcript if the next attempt makes a different call", [toolCall("look", { a: 2 })], 2, 1],
+    ["is not in the transcript if the next attempt makes no call", [text("Hi.")], 1, 0],
+    [
+      "runs again if the next attempt makes the same call twice",
+      [toolCall("look", { a: 1, b: 2 }), toolCall("look", { a: 1, b: 2 })],
+      2,
+      2,
+    ],
   ])("%s", async ([, next, ranTimes, answers]) => {
     const { ran, start } = setUp();
     const turn = [...began(1), toolCall("look", { a: 1, b: 2 }), wait(20), ...tookBack, ...began(2), ...next];

@@ -69,7 +69,7 @@ describe("callId and index in events", () => {
       [undefined, undefined],
     ],
     [
-      "if a call cut off before its name comes first",
+      "after a call that was cut off before its name",
       [...said(delta("a", "{"), ready("b", "ok")), finish("tool-calls")],
       whole("call_i0_0", 0),
       [undefined],

@@ -178,7 +178,7 @@ describe("policies.finalAnswer with a reserve", () => {
 });
 
 describe("policies.finalAnswer with a reserve of time", () => {
-  it("ends a tool that hangs as timed out when the reserve begins", async () => {
+  it('gives a hanging call the outcome "timed-out" when the reserve begins', async () => {
     const tools = [tool("look", () => never)];
     const playing = play(work, reserving({ wallClockMs: 1_000 }, { ms: 100 }, { tools }));
     const { result, finalAnswer, said, reason } = await endOf(playing);
@@ -238,7 +238,7 @@ describe("nested runs of a run whose policies.finalAnswer has a reserve", () => 
     ]);
   });
 
-  it("end with their tools when the reserve of time begins", async () => {
+  it("end when the reserve of time begins, together with their tools", async () => {
     const tools = [nesting(() => toolCall("deaf"), [tool("deaf", () => never)])];
     const playing = play(work, reserving({ wallClockMs: 1_000 }, { ms: 100 }, { tools }));
     const { finalAnswer, result } = await endOf(playing);

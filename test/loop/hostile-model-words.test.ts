@@ -11,7 +11,7 @@ const traps = "\0\u0007\u001b[2J\r\n\u2028\u202e\ufeff\ud800";
 
 describe("a hostile tool name", () => {
   it.for<[title: string, name: string, isNear: boolean]>([
-    ["another case", "Search", true],
+    ["a capital letter", "Search", true],
     ["spaces around the name", " search ", true],
     ["a prefix", "functions.search", true],
     ["two letters in the wrong order", "serach", true],

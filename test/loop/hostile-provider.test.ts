@@ -33,11 +33,11 @@ describe("a chunk from a hostile provider", () => {
   });
 
   it.for<[what: string, more: object, args: unknown, outcome: string]>([
-    ["null as problem", { problem: null }, { amount: 5 }, "completed"],
-    ["an unknown problem", { problem: "odd" }, undefined, "malformed"],
+    ["problem: null", { problem: null }, { amount: 5 }, "completed"],
+    ["an unknown value of problem", { problem: "odd" }, undefined, "malformed"],
     ["a number as id", { id: 5 }, { amount: 5 }, "completed"],
     ["a BigInt as argsText", { argsText: 1n }, { amount: 5 }, "completed"],
-  ])("that is a call with %s is recorded in a form that the next request accepts", async ([, more, args, outcome]) => {
+  ])("with a call that has %s leads to messages that the next run accepts", async ([, more, args, outcome]) => {
     const ran: unknown[] = [];
     const { result } = play([raw({ ...ready, ...more }), text("Done.")], { tools: [tool("t", (given) => ran.push(given))] });
     const ended = await result;
@@ -47,7 +47,7 @@ describe("a chunk from a hostile provider", () => {
     expect(() => JSON.stringify(ended)).not.toThrow();
   });
 
-  it("for a call that is already complete has no effect", async () => {
+  it("that adds to a complete call has no effect", async () => {
     const ran: unknown[] = [];
     const late = [
       { type: "call-start", key: "0", name: "other" },
@@ -65,13 +65,13 @@ describe("a chunk from a hostile provider", () => {
     ["a negative total", { inputTokens: 60, outputTokens: 1, totalTokens: -5 }, 61],
     ["a total below the sum of input and output", { inputTokens: 60, outputTokens: 1, totalTokens: 10 }, 61],
     ["a string and a BigInt", { inputTokens: "60", outputTokens: 1n, totalTokens: 61 }, 61],
-  ])("that is usage with %s counts towards limits.maxTokens", async ([, usage, total]) => {
+  ])("with usage that has %s counts towards limits.maxTokens", async ([, usage, total]) => {
     const turn = [toolCall("t"), raw({ type: "usage", usage, mode: "snapshot" })];
     const { result } = play(() => turn, { tools: [tool("t", () => 1)], limits: { maxTokens: 100 } });
     expect((await result).reason).toMatchObject({ kind: "max-tokens", spent: 2 * total });
   });
 
-  it("that is an error ends the stream even if the provider does not close the stream", async () => {
+  it("with an error ends the stream even if the provider does not close the stream", async () => {
     const provider: Provider = {
       id: "p",
       model: "m",

@@ -166,7 +166,7 @@ describe("a journal with invalid answers", () => {
       'recorded result of "all" with 2 steps, but returned an object',
     ],
     ["all() that returns null for each step", { all: (steps) => steps.map(() => null as never) }, "but returned null"],
-  ])("rejects the run and releases everything for %s", async ([, more, message]) => {
+  ])("rejects the run and releases everything: %s", async ([, more, message]) => {
     const { clock, result, provider, control } = start({ ...hanging({ at: "nowhere" }), ...more });
     await expect(result).rejects.toThrow(message);
     expect([clock.pending, provider.active, control.stop()]).toEqual([0, 0, "finished"]);

@@ -92,7 +92,7 @@ describe("needsApproval", () => {
     expect([outcomesOf(await result), ran]).toEqual([["call_i0_0: completed", "call_i0_1: truncated"], ["look"]]);
   });
 
-  it("is rejected as a string, and together with eager", () => {
+  it("is rejected if its value is a string, or if the tool also has eager: true", () => {
     const make = (): Tool => tool("t", () => 1, { eager: true, needsApproval: dear });
     expect(make).toThrow('Tool "t" has both "eager" and "needsApproval", which exclude each other. Remove one of them.');
     expect(() => tool("t", () => 1, { needsApproval: "yes" as unknown as boolean })).toThrow(

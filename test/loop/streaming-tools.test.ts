@@ -33,7 +33,7 @@ describe("a tool that is a generator", () => {
   const row = { name: "row" };
   it.for<[title: string, execute: () => unknown, result: unknown, shown: readonly unknown[]]>([
     [
-      "its last yield if it returns nothing",
+      "the last yield if the generator returns nothing",
       async function* () {
         yield 1;
         yield 2;
@@ -42,7 +42,7 @@ describe("a tool that is a generator", () => {
       [1, 2],
     ],
     [
-      "null if it returns null",
+      "null if the generator returns null",
       async function* () {
         yield 1;
         return null;
@@ -83,7 +83,7 @@ describe("a tool that is a generator", () => {
       [row],
     ],
     [
-      "the data of its last yield if it yields tool results",
+      "the data of the last yield if the generator yields tool results",
       async function* () {
         yield toolResult({ data: row, metadata: "hidden" });
       },

@@ -35,24 +35,28 @@ describe("limits.maxConsecutiveToolErrors", () => {
     ["ends the run after three errors in three iterations", "bad | bad | bad", "tool-error-cap"],
     ["ends the run after three errors in one iteration", "bad bad bad", "tool-error-cap"],
     ["ends the run after errors in two iterations", "bad | bad bad", "tool-error-cap"],
-    ["counts from zero again after a success in another iteration", "bad | bad | ok | bad | bad", "answered"],
-    ["counts from zero again after a success in the same batch", "bad bad ok bad bad", "answered"],
-    ["counts from zero again after an iteration with a success", "bad bad | ok | bad", "answered"],
+    ["restarts its count after a success in another iteration", "bad | bad | ok | bad | bad", "answered"],
+    ["restarts its count after a success in the same batch", "bad bad ok bad bad", "answered"],
+    ["restarts its count after an iteration with a success", "bad bad | ok | bad", "answered"],
     ["ends the run after three errors, even if the batch also has a later success", "bad bad bad ok", "tool-error-cap"],
     ["ends the run if three errors in a batch come between successes", "ok bad bad bad ok ok", "tool-error-cap"],
-    ["adds the errors of two iterations before a success in the second iteration", "bad bad | bad ok", "tool-error-cap"],
+    [
+      "ends the run after three errors in two iterations, even if the second iteration also has a success",
+      "bad bad | bad ok",
+      "tool-error-cap",
+    ],
     ["ends the run after three errors and a later success and error in one batch", "bad bad bad ok bad", "tool-error-cap"],
     ["overrides endTurn after three errors", "over bad bad bad", "tool-error-cap"],
     ["does not override endTurn after two errors", "bad bad over", "end-turn"],
-    ["counts from zero again after a restart in the same batch", "bad bad restart bad bad", "answered"],
-    ["counts from zero again after a restart in another iteration", "bad bad | restart | bad bad", "answered"],
-    ["ends the run after three errors, even if a restart follows", "bad bad bad restart", "tool-error-cap"],
+    ["restarts its count after a context restart in the same batch", "bad bad restart bad bad", "answered"],
+    ["restarts its count after a context restart in another iteration", "bad bad | restart | bad bad", "answered"],
+    ["ends the run after three errors, even if a context restart follows", "bad bad bad restart", "tool-error-cap"],
     ["counts calls of unknown tools", "nope nope | nope", "tool-error-cap"],
     ["counts malformed calls", "malformed malformed malformed", "tool-error-cap"],
     ["counts different kinds of errors together", "bad nope malformed", "tool-error-cap"],
     ["does not count denied calls", "asked asked asked", "answered"],
     ["is not reset by denied calls", "bad asked bad asked bad", "tool-error-cap"],
-  ])("set to 3 %s", async ([, iterations, ending]) => {
+  ])("with the value 3 %s", async ([, iterations, ending]) => {
     expect((await end(iterations, 3)).reason.kind).toBe(ending);
   });
 

@@ -171,7 +171,7 @@ describe("a tool that blocks the thread", () => {
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: timed-out"]);
   });
 
-  it("has the blocked time counted toward its timeout if it then waits", async () => {
+  it("times out at the usual time if it blocks the thread first and then waits", async () => {
     const clock = createHoldClock();
     const work = (): Promise<never> => {
       clock.hold(200_000);

@@ -152,7 +152,7 @@ describe("withPlanner: the cost of a run", () => {
     expect([model.calls, (await result).reason]).toEqual([2, { kind: "max-cost", limitUSD: 12, spentUSD: 10, expectedUSD: 5 }]);
   });
 
-  it("includes discarded attempts, which count for limits.maxCostUSD", async () => {
+  it("includes discarded attempts, also for limits.maxCostUSD", async () => {
     const model = dear([took(2), busy], runs, runs);
     const { facts } = await run(plans(retry(model)), { limits: { maxCostUSD: 13 } });
     expect([model.calls, facts]).toMatchObject([2, { kind: "max-cost", costUSD: 7 }]);

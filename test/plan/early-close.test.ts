@@ -39,13 +39,13 @@ describe("withPlanner: options.closesEarly", () => {
   const chunks: readonly ModelChunk[] = [...pieces(long), { type: "finish", reason: "stop" }];
   const known = '{"next_action":"response",'.length;
 
-  it("is true by default, and ends the reading at the action response", async () => {
+  it('is true by default, so that reading stops at the action "response"', async () => {
     const model = counting(chunks, "Hello.");
     const { result } = play([], { provider: withPlanner(model.provider), tools: [tool("t", () => 1)] });
     expect([(await result).text, model.read, model.left]).toEqual(["Hello.", [known, 2], 1]);
   });
 
-  it("lets withPlanner read the whole plan if set to false", async () => {
+  it("set to false lets withPlanner read the whole plan", async () => {
     const model = counting(chunks, "Hello.");
     const provider = withPlanner(model.provider, { closesEarly: false });
     const { result } = play([], { provider, tools: [tool("t", () => 1)] });
@@ -54,7 +54,7 @@ describe("withPlanner: options.closesEarly", () => {
 });
 
 it.for([true, false])(
-  "withPlanner: a plan with the actions response and execute runs no tool (closesEarly: %s)",
+  'withPlanner: a plan with the actions "response" and "execute" runs no tool (closesEarly: %s)',
   async (closesEarly) => {
     const twice = text('{"next_action":"response","next_action":"execute","tool_command":{"tool_name":"look"}}');
     const { result, model } = plan([twice, text("Hello.")], {}, { closesEarly });

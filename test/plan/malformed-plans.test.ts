@@ -73,7 +73,7 @@ describe("withPlanner: a plan that cannot be used", () => {
     expect(recording.of("text-delta").map((event) => event.text)).toEqual(["Quiet."]);
   });
 
-  it.for(bad)("after planRetries, ends the run if it %s", async ([, problem, ...parts]) => {
+  it.for(bad)("ends the run after planRetries more requests if it %s", async ([, problem, ...parts]) => {
     for (const planRetries of [0, 2]) {
       const { result, model } = plan(() => parts, {}, { planRetries });
       const { status, reason, messages } = await result;

@@ -69,7 +69,7 @@ describe("createConversation with watchPromptCache", () => {
     expect(await chat.send("And then?", { policies: { compaction: compactMessages({ when: 50_000, keep: 200 }) } })).toEqual([]);
   });
 
-  it("reports masked results that come back in the next run", async () => {
+  it("reports a cache break if the next run sends masked results in full again", async () => {
     const masking = maskResults({ keepIterations: 1, minTokens: 0, batchOf: 1 });
     const chat = openChat({ policies: { masking }, provider: createMockProvider(rounds(5), { record: false }) });
     await chat.send("Look around.");
@@ -81,7 +81,7 @@ describe("createConversation with watchPromptCache", () => {
 const messages: readonly Message[] = [{ role: "user", content: "Look around." }];
 
 describe("watchPromptCache().startWith", () => {
-  it("counts the whole last request as the prefix of the first request", async () => {
+  it("counts the whole last request of the earlier run as the prefix of the first request", async () => {
     const { result } = await playWatched(rounds(6));
     const next = await playWatched(rounds(1), {
       messages: [...result.messages, { role: "user", content: "And?" }],

@@ -275,8 +275,8 @@ export const checks: readonly Check[] = [
   { title: "passes a steering message to the next iteration once", run: checkSteer },
   { title: "continues a failed run after a retry", run: checkFailedRun },
   { title: "rejects if the options function of a later worker throws", run: checkLateFailure },
-  { title: "frees the worker of a run that waits for long", run: checkResting },
+  { title: "frees the worker of a run that waits for a long time", run: checkResting },
   { title: "continues a run of a stopped worker in the next worker", run: checkStoppedWorker },
-  { title: "deletes a run after the retention of the execution that ended the run", run: checkClear },
+  { title: "deletes the data of a run when Restate deletes the execution that ended the run", run: checkClear },
   { title: "accepts ids with characters that have a meaning in URLs", run: checkLongIds },
 ];

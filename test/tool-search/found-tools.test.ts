@@ -43,7 +43,7 @@ describe("a deferred tool that the model calls without loading it", () => {
     });
   });
 
-  it("is named as the nearest tool for a misspelled name", async () => {
+  it("is suggested to the model for a misspelled name", async () => {
     const { result } = await run([toolCall("alhpa"), done]);
     expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("alpha");
   });

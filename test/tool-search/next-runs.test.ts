@@ -72,7 +72,7 @@ describe("withToolSearch with a forged search in the messages", () => {
     expect(lists).toEqual([["clock", "find_tools"]]);
   });
 
-  it("keeps the gate closed for a tool that only a forged result names", async () => {
+  it("applies policies.approve to a tool that only a forged result has made visible", async () => {
     const { lists, outcomes } = await run([toolCall("alpha"), done], {
       messages: history({}),
       policies: { approve: () => ({ kind: "deny", message: "No." }) },

@@ -133,7 +133,7 @@ describe("withTracing: a stream", () => {
     expect(tracing.spans()).toHaveLength(tracing.started());
   });
 
-  it("has a separate span for each execution by a journal", async () => {
+  it("has a separate span for each execution if the journal runs a step twice", async () => {
     const journal = memoryJournal();
     const again: LoopOptions["journal"] = {
       durable: false,

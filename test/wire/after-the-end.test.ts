@@ -76,7 +76,7 @@ async function readReply(wire: Wire, reply: RawReply, sequel: Sequel): Promise<s
 const titleOf = (line: string): string => {
   const [text = "", end = ""] = line.split(", ");
   if (end === "no finish") return `with the text "${text}" and no finish reason`;
-  return `with the text "${text}" and the ${end === "stop" ? "finish reason" : "error"} ${end}`;
+  return `with the text "${text}" and the ${end === "stop" ? "finish reason" : "error code"} "${end}"`;
 };
 
 describe.for(rows)("provider $name: answer followed by $sequel", ({ wire, name, sequel }) => {

@@ -63,7 +63,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream parts from the service"
     ]);
   });
 
-  it("keep text outside of a block, and empty text with a signature", async () => {
+  it("keep text that belongs to no block, and an empty text that has a signature", async () => {
     const parts = [
       { type: "text-delta", id: "x", delta: "Lost?" },
       ...textParts([], { id: "y" }),

@@ -180,7 +180,7 @@ describe("the toResult function of defineAgentTool", () => {
     expect([result.text, result.toolCallsExecuted, playing.clock.pending]).toEqual(["Done.", 1, 0]);
   });
 
-  it("if undefined, is replaced by a report of the ending and the text of a failed run", async () => {
+  it("by default reports the ending and the text of a failed run", async () => {
     const said = createMockProvider([[text("Half an answer"), fail({ status: 503 })]]);
     const result = await playAgent(agent(() => ({ messages: question, provider: said }))).result;
     expect(answersOf(result)[0]).toMatchObject({

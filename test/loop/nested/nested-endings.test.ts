@@ -102,7 +102,7 @@ describe.for(kinds)("nested runs in an %s", (kind) => {
     expect(result.toolCallsExecuted).toBe(1);
   });
 
-  it('report the requester and note of the outermost stop in the event "run-end"', async () => {
+  it('report `requester` and `note` of a control.stop() on the outermost run in "run-end"', async () => {
     const playing = busyTower(kind, stall());
     await playing.clock.flush();
     playing.control.stop({ requester: "me", note: "why" });

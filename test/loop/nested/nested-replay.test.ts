@@ -73,7 +73,7 @@ describe("a replay of a run with a nested run", () => {
 });
 
 it.for(["i0/agent/0/child", "i0/tool/0/child/i0/model"])(
-  "limits.maxToolCalls counts an agent call that is recorded up to %s once in a resumed run",
+  "limits.maxToolCalls counts an agent call once in a run resumed from a journal that ends at %s",
   async (last) => {
     const child = nesting("agent tool", "child", (_, context) => ({
       messages: question,

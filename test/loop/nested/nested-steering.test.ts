@@ -99,17 +99,20 @@ const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) 
 describe("control.steer() on a nested run", () => {
   it.for(
     times.flatMap((when) => stores.flatMap(([where, make]) => [1, 2].map((levels) => [levels, when, where, make] as const))),
-  )("of level %d returns the message in result.undelivered if called %s, with %s", async ([levels, when, , make]) => {
-    const { told, said, run } = setUp(when, levels);
-    const open = make();
-    const first = await run({ journal: open() });
-    expect([said, first.status, first.undelivered]).toEqual([["accepted"], "suspended", [message]]);
-    const control = createLoopControl();
-    for (const one of first.undelivered) control.steer(one);
-    const second = await run({ journal: open(first), control, ...decided(first) });
-    expect([second.status, second.text, second.undelivered]).toEqual(["completed", "Done.", []]);
-    expect([told.inner.has(message.content), told.outer.has(message.content)]).toEqual([false, true]);
-  });
+  )(
+    "at nesting level %d returns the message in result.undelivered if called %s (journal: %s)",
+    async ([levels, when, , make]) => {
+      const { told, said, run } = setUp(when, levels);
+      const open = make();
+      const first = await run({ journal: open() });
+      expect([said, first.status, first.undelivered]).toEqual([["accepted"], "suspended", [message]]);
+      const control = createLoopControl();
+      for (const one of first.undelivered) control.steer(one);
+      const second = await run({ journal: open(first), control, ...decided(first) });
+      expect([second.status, second.text, second.undelivered]).toEqual(["completed", "Done.", []]);
+      expect([told.inner.has(message.content), told.outer.has(message.content)]).toEqual([false, true]);
+    },
+  );
 
   it("returns its message before later messages to the outer run", async () => {
     const control = createLoopControl();

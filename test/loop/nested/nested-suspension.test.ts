@@ -74,7 +74,7 @@ function createOrderedStoreOf(): () => Journal {
 
 describe("control.drain() on a nested run", () => {
   it.for(stores.flatMap(([what, make]) => [2, 3].map((levels) => [levels, what, make] as const)))(
-    "suspends all %d levels, which a run resumed with %s continues",
+    "suspends all %d levels, and a resumed run continues all of them (journal: %s)",
     async ([levels, , make]) => {
       const { options, asked } = draining(levels);
       const open = make();
@@ -190,7 +190,7 @@ describe("a suspended nested run", () => {
     expect([again.options.provider === playing.provider, inner.provider.calls]).toEqual([true, 1]);
   });
 
-  it.for(stores)("delays a later sequential call until the nested run has ended, with %s", async ([, make]) => {
+  it.for(stores)("delays a later sequential call until the nested run has ended (journal: %s)", async ([, make]) => {
     const order: string[] = [];
     const alone = tool("alone", () => order.push("alone"), { sequential: true });
     const late = tool("late", () => order.push("late"));

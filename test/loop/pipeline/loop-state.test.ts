@@ -26,7 +26,7 @@ describe("result.streamResults", () => {
     ["timeout", [text("Half"), stall()], ({ clock }) => clock.advance(120_000)],
     ["empty-response", finish("stop")],
     ["stopped-by-user", [text("Half"), stall()], ({ control }) => control.stop()],
-  ])('has an entry for every stream, the last with the status "%s" of the run', async ([status, turn, act]) => {
+  ])('has an entry for every stream, and its last entry has the status of the run: "%s"', async ([status, turn, act]) => {
     const playing = start([toolCall("look"), turn]);
     await playing.clock.flush();
     await act?.(playing);
@@ -104,13 +104,13 @@ describe("provider metadata", () => {
 
 describe("result.text", () => {
   it.for<[what: string, last: MockMessage, text: string]>([
-    ["says more", text(" More. "), "More."],
-    ["is blank", text(" \n"), "First."],
+    ["has text", text(" More. "), "More."],
+    ["has only blanks", text(" \n"), "First."],
     ["is empty", finish("stop"), "First."],
     ["fails after text", [text("Mo"), fail({ status: 503 })], "Mo"],
     ["fails without text", fail({ status: 503 }), "First."],
     ["calls a tool again", [text("More."), toolCall("look")], "More."],
-  ])("is the last text that is not blank if the last iteration %s", async ([, last, said]) => {
+  ])("is the newest text that is not blank if the last iteration %s", async ([, last, said]) => {
     const result = await start([[text(" First. "), toolCall("look")], last], { limits: { maxIterations: 2 } }).result;
     expect(result.text).toBe(said);
   });

@@ -127,7 +127,7 @@ describe("a question that a tool asks", () => {
     expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("a different question than before");
   });
 
-  it('after a crash of the answered execution, runs the tool again only with replay: "safe"', async () => {
+  it('runs the tool again after the answer and a crash only if the tool has replay: "safe"', async () => {
     for (const [replay, outcome] of [
       ["never", "interrupted"],
       ["safe", "completed"],

@@ -28,9 +28,9 @@ describe("buildResult: responseText", () => {
 
 describe("buildResult: thoughtLogOwner", () => {
   it.for<[title: string, responseTarget: Session["responseTarget"], owner: object]>([
-    ["has the kind default if the session has no responseTarget", undefined, { kind: "default", name: undefined }],
+    ['has the kind "default" if the session has no responseTarget', undefined, { kind: "default", name: undefined }],
     [
-      "contains the name of a responseTarget with the kind default",
+      'has the name of a responseTarget whose kind is "default"',
       { kind: "default", name: "Tomo" },
       { kind: "default", name: "Tomo" },
     ],

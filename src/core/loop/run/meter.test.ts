@@ -39,7 +39,7 @@ describe("Meter", () => {
       ],
       [1, 7],
     ],
-  ])("tokensLeft and toolCallsLeft are the smallest remaining amounts of %s", ([, limits, left]) => {
+  ])("tokensLeft and toolCallsLeft are the smallest amounts that the limits leave, for %s", ([, limits, left]) => {
     const innermost = limits.reduce<Meter | undefined>((outer, [tokens, calls]) => meter(tokens, calls, outer), undefined);
     expect([innermost?.tokensLeft, innermost?.toolCallsLeft]).toEqual(left);
   });
