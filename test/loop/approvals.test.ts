@@ -146,7 +146,7 @@ describe("policies.approve", () => {
     expect(answersOf(await result)[0]?.result).toEqual([["__proto__"], null]);
   });
 
-  it("cannot change the call by changing its parameter", async () => {
+  it("cannot change the call by modifying the parameter `call`", async () => {
     const approve: Approve = (call) => {
       Object.assign(Object(call.args), { amount: 99, kind: "approve" });
       Object.assign(call, { name: "other", callId: "other" });

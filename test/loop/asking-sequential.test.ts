@@ -40,7 +40,7 @@ it.for<[what: string, names: readonly string[], before: readonly string[], waiti
   expect([...ran.slice(0, Math.max(0, alone))].sort()).toEqual([...names.slice(0, Math.max(0, firstAlone))].sort());
 });
 
-it("approval of sequential tools: control.stop() leaves waiting calls and later calls not run", async () => {
+it("approval of sequential tools: control.stop() prevents waiting calls and later calls from running", async () => {
   const ran: string[] = [];
   const tools = [
     tool("deaf", () => never),

@@ -54,7 +54,7 @@ describe("a call that waits for approval", () => {
     expect([(await third.result).messages, third.provider.calls, ran]).toEqual([result.messages, 0, did]);
   });
 
-  it("is reported as replayed only after a denial in a resumed run", async () => {
+  it('emits "tool-end" as replayed only in a run resumed after the denial', async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both("deny") });
     const third = start({ journal: await savedOf(second) });
@@ -124,7 +124,7 @@ describe("a call that waits for approval", () => {
     expect(ran).toEqual(["call_i0_1", "call_i0_0 1"]);
   });
 
-  it("can receive its decision from journal.wait()", async () => {
+  it("can receive a decision from journal.wait()", async () => {
     const { ran, start } = setUp();
     const asked: string[] = [];
     const wait = async (key: string): Promise<Json> => {

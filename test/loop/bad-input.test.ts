@@ -116,7 +116,7 @@ describe("the options of runToolLoop", () => {
     ["a limit named __proto__", JSON.parse('{"limits": {"__proto__": 5}}'), "limits.__proto__", undefined],
     ["a limit named toString", { limits: { toString: 5 } }, "limits.toString", undefined],
     ["an unknown option with the value undefined", { something: undefined }, "something", undefined],
-  ])("are rejected with unknown-option if they contain %s", async ([, bad, option, nearest]) => {
+  ])('are rejected with "unknown-option" if they contain %s', async ([, bad, option, nearest]) => {
     expect(await refusal(bad)).toMatchObject({ code: "unknown-option", details: { option, nearest } });
   });
 
@@ -147,7 +147,7 @@ describe("the options of runToolLoop", () => {
     );
   });
 
-  it("are accepted with a cacher but without its tool if a registry can add the tool later", async () => {
+  it("are accepted with a cacher whose tool is missing if a registry can add the tool later", async () => {
     const policies = { results: processResults({ cacher: createResultCache().cacher }) };
     expect((await play([text("Hi.")], { tools: createToolRegistry(), policies }).result).text).toBe("Hi.");
   });

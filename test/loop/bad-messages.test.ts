@@ -114,7 +114,7 @@ describe("the messages option", () => {
     expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index } });
   });
 
-  it("is rejected with repair: true, with the index of the invalid message in the caller's list", async () => {
+  it("is rejected with the index in the original list of messages, even with repair: true", async () => {
     const messages = [user("a"), asks("x", "y"), answers("x"), answers("y"), user("b"), 7];
     expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index: 5 } });
   });

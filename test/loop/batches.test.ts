@@ -55,7 +55,7 @@ describe("a batch of tool calls", () => {
     expect((await result).durationMs).toBe(40);
   });
 
-  it("starts its calls in groups if the journal is ordered", async () => {
+  it("starts calls in groups of toolConcurrency calls if the journal is ordered", async () => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const journal: Journal = { ...memoryJournal(), ordered: true };
@@ -64,7 +64,7 @@ describe("a batch of tool calls", () => {
     expect(shop.log).toEqual(["+slow", "+0", "-0", "-slow", "+1", "+2", "-1", "-2"]);
   });
 
-  it("with more calls than toolConcurrency, leaves the control of the run usable", async () => {
+  it("lets control.stop() end the run after a batch of more calls than toolConcurrency", async () => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const batch = [call("work", "a", 10), call("work", "b", 10), call("work", "c", 10)];
@@ -171,7 +171,7 @@ describe("a batch of tool calls", () => {
     ["control.stop()", ({ control }) => control.stop(), 5_100],
     ["control.kill()", ({ control }) => control.kill(), 100],
     ["an aborted signal", ({ abort }) => abort.abort(), 100],
-  ])("keeps finished results if %s ends the run with a stalled call", async ([, act, endedAt]) => {
+  ])("keeps the results of finished calls if %s ends the run while a call hangs", async ([, act, endedAt]) => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const tools = [...shop.tools, tool("stalls", () => never)];

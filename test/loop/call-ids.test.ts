@@ -42,7 +42,7 @@ describe("callId", () => {
     ],
     ["is built from iteration and index if the provider's id is empty", [[said(1, "")]], [["call_i0_0", ""]]],
     [
-      "is generated for a duplicate in the same message",
+      "is generated if an earlier call in the message has the same provider id",
       [[said(1, "x"), said(2, "x"), said(3, "x")]],
       [
         ["x", "x"],
@@ -51,7 +51,7 @@ describe("callId", () => {
       ],
     ],
     [
-      "is generated for a duplicate of an earlier message",
+      "is generated if a call in an earlier message has the same provider id",
       [[said(1, "x")], [said(2, "x")]],
       [
         ["x", "x"],
@@ -59,7 +59,7 @@ describe("callId", () => {
       ],
     ],
     [
-      "gets a suffix if the provider used the generated id before",
+      "gets a suffix if the provider has already sent the generated id for another call",
       [[said(1, "call_i0_1"), said(2)]],
       [
         ["call_i0_1", "call_i0_1"],
@@ -67,7 +67,7 @@ describe("callId", () => {
       ],
     ],
     [
-      "is generated if the provider repeats a generated id",
+      "is generated if the provider sends the generated id of another call",
       [[said(1), said(2, "call_i0_0")]],
       [
         ["call_i0_0", undefined],
@@ -94,7 +94,7 @@ describe("callId", () => {
       ],
     ],
     [
-      "may be any other text, such as __proto__",
+      'may be any other text from the provider, such as "__proto__"',
       [[said(1, "__proto__"), said(2, "constructor"), said(3, " ")]],
       [
         ["__proto__", "__proto__"],

@@ -60,7 +60,7 @@ describe("the event iteration-end", () => {
       { script: [call("ok")], more: { policies: { stopWhen: () => true } }, ends: [["not-run"]] },
     ],
     [
-      "that wait for approval, or for a call that waits",
+      "that wait for approval, or behind a sequential call that waits",
       {
         script: [[call("ok"), call("ask"), call("alone")]],
         more: { policies: approve },
@@ -116,7 +116,7 @@ describe("the event iteration-end", () => {
 describe("an iteration that is resumed in another process", () => {
   const script = [[call("ok", "a"), call("ask", "b")], text("Done.")];
 
-  it("marks its start and end as replayed, but not its new events", async () => {
+  it("emits replayed events for recorded calls, and new events for calls that run now", async () => {
     const first = play(script, { tools, policies: approve });
     const { journal } = await first.result;
     const saved = JSON.parse(JSON.stringify(journal)) as SavedJournal;

@@ -49,7 +49,7 @@ describe("a control from createLoopControl()", () => {
     expect((await playing.result).reason.kind).toBe("wall-clock");
   });
 
-  it("reports an active tool chain from the first tool call to the end of the run", async () => {
+  it("returns true from isToolChainActive() from the first tool call to the end of the run", async () => {
     const seen: boolean[] = [];
     const playing = play([toolCall("look"), [text("Hm."), toolCall("look")], text("Done.")], ({ control }) => ({
       tools: [tool("look", () => seen.push(control.isToolChainActive()))],
@@ -199,7 +199,7 @@ describe("result.undelivered", () => {
     ["tool-error-cap", nothing, { limits: { maxConsecutiveToolErrors: 1 } }],
     ["max-iterations", nothing, { limits: { maxIterations: 1 } }],
     ["iteration-abort", nothing, { hooks: { onIteration: () => ({ abort: true }) } }],
-  ])("has the unsent messages in order if the run ends as %s", async ([kind, act, options]) => {
+  ])('has the unsent messages in order if the run ends with the reason "%s"', async ([kind, act, options]) => {
     const playing = play([toolCall("work")], { tools: [tool("work", () => never, { timeoutMs: 100 })], ...options });
     await playing.clock.flush();
     const { control, clock } = playing;

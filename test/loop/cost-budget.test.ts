@@ -53,7 +53,7 @@ describe("limits.maxCostUSD", () => {
       },
     ],
     [
-      "ends the run before another stream of the same cost would exceed the limit",
+      "ends the run if a stream as expensive as the last stream would exceed the limit",
       { maxCostUSD: 0.74 },
       [work(1), work(1)],
       {
@@ -161,12 +161,16 @@ describe("limits.maxCostUSD", () => {
   });
 
   it.for<[title: string, granted: boolean, limits: LoopLimits]>([
-    ["requests a final answer if the cost limit has enough left", true, { maxIterations: 1, maxCostUSD: 0.5 }],
-    ["requests no final answer if the cost limit is one cent too low", false, { maxIterations: 1, maxCostUSD: 0.49 }],
-    ["requests no final answer if the tokens are used up", false, { maxIterations: 1, maxTokens: 1 }],
-    ["requests a final answer if one token is left", true, { maxIterations: 1, maxTokens: 2 }],
-    ["requests no final answer if the cost limit itself ends the run", false, { maxCostUSD: 0.25 }],
-    ["requests no final answer if maxTokens itself ends the run", false, { maxTokens: 1 }],
+    [
+      "requests a final answer that is expected to cost exactly the rest of the limit",
+      true,
+      { maxIterations: 1, maxCostUSD: 0.5 },
+    ],
+    ["requests no final answer that is expected to exceed the limit by a cent", false, { maxIterations: 1, maxCostUSD: 0.49 }],
+    ["requests no final answer if limits.maxTokens is used up", false, { maxIterations: 1, maxTokens: 1 }],
+    ["requests a final answer if one token of limits.maxTokens is left", true, { maxIterations: 1, maxTokens: 2 }],
+    ["requests no final answer if limits.maxCostUSD itself ends the run", false, { maxCostUSD: 0.25 }],
+    ["requests no final answer if limits.maxTokens itself ends the run", false, { maxTokens: 1 }],
   ])("with policies.finalAnswer %s", async ([, granted, limits]) => {
     const playing = play([work(1), text("In short.")], { tools, pricing, limits, policies: { finalAnswer: true } });
     const result = await playing.result;
@@ -227,14 +231,14 @@ it.for<[title: string, options: Partial<LoopOptions>, option: string]>([
   expect([isLoopError(thrown, "invalid-option") && thrown.details.option, provider.calls]).toEqual([option, 0]);
 });
 
-it("a run that ends as cost-unknown names the discarded attempt that reported no usage", async () => {
+it('a run that ends as "cost-unknown" names the discarded attempt that reported no usage', async () => {
   const first = createMockProvider([[text("half"), fail({ status: 500 })]], { id: "a", model: "large" });
   const second = createMockProvider([work(1)], { id: "b", model: "small" });
   const ended = await run([], { provider: withFallback([first, second]), limits: { maxCostUSD: 5 } });
   expect(ended.reason).toEqual({ kind: "cost-unknown", provider: "a", model: "large", iteration: 0, why: "no-usage" });
 });
 
-it("a run with limits.maxCostUSD ends as cost-unknown if its provider reports no usage", async () => {
+it('a run with limits.maxCostUSD ends as "cost-unknown" if its provider reports no usage', async () => {
   const provider: Provider = {
     id: "p",
     model: "m",

@@ -89,10 +89,10 @@ const stages = [true, false].flatMap((isNested) =>
       ["durable journal", durable],
       ["memory journal", inMemory],
     ] as const
-  ).map(([what, open]) => ({ where: `${isNested ? "nested call" : "top-level call"}, ${what}`, isNested, open })),
+  ).map(([what, open]) => ({ where: `${isNested ? "nested" : "top-level"} call with a ${what}`, isNested, open })),
 );
 
-describe.for(stages)("options.decisions ($where)", ({ isNested, open }) => {
+describe.for(stages.map((stage) => [stage.where, stage] as const))("options.decisions for a %s", ([, { isNested, open }]) => {
   const id = isNested ? "call_i0_0/call_i0_0" : "call_i0_0";
 
   it.for(cutting.flatMap((row) => kinds.map((kind) => [...row, kind] as const)))(

@@ -66,7 +66,7 @@ describe("createDeliberateMode()", () => {
     ["my reminders", [], { trigger: "reminder*", match: "reminders", source: "stem" }],
     ["again", ["remind me"], { trigger: "remind me", match: "remind me", source: "follow-up" }],
     ["hm", [], { trigger: "remind me", match: "Remind me", source: "retained" }],
-  ])("reports the trigger of an allowed tool in hidden-notice after the user message %j", async ([said, recent, trigger]) => {
+  ])('reports the trigger of an allowed tool in "hidden-notice" after the user message %j', async ([said, recent, trigger]) => {
     const mode = createDeliberateMode({ triggers });
     if (recent.length === 0) await say(mode, "Remind me").result;
     const call = toolCall("set_reminder", { at: "six", apiKey: "abcdef", note: "sk-abc123def456" });

@@ -201,7 +201,7 @@ describe("control.drain()", () => {
     expect([(await playing.result).status, playing.control.drain()]).toEqual([status, "finished"]);
   });
 
-  it("suspends the run after the last iteration, and returns a steered message", async () => {
+  it("suspends the run even after the answer, and returns a steered message in result.undelivered", async () => {
     for (const [, make] of keepings) {
       const keeping = make();
       const live = createLives(keeping, []);
@@ -223,7 +223,7 @@ describe("control.drain()", () => {
     }
   });
 
-  it("returns steered messages in order", async () => {
+  it("returns messages steered before and after the call in result.undelivered", async () => {
     const live = createLives(keepInMemory(saved), []);
     const first = await live(({ control }) => {
       control.steer("a");

@@ -80,7 +80,7 @@ describe.each([
 });
 
 describe("defineAgentTool: emitText", () => {
-  it("emits text through a registry that hides the agent", async () => {
+  it("emits the text of an agent in a registry without agentOf", async () => {
     const registry = createToolRegistry([agent("child", scripted([text("Inner.")]))]);
     const { definitions, executeTool } = registry;
     const { recording, result } = play([toolCall("child"), text("Done.")], { tools: { definitions, executeTool } });
@@ -137,7 +137,7 @@ describe("context.emit", () => {
     ["data with an id that is not a string", { type: "data", name: "a", data: 1, id: 1 }, "emit(part).id"],
     ["data that is not plain", { type: "data", name: "a", data: 1n }, "emit(part).data"],
     ["data that is missing", { type: "data", name: "a" }, "emit(part).data"],
-  ])("throws LoopError invalid-option for %s", async ([, part, option]) => {
+  ])('throws LoopError "invalid-option" for %s', async ([, part, option]) => {
     let thrown: unknown;
     const work = tool("work", (_args, { emit }) => {
       try {
@@ -172,7 +172,7 @@ describe("context.emit", () => {
   });
 });
 
-it("a replay by runToolLoop runs no generator tool, and emits no yields and no parts", async () => {
+it('a replay by runToolLoop runs no generator tool, and emits no "tool-progress" and no "tool-emit"', async () => {
   let count = 0;
   const journal = memoryJournal();
   const work = tool("work", async function* (_args, { emit }) {

@@ -83,7 +83,7 @@ describe("policies.finalAnswer with a reserve", () => {
       true,
     ],
   ])(
-    "requests a final answer only if the answer fits into the limits, with a reserve %s",
+    "requests a final answer only if the limits allow another request: reserve %s",
     async ([, limits, reserve, reason, requests, finalAnswer]) => {
       const playing = play(work, reserving(limits, reserve));
       expect(await endOf(playing)).toMatchObject({
@@ -103,7 +103,7 @@ describe("policies.finalAnswer with a reserve", () => {
     expect([result.status, result.reason]).toEqual(["error", { kind: "max-tokens", limit: 50, spent: 30 }]);
   });
 
-  it("predicts the size of a request from the last request, and keeps the reserve for requests without tools", async () => {
+  it("sends a request with tools only if a request of the last size would leave the reserve unused", async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 12, maxLength: 12 });
     const limit = fc.integer({ min: 20, max: 120 });
     await fc.assert(
@@ -143,7 +143,7 @@ describe("policies.finalAnswer with a reserve", () => {
     });
   });
 
-  it("lets the attempts of the final answer use the reserve", async () => {
+  it("lets a retry of the request for the final answer use the reserve", async () => {
     const model = createMockProvider(({ toolChoice }, index) => {
       if (toolChoice !== "none") return [toolCall("look"), spend(10)];
       return index === 3
@@ -161,7 +161,7 @@ describe("policies.finalAnswer with a reserve", () => {
     expect([result.finalAnswer, result.output]).toEqual([true, undefined]);
   });
 
-  it("repeats its decision in a replay", async () => {
+  it("repeats the recorded decision about a final answer in a replay", async () => {
     const journal = memoryJournal();
     const options = reserving({ maxTokens: 30 }, { tokens: 10 }, { journal });
     const first = await endOf(play(work, options));

@@ -98,7 +98,7 @@ describe("the calls of a paused message", () => {
     ["content-filter", "not-run", "content-filter"],
     ["error", "not-run", "provider-error"],
     ["nothing", "not-run", "provider-error"],
-  ])('whose continuation finishes with "%s" get the outcome "%s"', async ([next, outcome, ending]) => {
+  ])('after a continuation that finishes with "%s" get the outcome "%s"', async ([next, outcome, ending]) => {
     let ran = 0;
     const count = tool("note", () => (ran += 1));
     const turns = [
@@ -115,7 +115,7 @@ describe("the calls of a paused message", () => {
 });
 
 describe("continuations of a message", () => {
-  it("resend the paused message or the token, and join all texts", async () => {
+  it('resend the message after "paused", and the token after "continue"', async () => {
     const playing = play([
       [text("One "), finish("paused")],
       [text("two "), finish("continue", { token: "t1" })],
@@ -135,7 +135,7 @@ describe("continuations of a message", () => {
     expect([result.text, result.iterations, result.streamResults.length]).toEqual(["One two three four.", 1, 4]);
   });
 
-  it("end at limits.maxPauses, which counts all pauses of the run and no iterations", async () => {
+  it("end when the pauses of all iterations together exceed limits.maxPauses", async () => {
     const paused = [text("."), finish("paused")];
     const turns = [paused, paused, toolCall("note"), paused, paused, text("never asked for")];
     const playing = play(turns, { tools: [note], limits: { maxPauses: 3, maxIterations: 2 } });

@@ -28,7 +28,7 @@ describe("a custom tool registry", () => {
     expect([result.status, result.text, answersOf(result).length]).toEqual(["error", "So.", 1]);
   });
 
-  it("ends the run with hook-failed if definitions() throws after prepareIteration", async () => {
+  it('ends the run with "hook-failed" if definitions() throws after prepareIteration', async () => {
     let hooked = false;
     const tools: ToolRegistry = {
       definitions: () => {
@@ -72,7 +72,7 @@ describe("a custom tool registry", () => {
   );
 });
 
-it("a custom tool registry is rejected before any request if its masking is not from maskResults", async () => {
+it("a custom tool registry is rejected before any request if maskResults did not make the masking of a tool", async () => {
   const tools: ToolRegistry = {
     definitions: () => [{ ...definition, masking: { kind: "masking" } }],
     executeTool: () => "done",

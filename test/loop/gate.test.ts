@@ -57,14 +57,14 @@ describe("policies.gate", () => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("no memory"))],
-  ])("continues the run and emits listener-error if retain %s", async ([, retain]) => {
+  ])('continues the run and emits "listener-error" if retain %s', async ([, retain]) => {
     const playing = play([toolCall("search"), text("Done.")], { tools, policies: { gate: { active: true, retain } } });
     expect((await playing.result).text).toBe("Done.");
     await playing.clock.flush();
     expect(playing.recording.of("listener-error")).toMatchObject([{ event: "retain", error: { message: "no memory" } }]);
   });
 
-  it("emits hidden-notice with the trigger of each tool that ran, also on replay", async () => {
+  it('emits "hidden-notice" with the trigger of each tool that ran, also on replay', async () => {
     const gate: DeliberateGate = {
       active: true,
       triggerMatchByToolName: new Map([

@@ -25,7 +25,7 @@ describe("a chunk from a hostile provider", () => {
     ["a finish without a reason", { type: "finish" }],
     ["a finish whose reason is a symbol", { type: "finish", reason: Symbol("x") }],
     ["an attempt-start with a BigInt as provider", { type: "attempt-start", attempt: 1, provider: 1n, model: "m" }],
-  ])("ends the run with provider-error and keeps the text: %s", async ([, value]) => {
+  ])('ends the run with "provider-error" and keeps the text: %s', async ([, value]) => {
     const { result } = play([[text("Hi"), raw(value)]]);
     const ended = await result;
     expect([ended.status, ended.reason.kind, ended.text]).toEqual(["error", "provider-error", "Hi"]);
@@ -190,7 +190,7 @@ describe("messages with repair: true", () => {
   });
 });
 
-it('resume: "retry-last" continues a run that ended with restart-cap', async () => {
+it('resume: "retry-last" continues a run that ended with the reason "restart-cap"', async () => {
   const restart = tool("again", () => contextRestart({ type: "context_restart_x" }));
   const limits = { maxRestarts: 0 };
   const tools = [restart, tool("plain", () => 1)];

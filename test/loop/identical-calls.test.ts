@@ -7,7 +7,7 @@ const same: MockScript = () => toolCall("look", { a: 1, b: [2, { c: 3 }] });
 const start = (script: MockScript, execute: () => unknown, more: Partial<LoopOptions> = {}): Playing =>
   play(script, { tools: [tool("look", execute), tool("other", () => "other")], ...more });
 
-it("limits.maxIdenticalCalls ends the run after 10 equal iterations by default, and emits loop-detected", async () => {
+it('limits.maxIdenticalCalls ends the run after 10 equal iterations by default, and emits "loop-detected"', async () => {
   const playing = start(same, () => ({ found: ["nothing"] }));
   const result = await playing.result;
   const reason = { kind: "loop-detected", toolName: "look", count: 10 };
@@ -56,9 +56,9 @@ describe("limits.maxIdenticalCalls", () => {
 
   let processed = 0;
   it.for<[what: string, more: Partial<LoopOptions>]>([
-    ["the order of keys", {}],
+    ["the order of keys in arguments and results", {}],
     [
-      "changes made by policies.results",
+      "changes that policies.results makes to results",
       { policies: { results: processResults({ processor: () => String((processed += 1)) }) } },
     ],
   ])("ignores %s", async ([, more]) => {
@@ -79,12 +79,12 @@ describe("limits.maxIdenticalCalls", () => {
     expect(ran.filter((what) => what === "look")).toHaveLength(10);
   });
 
-  it("is not reported if limits.maxIterations is reached in the same iteration", async () => {
+  it("is not the reason of the run if limits.maxIterations is reached in the same iteration", async () => {
     const playing = start(same, () => "same", { limits: { maxIterations: 10 } });
     expect((await playing.result).reason.kind).toBe("max-iterations");
   });
 
-  it("counts the same number in a replay and in a resumed run", async () => {
+  it("ends a replayed run and a resumed run at the same iteration as the first run", async () => {
     const first = await start(same, () => "same").result;
     const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
     const again = start([], () => "unused", { journal: memoryJournal(saved) });
@@ -94,7 +94,7 @@ describe("limits.maxIdenticalCalls", () => {
     expect([(await resumed.result).reason, resumed.provider.calls]).toEqual([first.reason, 3]);
   });
 
-  it("counts an iteration that waited for an approval only once", async () => {
+  it("counts an iteration only once if the iteration waited for an approval", async () => {
     const steps: number[] = [];
     let journal = memoryJournal();
     for (;;) {

@@ -88,7 +88,7 @@ describe("control.interrupt() before the first tool call", () => {
     expect(mock.active).toBe(0);
   });
 
-  it("keeps an answer that came before a steered message", async () => {
+  it("keeps an answer that the model gave before a steered message", async () => {
     const playing = play([
       [text("Hi."), usage({ inputTokens: 1, outputTokens: 1 })],
       [text("And "), stall()],
@@ -128,7 +128,7 @@ describe("control.interrupt() before the first tool call", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])('before or after "%s", returns its message as undelivered', async ([, act, reason]) => {
+  ])('returns the message as undelivered if a "%s" comes before or after the interrupt', async ([, act, reason]) => {
     const interrupt = ({ control }: Playing): unknown => control.interrupt("Wait.");
     for (const acts of [
       [act, interrupt],

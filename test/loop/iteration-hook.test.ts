@@ -74,7 +74,7 @@ describe("hooks.onIteration", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: completed"]);
   });
 
-  it("fails the run after timeouts.hookMs", async () => {
+  it("fails the run if the hook takes longer than timeouts.hookMs", async () => {
     const playing = play([toolCall("a")], { tools, hooks: { onIteration: () => never }, timeouts: { hookMs: 50 } });
     await playing.clock.advance(1_000);
     expect(await playing.result).toMatchObject(failedBy("The hook took longer than 50 ms."));

@@ -26,7 +26,7 @@ describe("a journal that hangs or fails", () => {
     toResult: ({ text: said }) => said,
   });
 
-  it("in a nested run, rejects the outer run after a kill", async () => {
+  it("rejects the outer run after a kill if the journal hangs in a nested run", async () => {
     const script = [toolCall("agent"), text("Inside."), text("Done.")];
     for (const at of ["i0/agent/0/agent", "i0/tool/0/agent/i0/inbox", "i0/tool/0/agent/i0/model", "i0/tool/0/agent"]) {
       const playing = play(script, { runId: "outer", tools: [agent], journal: hanging({ at }) });
@@ -42,7 +42,7 @@ describe("a journal that hangs or fails", () => {
     }
   });
 
-  it("releases waiting nested runs when a step throws", async () => {
+  it("rejects the outer run and releases a waiting nested run if a step throws", async () => {
     const kept = memoryJournal();
     const clock = createTestClock();
     const asking = defineAgentTool<{ readonly asks: boolean }>({
@@ -76,7 +76,7 @@ describe("a journal that hangs or fails", () => {
     expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0/call_i0_0" }] });
   });
 
-  it("in a run inside a tool, fails only the tool call", async () => {
+  it("fails only the tool call if the journal belongs to a run inside the tool", async () => {
     const nest = tool("nest", async (_, context) => {
       const { text: said } = await context.runToolLoop({
         messages: inner,
@@ -126,7 +126,7 @@ describe("a journal that hangs or fails", () => {
     await expect(playing.result).rejects.toMatchObject({ details: { verb: "replays", key: asked[0] } });
   });
 
-  it("rejects with journal-incomplete before any request if replays() returns true", async () => {
+  it('rejects the run as "journal-incomplete" if replays() returns true for a missing record', async () => {
     const { result, provider } = play([text("Hi.")], { journal: { ...memoryJournal(), replays: () => true } });
     await expect(result).rejects.toMatchObject({ code: "journal-incomplete", details: { key: "run" } });
     expect(provider.calls).toBe(0);
@@ -146,27 +146,19 @@ describe("a journal that hangs or fails", () => {
 describe("a journal with invalid answers", () => {
   it.for<[what: string, journal: Partial<Journal>, message: string]>([
     [
-      "open() without a close function",
+      "open() resolves without a close function",
       { open: () => Promise.resolve(undefined as never) },
       'Option "journal.open()" must be a promise of the function',
     ],
+    ["step() returns undefined", { step: () => undefined as never }, 'recorded result of step "run", but returned undefined'],
     [
-      "step() that returns undefined",
-      { step: () => undefined as never },
-      'recorded result of step "run", but returned undefined',
-    ],
-    [
-      "step() that resolves with a number",
+      "step() resolves with a number",
       { step: () => Promise.resolve(7 as never) },
       'recorded result of step "run", but returned 7',
     ],
-    [
-      "all() that returns an object",
-      { all: () => ({}) as never },
-      'recorded result of "all" with 2 steps, but returned an object',
-    ],
-    ["all() that returns null for each step", { all: (steps) => steps.map(() => null as never) }, "but returned null"],
-  ])("rejects the run and releases everything: %s", async ([, more, message]) => {
+    ["all() returns an object", { all: () => ({}) as never }, 'recorded result of "all" with 2 steps, but returned an object'],
+    ["all() returns null for each step", { all: (steps) => steps.map(() => null as never) }, "but returned null"],
+  ])("rejects the run and releases everything if %s", async ([, more, message]) => {
     const { clock, result, provider, control } = start({ ...hanging({ at: "nowhere" }), ...more });
     await expect(result).rejects.toThrow(message);
     expect([clock.pending, provider.active, control.stop()]).toEqual([0, 0, "finished"]);

@@ -141,7 +141,7 @@ describe("the journal of a rejected run", () => {
     expect(ran).toBe(0);
   });
 
-  it("is closed if its open() resolves after the rejection", async () => {
+  it("is closed if open() resolves after the rejection", async () => {
     let settle: (close: () => Promise<void>) => void = () => {};
     let closed = 0;
     const opening = new Promise<() => Promise<void>>((resolve) => (settle = resolve));
@@ -155,7 +155,7 @@ describe("the journal of a rejected run", () => {
     expect(closed).toBe(1);
   });
 
-  it("leaves the partial result in error.details, but not in the JSON of the error", async () => {
+  it("causes an error with the partial result in error.details, but not in the JSON of the error", async () => {
     const playing = start(hanging({ at: "i0/tool/0/echo", when: "after" }), {
       tools: [tool("echo", () => "paid", { sequential: true })],
       timeouts: { journalMs: 10_000 },

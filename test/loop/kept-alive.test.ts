@@ -59,7 +59,7 @@ describe("timeouts.firstChunkMs", () => {
   it.for<[what: string, next: ModelChunk]>([
     ["empty texts", { type: "text-delta", text: "" }],
     ["token counts", { type: "usage", usage: spent, mode: "snapshot" }],
-  ])("ends an endless stream of %s, as control.kill() does", async ([, value]) => {
+  ])("ends an endless stream of %s, which control.kill() can end too", async ([, value]) => {
     const provider = providerOf(() => ({
       [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: false, value }) }),
     }));
@@ -169,7 +169,7 @@ describe("a model stream that has sent its finish chunk", () => {
       1_000,
       0,
     ],
-  ])("gives a complete answer even if the stream then %s", async ([what, after, said, endedAt, tokens]) => {
+  ])("gives a complete answer even if, after that chunk, the stream %s", async ([what, after, said, endedAt, tokens]) => {
     const isLeft = endedAt > 0 || what === "has an error";
     let signal: AbortSignal | undefined;
     const provider = providerOf(async function* (call) {

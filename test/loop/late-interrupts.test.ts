@@ -40,7 +40,7 @@ describe("control.interrupt() between the end of a stream and the first call", (
   it.for<[order: string, interruptAt: number]>([
     ["before the limit", 300],
     ["after the limit", 550],
-  ])("called %s does not keep limits.wallClockMs from ending the run", async ([, interruptAt]) => {
+  ])("lets limits.wallClockMs end the run even if the interrupt comes %s", async ([, interruptAt]) => {
     const clock = createTestClock();
     const playing = play([toolCall("quick")], {
       clock,

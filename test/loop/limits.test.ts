@@ -174,7 +174,7 @@ describe("a stream that has timed out", () => {
     expect(playing.recording.of("text-delta").map((event) => event.text)).toEqual(["Half"]);
   });
 
-  it("ends with stream-idle even if the provider then throws", async () => {
+  it('ends with "stream-idle" even if the provider then throws', async () => {
     const provider = providerOf(async function* ({ signal }) {
       yield { type: "text-delta", text: "Half" };
       await new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("socket closed"))));
@@ -184,7 +184,7 @@ describe("a stream that has timed out", () => {
     expect((await playing.result).reason).toEqual({ kind: "stream-idle", limitMs: 120_000 });
   });
 
-  it("and ignores its signal is abandoned after 5 seconds", async () => {
+  it("is abandoned after 5 more seconds if the provider ignores its signal", async () => {
     const provider = providerOf(async function* ({ clock }) {
       yield { type: "text-delta", text: "Half" };
       await sleep(clock, 126_000);
@@ -198,7 +198,7 @@ describe("a stream that has timed out", () => {
     expect(playing.recording.of("text-delta")).toHaveLength(1);
   });
 
-  it("emits a stream-timeout notice unless session.surfaceUserErrors is false", async () => {
+  it('emits the notice "stream-timeout" unless session.surfaceUserErrors is false', async () => {
     const noticesOf = async (surfaceUserErrors: boolean, part: readonly MockPart[]): Promise<readonly string[]> => {
       const playing = play([part], { session: { surfaceUserErrors } });
       await playing.clock.runAll();

@@ -42,13 +42,13 @@ describe("detectLoops", () => {
     expect(playing.recording.of("loop-detected").every(({ action }) => action === "warn")).toBe(true);
   });
 
-  it("reports nothing unless set as policies.loopDetection", async () => {
+  it("reports nothing if policies.loopDetection is not set", async () => {
     const playing = play(calling("aaaaaa"), { tools: [echo] });
     await playing.result;
     expect(heard(playing)).toEqual([]);
   });
 
-  it("emits loop-detected between the stream and the calls", async () => {
+  it('emits "loop-detected" between the stream and the calls', async () => {
     const playing = play(calling("aa"), watching({ threshold: 2 }));
     await playing.result;
     expect(playing.recording.types().slice(7, 13)).toEqual([
@@ -61,7 +61,7 @@ describe("detectLoops", () => {
     ]);
   });
 
-  it("ignores the order of calls and keys, and names the first call", async () => {
+  it("treats calls and arguments in another order as equal", async () => {
     const calls = [toolCall("look", { a: 1, b: [2] }), toolCall("echo")];
     const playing = play(
       [calls, [toolCall("echo"), toolCall("look", { b: [2], a: 1 })], text("Done.")],
@@ -156,13 +156,18 @@ describe("detectLoops with compareResults", () => {
     ["ignores equal calls with different results if compareResults is true", ["1", "2", "3", "4"], true, []],
     ["reports equal calls with equal results if compareResults is true", ["1", "1", "1", "1"], true, ["2: echo 3x1"]],
     [
-      "counts equal calls from the last change of the result if compareResults is true",
+      "counts equal calls again from the last different result if compareResults is true",
       ["1", "2", "2", "2"],
       true,
       ["3: echo 3x1"],
     ],
     // In this row, the third call would return a different result. But the loop is reported before that call runs.
-    ["reports a loop before a different result if compareResults is true", ["1", "1", "2", "2"], true, ["2: echo 3x1"]],
+    [
+      "reports a loop before the third call gives a different result if compareResults is true",
+      ["1", "1", "2", "2"],
+      true,
+      ["2: echo 3x1"],
+    ],
   ])("%s", async ([, values, compareResults, told]) => {
     const playing = play(calling("aaaa"), {
       ...results(...values),

@@ -11,7 +11,7 @@ describe.for<[what: string, field: string, policies: LoopOptions["policies"]]>([
   ["a call of an unknown tool", "available_tools", {}],
   ["a call that the gate blocks", "allowedToolNames", { gate: { active: true, allowedNames: names } }],
 ])("%s", ([, field, policies]) => {
-  it("names the first 50 tools in its result, up to 200 names per iteration", async () => {
+  it("gets a result with the first 50 tool names, and 200 names per iteration at most", async () => {
     const script = [calls(6), calls(1), text("Done.")];
     const options = { tools, policies, limits: { maxConsecutiveToolErrors: 100 } };
     const result = await play(script, options).result;

@@ -46,7 +46,7 @@ describe("needsApproval", () => {
       ["approval-failed", "completed", "approval-failed"],
     ],
     ["the value false lets every call run", false, ["completed", "completed", "completed"]],
-  ])("without policies.approve: %s", async ([, needs, outcomes]) => {
+  ])("if policies.approve is not set, %s", async ([, needs, outcomes]) => {
     const playing = setUp(needs).start();
     const result = await playing.result;
     expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(outcomes);

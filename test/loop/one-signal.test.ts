@@ -14,7 +14,7 @@ function startAll(signal: AbortSignal, part: ReturnType<typeof wait>) {
   return { clock, runs };
 }
 
-it("one signal of many runs has one listener while any of the runs is live, and none afterwards", async () => {
+it("a signal shared by many runs has one listener while any of the runs is live, and none afterwards", async () => {
   const listeners = countListeners();
   onTestFinished(() => listeners.stop());
   const { signal } = new AbortController();
@@ -29,7 +29,7 @@ it("one signal of many runs has one listener while any of the runs is live, and 
   expect(held).toEqual([1, 0, 1, 0]);
 });
 
-it("one signal of many runs aborts all runs with its reason and keeps no listener", async () => {
+it("a signal shared by many runs aborts all runs with the reason of the signal and keeps no listener", async () => {
   const listeners = countListeners();
   onTestFinished(() => listeners.stop());
   const abort = new AbortController();

@@ -58,7 +58,7 @@ describe("runToolLoop with a faulty provider", () => {
         }),
       }),
     ],
-  ])("ends the run with provider-error if the provider %s", async ([, stream]) => {
+  ])('ends the run with "provider-error" if the provider %s', async ([, stream]) => {
     const playing = play([], { provider: of(stream) });
     const result = await playing.result;
     expect([result.status, result.reason.kind, result.error?.name]).toEqual(["error", "provider-error", "ProviderError"]);
@@ -70,7 +70,7 @@ describe("runToolLoop with a faulty provider", () => {
     ["reports an error in its stream", [text("Half"), failInBand(overloaded)], "overloaded"],
     ["reports an error in its stream and then finishes", [text("Half"), failInBand(overloaded), finish("stop")], "overloaded"],
     ["finishes with an unknown reason", [text("Half"), finish("end_turn" as "stop")], "finish-unknown"],
-    ["finishes with the reason named constructor", [text("Half"), finish("constructor" as "stop")], "finish-unknown"],
+    ['finishes with the reason "constructor"', [text("Half"), finish("constructor" as "stop")], "finish-unknown"],
   ])("keeps the streamed text if the provider %s", async ([, parts, code]) => {
     const playing = play([[...parts.slice(0, 1), toolCall("t"), ...parts.slice(1)]], { tools: [tool("t", () => 1)] });
     const result = await playing.result;
@@ -191,7 +191,7 @@ describe("the chunk attempt-discarded", () => {
     });
   });
 
-  it("ends the run as stream-ended-early if no attempt follows", async () => {
+  it('ends the run as "stream-ended-early" if no attempt follows', async () => {
     const discarded = chunk({ type: "attempt-discarded", attempt: 1, error: overloaded });
     const playing = play([[text("Wrong"), finish("stop"), discarded]]);
     expect(await playing.result).toMatchObject({

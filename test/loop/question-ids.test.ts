@@ -94,13 +94,13 @@ describe("options.decisions", () => {
     expect(ran).toEqual(["new"]);
   });
 
-  it("name a call by a generated id if the id from the provider looks like a numbered approval id", async () => {
+  it('never need the id "a#2" from a provider, because the call gets a generated id', async () => {
     const script = [toolCall("pay", {}, { id: "a#2" }), text("Done.")];
     const { result } = play(script, { tools: [tool("pay", () => 1)] });
     expect((await result).messages.at(1)).toMatchObject({ content: [{ callId: "call_i0_0", providerCallId: "a#2" }] });
   });
 
-  it("are rejected with unknown-decision for a call beyond maxToolCalls", async () => {
+  it('are rejected with "unknown-decision" for a call beyond maxToolCalls', async () => {
     const store = createDurableStore();
     const provider = createMockProvider(({ messages }) =>
       messages.length === 1 ? [toolCall("look"), toolCall("pay")] : text("Done."),

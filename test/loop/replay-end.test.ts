@@ -51,7 +51,7 @@ describe("the event replay-end", () => {
     );
   });
 
-  it("comes before run-end if everything is recorded", async () => {
+  it('comes before "run-end" if every step is recorded', async () => {
     const { result } = await run(undefined);
     const { recording } = await run(result.journal);
     expect(recording.types().slice(-2)).toEqual(["replay-end", "run-end"]);

@@ -57,7 +57,7 @@ describe("a tool that returns contextRestart", () => {
     ["the tools in disable_tools", restart("x", { disable_tools: ["enrich", "third"] }), undefined, "other"],
     ["the tools in policies.restarts.effects", restart("x"), { x: ["other"], y: ["enrich"] }, "enrich,third"],
     ["the tools of both lists", restart("x", { disable_tools: ["third"] }), { x: ["other"] }, "enrich"],
-    ['no tools for the suffix "constructor"', restart("constructor"), { x: ["other"] }, "enrich,other,third"],
+    ['no tools after a restart with the suffix "constructor"', restart("constructor"), { x: ["other"] }, "enrich,other,third"],
   ])("hides %s for the rest of the run", async ([, data, effects, shown]) => {
     const playing = start([toolCall("enrich"), toolCall("other"), text("Done.")], data, { policies: { restarts: { effects } } });
     await playing.result;
@@ -69,7 +69,7 @@ describe("a tool that returns contextRestart", () => {
     expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual(["restarted", "unknown-tool"]);
   });
 
-  it("ends the run with restart-cap at the sixth restart by default", async () => {
+  it('ends the run with "restart-cap" at the sixth restart by default', async () => {
     const playing = start(() => toolCall("enrich"), restart("x"));
     const result = await playing.result;
     expect([result.reason, playing.provider.calls]).toEqual([{ kind: "restart-cap", count: 6 }, 6]);
@@ -78,13 +78,10 @@ describe("a tool that returns contextRestart", () => {
   it.for([
     [0, 1],
     [2, 3],
-  ] as const)(
-    "ends the run with restart-cap after %d restarts, as set by limits.maxRestarts",
-    async ([maxRestarts, requests]) => {
-      const playing = start(() => toolCall("enrich"), restart("x"), { limits: { maxRestarts } });
-      expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["restart-cap", requests]);
-    },
-  );
+  ] as const)('with limits.maxRestarts: %d ends the run with "restart-cap" after request %d', async ([maxRestarts, requests]) => {
+    const playing = start(() => toolCall("enrich"), restart("x"), { limits: { maxRestarts } });
+    expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["restart-cap", requests]);
+  });
 
   it.for<[title: string, fields: object, problem: string]>([
     ["another type", { type: "restart_x" }, '"contextRestart.type" must be "context_restart_" followed by a suffix'],

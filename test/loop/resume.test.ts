@@ -133,7 +133,7 @@ it('resume: "retry-last" does not retry a provider error that occurs in the curr
   expect([result.reason.kind, provider.calls]).toEqual(["provider-error", 2]);
 });
 
-it("result.journal makes another run replay the result", async () => {
+it("a run with the result.journal of a finished run replays the result", async () => {
   const { ran, options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider([toolCall("save"), text("Done.")]) });
   const provider = createMockProvider([]);

@@ -83,7 +83,7 @@ describe("runToolLoop", () => {
   });
 
   it.for(byTitle.filter((row) => !isSuspended(row)))(
-    "replays to the same result without calling the model or a tool for %s",
+    "replays %s to the same result, and calls neither the model nor a tool",
     async ([, scenario]) => {
       const first = await play(scenario);
       const { again, keys, journal } = await recall(scenario, first.result);

@@ -103,29 +103,30 @@ describe("the unread events of streamToolLoop", () => {
     ["arguments", { type: "call-args-delta", key: "k", text: "x" }],
   ];
 
-  it.for(kinds.flatMap(([kind, chunk]) => [[1], [7], [40], [100], [63, 1, 64, 5]].map((steps) => ({ kind, chunk, steps }))))(
-    "are never more than 64 $kind events if the reader takes $steps events at a time",
-    async ({ chunk, steps }) => {
-      const provider: Provider = {
-        id: "p",
-        model: "m",
-        async *stream(): AsyncIterable<ModelChunk> {
-          yield { type: "call-start", key: "k", name: "t" };
-          for (;;) yield chunk;
-        },
-      };
-      const watched = watch([], { provider, timeouts: { streamIdleMs: 1_000, firstChunkMs: 1_000 } });
-      const seen: number[] = [];
-      for (let step = 0; step < 150; step += 1) {
-        await watched.read(steps[step % steps.length] ?? 1);
-        await watched.clock.advance(5_000);
-        seen.push(watched.unread());
-      }
-      expect([Math.max(...seen), Math.min(...seen) >= 32]).toEqual([64, true]);
-      await watched.iterator.return?.();
-      expect((await watched.stream.result).reason.kind).toBe("stopped");
-    },
-  );
+  it.for(
+    kinds.flatMap(([kind, chunk]) =>
+      [[1], [7], [40], [100], [63, 1, 64, 5]].map((steps) => [kind, steps.join(", "), chunk, steps] as const),
+    ),
+  )("are never more than 64 %s events if the reader takes %s events at a time", async ([, , chunk, steps]) => {
+    const provider: Provider = {
+      id: "p",
+      model: "m",
+      async *stream(): AsyncIterable<ModelChunk> {
+        yield { type: "call-start", key: "k", name: "t" };
+        for (;;) yield chunk;
+      },
+    };
+    const watched = watch([], { provider, timeouts: { streamIdleMs: 1_000, firstChunkMs: 1_000 } });
+    const seen: number[] = [];
+    for (let step = 0; step < 150; step += 1) {
+      await watched.read(steps[step % steps.length] ?? 1);
+      await watched.clock.advance(5_000);
+      seen.push(watched.unread());
+    }
+    expect([Math.max(...seen), Math.min(...seen) >= 32]).toEqual([64, true]);
+    await watched.iterator.return?.();
+    expect((await watched.stream.result).reason.kind).toBe("stopped");
+  });
 
   it("include all progress of a tool, and make the model wait", async () => {
     const flood = tool("flood", (_, { progress }) => {

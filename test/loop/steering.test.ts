@@ -69,7 +69,7 @@ describe("control.steer()", () => {
     expect((await playing.result).messages[2]).toEqual(message);
   });
 
-  it("emits steered before the iteration that sends the message, also in a replay", async () => {
+  it('emits "steered" before the iteration that sends the message, also in a replay', async () => {
     const playing = play([toolCall("quick"), text("Hi."), text("Again.")], (stage) => ({
       tools: [quick],
       hooks: steerIn(1)(stage),
@@ -209,7 +209,7 @@ describe("control.steer() in the last iteration", () => {
     ["stream-idle", [text("And"), stall()]],
     ["wall-clock", [text("And"), stall()], { limits: { wallClockMs: 10 } }],
     ["wall-clock", [wait(20), text("Done.")], { limits: { wallClockMs: 10 }, timeouts: { settleMs: 50 } }],
-  ])("returns the message in undelivered after %s (case %#)", async ([reason, turn, options]) => {
+  ])('returns the message in undelivered after the reason "%s" (case %#)', async ([reason, turn, options]) => {
     const playing = play([turn], (stage) => ({ tools: [quick, fatal], ...options, hooks: steerIn(0)(stage) }));
     await playing.clock.runAll();
     const result = await playing.result;

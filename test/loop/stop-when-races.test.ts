@@ -90,7 +90,7 @@ describe("a pending condition of policies.stopWhen", () => {
   it.for<[answer: boolean, reason: string]>([
     [true, "stop-condition"],
     [false, "answered"],
-  ])("decides with its result (%s), because an interrupt comes too late", async ([answer, reason]) => {
+  ])("decides with the result %s even if control.interrupt() is called meanwhile", async ([answer, reason]) => {
     const playing = play([toolCall("echo"), text("Done.")], ({ clock }) => ({
       tools,
       policies: {

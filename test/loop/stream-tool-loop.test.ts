@@ -96,7 +96,7 @@ describe("a reader of streamToolLoop that stops early", () => {
     expect([result.reason.kind, await readAll(reading.stream)]).toEqual(["answered", []]);
   });
 
-  it("receives its own error after stopping by a throw", async () => {
+  it("receives the error that the reader itself throws", async () => {
     const { stream } = start([[text("Hi"), stall()]]);
     const reading = async (): Promise<void> => {
       for await (const event of stream) if (event.type === "text-delta") throw new Error("my own");

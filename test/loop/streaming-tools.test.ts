@@ -50,9 +50,9 @@ describe("a tool that is a generator", () => {
       null,
       [1],
     ],
-    ["null if it yields and returns nothing", async function* () {}, null, []],
+    ["null if the generator yields and returns nothing", async function* () {}, null, []],
     [
-      "its awaited return value if it is synchronous",
+      "the awaited return value if the generator is synchronous",
       function* () {
         yield Promise.resolve(1);
         return Promise.resolve(2);
@@ -61,7 +61,7 @@ describe("a tool that is a generator", () => {
       [1],
     ],
     [
-      "its return value if execute returns it in a promise",
+      "the return value if execute returns a promise of the generator",
       async () =>
         (async function* () {
           yield 1;
@@ -71,7 +71,7 @@ describe("a tool that is a generator", () => {
       [1],
     ],
     [
-      "its return value if it yields values that are not JSON",
+      "the return value if the generator yields values that are not JSON",
       async function* () {
         yield row;
         yield 1n;
@@ -120,7 +120,7 @@ describe("a tool that is a generator", () => {
       }),
       "hostile",
     ],
-  ])("fails with %s", async ([, made, message]) => {
+  ])("fails if execute returns %s", async ([, made, message]) => {
     expect(await runTool(tool("work", made), {})).toMatchObject({
       kind: "failed",
       error: { message: expect.stringContaining(message) },

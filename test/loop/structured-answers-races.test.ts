@@ -86,7 +86,7 @@ describe("the validation of an answer by structuredOutput", () => {
 
   const unlimited = { limits: {} };
 
-  it("gives the value of the next answer after a steered message", async () => {
+  it("sets result.output to the next answer after a steered message", async () => {
     const playing = validating([text('{ "n": 8 }'), text('{ "n": 9 }')], unlimited);
     await playing.clock.flush();
     playing.control.steer("Nine, I mean.");
@@ -98,7 +98,7 @@ describe("the validation of an answer by structuredOutput", () => {
     ]);
   });
 
-  it("gives no value if the answer to a steered message fails", async () => {
+  it("leaves result.output undefined if the request after a steered message fails", async () => {
     const playing = validating([text('{ "n": 8 }'), fail({ status: 503 })], unlimited);
     await playing.clock.flush();
     playing.control.steer("Nine, I mean.");
@@ -119,7 +119,7 @@ describe("the validation of an answer by structuredOutput", () => {
     expect(linesOf(result.messages)).toEqual(["user: Go.", "assistant: Eight.", "user: Nine, I mean.", "assistant: Nine."]);
   });
 
-  it("lets an interrupt replace the next try, unless the answer is valid", async () => {
+  it("lets an interrupt end the run in place of the next try if the answer is invalid", async () => {
     for (const [turn, reason, undelivered] of [
       [text('{ "n": 8 }'), "answered", ["And now?"]],
       [text('{ "n": "8" }'), "interrupted", []],
@@ -187,7 +187,7 @@ describe("structuredOutput with a journal", () => {
     }
   });
 
-  it("records validations under keys with the word output", async () => {
+  it('records each validation under a key such as "i1/output"', async () => {
     const { journal } = await play([...turns], wanting(structuredOutput(schema))).result;
     expect(memoryJournal(JSON.parse(JSON.stringify(journal))).keys()).toEqual([
       "run",
@@ -204,7 +204,7 @@ describe("structuredOutput with a journal", () => {
     ]);
   });
 
-  it("makes no new request with retry-last if a recorded answer is invalid only in the resumed run", async () => {
+  it('makes no request with resume: "retry-last" if the validation of a recorded answer fails', async () => {
     const { journal, runId } = await play([text("Eight.")], wanting(structuredOutput(schema, { maxRetries: 0 }))).result;
     const { steps } = JSON.parse(JSON.stringify(journal)) as SavedJournal;
     const saved = memoryJournal({ steps: Object.fromEntries(Object.entries(steps).slice(0, 3)) });
@@ -219,7 +219,7 @@ describe("structuredOutput with a journal", () => {
     expect([result.reason.kind, provider.calls]).toEqual(["invalid-output", 0]);
   });
 
-  it("allows the same number of tries again with retry-last", async () => {
+  it('allows the same number of tries again with resume: "retry-last"', async () => {
     const options = {
       runId: "r",
       messages: [{ role: "user" as const, content: "Go." }],

@@ -13,21 +13,26 @@ const makeTools = (ran: string[]): readonly Tool[] => [
 const both: MockMessage = [toolCall("wipe"), toolCall("look"), toolCall("lock")];
 
 it.for<[what: string, more: Partial<LoopOptions>, ran: readonly string[], outcomes: string]>([
-  ["none", { toolChoice: "none" }, [], "blocked blocked unknown-tool"],
-  ["one tool", { toolChoice: { name: "look" } }, ["look"], "blocked completed unknown-tool"],
-  ["another tool", { toolChoice: { name: "wipe" } }, ["wipe"], "completed blocked unknown-tool"],
-  ["an unknown tool", { toolChoice: { name: "x" } }, [], "blocked blocked unknown-tool"],
-  ["auto", { toolChoice: "auto" }, ["look", "wipe"], "completed completed unknown-tool"],
-  ["required", { toolChoice: "required" }, ["look", "wipe"], "completed completed unknown-tool"],
-  ["none from a hook", { hooks: choosing("none") }, [], "blocked blocked unknown-tool"],
-  ["one tool from a hook", { toolChoice: "none", hooks: choosing({ name: "look" }) }, ["look"], "blocked completed unknown-tool"],
+  ['"none"', { toolChoice: "none" }, [], "blocked blocked unknown-tool"],
+  ["the name of a tool", { toolChoice: { name: "look" } }, ["look"], "blocked completed unknown-tool"],
+  ["the name of another tool", { toolChoice: { name: "wipe" } }, ["wipe"], "completed blocked unknown-tool"],
+  ["the name of an unknown tool", { toolChoice: { name: "x" } }, [], "blocked blocked unknown-tool"],
+  ['"auto"', { toolChoice: "auto" }, ["look", "wipe"], "completed completed unknown-tool"],
+  ['"required"', { toolChoice: "required" }, ["look", "wipe"], "completed completed unknown-tool"],
+  ['"none" from a hook', { hooks: choosing("none") }, [], "blocked blocked unknown-tool"],
   [
-    "none from a hook for the next iteration",
+    "the name of a tool from a hook",
+    { toolChoice: "none", hooks: choosing({ name: "look" }) },
+    ["look"],
+    "blocked completed unknown-tool",
+  ],
+  [
+    '"none" from a hook for the next iteration only',
     { hooks: choosing(undefined, "none") },
     ["look", "wipe"],
     "completed completed unknown-tool",
   ],
-])("toolChoice lets only the expected calls run, including eager calls: %s", async ([, more, expected, outcomes]) => {
+])("only the expected calls run, including eager calls, with toolChoice: %s", async ([, more, expected, outcomes]) => {
   const ran: string[] = [];
   const playing = play([both, text("Done.")], { tools: makeTools(ran), ...more });
   const result = await playing.result;

@@ -103,7 +103,7 @@ describe("messages that callbacks receive", () => {
     expect(Array.isArray(first)).toBe(true);
   });
 
-  it("are included in the copies of a request that a provider makes", async () => {
+  it("are in every copy of a request that a provider makes", async () => {
     const mock = createMockProvider(script);
     const copies: (readonly Message[])[] = [];
     const transcripts: unknown[] = [];

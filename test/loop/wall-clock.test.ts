@@ -60,7 +60,7 @@ describe("limits.wallClockMs", () => {
     expect(playing.endedAt()).toBe(125_000);
   });
 
-  it("is replaced as the reason by a stop during its grace period", async () => {
+  it("does not remain the reason of the run if a stop follows in the grace period", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], ...within(1_000) });
     await playing.clock.advance(2_000);
     playing.control.stop({ note: "enough" });

@@ -148,7 +148,7 @@ describe("the prepare function of defineAgentTool", () => {
     expect(seen).toEqual([["OSLO", 3, "call_i0_0", "agent", 0, 0, key, "mine", { userName: "Ada" }, 2, false]]);
   });
 
-  it("cannot set the journal or the run id", async () => {
+  it("cannot set the journal or the runId of the nested run", async () => {
     const journal = { durable: false, step: broken("journal"), all: broken("journal") };
     const playing = playAgent(agent(() => ({ ...answers(), journal, runId: "mine" })));
     expect(answersOf(await playing.result)[0]?.result).toBe("c");
@@ -180,7 +180,7 @@ describe("the toResult function of defineAgentTool", () => {
     expect([result.text, result.toolCallsExecuted, playing.clock.pending]).toEqual(["Done.", 1, 0]);
   });
 
-  it("by default reports the ending and the text of a failed run", async () => {
+  it("reports by default how a failed nested run ended, and the text of the run", async () => {
     const said = createMockProvider([[text("Half an answer"), fail({ status: 503 })]]);
     const result = await playAgent(agent(() => ({ messages: question, provider: said }))).result;
     expect(answersOf(result)[0]).toMatchObject({
@@ -189,7 +189,7 @@ describe("the toResult function of defineAgentTool", () => {
     });
   });
 
-  it("ends the run and delivers the content if its result has endTurn", async () => {
+  it("ends the run and delivers the content if toResult returns endTurn: true", async () => {
     const content = [{ type: "text" as const, text: "For you." }];
     const one = agent(
       () => answers(),

@@ -27,7 +27,7 @@ const broken = (message: string) => (): never => {
 };
 
 describe("a tool from defineAgentTool", () => {
-  it("runs its agent in a registry that wraps a registry without agentOf", async () => {
+  it("starts a nested run even if a wrapper around the registry has no agentOf", async () => {
     const child = scripted(["agent tool", "agent"], [toolCall("ok"), text("c")], { tools: [tool("ok", () => 1)] });
     const inner = createToolRegistry([child.tool]);
     const wrapper: ToolRegistry = {

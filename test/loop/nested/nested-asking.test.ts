@@ -36,8 +36,8 @@ function setUp(kind: Kind): Stage {
 const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof memoryJournal>> =>
   memoryJournal(JSON.parse(JSON.stringify((await result).journal)));
 
-describe("approval of a call in a nested run", () => {
-  it("suspends the outer run, with the path to the call, until a decision", async () => {
+describe("a call that waits for approval in a nested run", () => {
+  it("suspends the outer run until a decision names the path of the call", async () => {
     const { ran, inner, start } = setUp("agent tool");
     const first = start();
     const result = await first.result;
@@ -66,7 +66,7 @@ describe("approval of a call in a nested run", () => {
   });
 
   it.for(["call_i0_0/call_i0_9", "call_i0_0/call_i0_1"])(
-    "is rejected before anything runs if a decision names the path %s",
+    'makes a resumed run reject as "unknown-decision" if a decision names the path %s',
     async (id) => {
       const { ran, inner, start } = setUp("agent tool");
       const journal = await savedOf(start());
@@ -80,7 +80,7 @@ describe("approval of a call in a nested run", () => {
     },
   );
 
-  it("is denied if the outer call is an ordinary tool", async () => {
+  it("is denied if an ordinary tool started the nested run", async () => {
     const { ran, inner, start } = setUp("ordinary tool");
     const result = await start().result;
     expect(result.reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_1" }] });
@@ -94,7 +94,7 @@ describe("approval of a call in a nested run", () => {
     expect(ran.some((key) => key.endsWith("pay"))).toBe(false);
   });
 
-  it("is awaited by a journal with wait(), under the path to the call", async () => {
+  it("can receive a decision from journal.wait() with a nested journal key", async () => {
     const { ran, start } = setUp("agent tool");
     const asked: string[] = [];
     const wait = async (key: string): Promise<Json> => {

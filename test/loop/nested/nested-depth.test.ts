@@ -90,7 +90,7 @@ describe.for(kinds)("limits.maxDepth for runs in an %s", (kind) => {
   });
 });
 
-it("context.runToolLoop rejects with depth-exceeded, invalid-option or unknown-option", async () => {
+it('context.runToolLoop rejects with "depth-exceeded", "invalid-option" or "unknown-option"', async () => {
   const seen: unknown[] = [];
   const look = async (
     _: unknown,
@@ -151,11 +151,11 @@ describe("the depth of a run that is started inside a tool", () => {
     ["the context of the call", (options, context) => run(options, { context })],
     ["the signal of the call and a higher maxDepth", (options, { signal }) => run(options, { signal, limits: { maxDepth: 9 } })],
     [
-      "the signal of the call, by streamToolLoop",
+      "the signal of the call through streamToolLoop",
       (options, { signal }) => streamToolLoop({ provider: provider(), ...options, signal } as LoopOptions).result,
     ],
     [
-      "the signal of the call, by generateWithTools",
+      "the signal of the call through generateWithTools",
       (options, { signal, runToolLoop: nested }) =>
         generateWithTools(
           createMockProvider([toolCall("nest"), text("Done.")]),

@@ -87,7 +87,7 @@ describe.for(kinds)("nested runs in an %s", (kind) => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("are not started by a sequential call that has not begun when the run is stopped", async () => {
+  it("do not start if the outer run is stopped before the sequential call begins", async () => {
     let prepared = 0;
     const child = nesting(kind, "child", () => {
       prepared += 1;
@@ -141,7 +141,7 @@ it("a longer settleMs of a nested run does not delay the end of the outer run", 
 });
 
 describe("nested runs in a tool call that ends", () => {
-  it.for(busy)("end if the call times out during %s", async ([what, turn]) => {
+  it.for(busy)("end if the outer call times out during %s", async ([what, turn]) => {
     const child = scripted(["ordinary tool", "child"], [turn, text("More.")], { tools });
     const [{ execute, ...traits }] = [child.tool];
     const playing = play([toolCall("child"), text("Moving on.")], {

@@ -75,7 +75,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     expect(events.at(-1)).toMatchObject({ type: "run-end", status: "completed" });
   });
 
-  it("wait for a slow reader without a timeout, as the model of the nested run does", async () => {
+  it("wait for a slow reader, and make the nested model wait, without a timeout", async () => {
     const { provider, sent } = chatter(300);
     const timeouts = { streamIdleMs: 1_000, firstChunkMs: 1_000, toolMs: Number.POSITIVE_INFINITY };
     const child = nesting(kind, "child", () => ({ messages: question, provider }));
@@ -93,7 +93,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     expect(events.filter(({ type, path }) => type === "text-delta" && path !== undefined).length).toBeGreaterThan(200);
   });
 
-  it("report the error of a listener to the run of the listener and to the outer runs", async () => {
+  it('include "listener-error" in the run of the throwing listener and in the outer run', async () => {
     const inner = recordEvents();
     const child = scripted([kind, "child"], [text("c")], { events: inner.emitter });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });

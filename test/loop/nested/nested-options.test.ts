@@ -7,7 +7,7 @@ import { callAndAnswer, kinds, nesting, question, tokens } from "./nesting.ts";
 const ok = tool("ok", () => "fine");
 
 describe.for(kinds)("options that a nested run in an %s does not set", (kind) => {
-  it("are inherited for the model, pricing, session and context", async () => {
+  it("are inherited: provider, pricing, session and context", async () => {
     const seen: unknown[] = [];
     const look = tool(
       "look",
@@ -33,7 +33,7 @@ describe.for(kinds)("options that a nested run in an %s does not set", (kind) =>
     expect(seen).toEqual([["mine", { userName: "Ada" }, "mock-model"]]);
   });
 
-  it("are inherited for timeouts and the clock", async () => {
+  it("are inherited: timeouts and clock", async () => {
     const provider = createMockProvider([stall()]);
     const child = nesting(kind, "child", () => ({ messages: question, provider }));
     const playing = play([toolCall("child"), text("Done.")], { tools: [child], timeouts: { firstChunkMs: 70 } });
@@ -44,7 +44,7 @@ describe.for(kinds)("options that a nested run in an %s does not set", (kind) =>
     ]);
   });
 
-  it("are not inherited for tools, system, settings, policies, hooks, limits and context items", async () => {
+  it("are not inherited: tools, system, settings, policies, hooks, limits and contextItems", async () => {
     const inner = createMockProvider([toolCall("ok"), toolCall("ok"), text("c")]);
     const hooked: unknown[] = [];
     const child = nesting(kind, "child", () => ({ messages: question, provider: inner, tools: [ok] }));

@@ -114,21 +114,21 @@ describe("control.steer() on a nested run", () => {
     },
   );
 
-  it("returns its message before later messages to the outer run", async () => {
+  it("puts the message into result.undelivered before a later message to the outer run", async () => {
     const control = createLoopControl();
     const { run } = setUp("during a drain", 1, () => control.steer("Later."));
     const { undelivered } = await run({ control });
     expect(undelivered.map(({ content }) => content)).toEqual([message.content, "Later."]);
   });
 
-  it("returns its message both live and in a replay", async () => {
+  it("puts the message into result.undelivered of the run and of a replay", async () => {
     const { run } = setUp("during a drain");
     const first = await run();
     expect((await run({ journal: replayJournal(first.journal) })).undelivered).toEqual(first.undelivered);
   });
 
   it.for(times.flatMap((when) => ([1, 2] as const).map((levels) => [levels, when] as const)))(
-    "of level %d returns its message if the outermost run is stopped after steer() %s",
+    "at nesting level %d returns the message if called %s before a stop of the outermost run",
     async ([levels, when]) => {
       const control = createLoopControl();
       const { run } = setUp(when, levels, () => control.stop());
@@ -138,14 +138,14 @@ describe("control.steer() on a nested run", () => {
     },
   );
 
-  it("returns its message to toResult if only the nested run is stopped", async () => {
+  it("puts the message into the result for toResult if only the nested run is stopped", async () => {
     const { results, run } = setUp("during a stop");
     const { status, undelivered } = await run();
     expect([status, undelivered]).toEqual(["completed", []]);
     expect(results.map((inner) => [inner.status, inner.undelivered])).toEqual([["stopped-by-user", [message]]]);
   });
 
-  it("sends its message to the nested model while the journal waits for the decision", async () => {
+  it("sends the message to the nested model if journal.wait() supplies the decision", async () => {
     const { told, run } = setUp("beside a call that waits");
     const journal: Journal = { ...memoryJournal(), wait: async () => ({ kind: "approve" }) };
     const result = await run({ journal });

@@ -110,7 +110,7 @@ describe("control.drain() on a nested run", () => {
     },
   );
 
-  it("suspends the resumed runs again if called again", async () => {
+  it("suspends a resumed run again if called again", async () => {
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), toolCall("drain"), text("i")], {
       control,
       tools: [drain],
@@ -141,7 +141,7 @@ describe("control.drain() on a nested run", () => {
     expect([[...ran].sort(), other.provider.calls]).toEqual([["r/i0/tool/0/other/i0/tool/0/work", "r/i0/tool/2/work"], 2]);
   });
 
-  it.for(kinds)("in an ordinary tool does not suspend the outer run, which itself is in an %s", async (kind) => {
+  it.for(kinds)("inside an ordinary tool does not suspend the outer run, which was started by an %s", async (kind) => {
     const inner = nesting("ordinary tool", "inner", () => ({
       messages: question,
       provider: createMockProvider([toolCall("drain"), text("i")]),

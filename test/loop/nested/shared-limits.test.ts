@@ -41,7 +41,7 @@ describe.for(kinds)("limits.maxTokens with nested runs in an %s", (kind) => {
     expect([(await playing.result).usage.totalTokens, providers.map(({ calls }) => calls)]).toEqual([401, [2, 2]]);
   });
 
-  it("is reported by the nearest run whose limit is used up, over three levels", async () => {
+  it("of the middle run ends the innermost of three runs, and is the reason of both runs", async () => {
     const provider = createMockProvider(() => busyTurn(100));
     const grandchild = nesting(kind, "grandchild", () => ({
       messages: question,
@@ -130,7 +130,7 @@ describe.for(kinds)("limits.maxToolCalls with nested runs in an %s", (kind) => {
 });
 
 describe.for(kinds)("context.budget of a tool inside an %s", (kind) => {
-  it("has the smallest remaining amount of all outer runs, except for iterations", async () => {
+  it("has the smallest remainder of each limit among all outer runs, except for iterations", async () => {
     const seen: (readonly [where: string, ToolBudget])[] = [];
     const look = tool("look", (_, { budget, depth }) => void seen.push([`tool at ${depth}`, budget]));
     const clock = createTestClock();

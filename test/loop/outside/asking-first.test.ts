@@ -44,7 +44,7 @@ describe("a call that waits for an approval and then for its result", () => {
     expect(message?.role === "assistant" && message.content[0]).toMatchObject({ approvedArgs: { amount: 90 } });
   });
 
-  it("receives one result under its call id, but no decision about its approval", async () => {
+  it("accepts a result only after the approval, and only once", async () => {
     const { ran, start } = setUp();
     const short: Decisions = { call_i0_0: { kind: "result", result: "paid" } };
     await start().result;
@@ -65,7 +65,7 @@ describe("a call that waits for an approval and then for its result", () => {
   });
 });
 
-it("a run with calls that wait for an approval and for a result ends as approval-required", async () => {
+it('a run with calls that wait for an approval and for a result ends as "approval-required"', async () => {
   const store = createDurableStore();
   const ran: string[] = [];
   const tools = [
@@ -121,7 +121,7 @@ describe("a nested run with a call that waits for its result", () => {
     expect(ran).toHaveLength(2);
   });
 
-  it.for([false, true])("does not block the result of another call after a crash (journal with has: %s)", async (hasHas) => {
+  it.for([false, true])("accepts the same result again after a crash (journal with has: %s)", async (hasHas) => {
     const store = createDurableStore();
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("job") : text("Inside.")));
     const job = tool("job", (_, { defer }) => defer());

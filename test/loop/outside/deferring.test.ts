@@ -83,7 +83,7 @@ describe("a call whose result comes from outside", () => {
     expect([third.provider.calls, ran]).toEqual([0, ["call_i0_0", "call_i0_1"]]);
   });
 
-  it("emits events before and after the arrival of its result", async () => {
+  it('emits "tool-end" when the wait begins and when the result arrives', async () => {
     const { start } = setUp();
     const first = start();
     const second = start({ journal: await savedOf(first), decisions: both });
@@ -117,7 +117,7 @@ describe("a call whose result comes from outside", () => {
       );
   });
 
-  it("has journal records and replayed events before and after the arrival of its result", async () => {
+  it("has a journal record for the wait and a journal record for the result", async () => {
     const store = createDurableStore();
     const { start } = setUp();
     const first = await start({ journal: store.open() }).result;
@@ -138,7 +138,7 @@ describe("a call whose result comes from outside", () => {
 });
 
 describe("a deferred result", () => {
-  it("counts the usage and cost of a nested run once", async () => {
+  it("does not count the usage of a run inside the tool twice", async () => {
     const start = (more: Partial<LoopOptions>): Playing => {
       const inner = tool("inner", async (_, { runToolLoop, defer }) => {
         await runToolLoop({ messages: [{ role: "user", content: "In." }], provider: createMockProvider([text("Inside.")]) });

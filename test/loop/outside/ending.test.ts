@@ -85,7 +85,7 @@ describe("a resumed run that ends before any new step", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
-  ])('uses no result after "%s", so that the result can be passed again later', async ([, act, kind]) => {
+  ])('ignores the results in options.decisions after "%s", so that a later run accepts the results', async ([, act, kind]) => {
     const store = createDurableStore();
     const { ran, start } = setUp();
     await start({ journal: store.open() }).result;

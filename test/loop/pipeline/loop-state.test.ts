@@ -86,7 +86,7 @@ describe("the results of calls", () => {
 });
 
 describe("provider metadata", () => {
-  it("is collected over the iterations, and sent back with its message", async () => {
+  it("is collected over the iterations, and sent back with the message of the iteration", async () => {
     const playing = start([
       [providerMetadata({ sign: 1 }), providerMetadata({ sign: 2 }), toolCall("look")],
       [providerMetadata({ sign: 3 }), toolCall("look")],
@@ -123,7 +123,7 @@ describe("result.details", () => {
   };
 
   it.for<[what: string, turns: readonly MockMessage[], details: string, response: string]>([
-    ["none", [text("Hi.")], "", "Hi."],
+    ["no details", [text("Hi.")], "", "Hi."],
     ["one part", [[text("Hi."), details(" Night.\n")]], "Night.", "Hi.\n\nNight."],
     [
       "several parts, without the blank ones",
@@ -176,7 +176,7 @@ describe("result.thoughtLog", () => {
     ]);
   });
 
-  it("belongs to session.responseTarget", async () => {
+  it("belongs to session.responseTarget, as result.thoughtLogOwner says", async () => {
     const session = { responseTarget: { kind: "persona", name: "Mira" } } as const;
     const owned = await start([[logged("calm"), text("Hi.")]], { session }).result;
     const none = await start([text("Hi.")], { session }).result;

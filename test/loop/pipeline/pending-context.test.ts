@@ -101,7 +101,7 @@ describe("the pending_context_key of a restart", () => {
   });
 });
 
-it("a pending_context_key without a stash adds no item and emits listener-error", async () => {
+it('a pending_context_key without a stash adds no item and emits "listener-error"', async () => {
   const playing = start(naming("k"), undefined);
   expect((await playing.result).text).toBe("Hello Ada.");
   expect(lookupsOf(playing)).toEqual(["missing"]);
@@ -132,7 +132,7 @@ describe("createContextStash", () => {
     ["is followed by 16 newer keys", full, () => putBefore(full, 16), "missing"],
     ["is as old as ttlMs", own, () => putAndWait(own, 10), "missing"],
     ["is beyond maxEntries", own, () => putBefore(own, 1), "missing"],
-  ])("keeps an item only within its time and entry limits: the key %s", async ([, stash, make, found]) => {
+  ])("keeps an item only within ttlMs and maxEntries: the key %s", async ([, stash, make, found]) => {
     const playing = start(naming(await make()), stash, { clock });
     const result = await playing.result;
     expect(lookupsOf(playing)).toEqual([found]);
@@ -202,7 +202,7 @@ describe("a custom stash", () => {
     ["rejects", () => Promise.reject(new Error("The store is closed.")), "The store is closed."],
     ["hangs", () => never, "The hook took longer than 30000 ms."],
     ["returns a BigInt", () => ({ big: 7n }), "a BigInt"],
-  ])("adds no item and emits listener-error if it %s", async ([, take, message]) => {
+  ])('adds no item and emits "listener-error" if take() %s', async ([, take, message]) => {
     const playing = start(naming("k"), { take } as ContextSource);
     await playing.clock.runAll();
     expect((await playing.result).text).toBe("Hello Ada.");
@@ -215,7 +215,7 @@ describe("a custom stash", () => {
   it.for<[answer: string, value: undefined | null]>([
     ["undefined", undefined],
     ["null", null],
-  ])("adds no item and reports no error if it returns %s", async ([, value]) => {
+  ])("adds no item and reports no error if take() returns %s", async ([, value]) => {
     const playing = start(naming("k"), { take: () => value });
     await playing.result;
     expect([lookupsOf(playing), playing.recording.of("listener-error")]).toEqual([["missing"], []]);
@@ -224,7 +224,7 @@ describe("a custom stash", () => {
   it.for<[verb: "stop" | "kill", reason: string, endedAt: number]>([
     ["stop", "stopped", 50],
     ["kill", "killed", 50],
-  ])('that hangs does not delay "%s"', async ([verb, reason, endedAt]) => {
+  ])('does not delay "%s" if take() hangs', async ([verb, reason, endedAt]) => {
     const playing = start(naming("k"), { take: () => never }, { timeouts: { settleMs: 50 } });
     await playing.clock.advance(50);
     playing.control[verb]();

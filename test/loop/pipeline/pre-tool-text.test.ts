@@ -81,33 +81,33 @@ describe("policies.preToolText", () => {
   it.for<[title: string, family: string | undefined, said: string, calls: string, end: string]>([
     ["ends the run with the trimmed text for a listed family", "novelai", " Noted. \n", "plain", ended],
     ["ends the run for a listed family, whatever tools are called", "novelai", "Noted.", "plain loud quiet memory", ended],
-    ["continues for a listed family if the text is empty", "novelai", "", "plain", wentOn],
-    ["continues for a listed family if the text is blank", "novelai", " \n", "plain", wentOn],
-    ["continues for an unlisted model family", "openai", "Noted.", "plain", wentOn],
-    ["continues for a listed family in another letter case", "NovelAI", "Noted.", "plain", wentOn],
-    ["continues for a provider without a family", undefined, "Noted.", "plain", wentOn],
+    ["continues the run for a listed family if the text is empty", "novelai", "", "plain", wentOn],
+    ["continues the run for a listed family if the text is blank", "novelai", " \n", "plain", wentOn],
+    ["continues the run for an unlisted model family", "openai", "Noted.", "plain", wentOn],
+    ["continues the run for a listed family in another letter case", "NovelAI", "Noted.", "plain", wentOn],
+    ["continues the run for a provider without a family", undefined, "Noted.", "plain", wentOn],
     ["ends the run for a listed tool", undefined, "Noted.", "memory", ended],
     ["ends the run for a tool with requiresFollowUp: false", undefined, "Noted.", "quiet", ended],
     ["ends the run if no tool requires a follow-up", "openai", "Noted.", "memory quiet memory", ended],
-    ["continues for a listed tool after empty text", undefined, "", "memory", wentOn],
-    ["continues for a tool with requiresFollowUp: false after blank text", undefined, " ", "quiet", wentOn],
-    ["continues for a tool with requiresFollowUp: true", undefined, "Noted.", "loud", wentOn],
-    ["continues for a listed tool beside an ordinary tool", undefined, "Noted.", "memory plain", wentOn],
-    ["continues for an ordinary tool beside a tool with requiresFollowUp: false", undefined, "Noted.", "plain quiet", wentOn],
-    ["continues for a listed family if the call fails", "novelai", "Noted.", "plain:fail", wentOn],
-    ["continues for a listed family if one of three calls fails", "novelai", "Noted.", "plain plain:fail plain", wentOn],
-    ["continues for a listed family after a call of an unknown tool", "novelai", "Noted.", "unknown", wentOn],
-    ["continues for a listed family if the call times out", "novelai", "Noted.", "plain:hang", wentOn],
-    ["continues if a call of a listed tool fails", undefined, "Noted.", "memory:fail", wentOn],
-    ["continues if one of two listed tools fails", undefined, "Noted.", "quiet memory:fail", wentOn],
+    ["continues the run for a listed tool after empty text", undefined, "", "memory", wentOn],
+    ["continues the run for a tool with requiresFollowUp: false after blank text", undefined, " ", "quiet", wentOn],
+    ["continues the run for a tool with requiresFollowUp: true", undefined, "Noted.", "loud", wentOn],
+    ["continues the run for a listed tool beside an ordinary tool", undefined, "Noted.", "memory plain", wentOn],
+    ["continues the run if only one of two tools has requiresFollowUp: false", undefined, "Noted.", "plain quiet", wentOn],
+    ["continues the run for a listed family if the call fails", "novelai", "Noted.", "plain:fail", wentOn],
+    ["continues the run for a listed family if one of three calls fails", "novelai", "Noted.", "plain plain:fail plain", wentOn],
+    ["continues the run for a listed family after a call of an unknown tool", "novelai", "Noted.", "unknown", wentOn],
+    ["continues the run for a listed family if the call times out", "novelai", "Noted.", "plain:hang", wentOn],
+    ["continues the run if a call of a listed tool fails", undefined, "Noted.", "memory:fail", wentOn],
+    ["continues the run if one of two listed tools fails", undefined, "Noted.", "quiet memory:fail", wentOn],
     // After a context restart, the run always continues, because the model must see the new context.
-    ["continues for a listed family after a context restart", "novelai", "Noted.", "plain:restart", wentOn],
-    ["continues after a context restart beside a listed tool", undefined, "Noted.", "memory quiet:restart", wentOn],
+    ["continues the run for a listed family after a context restart", "novelai", "Noted.", "plain:restart", wentOn],
+    ["continues the run after a context restart beside a listed tool", undefined, "Noted.", "memory quiet:restart", wentOn],
     // If a call also returns endTurn, that is the reason for which the run ends.
-    ["reports end-turn for a listed family", "novelai", "Noted.", "plain plain:end", "completed/end-turn: Noted."],
-    ["reports end-turn for a listed tool", undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
-    ["reports end-turn even if a call fails", "novelai", "Noted.", "plain:fail plain:end", "completed/end-turn: Noted."],
-    ["continues for a listed family after a context restart with endTurn", "novelai", "Noted.", "plain:leave", wentOn],
+    ['keeps the reason "end-turn" for a listed family', "novelai", "Noted.", "plain plain:end", "completed/end-turn: Noted."],
+    ['keeps the reason "end-turn" for a listed tool', undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
+    ['keeps the reason "end-turn" if a call fails', "novelai", "Noted.", "plain:fail plain:end", "completed/end-turn: Noted."],
+    ["continues the run for a listed family after a context restart with endTurn", "novelai", "Noted.", "plain:leave", wentOn],
   ])("%s", async ([, family, said, calls, end]) => {
     expect(await endOf([family, said, calls])).toBe(end);
   });
@@ -190,9 +190,9 @@ describe("policies.preToolText together with other reasons to end", () => {
 
 describe("policies.preToolText with various values", () => {
   it.for<[title: string, policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
-    ["continues with an empty policy", {}, "novelai", "plain memory", wentOn],
+    ["continues the run with an empty policy", {}, "novelai", "plain memory", wentOn],
     [
-      "continues if both lists are undefined",
+      "continues the run if both lists are undefined",
       { endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined },
       "novelai",
       "plain",
@@ -200,15 +200,15 @@ describe("policies.preToolText with various values", () => {
     ],
     ["ends the run for requiresFollowUp: false even with an empty policy", {}, "openai", "quiet", ended],
     ["ends the run for a listed family", { endAfterTextFamilies: ["kobold", "openai"] }, "openai", "plain", ended],
-    ["continues for an unlisted model family", { endAfterTextFamilies: ["kobold"] }, "novelai", "plain", wentOn],
+    ["continues the run for an unlisted model family", { endAfterTextFamilies: ["kobold"] }, "novelai", "plain", wentOn],
     ["ends the run for a listed tool", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain", ended],
-    ["continues for a tool that is not listed", { suppressFollowUpAfterText: ["plain"] }, "openai", "memory", wentOn],
+    ["continues the run for a tool that is not listed", { suppressFollowUpAfterText: ["plain"] }, "openai", "memory", wentOn],
     ["ends the run for a listed tool beside another", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain quiet", ended],
-    ["continues if the list of families is empty", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
-    ["ends for a listed tool with no listed family", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "memory", ended],
-    ["continues if the list of tools is empty", { ...preToolText, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
+    ["continues the run if no family is listed", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
+    ["ends the run for a listed tool without families", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "memory", ended],
+    ["continues the run if no tool is listed", { ...preToolText, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
     [
-      "ends for a listed family with no listed tool",
+      "ends the run for a listed family with no listed tool",
       { ...preToolText, suppressFollowUpAfterText: [] },
       "novelai",
       "memory",
@@ -222,7 +222,7 @@ describe("policies.preToolText with various values", () => {
       ended,
     ],
     // The list in the policy overrides the field `requiresFollowUp` of the tool.
-    ["ends for a listed tool with requiresFollowUp: true", { suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
+    ["overrides requiresFollowUp: true of a listed tool", { suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
   ])("%s", async ([, preToolText, family, calls, end]) => {
     expect(await endOf([family, "Noted.", calls], { policies: { preToolText } })).toBe(end);
   });

@@ -94,14 +94,14 @@ describe("a question that a tool asks", () => {
     expect(answersOf(result)[0]?.result).toBe(5);
   });
 
-  it("rejects with the error of a decision, which the tool may handle", async () => {
+  it("rejects ask() with the error of the decision, which the tool may handle", async () => {
     const { start } = setUp(({ ask }) => ask({ question: "Which city?" }).catch(({ message }: Error) => `no city: ${message}`));
     await start().result;
     const result = await start({ call_i0_0: { kind: "failed", error: "Nobody is there." } }).result;
     expect(answersOf(result)[0]?.result).toBe("no city: Nobody is there.");
   });
 
-  it("stays open even if the tool catches the rejection", async () => {
+  it("stays open even if the tool catches the rejection of ask()", async () => {
     const ends: readonly ((ask: ToolContext["ask"]) => unknown)[] = [
       (ask) => ask({ question: "Which city?" }).catch(() => "caught"),
       (ask) => (void ask({ question: "Which city?" }), "not awaited"),

@@ -35,7 +35,7 @@ describe("a question that a tool asks", () => {
     expect((await start({ [id]: { kind: "result", result: "Oslo" } }).result).reason.kind).toBe("answered");
   });
 
-  it("fails the call of an eager tool, and of a tool in a run that an ordinary tool started", async () => {
+  it("fails the call if the tool is eager or belongs to a run inside an ordinary tool", async () => {
     const eager = tool("book", (_, { ask }) => ask({ question: "Which city?" }), { eager: true });
     const { start } = setUp(() => undefined, { tools: [eager] });
     expect(JSON.stringify(answersOf(await start().result)[0]?.result)).toContain(
@@ -52,7 +52,7 @@ describe("a question that a tool asks", () => {
     );
   });
 
-  it("is not repeated by retries", async () => {
+  it("does not make tool.retry start another attempt", async () => {
     let starts = 0;
     const asking = tool(
       "book",

@@ -57,7 +57,7 @@ describe("a question that waits in the process", () => {
     expect(answersOf(await playing.result)[0]?.result).toEqual({ city: "Oslo" });
   });
 
-  it("stays open after an invalid answer, and after an answer from a page that may not answer", async () => {
+  it("stays open after an invalid answer and after a forbidden answer from a page", async () => {
     const playing = ask();
     await playing.clock.flush();
     for (const [answer, problem] of [
@@ -84,7 +84,7 @@ describe("a question that waits in the process", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("leaves the tool the rest of its time after the answer", async () => {
+  it("leaves the tool the rest of its timeoutMs after the answer", async () => {
     const slow = tool(
       "book",
       async (_, context) => {

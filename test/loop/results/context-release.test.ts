@@ -16,17 +16,17 @@ describe("the tool from createContextRelease", () => {
   const known = ["c0", "c1"].map((id) => ({ call_id: id, tool: "search" }));
 
   it.for<[what: string, args: object, answer: unknown, masked: string]>([
-    ["all earlier results", {}, { released: "all" }, "c0 c1"],
-    ["all earlier results for null", { call_ids: null }, { released: "all" }, "c0 c1"],
+    ["all earlier results without call_ids", {}, { released: "all" }, "c0 c1"],
+    ["all earlier results for call_ids: null", { call_ids: null }, { released: "all" }, "c0 c1"],
     ["one call", { call_ids: ["c1"] }, { released: ["c1"] }, "c1"],
-    ["a call that is named twice", { call_ids: ["c0", "c0"] }, { released: ["c0"] }, "c0"],
+    ["a call once even if call_ids names the call twice", { call_ids: ["c0", "c0"] }, { released: ["c0"] }, "c0"],
     [
       "only known calls of earlier iterations",
       { call_ids: ["c0", "nope", "beside"] },
       { released: ["c0"], unknown: ["nope", "beside"], known },
       "c0",
     ],
-    ["nothing for __proto__", { call_ids: ["__proto__"] }, { released: [], unknown: ["__proto__"], known }, ""],
+    ['nothing for the unknown id "__proto__"', { call_ids: ["__proto__"] }, { released: [], unknown: ["__proto__"], known }, ""],
   ])("releases %s", async ([, args, answer, masked]) => {
     const { provider, recording, result } = play(releasing(args), { tools });
     const answered = answersOf(await result).find(({ callId }) => callId === "release");
@@ -41,13 +41,13 @@ describe("the tool from createContextRelease", () => {
   });
 
   it.for<[what: string, args: object]>([
-    ["an empty list of ids", { call_ids: [] }],
-    ["ids under another name", { callIds: ["c0"] }],
-    ["ids and another field", { call_ids: ["c0"], reason: "done" }],
-    ["null and another field", { call_ids: null, keep: ["c1"] }],
-    ["a string", { call_ids: "c0" }],
-    ["numbers", { call_ids: [0] }],
-    ["more than 1000 ids", { call_ids: Array.from({ length: 1_001 }, (_, index) => `c${index}`) }],
+    ["an empty list as call_ids", { call_ids: [] }],
+    ["a misspelled call_ids", { callIds: ["c0"] }],
+    ["call_ids together with another field", { call_ids: ["c0"], reason: "done" }],
+    ["call_ids: null together with another field", { call_ids: null, keep: ["c1"] }],
+    ["a string as call_ids", { call_ids: "c0" }],
+    ["numbers in call_ids", { call_ids: [0] }],
+    ["more than 1000 ids in call_ids", { call_ids: Array.from({ length: 1_001 }, (_, index) => `c${index}`) }],
   ])("rejects %s", async ([, args]) => {
     const { provider, result } = play(releasing(args), { tools });
     expect(outcomesOf(await result)).toContain("release: invalid-input");
@@ -64,7 +64,7 @@ describe("the tool from createContextRelease", () => {
     expect(masksOf(beside.provider.requests)).toEqual(["", "", "", "c1", "c0 c1", "c0 c1"]);
   });
 
-  it("ends the run as hook-failed if the registry throws after a release", async () => {
+  it('ends the run as "hook-failed" if the registry throws after a release', async () => {
     const registry = createToolRegistry(tools);
     let isBroken = false;
     const breaking = {

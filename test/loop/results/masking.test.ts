@@ -106,7 +106,7 @@ describe("maskResults", () => {
     });
   });
 
-  it("measures a result as changed by processResults", async () => {
+  it("measures a result after processResults has shortened the result", async () => {
     const { provider, result } = playIterations(2, {
       policies: {
         masking: maskResults({ keepIterations: 0 }),
