@@ -54,7 +54,7 @@ describe("a call that waits for approval", () => {
     expect([(await third.result).messages, third.provider.calls, ran]).toEqual([result.messages, 0, did]);
   });
 
-  it('emits "tool-end" as replayed only in a run resumed after the denial', async () => {
+  it('has a "tool-end" marked as replayed only in a replay of the denial', async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both("deny") });
     const third = start({ journal: await savedOf(second) });

@@ -65,8 +65,8 @@ describe("an eager call", () => {
   it.for<[how: string, end: readonly MockPart[], kind: string]>([
     ["an error", [fail({ status: 500 })], "provider-error"],
     ["a refusal", [text("No."), finish("refusal")], "refusal"],
-    ["silence", [stall()], "stream-idle"],
-  ])("keeps its outcome if its stream ends with %s", async ([, end, kind]) => {
+    ["an idle timeout", [stall()], "stream-idle"],
+  ])("keeps its outcome if the model stream ends with %s", async ([, end, kind]) => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("look"), toolCall("act"), ...end]], { timeouts: { streamIdleMs: 100, settleMs: 0 } });
     const result = await finished(playing);

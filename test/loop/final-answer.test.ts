@@ -83,7 +83,7 @@ describe("policies.finalAnswer with a reserve", () => {
       true,
     ],
   ])(
-    "requests a final answer only if the limits allow another request: reserve %s",
+    "requests a final answer only if the limits allow another request: a reserve %s",
     async ([, limits, reserve, reason, requests, finalAnswer]) => {
       const playing = play(work, reserving(limits, reserve));
       expect(await endOf(playing)).toMatchObject({

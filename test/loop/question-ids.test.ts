@@ -94,7 +94,7 @@ describe("options.decisions", () => {
     expect(ran).toEqual(["new"]);
   });
 
-  it('never need the id "a#2" from a provider, because the call gets a generated id', async () => {
+  it('cannot name a call "a#2", because such a provider id is replaced by a generated id', async () => {
     const script = [toolCall("pay", {}, { id: "a#2" }), text("Done.")];
     const { result } = play(script, { tools: [tool("pay", () => 1)] });
     expect((await result).messages.at(1)).toMatchObject({ content: [{ callId: "call_i0_0", providerCallId: "a#2" }] });

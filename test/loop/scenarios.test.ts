@@ -76,14 +76,14 @@ async function recall(scenario: Scenario, result: LoopResult, provider?: Provide
 const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
 
 describe("runToolLoop", () => {
-  it.for(byTitle)("returns the expected status, reason and text for %s", async ([, scenario]) => {
+  it.for(byTitle)("returns the expected status, reason and text: %s", async ([, scenario]) => {
     const { result } = await play(scenario);
     expect([result.status, result.reason.kind, result.text]).toEqual([scenario.status, scenario.reason, scenario.text]);
     expect(() => JSON.stringify(result)).not.toThrow();
   });
 
   it.for(byTitle.filter((row) => !isSuspended(row)))(
-    "replays %s to the same result, and calls neither the model nor a tool",
+    "gives the same result in a replay, without calling the model or a tool: %s",
     async ([, scenario]) => {
       const first = await play(scenario);
       const { again, keys, journal } = await recall(scenario, first.result);
@@ -108,14 +108,14 @@ describe("runToolLoop", () => {
     },
   );
 
-  it.for(byTitle)("returns messages that a next run accepts, for %s", async ([, scenario]) => {
+  it.for(byTitle)("returns messages that a next run accepts: %s", async ([, scenario]) => {
     const { result } = await play(scenario);
     const provider = createMockProvider([text("Next.")]);
     const next = await runToolLoop({ provider, messages: [...result.messages, { role: "user", content: "And now?" }] });
     expect(next.text).toBe("Next.");
   });
 
-  it.for(byTitle)("emits one end event for each start event, correctly nested, for %s", async ([, scenario]) => {
+  it.for(byTitle)("emits one end event for each start event, correctly nested: %s", async ([, scenario]) => {
     const recording = recordEvents();
     const { result } = await play(scenario, { events: recording.emitter });
     const open: string[] = [];
@@ -132,14 +132,14 @@ describe("runToolLoop", () => {
     expect(recording.events.at(-1)?.type).toBe("run-end");
   });
 
-  it.for(byTitle)("returns the same text as in its text-delta events for %s", async ([, scenario]) => {
+  it.for(byTitle)('has the text of all "text-delta" events in result.streamResults: %s', async ([, scenario]) => {
     const recording = recordEvents();
     const { result } = await play(scenario, { events: recording.emitter });
     const seen = recording.of("text-delta").map((event) => event.text);
     expect(result.streamResults.map((each) => each.text).join("")).toBe(seen.join(""));
   });
 
-  it.for(byTitle)("releases every timer, listener and stream for %s", async ([, scenario]) => {
+  it.for(byTitle)("releases every timer, listener and stream: %s", async ([, scenario]) => {
     const counting = countListeners();
     try {
       const { staged, result } = await play(scenario);
@@ -154,7 +154,7 @@ describe("runToolLoop", () => {
     }
   });
 
-  it.for(byTitle)("puts one result per call, in order, into the next message for %s", async ([, scenario]) => {
+  it.for(byTitle)("puts one result per call, in order, into the next message: %s", async ([, scenario]) => {
     const { result } = await play(scenario);
     result.messages.forEach((message, index) => {
       if (message.role !== "assistant") return;

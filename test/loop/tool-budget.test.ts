@@ -85,7 +85,7 @@ describe("limits.maxIterations", () => {
     [1, true],
     [7, false],
     [7, true],
-  ])("set to %d ends the run after as many requests (with hooks: %s)", async ([limit, hooked]) => {
+  ])("limits the requests of a run to %d (with hooks: %s)", async ([limit, hooked]) => {
     const hooks = hooked ? { prepareIteration: () => ({}), onIteration: () => undefined } : undefined;
     const playing = play(() => [text("Again. "), toolCall("ok")], { tools: [ok], limits: { maxIterations: limit }, hooks });
     const result = await playing.result;

@@ -41,7 +41,7 @@ describe.for(kinds)("limits.maxTokens with nested runs in an %s", (kind) => {
     expect([(await playing.result).usage.totalTokens, providers.map(({ calls }) => calls)]).toEqual([401, [2, 2]]);
   });
 
-  it("of the middle run ends the innermost of three runs, and is the reason of both runs", async () => {
+  it("set by the middle of three runs, also ends the innermost run", async () => {
     const provider = createMockProvider(() => busyTurn(100));
     const grandchild = nesting(kind, "grandchild", () => ({
       messages: question,

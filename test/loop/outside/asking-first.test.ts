@@ -44,7 +44,7 @@ describe("a call that waits for an approval and then for its result", () => {
     expect(message?.role === "assistant" && message.content[0]).toMatchObject({ approvedArgs: { amount: 90 } });
   });
 
-  it("accepts a result only after the approval, and only once", async () => {
+  it("accepts a result only after the approval", async () => {
     const { ran, start } = setUp();
     const short: Decisions = { call_i0_0: { kind: "result", result: "paid" } };
     await start().result;
