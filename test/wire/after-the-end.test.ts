@@ -104,18 +104,18 @@ async function readOpen(provider: Provider): Promise<{ readonly types: readonly 
 }
 
 describe("a connection that the server leaves open after the answer", () => {
-  it.for<[name: Name, afterMs: number, missing: "no event is" | "the token counts are"]>([
-    ["openai", 1_000, "no event is"],
-    ["openai", 5_000, "the token counts are"],
-    ["openai-responses", 1_000, "no event is"],
-    ["anthropic", 1_000, "no event is"],
-    ["google", 5_000, "no event is"],
-  ])("is closed by provider %s after %i ms if %s missing", async ([name, afterMs, missing]) => {
+  it.for<[name: Name, afterMs: number, missing: "no data is" | "the token usage is"]>([
+    ["openai", 1_000, "no data is"],
+    ["openai", 5_000, "the token usage is"],
+    ["openai-responses", 1_000, "no data is"],
+    ["anthropic", 1_000, "no data is"],
+    ["google", 5_000, "no data is"],
+  ])('is closed by provider "%s" after %i ms if %s missing', async ([name, afterMs, missing]) => {
     const wire = wires.find((one) => one.name === name) ?? wires[0];
     if (wire === undefined) throw new Error("There are no wires.");
     const frames = framesOf(wire.toReply({ text: "Hel", calls: [["a", "f", "{}"]], end: name === "google" ? "stop" : "tools" }));
     const [last = ""] = frames.slice(-1);
-    const said = missing === "no event is" ? frames : [...frames.slice(0, -1), `${last.split("\n\n")[0]}\n\n`];
+    const said = missing === "no data is" ? frames : [...frames.slice(0, -1), `${last.split("\n\n")[0]}\n\n`];
     const { server, provider } = await connectReply({ frames: said, ending: "stall" }, (url) => wire.connect(url).provider);
     const { types, afterMs: seen } = await readOpen(provider);
     expect([types.at(-1), seen]).toEqual(["finish", afterMs]);
@@ -123,13 +123,13 @@ describe("a connection that the server leaves open after the answer", () => {
   });
 });
 
-describe.for(packageWires)("aiSdkModel ($name): finished answer", ({ connect, api }) => {
+describe.for(packageWires)("aiSdkModel ($name): stream of a finished answer", ({ connect, api }) => {
   const wire = wires.find(({ name }) => name === scriptOf[api]);
 
   it.for<[line: string, how: "stays open" | "is reset"]>([
     ["Hel, stop, 5 tokens", "stays open"],
     [api === "generate" ? "Hel, network, undefined tokens" : "Hel, stop, 5 tokens", "is reset"],
-  ])('gives "%s" as text, finish reason and usage if the connection %s', async ([line, how]) => {
+  ])('ends with "%s" if the connection %s after the answer', async ([line, how]) => {
     const frames = framesOf(wire?.toReply({ text: "Hel", end: "stop" }) ?? {});
     const ending = how === "is reset" ? "drop" : "stall";
     const { provider } = await connectReply({ frames, ending }, (url) => aiSdkModel({ model: connect(url).model }));
@@ -162,7 +162,7 @@ it.for(packageWires.filter(({ name, api }) => api === "chat" && name.includes("o
   },
 );
 
-it("withRetry: accepts a complete Anthropic message that a gateway ends with [DONE]", async () => {
+it('withRetry: does not retry a complete Anthropic message if the gateway adds "[DONE]"', async () => {
   const [wire] = wires.filter(({ name }) => name === "anthropic");
   if (wire === undefined) throw new Error("There is no such wire.");
   const reply = wire.toReply({ text: "Hello", end: "stop" });

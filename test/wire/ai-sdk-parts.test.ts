@@ -8,7 +8,7 @@ import { ask, createCall } from "./provider-iteration.ts";
 describe.each(specs)("aiSdkModel (spec $version): stream parts from the service", (spec) => {
   const done = spec.finish("stop");
 
-  it("keep calls and results of provider tools as metadata", async () => {
+  it("become metadata if they contain calls or results of provider tools", async () => {
     const parts = [
       ...callParts("s", ["search", '{"q":"x"}'], { providerExecuted: true, providerMetadata: { mock: { itemId: "st_1" } } }),
       { type: "tool-input-start", id: "u", toolName: "search", providerExecuted: true },
@@ -55,7 +55,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream parts from the service"
     ]);
   });
 
-  it("keep a file as base64, both from bytes and from base64", async () => {
+  it("become base64 metadata if they contain a file as bytes or base64", async () => {
     const parts = [spec.file("image/png", new Uint8Array([1, 2, 3])), spec.file("text/plain", "aGk="), done];
     expect(partsOf(await hear(spec, { parts }))).toEqual([
       { part: { type: "file", mediaType: "image/png", data: "AQID" } },
@@ -63,7 +63,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream parts from the service"
     ]);
   });
 
-  it("keep text that belongs to no block, and an empty text that has a signature", async () => {
+  it("become metadata if they contain a text without a block, or an empty text with a signature", async () => {
     const parts = [
       { type: "text-delta", id: "x", delta: "Lost?" },
       ...textParts([], { id: "y" }),
@@ -112,7 +112,7 @@ describe.each(specs.filter(({ version }) => version !== "v2"))(
       expect(partsOf(await hear(spec, stream, { approveProviderTool })).at(-1)).toEqual({ approval: refusal });
     });
 
-    it("is answered in the same iteration of a run", async () => {
+    it("is denied and answered by the model in one iteration of a run", async () => {
       const { model, calls } = spec.create([stream, { parts: [...textParts(["Then not."]), spec.finish("stop")] }]);
       const result = await runToolLoop({ provider: aiSdkModel({ model }), messages: [{ role: "user", content: "Pay." }] });
       expect(result).toMatchObject({ status: "completed", text: "Then not.", iterations: 1, toolCallsExecuted: 0 });
@@ -136,7 +136,7 @@ describe("aiSdkModel (spec v4): additional stream parts", () => {
   const spec = specs[2];
   if (spec === undefined) throw new Error("There is no specification v4.");
 
-  it("keep custom parts, reasoning files and citations as metadata", async () => {
+  it("become metadata if they contain custom data, reasoning files or citations", async () => {
     const citations = [{ source: { type: "source", sourceType: "url", id: "1", url: "https://a.test/" }, citedText: "a" }];
     const parts = [
       { type: "custom", kind: "mock.compaction", providerMetadata: { mock: { encrypted: "x" } } },
@@ -156,7 +156,7 @@ describe("aiSdkModel (spec v4): additional stream parts", () => {
     ]);
   });
 
-  it("yield a call with text input only when the call is complete", async () => {
+  it("yield only the complete call if the input of the call is plain text", async () => {
     const parts = [
       { type: "tool-input-start", id: "a", toolName: "search", inputEncoding: "text" },
       { type: "tool-input-delta", id: "a", delta: "SELECT 1" },
@@ -174,7 +174,7 @@ describe("aiSdkModel (spec v4): additional stream parts", () => {
     });
   });
 
-  it("call heartbeat() for each ping, and for a finish part without token counts", async () => {
+  it("trigger heartbeat() if they are pings, or a finish part without token counts", async () => {
     const { model } = spec.create([{ parts: [{ type: "ping" }, { type: "ping" }, spec.finish("stop")] }]);
     let beats = 0;
     const call = { ...createCall(), heartbeat: () => (beats += 1) };

@@ -51,7 +51,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
   });
 
   it.for(["auto", "required", "none"] as const)(
-    "contains the tool choice %s only if the request has tools",
+    'contains the tool choice "%s" only if the request has tools',
     async (toolChoice) => {
       const { send } = createBench(spec);
       const tools = [{ name: "search", description: "Searches", inputSchema: {} }];
@@ -60,7 +60,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
     },
   );
 
-  it("lets extra settings override all fields except the abort signal and includeRawChunks", async () => {
+  it("lets settings.extra replace every field except abortSignal and includeRawChunks", async () => {
     const { send } = createBench(spec, { providerOptions: { mock: { effort: "low" } } });
     const extra = { topK: 4, temperature: 1, providerOptions: { mock: { n: 1 } }, abortSignal: null, includeRawChunks: null };
     expect(await send({ settings: { temperature: 0, extra } })).toMatchObject({
@@ -72,7 +72,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
     });
   });
 
-  it("contains provider tools in place of run tools with the same names", async () => {
+  it("contains a provider tool in place of a run tool with the same name", async () => {
     const providerTools = { bash: { id: "mock.bash_1", args: { version: 1 } } };
     const { send } = createBench(spec, { providerTools });
     const tools = ["bash", "search"].map((name) => ({ name, description: name, inputSchema: {} }));
@@ -84,7 +84,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
     });
   });
 
-  it("contains files and data URLs as bytes", async () => {
+  it("contains the bytes of files and data URLs", async () => {
     const { send } = createBench(spec);
     const url = new URL("https://pics.test/A.png");
     const content: UserMessage["content"] = [
@@ -129,7 +129,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
     expect(calls).toEqual([]);
   });
 
-  it("waits until the model has resolved supportedUrls", async () => {
+  it("is sent only after the model has resolved the promise supportedUrls", async () => {
     const supportedUrls = Promise.resolve({ "*": [/^gs:\/\/bucket\//] });
     const { model, calls } = spec.create([{ parts: [spec.finish("stop")] }]);
     const asking = new Proxy(model, {
@@ -147,7 +147,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
     expect(calls).toEqual([]);
   });
 
-  it("reuses messages that were converted for an earlier request", async () => {
+  it("reuses the messages that an earlier request has already converted", async () => {
     const { send, calls } = createBench(spec);
     const messages: Message[] = [user([{ type: "image", mediaType: "image/png", data: "aW1n" }])];
     await send({ messages });

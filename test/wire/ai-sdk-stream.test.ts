@@ -131,7 +131,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
     expect(heard.chunks[0]).toEqual({ type: "text-delta", text: "Hel" });
   });
 
-  it("yields the usage of a cut-off stream", async () => {
+  it("yields the token usage even if the stream is cut off", async () => {
     const { chunks } = await hear(spec, { parts: [spec.finish(spec.cutOff, { usage })] });
     expect(chunks).toMatchObject([{ type: "usage", usage: { totalTokens: 14 } }]);
   });
@@ -153,12 +153,12 @@ describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
     expect(heard.thrown).toBeUndefined();
   });
 
-  it("throws the error with which the stream of the model fails", async () => {
+  it("throws the error of the model if the stream of the model fails", async () => {
     const heard = await hear(spec, { parts: textParts(["A"]), ending: "broken" });
     expect(heard.thrown).toBeInstanceOf(TypeError);
   });
 
-  it("yields no provider metadata if the answer ends as a refusal", async () => {
+  it("yields no provider metadata if the answer is a refusal", async () => {
     const heard = await hear(spec, { parts: [...textParts(["Well"]), spec.finish("content-filter", { raw: "refusal" })] });
     expect(typesOf(heard)).toEqual(["text-delta", "finish"]);
   });

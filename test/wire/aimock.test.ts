@@ -78,7 +78,7 @@ for (const wire of mockedWires) {
       [429, "rate-limit"],
       [503, "overloaded"],
       [529, "overloaded"],
-    ])("maps status %i to the error %s", async ([status, code]) => {
+    ])('maps status %i to the error "%s"', async ([status, code]) => {
       const mock = await startMock(wire.besides);
       mock.nextRequestError(status, { message: "Later." });
       const { provider } = wire.connect(mock.url);
@@ -105,7 +105,7 @@ for (const wire of mockedWires) {
   });
 }
 
-it("anthropicMessages: sends the option betas as a header, in addition to the headers of the SDK", async () => {
+it("anthropicMessages: sends the option `betas` as a header, next to the headers of the SDK", async () => {
   const mock = await startMock();
   const { client, headers } = connectAnthropic(mock.url);
   await runIteration(anthropicMessages({ client, model: "claude-opus-4-6", betas: ["a-1", "b-2"] }), ask(question));

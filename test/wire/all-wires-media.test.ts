@@ -116,7 +116,7 @@ describe.for(players)("provider $name: images and files", (player) => {
     expect(played.result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
   });
 
-  it("rejects every run with an unsupported part", async () => {
+  it("rejects an unsupported part again in a second run", async () => {
     const row = rowOf("file: URL");
     const { provider, bodies } = await player.start([answers]);
     const messages = [...greeted, sends(row)];
@@ -160,7 +160,7 @@ describe.for(cannot)("provider $name: unsupported audio URL", (player) => {
     ]);
   });
 
-  it("is sent if another provider continues from the rejected messages", async () => {
+  it("is sent if another provider continues the messages of the rejected run", async () => {
     const first = await player.start([answers]);
     const refused = await runToolLoop({ provider: first.provider, messages });
     const second = await startOther();

@@ -113,11 +113,11 @@ const scenarios: { readonly [what: string]: Scenario } = {
     asked: 1,
     outcomes: ["look completed"],
   },
-  "continues after a tool returns contextRestart": {
+  "continues after a tool returns contextRestart()": {
     script: [calling("restart"), mild],
     asked: 1,
   },
-  "runs a call if the option contextItems is set": {
+  "runs a call if the option `contextItems` is set": {
     script: [calling("get_weather"), mild],
     options: { contextItems: ["It is noon."] },
     asked: 1,
@@ -132,7 +132,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
       ],
     },
   },
-  "reports the outcome malformed for arguments that are invalid JSON": {
+  'reports the outcome "malformed" for arguments that are invalid JSON': {
     script: [calling("get_weather", '{"city":'), mild],
     outcomes: ["get_weather malformed"],
   },
@@ -141,7 +141,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
     asked: 1,
     outcomes: ["get_weather completed"],
   },
-  "reports the outcome truncated for all calls if the length limit cuts one call off": {
+  'reports the outcome "truncated" for all calls if the length limit cuts off the last call': {
     script: [{ calls: [oslo, ["call_2", "get_weather", '{"ci']], end: "length" }, mild],
     outcomes: ["get_weather truncated", "get_weather truncated"],
   },
@@ -155,30 +155,30 @@ const scenarios: { readonly [what: string]: Scenario } = {
     asked: 2,
     outcomes: ["get_weather completed", "get_weather completed"],
   },
-  "ends with status empty-response after an empty answer": {
+  'ends with the status "empty-response" after an empty answer': {
     script: [{ end: "stop" }],
     status: "empty-response/empty",
     text: "",
   },
-  "ends with the error finish-unknown after an unknown stop reason": {
+  'ends with the error "finish-unknown" after an unknown stop reason': {
     script: [{ calls: [oslo], end: "unknown" }],
     status: "error/provider-error/finish-unknown",
     text: "",
   },
-  "fails with the error rate-limit on status 429": {
+  'ends with the error "rate-limit" if the service responds with status 429': {
     script: [{ status: 429, message: "Slow.", retryAfter: "7" }],
     status: "error/provider-error/rate-limit",
     text: "",
     output: 0,
   },
   "fails on status 401": { script: [{ status: 401, message: "No." }], status: "error/provider-error/auth", text: "", output: 0 },
-  "ends with the error context-too-long if the prompt is too long": {
+  'ends with the error "context-too-long" if the prompt is too long': {
     script: [{ status: 400, message: "prompt is too long: 9 tokens > 8 maximum" }],
     status: "error/provider-error/context-too-long",
     text: "",
     output: 0,
   },
-  "ends with status timeout at limits.maxIterations": {
+  'ends with the status "timeout" at limits.maxIterations': {
     script: [{ calls: [oslo], end: "tools" }],
     options: { limits: { maxIterations: 1 } },
     status: "timeout/max-iterations",
@@ -224,7 +224,7 @@ describe.for(wires)("runToolLoop with provider $name", (wire) => {
   });
 
   const declining = (["refusal", "content-filter"] as const).filter((end) => wordsFor(wire.ends, end).length > 0);
-  it.for(declining)("returns messages that can be sent again after the end reason %s", async (end) => {
+  it.for(declining)('returns messages that can be sent again after the end reason "%s"', async (end) => {
     const { result, asked } = await play(wire, [{ text: "No. ", calls: [oslo], end }]);
     expect(result).toMatchObject({ status: "completed", reason: { kind: end }, text: expect.stringMatching(/^No\./) });
     expect(asked).toEqual([]);

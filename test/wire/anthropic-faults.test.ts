@@ -202,7 +202,7 @@ describe("anthropicMessages over a real connection", () => {
     ["model_context_window_exceeded", "context-full", { problem: "truncated" }],
     ["refusal", "refusal", { problem: "truncated" }],
     ["weather", "unknown", { problem: "truncated" }],
-  ])('after a complete call, maps the stop reason "%s" to %s', async ([reason, finish, problem]) => {
+  ])('after a complete call, maps the stop reason "%s" to the finish reason "%s"', async ([reason, finish, problem]) => {
     expect(await read({ frames: [start(), oneCall, stop(reason)] })).toEqual({
       ...nothing,
       calls: [{ ...whole, ...problem }],

@@ -105,7 +105,7 @@ describe.for(wires)("withRetry with provider $name", (wire) => {
     expect(bodies[1]).toEqual(bodies[0]);
   });
 
-  it("ends with the error auth after status 401, without a retry", async () => {
+  it('ends with the error "auth" after status 401, without a retry', async () => {
     const { provider, bodies } = wire.connect(await serve([wire.toReply({ status: 401, message: "Who are you?" })]));
     const { error } = await runToolLoop({ provider: withRetry(provider), messages: [{ role: "user", content: "Go." }] });
     expect([error?.code, bodies.length]).toEqual(["auth", 1]);

@@ -44,7 +44,7 @@ describe("googleGenerateContent over a real connection", () => {
     expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
-  it("reports a complete call but no finish reason if the stream ends early", async () => {
+  it("reports no finish reason if the stream ends after a complete call", async () => {
     expect(await read({ frames: [oneCall] })).toEqual({ ...nothing, calls: [whole] });
   });
 
@@ -105,12 +105,12 @@ describe("googleGenerateContent over a real connection", () => {
   const result = says({ codeExecutionResult: { outcome: "OUTCOME_OK", output: "142" } });
 
   it.for<[what: string, frames: readonly string[], line: string]>([
-    ["with executable code", [codeWithReason], "Hel"],
-    ["with a code result", [codeWithReason, result], "Hel"],
-    ["within the text after a code result", [codeWithReason, result, text("lo")], "Hello"],
-    ["with code that follows a finish reason", [stop(), code], "Hel"],
-    ["with code, a result and text that follow a finish reason", [stop(), code, result, text("lo")], "Hello"],
-  ])("reports no finish reason if the stream ends %s", async ([, frames, line]) => {
+    ["executable code", [codeWithReason], "Hel"],
+    ["a code result", [codeWithReason, result], "Hel"],
+    ["a text after a code result", [codeWithReason, result, text("lo")], "Hello"],
+    ["code after a finish reason", [stop(), code], "Hel"],
+    ["a text after a finish reason, code and a code result", [stop(), code, result, text("lo")], "Hello"],
+  ])("reports no finish reason if the last part of the stream is %s", async ([, frames, line]) => {
     const { text: said, finish, error } = await read({ frames: [text("Hel"), code, result, ...frames] });
     expect([said, finish, error]).toEqual([line, undefined, undefined]);
   });
@@ -134,7 +134,7 @@ describe("googleGenerateContent over a real connection", () => {
       "stop",
     ],
     ["after text that follows code without a result", [codeWithReason, text("lo"), stop()], "stop"],
-    ["MAX_TOKENS directly after code", [text("lo"), code, stop("MAX_TOKENS")], "length"],
+    ['"MAX_TOKENS" directly after code', [text("lo"), code, stop("MAX_TOKENS")], "length"],
   ])("accepts the finish reason %s", async ([, frames, end]) => {
     const { text: said, finish, error } = await read({ frames: [text("Hel"), ...frames] });
     expect([said, finish, error]).toEqual(["Hello", end, undefined]);
@@ -143,7 +143,7 @@ describe("googleGenerateContent over a real connection", () => {
   it.for<[when: string, frames: string]>([
     ["in a chunk with executable code", codeWithReason.replace("STOP", "DONE")],
     ["before executable code", stop("DONE") + code],
-  ])("reports no finish reason if a reason mapped to stop arrives %s", async ([, frames]) => {
+  ])('ignores the value "DONE", which finishReasons maps to "stop", if the value arrives %s', async ([, frames]) => {
     const connected = await connectReply({ frames: [text("Hel"), frames, result] }, (url) =>
       googleGenerateContent({ client: connectGoogle(url).client, model: "m", finishReasons: { DONE: "stop" } }),
     );
@@ -219,7 +219,7 @@ describe("googleGenerateContent over a real connection", () => {
     ["CONTINUATION", "length"],
     ["FINISH_REASON_UNSPECIFIED", "unknown"],
     ["WEATHER", "unknown"],
-  ])('after a complete call, maps the finish reason "%s" to %s', async ([reason, finish]) => {
+  ])('after a complete call, maps the service value "%s" to the finish reason "%s"', async ([reason, finish]) => {
     expect(await read({ frames: [oneCall, stop(reason)] })).toEqual({ ...nothing, calls: [whole], usage: spent, finish });
   });
 

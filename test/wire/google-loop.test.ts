@@ -4,7 +4,7 @@ import { answer, call, inputSchema, oslo, play, question } from "./google-run.ts
 import type { RawReply } from "./raw-sse-server.ts";
 
 describe("runToolLoop with googleGenerateContent", () => {
-  it("requests the rest of an answer with the finish reason CONTINUATION and joins both texts", async () => {
+  it('requests the rest of an answer after the finish reason "CONTINUATION" and joins both texts', async () => {
     const cut: RawReply = {
       frames: [
         chunk({ candidates: [{ content: { parts: [{ text: "It is " }] }, continuationToken: "checkpoint" }] }),
@@ -20,7 +20,7 @@ describe("runToolLoop with googleGenerateContent", () => {
     expect(bodies[2]?.contents[1]?.parts).toEqual([{ text: "It is " }, { text: "mild." }, { text: "", thoughtSignature: "sig" }]);
   });
 
-  it("ends with max-pauses after limits.maxPauses continuations", async () => {
+  it('ends with the reason "max-pauses" after limits.maxPauses continuations', async () => {
     const cut: RawReply = { frames: [text("a"), stop("CONTINUATION", { continuationToken: "t" })] };
     const { result, bodies } = await play([cut, cut, cut], { limits: { maxPauses: 1 } });
     expect([result.reason.kind, result.text, bodies.length]).toEqual(["max-pauses", "aa", 2]);
@@ -54,7 +54,7 @@ describe("runToolLoop with googleGenerateContent", () => {
   it.for<[what: string, frames: readonly string[], said: string]>([
     ["a blocked prompt", [chunk({ promptFeedback: { blockReason: "SAFETY" }, usageMetadata: { promptTokenCount: 3 } })], ""],
     ["a filtered answer", [text("Sure"), says({ ...call("a"), thoughtSignature: "sig" }), stop("PROHIBITED_CONTENT")], "Sure"],
-  ])("ends as content-filter after %s without running a tool", async ([, frames, said]) => {
+  ])('ends with the reason "content-filter" after %s, without running a tool', async ([, frames, said]) => {
     const { result, bodies, again } = await play([{ frames }, answer]);
     expect(result).toMatchObject({ status: "completed", reason: { kind: "content-filter" }, text: said, toolCallsExecuted: 0 });
     expect(result.usage.inputTokens).toBe(3);

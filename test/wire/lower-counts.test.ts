@@ -40,7 +40,7 @@ const google = (...counts: readonly Event[]): Provider => {
 
 it.for<[what: string, provider: Provider, usage: Usage]>([
   [
-    "openaiChat: usage keeps earlier counts if the last counts are 0",
+    "openaiChat: keeps earlier token counts if the last counts are 0",
     chat(
       { prompt_tokens: 100, completion_tokens: 50, prompt_tokens_details: { cached_tokens: 40 } },
       { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, prompt_tokens_details: { cached_tokens: 0 } },
@@ -48,12 +48,12 @@ it.for<[what: string, provider: Provider, usage: Usage]>([
     { inputTokens: 100, outputTokens: 50, totalTokens: 150, cachedInputTokens: 40 },
   ],
   [
-    "openaiChat: usage keeps the input tokens if only the output tokens increase",
+    "openaiChat: keeps the input tokens if only the output tokens increase",
     chat({ prompt_tokens: 100, completion_tokens: 1 }, { prompt_tokens: 0, completion_tokens: 50 }),
     { inputTokens: 100, outputTokens: 50, totalTokens: 150 },
   ],
   [
-    "anthropicMessages: usage keeps earlier counts if the last counts are 0",
+    "anthropicMessages: keeps earlier token counts if the last counts are 0",
     messages(
       { input_tokens: 60, cache_read_input_tokens: 40, output_tokens: 1 },
       { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 },
@@ -61,12 +61,12 @@ it.for<[what: string, provider: Provider, usage: Usage]>([
     { inputTokens: 100, outputTokens: 1, totalTokens: 101, cachedInputTokens: 40 },
   ],
   [
-    "anthropicMessages: usage keeps the input total if later counts list cached tokens separately",
+    "anthropicMessages: keeps the total of input tokens if later counts list cached tokens separately",
     messages({ input_tokens: 100, output_tokens: 1 }, { input_tokens: 20, cache_read_input_tokens: 80, output_tokens: 9 }),
     { inputTokens: 100, outputTokens: 9, totalTokens: 109, cachedInputTokens: 80 },
   ],
   [
-    "googleGenerateContent: usage keeps earlier counts if the last counts are 0",
+    "googleGenerateContent: keeps earlier token counts if the last counts are 0",
     google(
       { promptTokenCount: 100, candidatesTokenCount: 50, thoughtsTokenCount: 5, totalTokenCount: 155 },
       { promptTokenCount: 0, candidatesTokenCount: 0, thoughtsTokenCount: 0, totalTokenCount: 0 },

@@ -12,7 +12,7 @@ const say = ({ variant }: Adapter, word: string): { readonly end: "unknown"; rea
 
 const calls: ScriptedTurn["calls"] = [["call_1", "look", "{}"]];
 
-describe.for([...vendorAdapters, ...specAdapters])("option finishReasons of $name", (adapter) => {
+describe.for([...vendorAdapters, ...specAdapters])("option `finishReasons` of $name", (adapter) => {
   const open = async (turn: ScriptedTurn, finishReasons: unknown): ReturnType<Adapter["open"]> => {
     const opened = await adapter.open([turn], { options: { finishReasons } });
     onTestFinished(opened.close);
@@ -43,10 +43,10 @@ describe.for([...vendorAdapters, ...specAdapters])("option finishReasons of $nam
   it.for<[title: string, given: unknown]>([
     ["a string", "tool-calls"],
     ["an array", ["tool-calls"]],
-    ["the unknown finish reason done", { STOP: "done" }],
-    ["the unknown finish reason constructor", { STOP: "constructor" }],
-    ["a finish reason that is undefined", { STOP: undefined }],
-  ])("throws invalid-option for %s", async ([, given]) => {
+    ['an object with the unknown finish reason "done"', { STOP: "done" }],
+    ['an object with the unknown finish reason "constructor"', { STOP: "constructor" }],
+    ["an object with undefined as a finish reason", { STOP: undefined }],
+  ])('is rejected as "invalid-option" if it is %s', async ([, given]) => {
     const thrown: unknown = await open({ end: "stop" }, given).catch((error: unknown) => error);
     expect(isLoopError(thrown, "invalid-option")).toBe(true);
     expect(String(thrown)).toContain('"finishReasons"');

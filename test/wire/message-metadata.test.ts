@@ -42,7 +42,7 @@ async function play(adapter: Adapter, script: readonly ScriptedTurn[], plans = f
 
 it.for<[name: string, run: () => ReturnType<typeof play>]>([
   ...[...vendorAdapters, ...specAdapters].map((adapter): [string, () => ReturnType<typeof play>] => [
-    `${adapter.name} ${adapter.variant}`,
+    adapter.name,
     () => play(adapter, turns),
   ]),
   ...vendorAdapters
@@ -51,14 +51,14 @@ it.for<[name: string, run: () => ReturnType<typeof play>]>([
       `withPlanner over ${adapter.name}`,
       () => play(adapter, [plan("response"), { text: "No.", end: "stop" }], true),
     ]),
-])("runToolLoop: never sends metadata of user messages to %s", async ([, run]) => {
+])("runToolLoop: never sends the metadata of user messages to %s", async ([, run]) => {
   const { result, sent, recorded } = await run();
   expect(result.text).toBe("No.");
   expect(result.messages.flatMap((message) => (message.role === "user" ? [message.metadata] : []))).toEqual([metadata, metadata]);
   expect([recorded.includes("private-7f"), sent.includes("And Rome?"), sent.includes("private-7f")]).toEqual([true, true, false]);
 });
 
-it("createConversation: never sends metadata of user messages in a summary request", async () => {
+it("createConversation: never sends the metadata of user messages in a summary request", async () => {
   const requests: unknown[] = [];
   const provider = createMockProvider((request) => {
     requests.push(...request.messages.map((message) => (message.role === "user" ? message.content : message)));
@@ -74,7 +74,7 @@ it("createConversation: never sends metadata of user messages in a summary reque
   expect(kept).toEqual([metadata, { id: "second" }]);
 });
 
-it("readUIChatRequest and the option repair: keep metadata of user messages", async () => {
+it("readUIChatRequest and the option `repair` of runToolLoop: keep the metadata of a user message", async () => {
   const body = { id: "c", messages: [{ id: "m", role: "user", parts: [parts[0]], metadata }] };
   const { message } = await readUIChatRequest(body);
   expect(message).toEqual({ role: "user", content: "And Rome?", metadata });
@@ -96,9 +96,12 @@ it.for<[what: string, metadata: unknown]>([
   ["an object with a Date", { at: new Date(0) }],
   ["an object with a function", { run: () => 1 }],
   ["an object with NaN", { n: Number.NaN }],
-])("runToolLoop: rejects user message metadata that is %s and names the message", async ([, wrong]) => {
+])("runToolLoop: rejects a user message whose metadata is %s and reports the index", async ([, wrong]) => {
   const asked = { role: "user", content: "Go.", metadata: wrong } as UserMessage;
-  const run = runToolLoop({ provider: createMockProvider([text("Yes.")]), messages: [{ role: "user", content: "Hi." }, asked] });
+  const run = runToolLoop({
+    provider: createMockProvider([text("Yes.")]),
+    messages: [{ role: "user", content: "Hi." }, asked],
+  });
   await expect(run).rejects.toMatchObject({ code: "invalid-messages", details: { index: 1 } });
   await expect(run).rejects.toThrow('must have an object of plain data as "metadata"');
 });

@@ -122,8 +122,8 @@ async function play(name: Wire["name"], { script = [answer], connecting = {}, ..
 const look = { name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => "3 degrees" } as const;
 const names = wires.map(({ name }) => name);
 
-describe("structuredOutput: the schema in the format of the service", () => {
-  it.for(names)("is sent by %s in each request of a run with tools", async (name) => {
+describe("structuredOutput: the schema field of the request", () => {
+  it.for(names)("is filled by %s in each request of a run with tools", async (name) => {
     const script = [call, { ...answer, text: '{"city":"O","degrees":3}' }, answer];
     const { result, formats: found, described } = await play(name, { script, tools: [look] });
     expect([result.output, result.iterations]).toEqual([{ city: "Oslo", degrees: 3 }, 3]);
@@ -140,44 +140,54 @@ describe("structuredOutput: the schema in the format of the service", () => {
     google: { responseMimeType: "application/json" },
   };
   const fallbacks: readonly (readonly [title: string, toPlaying: (name: Wire["name"]) => Playing])[] = [
-    ["native: false", () => ({ policies: { output: structuredOutput(schema, { native: false }) } })],
-    ["an adapter with structuredOutput: false", () => ({ connecting: { structuredOutput: false } })],
-    ["a schema with any keys", () => ({ policies: { output: open } })],
+    ["the option native: false", () => ({ policies: { output: structuredOutput(schema, { native: false }) } })],
+    ["the adapter option structuredOutput: false", () => ({ connecting: { structuredOutput: false } })],
+    ["a schema that allows any key", () => ({ policies: { output: open } })],
     ["a schema for a list", () => ({ policies: { output: values } })],
-    ["a format of the caller", (name) => ({ modelSettings: { extra: own[name] } })],
+    ["a format in modelSettings.extra", (name) => ({ modelSettings: { extra: own[name] } })],
   ];
   it.for(fallbacks.flatMap(([title, toPlaying]) => names.map((name) => [name, title, toPlaying] as const)))(
-    "is replaced by instructions if %s is used with %s",
+    "is replaced by instructions for %s with %s",
     async ([name, title, toPlaying]) => {
       const { formats: found, described } = await play(name, { script: [answer, answer, answer], ...toPlaying(name) });
       expect(described[0]).toBe(true);
-      expect(found[0]).toEqual(title === "a format of the caller" ? own[name] : {});
+      expect(found[0]).toEqual(title === "a format in modelSettings.extra" ? own[name] : {});
     },
   );
 
   const special: readonly (readonly [title: string, name: Wire["name"], playing: Playing, isNative: boolean])[] = [
-    ["Gemini 2.5 with tools", "google", { connecting: { model: "gemini-2.5-flash" }, tools: [look] }, false],
-    ["Gemini 2.5 without tools", "google", { connecting: { model: "gemini-2.5-flash" } }, true],
-    ["Gemini 3 with a required call", "google", { tools: [look], toolChoice: "required", limits: { maxIterations: 1 } }, false],
-    ["Gemini 2.0", "google", { connecting: { model: "gemini-2.0-flash" } }, false],
-    ["Claude 3", "anthropic", { connecting: { model: "claude-3-5-haiku-latest" } }, false],
-    ["Claude Opus 4", "anthropic", { connecting: { model: "claude-opus-4-20250514" } }, false],
-    ["Claude Opus 4.1", "anthropic", { connecting: { model: "claude-opus-4-1-20250805" } }, true],
     [
-      "Claude with a search of the service",
+      "replaced by instructions for Gemini 2.5 with tools",
+      "google",
+      { connecting: { model: "gemini-2.5-flash" }, tools: [look] },
+      false,
+    ],
+    ["filled for Gemini 2.5 without tools", "google", { connecting: { model: "gemini-2.5-flash" } }, true],
+    [
+      "replaced by instructions for Gemini 3 with a required call",
+      "google",
+      { tools: [look], toolChoice: "required", limits: { maxIterations: 1 } },
+      false,
+    ],
+    ["replaced by instructions for Gemini 2.0", "google", { connecting: { model: "gemini-2.0-flash" } }, false],
+    ["replaced by instructions for Claude 3", "anthropic", { connecting: { model: "claude-3-5-haiku-latest" } }, false],
+    ["replaced by instructions for Claude Opus 4", "anthropic", { connecting: { model: "claude-opus-4-20250514" } }, false],
+    ["filled for Claude Opus 4.1", "anthropic", { connecting: { model: "claude-opus-4-1-20250805" } }, true],
+    [
+      "replaced by instructions for Claude with a web search of the service",
       "anthropic",
       { connecting: { serverTools: [{ type: "web_search_20250305", name: "web_search" }] } },
       false,
     ],
-    ["gpt-4-turbo", "openai", { connecting: { model: "gpt-4-turbo" } }, false],
-    ["gpt-4.1", "openai", { connecting: { model: "gpt-4.1" } }, true],
+    ["replaced by instructions for gpt-4-turbo", "openai", { connecting: { model: "gpt-4-turbo" } }, false],
+    ["filled for gpt-4.1", "openai", { connecting: { model: "gpt-4.1" } }, true],
   ];
-  it.for(special)("is sent only if the model supports schemas: %s", async ([, name, playing, isNative]) => {
+  it.for(special)("is %s", async ([, name, playing, isNative]) => {
     const { formats: found, described } = await play(name, playing);
     expect([described[0], Object.keys(found[0] ?? {}).length > 0]).toEqual([!isNative, isNative]);
   });
 
-  it("is the default only for the vendors' own addresses", () => {
+  it("is used by default only for the addresses of the vendors", () => {
     const abilities = ["http://localhost/v1", "https://api.openai.com.example.org/v1", "https://eu.api.openai.com/v1", "?"].map(
       (baseURL) => openaiChat({ client: new OpenAI({ apiKey: "test", baseURL }), model: "gpt-5" }).structuresOutput,
     );
@@ -189,7 +199,7 @@ describe("structuredOutput: the schema in the format of the service", () => {
   it.for([
     ["openai-responses", "text", { verbosity: "low" }],
     ["anthropic", "output_config", { effort: "low" }],
-  ] as const)("is added by %s to the body field %s", async ([name, field, extra]) => {
+  ] as const)('is merged by %s into the field "%s" of modelSettings.extra', async ([name, field, extra]) => {
     const { formats: found } = await play(name, { modelSettings: { extra: { [field]: extra } } });
     expect(found).toEqual([{ [field]: { ...extra, ...(formats[name][field] as object) } }]);
   });
@@ -213,7 +223,7 @@ describe("structuredOutput with a provider that supports schemas", () => {
     expect(output?.instructions).toEqual(instructions);
   });
 
-  it("sends instructions with native: false", async () => {
+  it("sends instructions instead of the schema with the option `native: false`", async () => {
     const provider = sending([said]);
     await go(provider, { policies: { output: structuredOutput(schema, { native: false }) } });
     expect(viewsOf(provider)).toEqual([[instructions, undefined]]);

@@ -162,7 +162,7 @@ describe("runToolLoop with openaiChat", () => {
     expect(asked).toEqual([]);
   });
 
-  it("ends as a timeout and closes the connection if the server sends nothing more", async () => {
+  it('ends with the status "timeout" and closes the connection if the server sends nothing more', async () => {
     const server = await serve({ frames: [text("Hel")], ending: "stall" });
     const clock = createTestClock();
     const { client } = connectOpenAI(server.url);

@@ -71,7 +71,7 @@ for (const [row, { name, api, version, connect }] of packageWires.entries()) {
   const streams = listRecorded(wires[api].folder).map((recorded, index) => [recorded, index] as const);
   describe.for(streams)(`aiSdkModel (${name}): recorded stream %s`, ([recorded, index]) => {
     it.for(pieceSizesOf(index, [7, 61, 997], row))(
-      "gives the same text, calls and usage as the vendor's SDK if it arrives in %i-byte pieces",
+      "gives the same text, calls and usage as the vendor's SDK if the stream arrives in %i-byte pieces",
       async (pieceBytes) => {
         const { iteration } = await readBody(toBody(api, recorded), (url) =>
           aiSdkModel({ model: connect(url, pieceBytes).model }),

@@ -144,7 +144,7 @@ if (hasRecorded("anthropic-messages")) {
     };
 
     it.for(pieceSizesOf(index, [1, 3, 7, 61, 997, 65_537]))(
-      "gives the recorded text, calls and usage if it arrives in %i-byte pieces",
+      "gives the recorded text, calls and usage if the stream arrives in %i-byte pieces",
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
         expect(read.iteration).toEqual(iteration);

@@ -38,7 +38,7 @@ if (hasStreams) {
       ["google/two-terminal-2", "stop", "42 et 142."],
       ["google/two-terminal-3", "stop", "(the sum of its digits) is 63."],
       ["google/code-execution-rounds", "stop", "The second number is 142."],
-    ])("%s yields its finish reason only after the last event", { timeout: 30_000 }, async ([name, finish, text]) => {
+    ])("%s yields the finish reason only after the last event", { timeout: 30_000 }, async ([name, finish, text]) => {
       const events = readEvents(name);
       const whole = await read(name, events);
       expect([whole.finish, whole.error, whole.text.endsWith(text)]).toEqual([finish, undefined, true]);
@@ -56,7 +56,7 @@ if (hasStreams) {
       expect([usage, finish]).toMatchObject([{ inputTokens, outputTokens }, "stop"]);
     });
 
-    it("anthropic/gateway-done-after-message-stop yields its finish reason despite a [DONE] after the last event", async () => {
+    it('anthropic/gateway-done-after-message-stop yields the finish reason despite a "[DONE]" after the last event', async () => {
       const name = "anthropic/gateway-done-after-message-stop";
       const { finish, error } = await read(name, readEvents(name));
       expect([finish, error]).toEqual(["length", undefined]);

@@ -118,13 +118,13 @@ if (hasRecorded("google-generate-content")) {
       }
 
       it.for([1, 3, 7, 61, 997, 65_537])(
-        "gives the recorded text, calls and usage if it arrives in %i-byte pieces",
+        "gives the recorded text, calls and usage if the stream arrives in %i-byte pieces",
         (pieceBytes) => check(body, pieceBytes),
       );
 
-      it("gives the recorded content if it has LF line ends", () => check(body.replaceAll("\r\n", "\n"), 7));
+      it("gives the recorded content with LF line ends", () => check(body.replaceAll("\r\n", "\n"), 7));
 
-      it("gives the recorded content if it begins with a comment", () => check(`: a comment\r\n\r\n${body}`, 61));
+      it("gives the recorded content after a leading comment", () => check(`: a comment\r\n\r\n${body}`, 61));
     },
   );
 } else {

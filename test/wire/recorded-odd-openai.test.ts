@@ -87,7 +87,7 @@ if (chat.size === 0) {
       if (signature !== undefined) expect(echo.reasoning_details).toMatchObject([{ signature }]);
     });
 
-    it('ends with the error "stream-ended-early" if it stops after two events', async () => {
+    it('ends with the error "stream-ended-early" if the stream stops after two events', async () => {
       const frames = body.split("\n\n");
       const { result } = await play(`${frames.slice(0, 2).join("\n\n")}\n\n`);
       expect(result.error?.code ?? result.status).toBe("stream-ended-early");

@@ -80,7 +80,7 @@ if (hasRecorded("openai-chat")) {
     const expected: Iteration = { ...texts, ...said, error: undefined };
 
     it.for(pieceSizesOf(index, [1, 3, 7, 61, 997, 65_537]))(
-      "gives the recorded text, calls and usage if it arrives in %i-byte pieces",
+      "gives the recorded text, calls and usage if the stream arrives in %i-byte pieces",
       async (pieceBytes) => {
         expect(await readIteration(body, pieceBytes)).toEqual(expected);
       },

@@ -134,7 +134,7 @@ if (hasRecorded("openai-responses")) {
     };
 
     it.for(pieceSizesOf(index, [1, 3, 7, 61, 997, 65_537]))(
-      "gives the recorded text, calls and usage if it arrives in %i-byte pieces",
+      "gives the recorded text, calls and usage if the stream arrives in %i-byte pieces",
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
         expect(read.iteration).toEqual(iteration);
@@ -150,10 +150,10 @@ if (hasRecorded("openai-responses")) {
       ["its delta events are missing", ({ type }) => !type.endsWith(".delta")],
       ["its output_item.done events are missing", ({ type }) => type !== "response.output_item.done"],
       [
-        "only its finished items and its last event arrive",
+        "only the finished items and the last event arrive",
         ({ type }) => !/added$|delta$|part|text\.done$|arguments\.done$/.test(type),
       ],
-      ["only its last event arrives", ({ type }) => /^response\.(?:completed|failed)$/.test(type)],
+      ["only the last event arrives", ({ type }) => /^response\.(?:completed|failed)$/.test(type)],
     ])("gives the recorded content if %s", async ([, isLeft]) => {
       const few = await readPieces(events.filter(isLeft).map(event).join(""), 997);
       expect(few.iteration).toEqual(iteration);
