@@ -137,7 +137,7 @@ describe("turnwright inspect", () => {
     expect(await runCommand(".", ["--version"])).toMatchObject({ exitCode: 0, out: ["1.2.3"] });
   });
 
-  it.for([["inspect"], ["export"], ["rerun"]])("prints only its own usage for %s --help", async ([command = ""]) => {
+  it.for([["inspect"], ["export"], ["rerun"]])('prints only the usage of one command for "%s --help"', async ([command = ""]) => {
     const { exitCode, out } = await runCommand(".", [command, "--help"]);
     const named = ["inspect", "export", "rerun"].filter((name) => out.join("\n").includes(`npx turnwright ${name} `));
     expect([exitCode, named, await runCommand(".", ["help", command])]).toMatchObject([0, [command], { out }]);

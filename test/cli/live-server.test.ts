@@ -170,7 +170,7 @@ describe("serveLogs", () => {
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/$/);
   });
 
-  it.for(["//", "/\\", "//[", "/%", "*"])("answers the target %s with 404", async (target) => {
+  it.for(["//", "/\\", "//[", "/%", "*"])('answers a request for "%s" with status 404', async (target) => {
     const { url } = await serve([{ name: "a.jsonl", text: header }]);
     expect(await statusOf(new URL(url).origin, { path: target })).toBe(404);
   });

@@ -7,7 +7,7 @@ import { makeCliFolder } from "./run-command.ts";
 const header = '{"type":"log","at":1,"version":1}\n';
 
 describe("findLogs", () => {
-  it("does not read known files again", async () => {
+  it("returns a known log without a second look at the file", async () => {
     const folder = makeCliFolder();
     writeFileSync(join(folder, "a.jsonl"), header);
     const { logs } = await findLogs(["."], { cwd: folder });
@@ -32,7 +32,7 @@ describe("findLogs", () => {
   it.for<readonly [what: string, isThere: boolean]>([
     ["does not exist yet", false],
     ["is still empty", true],
-  ])("accepts a file that %s only with areAwaited: true", async ([, isThere]) => {
+  ])("accepts a file that %s only with the option `areAwaited: true`", async ([, isThere]) => {
     const cwd = makeCliFolder();
     if (isThere) writeFileSync(join(cwd, "run.jsonl"), "");
     const { logs } = await findLogs(["run.jsonl"], { cwd, areAwaited: true });
@@ -42,7 +42,7 @@ describe("findLogs", () => {
     );
   });
 
-  it("rejects a missing folder even with areAwaited: true", async () => {
+  it("rejects a missing folder even with the option `areAwaited: true`", async () => {
     const finding = findLogs(["runs"], { cwd: makeCliFolder(), areAwaited: true });
     await expect(finding).rejects.toThrow("There is no folder runs. Create it first, or pass the path of a log.");
   });

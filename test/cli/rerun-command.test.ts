@@ -63,7 +63,7 @@ describe("turnwright rerun", () => {
     expect([again.out, existsSync(join(folder, "run-rerun2.jsonl"))]).toEqual([["run-rerun2.jsonl"], true]);
   });
 
-  it("with --from i0, reports that no iteration is repeated", async () => {
+  it("reports that no iteration is repeated if the option --from is i0", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer);
@@ -102,7 +102,7 @@ describe("turnwright rerun", () => {
     expect([out, existsSync(join(folder, "elsewhere.jsonl"))]).toEqual([["run-rerun2.jsonl"], false]);
   });
 
-  it("prints which options of the module are ignored", async () => {
+  it("prints the names of the ignored options of the module", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer, ', messages: [{ role: "user", content: "Another question." }], decisions: []');

@@ -87,7 +87,7 @@ describe("a durable host", () => {
     expect(await shop.status("chat-1")).toMatchObject({ runId: "chat-1/2", status: "completed", isLive: false });
   });
 
-  it("after an approval, streams only the rest of the run", async () => {
+  it("streams only the rest of the run in the response to an approval", async () => {
     const first = await post("chat-2", say("Order."));
     expect(textOf(first)).toBe("I order.");
     expect(first.at(-1)).toMatchObject({ type: "finish", finishReason: "tool-calls" });
@@ -134,7 +134,7 @@ describe("a durable host", () => {
     expect([next?.runId, next?.restarted]).toEqual(["chat-4/2", false]);
   });
 
-  it("returns busy, steers the run or queues the start if a run is live", async () => {
+  it('returns "busy", steers the run or queues the start if a run is live', async () => {
     const first = await shop.start("chat-5", { message: "Hello." });
     expect(await shop.start("chat-5", { message: "Now!" })).toEqual({ kind: "busy", runId: "chat-5/1" });
     const steered = await shop.start("chat-5", { message: "Also this.", whenBusy: "steer" });

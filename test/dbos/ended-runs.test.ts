@@ -153,7 +153,7 @@ describe("a durable loop", () => {
     );
   });
 
-  it("returns a message that arrived too late as undelivered", async () => {
+  it("returns a message that arrived too late in the field `undelivered` of the result", async () => {
     await loop.start("late", { question: "?" });
     await loop.result("late");
     // After the end of a run, `steer` returns "finished" and writes nothing. This row is what `steer` writes if the run has read

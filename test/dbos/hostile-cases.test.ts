@@ -70,7 +70,7 @@ async function runCutOff(id: string, kind: "continuation" | "call", last: string
 }
 
 describe("the events of a durable stream that was cut off", () => {
-  it("are replaced without loss of the text before a continuation", async () => {
+  it("are replaced without loss of earlier text if the stream was a continuation", async () => {
     const events = await runCutOff("continued", "continuation", "B1 ");
     expect([shownBy(events), (await cut.result("continued")).text]).toEqual(["A. B1 B2.", "A. B1 B2."]);
   });

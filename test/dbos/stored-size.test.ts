@@ -80,7 +80,7 @@ describe("the storage of a durable run", () => {
     expect(rows).toEqual([{ events: 0, blobs: 1 }]);
   });
 
-  it("returns the same results in events, in the transcript and after a restart", async () => {
+  it("returns an unchanged tool result in the messages and events of a restarted worker", async () => {
     const result: Json = {
       blobs: { result: "a".repeat(64) },
       blob: "b".repeat(64),

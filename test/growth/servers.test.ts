@@ -153,7 +153,7 @@ const addresses: readonly (readonly [what: string, schema: Readonly<Record<strin
   ["$id values of the greatest allowed depth and length", { allOf: Array.from({ length: 60 }, () => nestIds(8, 1_950)) }],
   ["a few long $id values", nestIds(10, 100_000)],
   [
-    "long $id values that resolve to short ones",
+    "long $id values that resolve to short $id values",
     { allOf: Array.from({ length: 10 }, () => ({ $id: "a/../".repeat(20_000), not: {} })) },
   ],
   [

@@ -35,7 +35,7 @@ function nestRuns(count: number): readonly Line[] {
 describe("parseRunLog with a hostile log", () => {
   const refused: readonly (readonly [what: string, lines: readonly Line[], problem: RegExp])[] = [
     [
-      "values that multiply through references",
+      "references that multiply the size of a value",
       [...began, ...multiply(40)],
       /line 11 refers to more than 16777216 values and characters/,
     ],
@@ -58,17 +58,17 @@ describe("parseRunLog with a hostile log", () => {
     ],
     ["5,000 nested runs", nestRuns(5_000), /line 305 has a nested run inside more than 100 calls/],
     ...["length", "__proto__", 4_294_967_290, -1, 0.5, 2].map((index): readonly [string, readonly Line[], RegExp] => [
-      `the index ${index} in "replace"`,
+      `the index ${JSON.stringify(index)} in the field "replace"`,
       [...began, request({}), request({ keep: 2, add: [], replace: [[index, user]] })],
       /line 5 has an invalid index in "replace"/,
     ]),
   ];
 
-  it.for(refused)("throws and names the line for %s", ([, lines, problem]) => {
+  it.for(refused)("throws an error with the line number for %s", ([, lines, problem]) => {
     expect(() => readEdited(lines)).toThrow(problem);
   });
 
-  it("throws and names the line for a value inside 10,000 arrays, references or marks", () => {
+  it('throws an error with the line number for 10,000 nested arrays, "=" objects or "~" objects', () => {
     for (const [open, close] of [
       ["[", "]"],
       ['{"=":[1,', "]}"],
@@ -101,11 +101,11 @@ describe("parseRunLog with a large log", () => {
   });
 });
 
-describe("the inspect functions with 100,000 lines", () => {
+describe("the inspect functions with an extreme log", () => {
   const count = 100_000;
   const many = (lineOf: (index: number) => Line): readonly Line[] => Array.from({ length: count }, (_, index) => lineOf(index));
 
-  it("read the lines of one output", () => {
+  it("read 100,000 lines of one output", () => {
     const run = readEdited([
       ...began,
       ...many(() => ({ type: "output", run: 0, iteration: 0, text: "a", providerMetadata: [1] })),
@@ -114,12 +114,12 @@ describe("the inspect functions with 100,000 lines", () => {
     expect(run.iterations[0]?.output?.text).toHaveLength(count);
   });
 
-  it("read repeated streams", () => {
+  it("read 100,000 repeated streams", () => {
     const run = readEdited([startLine(0), ...many(() => ({ ...streamLine, run: 0 }))]);
     expect(run.iterations).toHaveLength(count);
   });
 
-  it("write iterations to a transcript and a trace", () => {
+  it("write 100,000 iterations to a transcript and a trace", () => {
     const streams = many((iteration) => ({ ...streamLine, run: 0, iteration }));
     const run = readEdited([startLine(0), ...streams.flatMap((line) => [line, { ...line, type: "iteration-end" }])]);
     expect(toMarkdown(run).match(/^## Iteration/gm)).toHaveLength(count);
@@ -127,14 +127,14 @@ describe("the inspect functions with 100,000 lines", () => {
     expect(trace.match(/"cat":"iteration"/g)).toHaveLength(count);
   });
 
-  it("read runs", () => {
+  it("read 100,000 runs", () => {
     const lines = many((run) => startLine(run)).map((line) => `${JSON.stringify({ at: 5, ...line })}\n`);
     const log = parseRunLog(['{"type":"log","version":1,"at":1}\n', ...lines].join(""));
     expect(log.runs).toHaveLength(count);
     expect(JSON.parse(toChromeTrace(log))).toMatchObject({ otherData: { startedAt: "1970-01-01T00:00:00.005Z" } });
   });
 
-  it("shorten results that are much longer than the log", () => {
+  it("show 4,000 characters of each result that references enlarge", () => {
     const results = Array.from({ length: 300 }, (_, index) => ({ ...ended({ "@": 5 }), callId: `c${index}` }));
     const run = readEdited([...began, ...multiply(6), ...results]);
     expect(toMarkdown(run).match(/_The first 4,000 of more than 100,000 characters._/g)).toHaveLength(300);
@@ -142,9 +142,9 @@ describe("the inspect functions with 100,000 lines", () => {
 });
 
 describe("toMarkdown", () => {
-  it.for([[], {}, [[], {}, [1, { a: null, b: ["x\n", true] }]], { "": { '"': 0.5 } }, "text", null])(
-    "writes results of all types as JSON (case %#)",
-    (data) => {
+  it.for([[[]], [{}], [[[], {}, [1, { a: null, b: ["x\n", true] }]]], [{ "": { '"': 0.5 } }], ["text"], [null]])(
+    "writes the result %j to the transcript",
+    ([data]) => {
       const shown = typeof data === "string" ? data : JSON.stringify(data, undefined, 2);
       expect(toMarkdown(readEdited([...began, ended(data)]))).toContain(`\n${shown}\n`);
     },

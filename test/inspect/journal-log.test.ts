@@ -119,7 +119,7 @@ describe("journalToRunLog", () => {
     expect(toChromeTrace(log)).not.toContain("1970");
   });
 
-  it("includes as much of a run as a crash has left in its journal", async () => {
+  it("includes all steps that are left in the journal after a crash", async () => {
     const folder = makeFolder();
     const path = join(folder, "journal.jsonl");
     const { size } = await runToolLoop({ ...optionsIn(folder), policies: { approve: () => ({ kind: "approve" }) } }).then(() =>

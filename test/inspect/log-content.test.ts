@@ -20,7 +20,7 @@ async function logTimed(options: Omit<LoopOptions, "messages">): Promise<Awaited
 }
 
 describe("the run log of withRunLog", () => {
-  it("contains the facts of the run, without functions and without the user id", async () => {
+  it("contains the options, session and end of the run, without functions and the user id", async () => {
     const { log, lines } = await logTimed({
       provider: createMockProvider([text("Hello.")]),
       version: "1.2.3",
@@ -95,7 +95,7 @@ describe("the run log of withRunLog", () => {
     ]);
   });
 
-  it("contains one line for the output before the lines of the calls", async () => {
+  it('contains one line "output" per stream, before the lines of the calls', async () => {
     const script = [[text("I look it up. ", { chunks: 4 }), toolCall("look_up", { id: 7 })], text("Done.")];
     const { lines } = await logTimed({ provider: createMockProvider(script), tools: [lookUp] });
     expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual([

@@ -22,7 +22,7 @@ describe("a run whose log cannot be written", () => {
       /line 1 is not the header/,
     ],
     [
-      "a log of a newer version",
+      "an existing file with a log of a newer version",
       (folder) => (writeFileSync(join(folder, "b"), '{"type":"log","at":1,"version":2}\n'), join(folder, "b")),
       /version 2/,
     ],

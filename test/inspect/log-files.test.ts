@@ -58,7 +58,7 @@ describe("a run log in a file", () => {
     );
   });
 
-  it("is continued in the same way by another process", async () => {
+  it("gets the same lines from a process that did not write the start of the log", async () => {
     const folder = makeFolder();
     const [one, other] = [join(folder, "one.jsonl"), join(folder, "other.jsonl")];
     const hostile = defineTool({
@@ -115,7 +115,7 @@ describe("the run log of a resumed run", () => {
     expect(runs[0]?.iterations[2]?.request?.messages()).toHaveLength(5);
   });
 
-  it("contains the end of an iteration again after the resumed calls", async () => {
+  it('contains a second line "iteration-end" after the resumed calls of an iteration', async () => {
     const folder = makeFolder();
     const to = join(folder, "run.jsonl");
     const tools = [{ ...lookUp, needsApproval: true }];

@@ -57,10 +57,10 @@ describe("parseRunLog", () => {
       "has version 2, but this release reads version 1. Update turnwright",
     ],
     ["a damaged line", `${header}${first}{"type":\n${begun}`, 3, "is not JSON"],
-    ["a line without its time", `${header}{"type":"run-start"}\n`, 2, 'has no "type" or no "at"'],
-    ["a line without its run", `${header}${begun}`, 2, "is about a run without a run-start line"],
+    ["a line without a time", `${header}{"type":"run-start"}\n`, 2, 'has no "type" or no "at"'],
+    ["a line about a run that has not started", `${header}${begun}`, 2, "is about a run without a run-start line"],
     [
-      "a line without its iteration",
+      "a line about an iteration that has not started",
       `${header}${first}{"type":"output","at":1,"run":0,"iteration":4,"continuation":0}\n`,
       3,
       "has not started",

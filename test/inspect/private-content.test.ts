@@ -112,7 +112,7 @@ describe("withRunLog: the option redact", () => {
     ],
     ["returns no text", () => undefined as never],
     ["returns a promise", () => Promise.reject(new Error("no")) as never],
-  ])("leads to a neutral text in the log if it %s", async ([, redact]) => {
+  ])('leads to the text "[redaction failed]" in the log if redact %s', async ([, redact]) => {
     const { result, lines } = await logRun(privateRun(), { redact });
     expect(result.functionHistory).toHaveLength(2);
     expect(lines.join("")).not.toContain("private");

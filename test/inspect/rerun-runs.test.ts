@@ -67,7 +67,7 @@ const firsts: { readonly [what: string]: First } = {
 const table = Object.entries(firsts).flatMap(([what, first]) => kinds.map((kind) => [what, kind, first] as const));
 
 describe("rerunFrom", () => {
-  it.for(table)("repeats a run %s, recorded in a %s, without calling a tool", async ([, kind, { from, ...first }]) => {
+  it.for(table)("repeats a run %s without calling a tool (source: %s)", async ([, kind, { from, ...first }]) => {
     const files = await runFirst(first);
     const {
       provider,

@@ -8,7 +8,7 @@ import { makeFolder } from "../journal/folder.ts";
 import { kinds, ran, runFirst, runSecond, tool, tools } from "./rerun-runs.ts";
 
 describe("rerunFrom", () => {
-  it.for(kinds)("repeats a message that was steered into the run, from the %s of the run", async (kind) => {
+  it.for(kinds)("repeats the steered message of a run from the %s of the run", async (kind) => {
     const control = createLoopControl();
     const late = tool("late", () => control.steer("In German, please."));
     const options = { control, tools: [...tools, late] };
@@ -18,7 +18,7 @@ describe("rerunFrom", () => {
     expect(log.runs[0]?.lines.filter(({ type }) => type === "steered")).toMatchObject([{ iteration: 1 }]);
   });
 
-  it.for(kinds)("repeats a run that continued after the first answer, from the %s of the run", async (kind) => {
+  it.for(kinds)("repeats a run from the %s of the run if the run continued after the first answer", async (kind) => {
     const control = createLoopControl();
     const provider = createMockProvider(({ iteration }) => {
       if (iteration === 0) control.steer("And then?");
@@ -29,7 +29,7 @@ describe("rerunFrom", () => {
     expect(other.requests[0]?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
   });
 
-  it.for(kinds)("repeats a run that was retried, from the %s of the run", async (kind) => {
+  it.for(kinds)("repeats a run from the %s of the run if the run was retried", async (kind) => {
     const folder = makeFolder();
     const files = { log: join(folder, "run.jsonl"), journal: join(folder, "journal.jsonl") };
     const script = [toolCall("look"), fail({ status: 400, message: "no" }), toolCall("look"), text("Done.")];
@@ -102,7 +102,7 @@ describe("rerunFrom", () => {
     });
   });
 
-  it("rejects the id of the first run as the new id, because keys of calls contain the id", async () => {
+  it("rejects the id of the repeated run as the id of the new run", async () => {
     const files = await runFirst({ script: [toolCall("look"), text("Done.")] });
     await expect(runSecond(files.log, 1, { runId: "first" })).rejects.toMatchObject({ code: "invalid-option" });
   });
@@ -119,7 +119,7 @@ describe("rerunFrom", () => {
     await expect(runSecond(files.log, 2, { limits: { maxIterations: 2 } })).rejects.toMatchObject({ code: "rerun-refused" });
   });
 
-  it("takes from the log only those limits that are lower than the defaults", async () => {
+  it("applies a limit of the log only if the limit is lower than the default", async () => {
     const files = await runFirst({ script: [toolCall("look"), text("Done.")] });
     const log = await readRunLog(files.log);
     const limits = {

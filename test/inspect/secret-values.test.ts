@@ -42,13 +42,13 @@ describe("withRunLog: secret values", () => {
   });
 
   it.for<Json>([{ tokens: 512, pass: 3 }, { name: "city", value: "Oslo" }, ["Oslo", "Bergen"], { password: null }])(
-    "are absent from %j, which is logged unchanged",
+    "are not assumed in %j, and the data is logged unchanged",
     async (data) => {
       expect(await logged(data)).toEqual(data);
     },
   );
 
-  it("are not assumed in the input schema of a tool with a field named password", async () => {
+  it('are not assumed in an input schema, even in the schema of a field named "password"', async () => {
     const inputSchema = {
       type: "object",
       properties: { password: { type: "string", minLength: 12 } },
@@ -65,7 +65,7 @@ describe("withRunLog: secret values", () => {
 });
 
 describe("withRunLog: names and ids", () => {
-  it("are passed to redact, such as file names and malformed media types", async () => {
+  it("are passed to the option `redact` if they are file names or malformed media types", async () => {
     const { lines } = await logRun(
       {
         provider: createMockProvider([text("Done.")]),
@@ -85,7 +85,7 @@ describe("withRunLog: names and ids", () => {
     expect(lines.join("")).toContain("application/pdf");
   });
 
-  it("contain no credentials, even if the model chose the names", async () => {
+  it("contain no credentials in the log, even if the model chose the names", async () => {
     const { lines, log } = await logRun({
       provider: createMockProvider([[toolCall(key, {}, { id: `id ${key}` })], text("Done.")]),
       messages: [{ role: "user", content: "Go." }],

@@ -46,7 +46,7 @@ describe.for(keepings)("the option `version` with %s", ([, keep]) => {
     expect(await versions()).toEqual(["1.0", "2.0"]);
   });
 
-  it("is recorded even if set only in a later execution", async () => {
+  it("is recorded even if only a later execution sets the option", async () => {
     const open = keep();
     await execute(open(), 1);
     await execute(open(), 5, "1.1");

@@ -24,10 +24,10 @@ describe("withBlobs", () => {
   });
 
   it.for<[what: string, change: (record: Json) => Json]>([
-    ["a path instead of an id", () => ({ blob: "../../etc/passwd" })],
+    ["a path instead of the id of a blob", () => ({ blob: "../../etc/passwd" })],
     ["a path as the id of a field", () => ({ value: { a: null }, blobs: [["a", "../secret"]] })],
-    ["the blob of an inherited field", () => ({ value: {}, blobs: [["constructor", "a".repeat(64)]] })],
-    ["another field", (record) => ({ ...(record as object), more: 1 })],
+    ['a blob for the inherited field "constructor"', () => ({ value: {}, blobs: [["constructor", "a".repeat(64)]] })],
+    ["an unknown field", (record) => ({ ...(record as object), more: 1 })],
     ["an array", () => []],
   ])("rejects a record with %s", async ([, change]) => {
     const { saved, store } = await record();
@@ -60,12 +60,16 @@ describe("withBlobs", () => {
   });
 
   it.for<[what: string, wrap: () => unknown, option: string]>([
-    ["no journal", () => withBlobs({} as Journal, { store: createStore() }), "journal"],
-    ["no store", () => withBlobs(memoryJournal(), {} as { store: BlobStore }), "store"],
-    ["a store without get", () => withBlobs(memoryJournal(), { store: { put() {} } as unknown as BlobStore }), "store"],
+    ["a missing journal", () => withBlobs({} as Journal, { store: createStore() }), "journal"],
+    ["a missing store", () => withBlobs(memoryJournal(), {} as { store: BlobStore }), "store"],
+    [
+      "a store without the method get",
+      () => withBlobs(memoryJournal(), { store: { put() {} } as unknown as BlobStore }),
+      "store",
+    ],
     ["a negative size", () => withBlobs(memoryJournal(), { store: createStore(), minBytes: -1 }), "minBytes"],
     ["an empty folder", () => fileBlobStore(" "), "folder"],
-  ])("throws for %s", ([, wrap, option]) => {
+  ])('throws "invalid-option" for %s', ([, wrap, option]) => {
     expect(wrap).toThrow(expect.objectContaining({ code: "invalid-option", message: expect.stringContaining(option) }));
   });
 });

@@ -51,7 +51,7 @@ it.for<[what: string, path: string, code: string]>([
 });
 
 it.for([1, 2, 3, 4, 5, 6, 7, 8])(
-  "fileJournal rejects a run, which can be resumed later, if the disk is full at write %d",
+  "fileJournal rejects a run if the disk is full at write %d, and resumes the run later",
   async (at) => {
     const folder = makeFolder();
     const path = join(folder, "run.jsonl");

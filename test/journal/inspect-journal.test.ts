@@ -181,7 +181,7 @@ describe("inspectJournal", () => {
     await expect(inspectJournal(path)).rejects.toMatchObject({ code: "journal-damaged", details: { line } });
   });
 
-  it.for([1, 2, 4, undefined])("rejects records of version %s and names the supported version", async (version) => {
+  it.for([1, 2, 4, undefined])("rejects records with `version: %s` and names the supported version", async (version) => {
     const { journal } = await runToolLoop(optionsFor(looks));
     const { steps } = JSON.parse(JSON.stringify(journal)) as { steps: { run: object } };
     const saved: SavedJournal = JSON.parse(JSON.stringify({ steps: { ...steps, run: { ...steps.run, version } } }));

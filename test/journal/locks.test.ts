@@ -84,7 +84,7 @@ describe("fileJournal with two writers of one file", () => {
       },
     ],
     ["through a symbolic link", (folder, path) => (symlinkSync(path, join(folder, "link.jsonl")), join(folder, "link.jsonl"))],
-  ])("rejects the second writer as journal-locked %s while the first writer is open", async ([, other]) => {
+  ])('while the first writer is open, rejects a second writer %s as "journal-locked"', async ([, other]) => {
     const folder = makeFolder();
     const path = join(folder, "run.jsonl");
     writeFileSync(path, "");
@@ -97,7 +97,7 @@ describe("fileJournal with two writers of one file", () => {
     expect((await runToolLoop(second)).text).toBe("Done.");
   });
 
-  it("rejects the second writer as journal-locked through a hard link in the same folder", async () => {
+  it('rejects a second writer through a hard link in the same folder as "journal-locked"', async () => {
     const folder = makeFolder();
     const [a, b] = [join(folder, "a.jsonl"), join(folder, "b.jsonl")];
     writeFileSync(b, "");

@@ -52,7 +52,7 @@ const changes = schemas.flatMap((before) => schemas.map((after) => ({ before, af
 
 describe.for(keepings)("a replay from %s", ([, make]) => {
   it.for(changes)(
-    "keeps a valid call valid if the schema now rejects the call (validation: $before, then $after)",
+    "keeps a valid call valid if the schema now rejects the call (old schema: $before, new schema: $after)",
     async ({ before, after }) => {
       for (const isAgent of [false, true]) {
         const { tools, ran, mind } = openShop({ mind: { fits: true, schema: before }, isAgent });
@@ -69,7 +69,7 @@ describe.for(keepings)("a replay from %s", ([, make]) => {
   );
 
   it.for(changes)(
-    "keeps an invalid call invalid if the schema now accepts the call (validation: $before, then $after)",
+    "keeps an invalid call invalid if the schema now accepts the call (old schema: $before, new schema: $after)",
     async ({ before, after }) => {
       for (const isAgent of [false, true]) {
         const { tools, ran, mind } = openShop({ mind: { fits: false, schema: before }, isAgent });
@@ -86,7 +86,7 @@ describe.for(keepings)("a replay from %s", ([, make]) => {
   );
 
   it.for(changes)(
-    "keeps the decision about edited arguments if the schema now decides otherwise (validation: $before, then $after)",
+    "keeps the decision about edited arguments if the schema now decides otherwise (old schema: $before, new schema: $after)",
     async (schema) => {
       for (const id of ["B2", "never"]) {
         const approve: NonNullable<LoopOptions["policies"]>["approve"] = () => ({ kind: "modify", args: { id } });
@@ -197,7 +197,7 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
     expect(ran).toEqual(["look"]);
   });
 
-  it("are blocked without an approval if only the gate of the resumed run blocks the calls", async () => {
+  it("are blocked before policies.approve is called if the gate of the resumed run blocks them", async () => {
     const { tools, ran } = openTools();
     const questions: string[] = [];
     const policies = { approve: ({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }) };

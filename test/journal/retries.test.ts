@@ -61,7 +61,7 @@ describe.for(keepings)('resume: "retry-last" with %s', ([, make]) => {
     expect([result.text, ran]).toEqual(["Done.", [{ n: 2 }]]);
   });
 
-  it("uses different journal keys for a retry and for a continuation under a higher limit", async () => {
+  it("keeps the records of a retry apart from the records of a continuation with a higher limit", async () => {
     const bad = tool("bad", () => Promise.reject(new Error("no")));
     const live = createLives(make(), [bad, tool("note", () => 1)]);
     const strict = { limits: { maxConsecutiveToolErrors: 1 } };
@@ -94,7 +94,7 @@ describe.for(keepings)('resume: "retry-last" with %s', ([, make]) => {
     expect((await live([], low)).result.reason.kind).toBe("max-iterations");
   });
 
-  it("distinguishes two max-tokens endings in the same iteration", async () => {
+  it('replays the second of two endings with the reason "max-tokens" in one iteration', async () => {
     const live = createLives(make(), []);
     const paused: MockMessage = [text("Half. "), finish("paused"), usage({ inputTokens: 9, outputTokens: 1 })];
     const low = { limits: { maxTokens: 10 } };

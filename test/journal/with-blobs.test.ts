@@ -56,7 +56,7 @@ describe("withBlobs", () => {
     expect(result.text).toBe("Done.");
   });
 
-  it("returns plain values instead of promises if the journal and the store do", () => {
+  it("returns plain values instead of promises over a synchronous journal and store", () => {
     const store = createStore();
     const memory = memoryJournal();
     const journal = withBlobs(memory, { store, minBytes: 10 });
@@ -78,7 +78,7 @@ describe("withBlobs", () => {
   });
 
   it.for<[what: string, value: Json]>([
-    ["a value that looks like a whole blob", { blob: "a".repeat(64) }],
+    ["a value that looks like a reference to a blob", { blob: "a".repeat(64) }],
     ["a value that looks like a record", { value: { a: null }, blobs: [["a", "b".repeat(64)]] }],
     [
       "keys of prototypes",
@@ -88,7 +88,7 @@ describe("withBlobs", () => {
     ["an array", [large, { a: 1 }]],
     ["a long text", large],
     ["null", null],
-  ])("returns %s byte for byte", async ([, value]) => {
+  ])("stores and returns %s without a change", async ([, value]) => {
     const store = createStore();
     for (const minBytes of [0, 1_000]) {
       const memory = memoryJournal();
@@ -148,7 +148,7 @@ describe("withBlobs", () => {
     expect(store.gets.map((ids) => ids.length)).toEqual([1, 1, 1]);
   });
 
-  it("has the optional methods of its journal, even of a class instance", async () => {
+  it("has the optional methods of the inner journal, even if the inner journal is a class instance", async () => {
     class Engine {
       readonly durable = true;
       readonly ordered = true;

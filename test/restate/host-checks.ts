@@ -73,7 +73,7 @@ async function checkReplacedRun(): Promise<void> {
 }
 
 export const checks: readonly Check[] = [
-  { title: "returns busy or queues a start during a run", run: checkConversation },
-  { title: "after an approval, streams the rest of the run", run: checkApproval },
+  { title: 'returns "busy" or queues a start during a run', run: checkConversation },
+  { title: "streams the rest of the run in the response to an approval", run: checkApproval },
   { title: "stops a waiting run when a new message is sent", run: checkReplacedRun },
 ];

@@ -162,7 +162,7 @@ describe("withDiagnostics: the channels", () => {
     ]);
   });
 
-  it("publish the start and the end of each iteration that a journal executes twice", async () => {
+  it("publish the start and end of both executions if a journal executes an iteration twice", async () => {
     const journal = memoryJournal();
     const again: LoopOptions["journal"] = {
       durable: false,

@@ -40,7 +40,7 @@ function faulty(tracing: TracingStage, method: "startSpan" | Exclude<keyof Span,
 describe("withTracing with a faulty tracer or meter", () => {
   it.for(
     (["startSpan", "setAttributes", "end"] as const).flatMap((method) => [0, 1, 2, 3].map((broke) => [method, broke] as const)),
-  )("records the other spans if %s of span %i throws", async ([method, broke]) => {
+  )("records the other spans if %s() throws for span %i", async ([method, broke]) => {
     const tracing = setUpTracing();
     const recording = recordEvents();
     const { status } = await runToolLoop(

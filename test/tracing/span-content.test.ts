@@ -24,7 +24,10 @@ describe("withTracing: the content of messages and results", () => {
     }
   });
 
-  it.for([false, true])("is recorded for a context restart only if captureContent is true (here: %s)", async (captureContent) => {
+  it.for([
+    ["omitted", false],
+    ["recorded", true],
+  ] as const)("is %s for a context restart with `captureContent: %s`", async ([, captureContent]) => {
     const restarting = tool("look", () =>
       contextRestart({ type: "context_restart_private", disable_tools: Array.from({ length: 99 }, () => "private") }),
     );
@@ -126,7 +129,7 @@ describe("withTracing: the content of messages and results", () => {
     expect([call?.["gen_ai.tool.call.arguments"], call?.["gen_ai.tool.call.result"]]).toEqual(["{}", "{}"]);
   });
 
-  it('is passed to redact with the kind "tool-result" or "error" if it comes from an error', async () => {
+  it('is passed to redact with the kind "tool-result" or "error" if the content comes from an error', async () => {
     const script = [toolCall("look"), fail({ status: 400, message: "Ada is unknown" })];
     const fails = (): never => {
       throw new Error("Ada has no orders");

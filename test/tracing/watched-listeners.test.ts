@@ -43,7 +43,7 @@ describe("observeRun: listeners of the caller", () => {
     }
   });
 
-  it("are each reported once as listener-error if they throw", async () => {
+  it('are each reported once as "listener-error" if they throw', async () => {
     const { lines, observing } = createLog();
     const events = createLoopEvents();
     const told: string[] = [];

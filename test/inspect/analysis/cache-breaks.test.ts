@@ -200,12 +200,12 @@ describe("findCacheBreaks", () => {
     );
   });
 
-  it("ignores settings that a service does not read before the prompt", async () => {
+  it("reports no break if only the settings temperature and seed change", async () => {
     const run = await logEdited(options(2), ({ iteration }) => ({ settings: { temperature: iteration / 10, seed: iteration } }));
     expect(findCacheBreaks(run)).toEqual([]);
   });
 
-  it("returns the reported cached tokens, and the tokens that the kept prefix allows", async () => {
+  it("returns the number of cached tokens, and the number that the unchanged prefix allows", async () => {
     const provider = createMockProvider([
       [toolCall("look_up"), usage({ inputTokens: 1_000, outputTokens: 10 })],
       [text("Done."), usage({ inputTokens: 1_200, outputTokens: 10, cachedInputTokens: 128 })],
@@ -220,7 +220,7 @@ describe("findCacheBreaks", () => {
     expect(cacheShareOf(totalsOf(run))).toBe(128 / 2_200);
   });
 
-  it("reports the same breaks as a comparison of whole requests", async () => {
+  it("finds the same breaks in random requests as a comparison of all messages", async () => {
     const edits = fc.array(fc.record({ at: fc.nat(9), kind: fc.constantFrom("edit", "remove", "insert", "none") }), {
       minLength: 6,
       maxLength: 6,

@@ -155,7 +155,7 @@ describe("diffTexts", () => {
     );
   });
 
-  it("compares only the middle of long texts with equal ends", () => {
+  it("returns a single changed character between equal ends of 200,000 characters", () => {
     const long = "x".repeat(200_000);
     expect(diffTexts(`${long}😀${long}`, `${long}😁${long}`)).toEqual([
       { kind: "same", text: long },
@@ -165,7 +165,7 @@ describe("diffTexts", () => {
     ]);
   });
 
-  it("compares only the ends of texts that have little in common", () => {
+  it("returns one removed part and one added part for long texts that share only the ends", () => {
     const count = (from: number): string => Array.from({ length: 6_000 }, (_item, at) => `line ${from + at}`).join("\n");
     expect(diffTexts(`same\n${count(0)}`, `same\n${count(10_000)}`).map(({ kind }) => kind)).toEqual([
       "same",

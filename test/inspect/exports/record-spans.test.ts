@@ -153,7 +153,10 @@ describe("recordSpans", () => {
     },
   );
 
-  it.for([false, true])("makes a span for each execution of a resumed run (new sink: %s)", async (isNew) => {
+  it.for([
+    ["the same log sink", false],
+    ["a new log sink", true],
+  ] as const)("makes a span for each execution of a run that is resumed with %s", async ([, isNew]) => {
     const journal = memoryJournal();
     let time = 1_700_000_000_000;
     const { wrap, end } = traceTwice({ agentName: "bot", captureContent: true }, { now: () => (time += 1) });

@@ -41,7 +41,8 @@ const endings: readonly (readonly [status: LoopStatus, reason: EndReason, said: 
 ];
 
 describe("the inspect page: the sentence about the end of a run", () => {
-  it.each(endings)("states the end of a run with the status %s and the reason %o", (status, reason, said) => {
+  const rows = endings.map(([status, reason, said]) => [status, reason.kind, said, reason] as const);
+  it.for(rows)('describes the status "%s" with the reason "%s" as "%s"', ([status, , said, reason]) => {
     expect(say({ status, reason })).toBe(said);
   });
 
@@ -79,12 +80,12 @@ describe("the inspect page: links", () => {
     ["#compare/r1/r9", 2],
     ["#compare/r1", 2],
     ["#i1", 0],
-  ])("to %s are unknown on a page with %i runs", (hash, count) => {
+  ])('to "%s" have the kind "unknown" on a page with %i runs', (hash, count) => {
     expect(parseRoute(hash, count)).toEqual({ kind: "unknown", link: hash.slice(1) });
   });
 });
 
-describe("the inspect page: numbers and values", () => {
+describe("the inspect page: the formats of numbers and values", () => {
   it.each([
     [0.4, "0 ms"],
     [999, "999 ms"],
@@ -93,7 +94,7 @@ describe("the inspect page: numbers and values", () => {
     [192_000, "3 min 12 s"],
     [7_500_000, "2 h 5 min"],
     [270_000_000, "3 d 3 h"],
-  ])("show %d ms as %s", (ms, said) => {
+  ])('show %d ms as "%s"', (ms, said) => {
     expect(formatMs(ms)).toBe(said);
   });
 
@@ -105,7 +106,7 @@ describe("the inspect page: numbers and values", () => {
     expect([0, 0.04249, 0.598, 1, 12.5].map(formatShare)).toEqual(["0 %", "4.25 %", "59.8 %", "100 %", "1250 %"]);
   });
 
-  it("show times as sortable texts", () => {
+  it("show times as dates that can be sorted as text", () => {
     expect(formatTime(Date.UTC(2026, 10, 26, 9, 5, 3))).toBe("2026-11-26 09:05:03 UTC");
     expect(formatLocalTime(new Date(2026, 10, 26, 9, 5, 3).getTime())).toBe("2026-11-26 09:05:03");
     expect([formatTime(1e20), formatLocalTime(1e20)]).toEqual(["100000000000000000000", ""]);
@@ -120,7 +121,7 @@ describe("the inspect page: numbers and values", () => {
     expect(formatValue(JSON.parse('{"__proto__":{"x":1}}'))).toBe('{ "__proto__": { "x": 1 } }');
   });
 
-  it("end with a note at values that are nested too deeply", () => {
+  it("show a note in place of the deepest levels of a value", () => {
     const deep = `${"[".repeat(3000)}1${"]".repeat(3000)}`;
     expect(formatValue(JSON.parse(deep))).toContain("(nested too deeply to be shown)");
   });
