@@ -88,7 +88,7 @@ describe("a worker of durable runs that stops", () => {
 });
 
 describe("the second call of worker.stop()", () => {
-  it("resolves when the worker has stopped", async () => {
+  it("resolves only when the worker has stopped", async () => {
     let isShut = false;
     const shutdown = DBOS.shutdown.bind(DBOS);
     vi.spyOn(DBOS, "shutdown").mockImplementationOnce(async () => {

@@ -95,7 +95,7 @@ describe("parseRunLog", () => {
       4,
       'has no valid "callId"',
     ],
-  ])("throws log-damaged with the line number for %s", ([, log, line, problem]) => {
+  ])('throws "log-damaged" with the line number for %s', ([, log, line, problem]) => {
     expect(() => parseRunLog(log)).toThrow(
       expect.objectContaining({
         code: "log-damaged",

@@ -14,7 +14,7 @@ describe("withBlobs", () => {
   it.for<[what: string, damage: (texts: Map<string, string>) => void, problem: string]>([
     ["is missing", (texts) => texts.clear(), "is not in the blob store"],
     ["was changed", (texts) => [...texts.keys()].forEach((id) => texts.set(id, '"other"')), "was changed in the blob store"],
-  ])("rejects the run as journal-damaged if a blob %s", async ([, damage, problem]) => {
+  ])('rejects the run as "journal-damaged" if a blob %s', async ([, damage, problem]) => {
     const { saved, store } = await record();
     damage(store.texts);
     const error = { code: "journal-damaged", message: expect.stringContaining(problem), details: { key: "i0/tool/0/read" } };

@@ -101,7 +101,7 @@ describe("fileJournal with a truncated file", () => {
 });
 
 describe("fileJournal with a damaged file", () => {
-  it("throws journal-damaged with the line number if any byte is changed", async () => {
+  it('throws "journal-damaged" with the line number if any byte is changed', async () => {
     const masks = [0x01, 0x80, 0x20, 0xff];
     await atAnyByte(async (at, { bytes, path, runId }) => {
       if (at === bytes.length) return;
@@ -125,7 +125,7 @@ describe("fileJournal with a damaged file", () => {
     ["has the header of another format", () => ["{}", ""], 1],
     ["is a text file", () => ["Dear diary"], 1],
     ["begins with a byte order mark", ([head = "", ...lines]) => [`\uFEFF${head}`, ...lines], 1],
-  ])("throws journal-damaged if the file %s", async ([, change, line]) => {
+  ])('throws "journal-damaged" if the file %s', async ([, change, line]) => {
     const bytes = await record();
     const path = join(makeFolder(), "run.jsonl");
     const changed = change(bytes.toString("utf8").split("\n")).join("\n");

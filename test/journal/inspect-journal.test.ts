@@ -122,7 +122,7 @@ describe("inspectJournal", () => {
     ]);
   });
 
-  it("reports a running call in a memory journal as may-have-run", async () => {
+  it('reports a running call in a memory journal as "may-have-run"', async () => {
     const journal = memoryJournal();
     const seen: unknown[] = [];
     const look = tool("look", async () => {
@@ -174,7 +174,7 @@ describe("inspectJournal", () => {
     ["of another version", (lines) => lines.replace(":1}", ":2}"), 1],
     ["with CRLF line ends", (lines) => lines.replaceAll("\n", "\r\n"), 1],
     ["of plain text", () => "Dear diary,\n", 1],
-  ])("throws journal-damaged with the line number for a file %s", async ([, change, line]) => {
+  ])('throws "journal-damaged" with the line number for a file %s', async ([, change, line]) => {
     const path = join(makeFolder(), "run.jsonl");
     await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
     writeFileSync(path, change(readFileSync(path, "utf8")));
@@ -240,7 +240,7 @@ describe("inspectJournal", () => {
     await close();
   });
 
-  it("throws invalid-option for an unreadable source and ENOENT for a missing file", async () => {
+  it('throws "invalid-option" for an unreadable source and ENOENT for a missing file', async () => {
     const { durable, step, all } = createDurableStore().open();
     for (const source of ["", undefined, {}, 7, { durable, step, all }, { durable, step, all, read: () => ({}) }]) {
       await expect(inspectJournal(source as never)).rejects.toMatchObject({ code: "invalid-option" });

@@ -24,7 +24,7 @@ import { canUnshare, startWriter } from "./writer-process.ts";
 const locked = (pid: number = process.pid): object => ({ code: "journal-locked", details: { pid, host: hostname() } });
 
 describe("fileJournal with two writers of one file", () => {
-  it("rejects the second process as journal-locked until the first process is dead", async () => {
+  it('rejects the second process as "journal-locked" until the first process is dead', async () => {
     const path = join(makeFolder(), "run.jsonl");
     const writer = await startWriter();
     expect(await writer.open(path)).toBe("open");
@@ -53,7 +53,7 @@ describe("fileJournal with two writers of one file", () => {
   });
 
   it.skipIf(!canUnshare)(
-    "rejects a writer in another PID namespace as journal-locked, even if the first writer is dead",
+    'rejects a writer in another PID namespace as "journal-locked", even if the first writer is dead',
     async () => {
       const path = join(makeFolder(), "run.jsonl");
       const writer = await startWriter({ isContained: true });
@@ -148,7 +148,7 @@ describe("fileJournal with two writers of one file", () => {
     expect([kept, existsSync(`${path}.lock`)]).toEqual([move === renameSync ? records[0] : undefined, false]);
   });
 
-  it("rejects a second run with the same journal object as journal-locked, without ending the first run", async () => {
+  it('rejects a second run with the same journal object as "journal-locked", without ending the first run', async () => {
     const path = join(makeFolder(), "run.jsonl");
     const { options } = runOver(path);
     const journal = fileJournal(path);

@@ -197,7 +197,7 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
     expect(ran).toEqual(["look"]);
   });
 
-  it("are blocked before policies.approve is called if the gate of the resumed run blocks them", async () => {
+  it("are blocked before policies.approve is called if the gate of the resumed run blocks the calls", async () => {
     const { tools, ran } = openTools();
     const questions: string[] = [];
     const policies = { approve: ({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }) };

@@ -32,7 +32,7 @@ describe.for<[what: string, names: readonly string[]]>([
   ["removed", ["other"]],
   ["renamed", ["search", "other"]],
 ])("a run with fileJournal whose called tool was %s", ([, names]) => {
-  it("is rejected as tools-changed with the name of the tool", async () => {
+  it('is rejected as "tools-changed" with the name of the tool', async () => {
     const { ran, provider, execute } = setUp();
     await execute(["find", "other"], { limits: { maxIterations: 1 } });
     await expect(execute(names)).rejects.toMatchObject({

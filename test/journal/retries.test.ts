@@ -194,7 +194,7 @@ it("journal keys contain tool names with escaped slashes and percent signs", asy
 });
 
 it.for(["i0/tool/0/pay", "i0/agent/1/gone"])(
-  "a resumed run throws journal-mismatch if the record %s has the outcome of another call",
+  'a resumed run throws "journal-mismatch" if the record %s has the outcome of another call',
   async (key) => {
     const gone = defineAgentTool({
       name: "gone",

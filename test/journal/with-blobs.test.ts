@@ -88,7 +88,7 @@ describe("withBlobs", () => {
     ["an array", [large, { a: 1 }]],
     ["a long text", large],
     ["null", null],
-  ])("stores and returns %s without a change", async ([, value]) => {
+  ])("does not change %s", async ([, value]) => {
     const store = createStore();
     for (const minBytes of [0, 1_000]) {
       const memory = memoryJournal();

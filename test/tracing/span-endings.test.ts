@@ -105,7 +105,7 @@ invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.
     ["stop", "stopped"],
     ["kill", "killed"],
     ["abort", "aborted"],
-  ])('record that "%s" ended the run during a tool call', async ([verb, reason]) => {
+  ])('record that "%s" during a tool call ended the run with the reason "%s"', async ([verb, reason]) => {
     const scene = trace([[toolCall("deaf")]], { tools: [tool("deaf", () => new Promise(() => {}))] });
     await scene.playing.clock.advance(10);
     if (verb === "abort") scene.playing.abort.abort("enough");

@@ -44,7 +44,7 @@ describe("runToolLoop with googleGenerateContent", () => {
   it.for<[what: string, frames: readonly string[]]>([
     ["writes no text", [stop("MALFORMED_FUNCTION_CALL", { finishMessage: "Malformed function call: f(" })]],
     ["also writes text", [text("One moment."), stop("MALFORMED_FUNCTION_CALL")]],
-    ["ends with UNEXPECTED_TOOL_CALL", [stop("UNEXPECTED_TOOL_CALL")]],
+    ['ends with the finish reason "UNEXPECTED_TOOL_CALL"', [stop("UNEXPECTED_TOOL_CALL")]],
   ])("sends another request after a malformed call if the model %s", async ([, frames]) => {
     const { result, bodies } = await play([{ frames }, answer]);
     expect(result).toMatchObject({ status: "completed", text: "Mild.", iterations: 2 });

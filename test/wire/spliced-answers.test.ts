@@ -118,21 +118,29 @@ describe.for(wires)("$name API: a stream with a second answer", ({ name, answer,
   const isNumbered = name === "Messages" || name === "Responses";
 
   it.for<[what: string, events: readonly Event[], text: string]>([
-    ["a partial text", [...first.opening, ...first.text, ...second.opening, ...second.text, ...second.end], "Half"],
     [
-      "text and a call",
+      "another answer starts after a partial text",
+      [...first.opening, ...first.text, ...second.opening, ...second.text, ...second.end],
+      "Half",
+    ],
+    [
+      "another answer starts after text and a call",
       [...first.opening, ...first.text, ...first.call, ...second.opening, ...second.call, ...second.end],
       "Half",
     ],
-    ["a call", [...first.opening, ...first.call, ...second.opening, ...second.call, ...second.end], ""],
+    [
+      "another answer starts after a call",
+      [...first.opening, ...first.call, ...second.opening, ...second.call, ...second.end],
+      "",
+    ],
     ...(isNumbered
       ? ["a", undefined, null, ""].map((id): [string, readonly Event[], string] => {
           const { opening, text, call, end } = answer(id, "Whole.");
           const events = [...first.opening, ...first.text, ...first.call, ...opening, ...text, ...call, ...end];
-          return [`a call and has the id ${JSON.stringify(id)}`, events, "Half"];
+          return [`an answer with the id ${JSON.stringify(id)} starts after a call`, events, "Half"];
         })
       : []),
-  ])("ends with a retryable error if another answer starts after %s", async ([, events, text]) => {
+  ])("ends with a retryable error if %s", async ([, events, text]) => {
     const { result, ran } = await run(connect(events));
     expect([result.reason.kind, result.error?.name, ran]).toEqual(["provider-error", "ProviderError", 0]);
     expect(result.error).toMatchObject({ code: "stream-ended-early", retryable: true });

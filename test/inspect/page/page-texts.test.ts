@@ -80,7 +80,7 @@ describe("the inspect page: links", () => {
     ["#compare/r1/r9", 2],
     ["#compare/r1", 2],
     ["#i1", 0],
-  ])('to "%s" have the kind "unknown" on a page with %i runs', (hash, count) => {
+  ])('to "%s" have the kind "unknown" if the page has %i runs', (hash, count) => {
     expect(parseRoute(hash, count)).toEqual({ kind: "unknown", link: hash.slice(1) });
   });
 });
