@@ -106,9 +106,9 @@ it.each([
   ['with approved: "true"', { approved: "true" }],
   ["with approved: 1", { approved: 1 }],
   ["with the payload true", true],
-  ["with an array as its payload", [{ approved: true }]],
-  ["with only arguments in its payload", { args: { amount: 99 } }],
-])("an AG-UI answer %s to an approval request denies the call", async (_, payload) => {
+  ["with an array as the payload", [{ approved: true }]],
+  ["with only arguments in the payload", { args: { amount: 99 } }],
+])("a call that needs approval is denied by an AG-UI answer %s", async (_, payload) => {
   const { server, ran, threadId, body } = await wait();
   const entry = { interruptId: `${threadId}/1:call_i1_0`, status: "resolved", payload };
   await (await send(server, body({ messages: [assistant], resume: [entry] }))).text();

@@ -10,7 +10,7 @@ import { checkEvents, lines, play, saved, toEvents } from "./mapping-stage.ts";
 const messages = [{ role: "user" as const, content: "Go." }];
 
 describe("createAGUIMapper", () => {
-  it("maps a run with reasoning, a call and an approval", async () => {
+  it("maps a run with reasoning, a call and an approval to AG-UI events", async () => {
     const { events } = await play({ ...setUpPayment().run });
     const sent = toEvents(events, { threadId: "t", runId: "c" });
     checkEvents(sent);
@@ -157,7 +157,7 @@ describe("createAGUIMapper", () => {
     expect(own.at(-1)).toMatchObject({ message: "A run failed." });
   });
 
-  it("ends with RUN_ERROR if the source throws or ends too early", async () => {
+  it("ends the AG-UI events with RUN_ERROR if the source throws or ends too early", async () => {
     const mapper = createAGUIMapper();
     expect(mapper.end({ error: new Error("secret") })).toEqual([
       { type: "RUN_ERROR", message: "An error occurred.", code: "failed" },

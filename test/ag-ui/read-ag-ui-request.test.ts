@@ -82,7 +82,7 @@ describe("readAGUIRequest", () => {
     expect((await readAGUIRequest({ ...ids, messages, resume })).results).toEqual({});
   });
 
-  it("rejects a request above the limits with an error that users may see", async () => {
+  it("rejects a text longer than maxTextChars with an error that users may see", async () => {
     const error = await readAGUIRequest(user("Too long."), { maxTextChars: 3 }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(RequestError);
     expect(isRequestError(error)).toBe(true);

@@ -43,7 +43,7 @@ describe("AG-UI events from the journal", () => {
     expect(textOf(after.filter(({ id }) => id !== messageId))).toBe("Looking.Right.");
   });
 
-  it("name the interrupt of each decision", async () => {
+  it("contain the interrupt id of each decision", async () => {
     const tools = [tool("pay", () => 1, { needsApproval: true }), tool("look", () => 1)];
     const script = [toolCall("pay"), toolCall("look")];
     const first = await play({ tools, script: [script] });

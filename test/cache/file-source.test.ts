@@ -128,7 +128,7 @@ describe("fileSource", () => {
   });
 
   it.for<[id: string]>([["/etc/passwd"], ["../secret"], ["secret"], ["file:///etc/passwd"], ["DATA/app.log"], ["data2/x"], [""]])(
-    "for the id %j without a source, reports that no stored result exists",
+    'reports that no stored result exists for the id %j, which does not begin with "data/"',
     async ([id]) => {
       expect(await createData().read({ id, action: "read" })).toMatch(/^failed: There is no stored result with this id/);
     },
@@ -200,7 +200,7 @@ describe("fileSource", () => {
     expect(await read({ id: "data/logs/ships.json", action: "head" })).toContain("Fram");
   });
 
-  it("names a deleted root folder, but not the path of the folder", async () => {
+  it('calls a deleted root folder "data" in the error, without the path of the folder', async () => {
     const { root, read } = createData();
     rmSync(root, { recursive: true });
     expect(await read({ id: "data/app.log", action: "read" })).toMatch(/^failed: The folder "data" does not exist\. [^/]*$/);
@@ -247,7 +247,7 @@ describe("fileSource: a large file", () => {
     );
   });
 
-  it("of 400 MB is read at its end within little memory", async () => {
+  it("of 400 MB is read at the end with less than 150 MB of memory", async () => {
     const read = readFrom(fileSource(createLargeFile(400e6)));
     let peak = 0;
     const before = process.memoryUsage().rss;

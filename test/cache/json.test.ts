@@ -126,7 +126,7 @@ describe("read_part with the action json", () => {
       "failed: The text has 8388610 bytes, and json reads at most 8388608.",
     ],
     ["a long string that does not end", '"\\"'.repeat(1e6), "$", "failed: The text is not JSON: "],
-    ["no path", "{}", "", "invalid-input"],
+    ["an empty path", "{}", "", "invalid-input"],
     ["a path of more than 500 characters", "{}", `$${".a".repeat(251)}`, "invalid-input"],
   ])("rejects %s and explains the reason", async ([, document, path, message]) => {
     expect(await query(document, path)).toContain(message);
@@ -144,7 +144,7 @@ describe("read_part with the action json: the work for a hostile path", () => {
   const stopped = "The search stopped because the path needs too much work: use a narrower path.";
 
   it.for<[what: string, document: () => unknown, path: string]>([
-    ["compares all with all", () => fleet, "$.ships[?count($..*) > 1]"],
+    ["counts all values for each ship", () => fleet, "$.ships[?count($..*) > 1]"],
     ["counts a list for each item of the list", () => numbers, "$[?count($[*]) > 1]"],
     ["compares equal lists for each item of a list", () => ({ a: numbers, b: numbers, c: numbers }), "$.c[?$.a == $.b]"],
     ["compares equal values of functions", () => ({ a: numbers, b: numbers, c: numbers }), "$.c[?value($.a) == value($.b)]"],
@@ -176,7 +176,7 @@ describe("read_part with the action json: the work for a hostile path", () => {
     expect(answer).toBe("The path matches nothing. The path $ shows how the text begins.");
   });
 
-  it("produces no answer above the size limit, for any document", async () => {
+  it("leads to no answer above the size limit, for any document", async () => {
     const key = fc.string({ unit: fc.constantFrom("a", "'", '"', "\n", "€", "😀", "\u0000"), maxLength: 2_000, size: "max" });
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(key, key), { maxLength: 20 }), async (entries) => {

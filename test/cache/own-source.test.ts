@@ -23,7 +23,7 @@ function createRanged(bytes: Uint8Array, onRead: () => void = () => {}): Ranged 
 }
 
 describe("a custom source of createResultCache", () => {
-  it("is called for every unknown id until one source returns a text", async () => {
+  it("receives each id for which no stored result exists", async () => {
     const asked: string[] = [];
     const none = own((id) => void asked.push(id));
     const texts = { ...own((id) => (id === "x" ? "text of x" : undefined)), name: "texts" };
@@ -39,14 +39,14 @@ describe("a custom source of createResultCache", () => {
     ["tail", { lines: 1 }, "Lines 2 to 2 of 2.\nb"],
     ["grep", { pattern: "b" }, "1 matching line in lines 1 to 2 of 2.\n2: b"],
     ["stats", {}, "Lines: 2. Bytes: 5. Tokens: about 2."],
-  ])("answers the action %s for a string and for a text with read()", async ([action, args, answer]) => {
+  ])('answers the action "%s" for a string and for an object with read()', async ([action, args, answer]) => {
     const ranged = createRanged(new TextEncoder().encode("[1,\nb"));
     expect(await readFrom(own(() => "[1,\nb"))({ id: "x", action, ...args })).toBe(answer);
     expect(await readFrom(own(() => ranged.text))({ id: "x", action, ...args })).toBe(answer);
     expect(ranged.closes).toEqual([1]);
   });
 
-  it("selects JSON from a text with read() that begins with a byte order mark", async () => {
+  it("selects JSON from an object with read() whose text begins with a byte order mark", async () => {
     const ranged = createRanged(new TextEncoder().encode('\uFEFF{"a":[1,2]}'));
     expect(await readFrom(own(() => ranged.text))({ id: "x", action: "json", path: "$.a[-1]" })).toBe(
       "Matches 1 to 1 of 1.\n$.a[1]: 2",
@@ -71,7 +71,7 @@ describe("a custom source of createResultCache", () => {
       '"open" of the source "own" must return a string, undefined, or an object with "bytes", "version", "read" and "close", but returned 7.',
     ],
     ["returns null", () => null, "but returned null."],
-    ["returns a text without close()", () => ({ bytes: 3, read: () => "x" }), "but returned an object."],
+    ["returns an object without close()", () => ({ bytes: 3, read: () => "x" }), "but returned an object."],
     [
       "throws",
       () => {

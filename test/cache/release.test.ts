@@ -63,7 +63,7 @@ describe("read_part with the action release", () => {
     expect(again.provider.requests.map(({ messages }) => messages)).toEqual([first.provider.requests[5]?.messages]);
   });
 
-  it("masks reads of a custom source without deleting anything there", async () => {
+  it("masks earlier reads of a custom source, but deletes nothing in the source", async () => {
     const cache = createResultCache({ sources: [other] });
     const release = toolCall("read_part", { action: "release", id: "other" });
     const { provider, result } = play([read("other", 1, "a"), release, text("Done.")], { tools: [cache.tool] });
@@ -100,7 +100,7 @@ describe("read_part with the action release", () => {
     },
   );
 
-  it("works together with maskResults and context_release", async () => {
+  it("masks the remaining result after context_release has masked another result", async () => {
     const cache = createResultCache({ sources: [other] });
     const turns = [
       [read("other", 1, "a"), read("other", 200, "b")],

@@ -21,7 +21,7 @@ describe("compactMessages", () => {
     expect(() => compactMessages(options as CompactionOptions)).toThrow(message);
   });
 
-  it("is the only function whose value policies.compaction accepts", async () => {
+  it("makes the only kind of object that policies.compaction accepts", async () => {
     const provider = createMockProvider([text("Hi.")]);
     const policies = { compaction: { kind: "compaction", startWith: () => undefined } } as never;
     await expect(runToolLoop({ provider, messages: [{ role: "user", content: "Go." }], policies })).rejects.toThrow(

@@ -150,7 +150,7 @@ describe("compactMessages with a nearly full context", () => {
     expect(outline(requests.at(-1)?.messages ?? [])[1]).toBe("summary: Written elsewhere.");
   });
 
-  it("keeps a result for each call in requests that are also masked", async () => {
+  it("keeps one result for each call in the requests if the run also masks results", async () => {
     const { requests, result } = start(
       { calls: 9 },
       { when: 3_500, keep: 2_000 },

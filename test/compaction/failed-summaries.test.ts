@@ -8,7 +8,11 @@ describe("compactMessages without a usable summary", () => {
     ["the model refuses", [text("I cannot."), finish("refusal")], 'The model wrote no summary. Its message ended as "refusal".'],
     ["the model writes nothing", text(""), 'The model wrote no summary. Its message ended as "empty".'],
     ["the model calls a tool", toolCall("search", {}), "The model wrote no summary."],
-    ["the summary is longer", text("z".repeat(40_000)), "The summary is not shorter than the messages that it would replace."],
+    [
+      "the summary is longer than the messages",
+      text("z".repeat(40_000)),
+      "The summary is not shorter than the messages that it would replace.",
+    ],
   ] as const)("leaves the requests unchanged and reports the cause if %s", async ([, message, why]) => {
     const { requests, playing, result } = start({ calls: 4, summary: () => message }, { when: 3_500, keep: 1_500 });
     const { status, compaction } = await result;
@@ -48,7 +52,7 @@ describe("compactMessages in a run with limits", () => {
     });
   });
 
-  it("ends the run as max-cost if the summary reaches `limits.maxCostUSD`", async () => {
+  it('ends the run with the reason "max-cost" if the summary reaches `limits.maxCostUSD`', async () => {
     const { requests, result } = start(
       { calls: 8 },
       { when: 3_500, keep: 1_500 },

@@ -75,7 +75,7 @@ const last = <Value>(values: readonly Value[]): Value | undefined => values.at(-
 
 describe("a run with a compaction", () => {
   it.for(["compacted", "failed"])(
-    "adds the cost of the summary to the live cost of UI message and AG-UI streams (outcome: %s)",
+    "adds the cost of the summary to the live cost in UI message and AG-UI streams (outcome: %s)",
     async (outcome) => {
       const { events, result } = await watch(outcome === "failed" ? { summary: [text(""), spent] } : {});
       expect(events.findLast(({ type }) => type === "compaction-end")).toMatchObject({ outcome, usage: { totalTokens: 930 } });

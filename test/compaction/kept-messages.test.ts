@@ -22,7 +22,7 @@ describe("compactMessages", () => {
     expect(requests[0]?.messages[0]).toEqual({ role: "user", content: "Rules.", pinned: true });
   });
 
-  it("keeps a waiting call from the given messages together with its result", async () => {
+  it("keeps a call that waits for approval in options.messages, and the result of the call", async () => {
     const messages: Message[] = [
       long("A"),
       { role: "assistant", content: [{ type: "tool-call", callId: "w", name: "pay", args: {} }] },

@@ -11,7 +11,7 @@ const search = tool("search", (args) => `${JSON.stringify(args)} ${"x".repeat(3_
 const compaction = compactMessages({ when: 3_500, keep: 1_500 });
 
 describe("a run with compactMessages", () => {
-  it("has a log from withRunLog with the requests of the iterations and with the compaction", async () => {
+  it("has the request of each iteration and the compaction in the log of withRunLog", async () => {
     const lines: string[] = [];
     const model = scriptModel({ calls: 5 });
     const options = {

@@ -21,7 +21,7 @@ describe("compactMessages after a request is refused as too long", () => {
     ).toEqual(["iteration-start", "iteration-end", "compaction-start", "compaction-end", "iteration-start", "iteration-end"]);
   });
 
-  it("ends the run with the refusal if the shortened request is refused too", async () => {
+  it("ends the run with the error of the refusal if the shortened request is refused too", async () => {
     const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 3 ? tooLong : undefined);
     const { requests, playing, result } = start({ calls: 5, refuse }, {});
     const { status, reason } = await result;
@@ -29,7 +29,7 @@ describe("compactMessages after a request is refused as too long", () => {
     expect([status, reason.kind, starts.length, requests.length]).toEqual(["error", "provider-error", 1, 4]);
   });
 
-  it("ends the run with the refusal if the summary fails", async () => {
+  it("ends the run with the error of the refusal if the summary fails", async () => {
     const script = {
       calls: 5,
       refuse: ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 3 ? tooLong : undefined),
@@ -124,19 +124,22 @@ describe("compactMessages after a request is refused as too long", () => {
 
   const refuseLong = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 3 ? tooLong : undefined);
 
-  it.for(["abort", "stop"] as const)("ends the run as stopped-by-user after %s() during the summary", async (verb) => {
-    const control = createLoopControl();
-    const abort = new AbortController();
-    const summary = () => {
-      if (verb === "abort") abort.abort(new Error("The user left."));
-      else control.stop();
-      return text("The summary.");
-    };
-    const script = { calls: 5, refuse: refuseLong, summary };
-    const { requests, result } = start(script, {}, { control, signal: abort.signal });
-    const { status, reason } = await result;
-    expect([status, reason.kind, requests.length]).toEqual(["stopped-by-user", verb === "abort" ? "aborted" : "stopped", 3]);
-  });
+  it.for(["abort", "stop"] as const)(
+    'ends the run with the status "stopped-by-user" after %s() during the summary',
+    async (verb) => {
+      const control = createLoopControl();
+      const abort = new AbortController();
+      const summary = () => {
+        if (verb === "abort") abort.abort(new Error("The user left."));
+        else control.stop();
+        return text("The summary.");
+      };
+      const script = { calls: 5, refuse: refuseLong, summary };
+      const { requests, result } = start(script, {}, { control, signal: abort.signal });
+      const { status, reason } = await result;
+      expect([status, reason.kind, requests.length]).toEqual(["stopped-by-user", verb === "abort" ? "aborted" : "stopped", 3]);
+    },
+  );
 
   it("summarizes in a retry of a run that was stopped during the summary", async () => {
     const journal = memoryJournal();
@@ -152,20 +155,23 @@ describe("compactMessages after a request is refused as too long", () => {
     expect([status, said, compaction?.summary]).toEqual(["completed", "Done.", "The summary."]);
   });
 
-  it.for([false, true])("ends the run with the refusal at maxIterations, with finalAnswer: %s", async (finalAnswer) => {
-    const { requests, result } = start(
-      { calls: 5, refuse: refuseLong },
-      {},
-      { limits: { maxIterations: 3 }, policies: { finalAnswer } },
-    );
-    const { status, error } = await result;
-    expect([status, error?.message, requests.length]).toEqual(["error", "The context is too long.", 3]);
-  });
+  it.for([false, true])(
+    "ends the run with the error of the refusal at limits.maxIterations (finalAnswer: %s)",
+    async (finalAnswer) => {
+      const { requests, result } = start(
+        { calls: 5, refuse: refuseLong },
+        {},
+        { limits: { maxIterations: 3 }, policies: { finalAnswer } },
+      );
+      const { status, error } = await result;
+      expect([status, error?.message, requests.length]).toEqual(["error", "The context is too long.", 3]);
+    },
+  );
 
   it.for([
-    ["a share of a window that is too large", { contextWindow: 100_000 }],
-    ["more tokens than the request had", { when: 90_000, keep: 30_000 }],
-  ] as const)("summarizes even if `keep` is %s", async ([, compaction]) => {
+    ["contextWindow is larger than the window of the model", { contextWindow: 100_000 }],
+    ["`keep` is larger than the request", { when: 90_000, keep: 30_000 }],
+  ] as const)("summarizes even if %s", async ([, compaction]) => {
     const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 5 ? tooLong : undefined);
     const { result } = start({ calls: 4, refuse }, compaction);
     expect(await result).toMatchObject({ status: "completed", text: "Done." });

@@ -97,7 +97,7 @@ describe("a resumed run that began with compactMessages", () => {
     expect(compaction).toEqual({ summary: "The summary.", count: 7, kept: [0] });
   });
 
-  it("writes no summary without policies.compaction if none is recorded", async () => {
+  it("writes no new summary without policies.compaction", async () => {
     const first = start({ calls: 5 }, rules, { runId: "removed" });
     const { steps } = savedOf((await first.result).journal);
     const kept = Object.fromEntries(

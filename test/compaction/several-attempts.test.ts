@@ -12,10 +12,10 @@ const messages = [{ role: "user" as const, content: "Go." }];
 
 describe("compactMessages with several attempts of one request", () => {
   it.for([
-    ["maxCostUSD of the compaction", 0.5, 100, 1],
-    ["maxCostUSD of the compaction, after two attempts", 2.5, 100, 2],
-    ["maxCostUSD of the run", 100, 5, 2],
-  ] as const)("sends no further attempt for a summary above %s", async ([, maxCostUSD, limit, expected]) => {
+    ["summarise.maxCostUSD: 0.5", 0.5, 100, 1],
+    ["summarise.maxCostUSD: 2.5", 2.5, 100, 2],
+    ["limits.maxCostUSD: 5", 100, 5, 2],
+  ] as const)("sends no attempt for a summary above %s", async ([, maxCostUSD, limit, expected]) => {
     const small = createMockProvider(() => broken);
     const provider = createMockProvider(({ iteration }) => [
       toolCall("search", { page: iteration }),

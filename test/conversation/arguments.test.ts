@@ -55,8 +55,8 @@ describe("createConversation", () => {
     ["no options", { id: "a", store: untouchable }, "options"],
     ["an unknown option", { id: "a", store: untouchable, options: { provider }, journals: 1 }, "journals"],
     ["no provider", { id: "a", store: untouchable, options: {} }, "provider"],
-    ["the option messages", { id: "a", store: untouchable, options: { provider, messages: [] } }, "messages"],
-    ["the option runId", { id: "a", store: untouchable, options: { provider, runId: "r" } }, "runId"],
+    ['the option "messages"', { id: "a", store: untouchable, options: { provider, messages: [] } }, "messages"],
+    ['the option "runId"', { id: "a", store: untouchable, options: { provider, runId: "r" } }, "runId"],
     [
       "a negative limit",
       { id: "a", store: untouchable, options: { provider, limits: { maxIterations: -1 } } },
@@ -74,7 +74,7 @@ describe("createConversation", () => {
     ["a blank text", " "],
     ["a message of the model", { role: "assistant", content: [] }],
     [
-      "a tool result in a list",
+      "a list with a tool message",
       [
         { role: "user", content: "Hello" },
         { role: "tool", results: [] },

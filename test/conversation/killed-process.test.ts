@@ -58,7 +58,7 @@ describe("fileConversationStore", () => {
     ["after store write 2", { stored: [question, ...work], resumed: undefined, recovered: [question, ...work] }],
   ];
 
-  it("is tested with a kill at each of the listed moments", () => {
+  it("has a test for each moment at which the process can be killed", () => {
     expect(table.map(([death]) => death)).toEqual(deaths);
   });
 

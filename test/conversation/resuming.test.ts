@@ -12,7 +12,7 @@ describe("conversation.resume()", () => {
     return reason !== undefined && "calls" in reason ? (reason.calls[0]?.id ?? "") : "";
   };
 
-  it("continues a run that waits for an approval, and replaces the waiting result in the messages", async () => {
+  it("continues a run that waits for an approval, and replaces the result of the waiting call", async () => {
     const { conversation, provider } = open([toolCall("pay"), text("Paid."), text("Bye.")]);
     expect((await conversation.send("Pay it.")).status).toBe("suspended");
     expect(show(await conversation.messages()).at(-1)).toBe("tool: pay awaiting-approval");
@@ -91,7 +91,7 @@ describe("conversation.resume()", () => {
     expect((await conversation.status())?.status).toBe("suspended");
   });
 
-  it("is not needed before the next message, which ends the waiting calls", async () => {
+  it('is optional, because the next message gives waiting calls the outcome "not-run"', async () => {
     const stage = open([toolCall("pay"), text("All right.")]);
     await stage.conversation.send("Pay it.");
     await stage.another().send("Never mind.");

@@ -50,7 +50,7 @@ describe("conversation.send()", () => {
     expect(seen).toEqual([["user: Is it on?"]]);
   });
 
-  it("answers the message of a failed run if called without a message", async () => {
+  it("answers the last message after a failed run if called without a message", async () => {
     const stage = open([fail({ status: 401, message: "No key" }), text("Now it works.")]);
     const { conversation } = stage;
     const { status } = await conversation.send("Is it on?");
@@ -140,7 +140,7 @@ describe("conversation.send()", () => {
 });
 
 describe("conversation.stream()", () => {
-  it("yields the events of a run that is stored before `result` resolves", async () => {
+  it("yields the events of a run, and stores the run before `result` resolves", async () => {
     const { conversation, another } = open([toolCall("dig"), text("Gold.")]);
     const stream = conversation.stream("What is there?");
     const types = new Set<string>();

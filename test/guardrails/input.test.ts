@@ -125,7 +125,7 @@ describe("input checks of guardrails", () => {
     ],
     ["rejects", () => Promise.reject(new Error("no network")), /no network/],
     ["returns no verdict", () => ({ kind: "ok" }) as never, /must return an object whose "kind"/],
-  ])("end the run as hook-failed if a check %s", async ([, check, message]) => {
+  ])('end the run with the reason "hook-failed" if a check %s', async ([, check, message]) => {
     const policies = { guardrails: guardrails({ input: [{ name: "broken", check }] }) };
     const { reason, text: said } = await runToolLoop({ provider: createMockProvider([text("Hi")]), messages, policies });
     expect(reason).toMatchObject({
@@ -136,7 +136,7 @@ describe("input checks of guardrails", () => {
     expect(said).toBe("");
   });
 
-  it("end the run as hook-failed if a check takes longer than timeouts.hookMs", async () => {
+  it('end the run with the reason "hook-failed" if a check takes longer than timeouts.hookMs', async () => {
     const clock = createTestClock();
     const policies = { guardrails: guardrails({ input: [{ name: "silent", check: () => new Promise<never>(() => {}) }] }) };
     const provider = createMockProvider([[text("Hi"), stall()]]);

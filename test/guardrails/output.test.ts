@@ -129,7 +129,7 @@ describe("output checks of guardrails", () => {
     expect((await running).text).toBe("CALL [NUMBER].");
   });
 
-  it("end the run as hook-failed and show no text if a check throws", async () => {
+  it('end the run with the reason "hook-failed" and show no text if a check throws', async () => {
     const check: OutputCheck = {
       name: "broken",
       check: () => {
@@ -145,12 +145,12 @@ describe("output checks of guardrails", () => {
     expect(shown()).toEqual([]);
   });
 
-  it("keep the text that passed if the stream breaks off", async () => {
+  it("keep the checked text if the stream breaks off", async () => {
     const { running } = start([[text("Call 1234567."), endEarly()]], [redact()]);
     expect(await running).toMatchObject({ status: "error", text: "Call [number]." });
   });
 
-  it("keep the text that passed if the stream fails", async () => {
+  it("keep the checked text if the stream fails", async () => {
     const { running } = start([[text("Call 1234567."), fail({ status: 503 })]], [redact()]);
     expect(await running).toMatchObject({ reason: { kind: "provider-error" }, text: "Call [number]." });
   });
@@ -193,7 +193,7 @@ describe("output checks of guardrails", () => {
 });
 
 describe("output checks of guardrails with a window", () => {
-  it("show the text that has left the window while the model still writes", async () => {
+  it("show text outside of the window while the model still writes", async () => {
     const { running, shown } = start([text("Call me at 1234567 or at home, please.", { chunks: 38 })], [redact(10)]);
     const { text: said } = await running;
     expect(said).toBe("Call me at [number] or at home, please.");
@@ -208,7 +208,7 @@ describe("output checks of guardrails with a window", () => {
     expect(shown().join("")).toBe("a".repeat(100));
   });
 
-  it("end the run as hook-failed if a check changes text that was already shown", async () => {
+  it('end the run with the reason "hook-failed" if a check changes text that was already shown', async () => {
     const check: OutputCheck = {
       name: "late",
       window: 2,

@@ -120,7 +120,7 @@ describe("tool checks of guardrails", () => {
       },
     ],
     ["returns no verdict", () => ({ kind: "fine" }) as never],
-  ])("refuse a call as approval-failed if a check %s", async ([, check]) => {
+  ])('refuse a call with the outcome "approval-failed" if a check %s', async ([, check]) => {
     const { read, options } = createStage([{ name: "broken", check }]);
     const result = await runToolLoop({
       ...options,

@@ -118,7 +118,7 @@ describe("a run with createHandoffs", () => {
     });
   });
 
-  it("ends as handoff-cap after more than maxHandoffs handoffs", async () => {
+  it('ends with the reason "handoff-cap" after more than maxHandoffs handoffs', async () => {
     const agents = createAgents(2);
     const provider = createMockProvider((_, index) => (index % 2 === 0 ? toBilling : toTriage));
     const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });

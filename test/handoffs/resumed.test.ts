@@ -64,7 +64,7 @@ describe("a resumed run with createHandoffs", () => {
     expect(inspected).toMatchObject({ status: "completed", messages: result.messages });
   });
 
-  it("ends as hook-failed if the agent of the journal is missing", async () => {
+  it('ends with the reason "hook-failed" if the agent of the journal is missing', async () => {
     const agents = createAgents();
     const journal = memoryJournal();
     const options = { messages, runId: "r2", tools: agents.tools };
