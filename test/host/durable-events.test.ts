@@ -88,7 +88,7 @@ describe("a durable run with several executions", () => {
     expect(textOf(engine.events())).toBe("Hello.");
   });
 
-  it("emits the text of a step that ran during the start of a later execution", async () => {
+  it("emits the text of a model request once if a later execution starts during the request", async () => {
     const engine = createEngine();
     let release: () => void = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));

@@ -113,7 +113,7 @@ describe("toEventStream", () => {
     expect(await bodyOf(listOf(decided), { includeMetadata: true })).toContain("secret");
   });
 
-  it("sends result metadata, hidden-notice and listener-error only with includeMetadata", async () => {
+  it('sends result metadata, "hidden-notice" and "listener-error" only with includeMetadata', async () => {
     const save = tool("save", () => toolResult({ data: "saved", metadata: { key: "secret" } }));
     const run = () =>
       streamToolLoop({
@@ -216,7 +216,7 @@ describe("lastEventId", () => {
       undefined,
     ],
     ["undefined if the headers are invalid", { headers: { get: "x" } }, undefined],
-    ["undefined if the headers are only inherited", Object.create({ headers: {} }), undefined],
+    ['undefined if the request inherits the property "headers"', Object.create({ headers: {} }), undefined],
   ])("returns %s", ([, given, expected]) => {
     expect(lastEventId(given as never)).toBe(expected);
   });

@@ -143,7 +143,7 @@ describe("readers of a hosted run", () => {
     await fc.assert(property, { numRuns: 150 });
   });
 
-  it("receive joined text fragments if they read slowly", async () => {
+  it("receive all waiting text fragments as one fragment", async () => {
     const { host, clock, id } = createStage();
     const script = [[text("a"), wait(1), text("b"), wait(1), text("c"), wait(1), text("d")]];
     await host.start(id, { ...playing(script, clock), message: "Go." });

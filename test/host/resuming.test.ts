@@ -58,7 +58,7 @@ describe("host.resume() in the same process", () => {
     expect(host.join(id, { from: all.at(-1)?.id })?.isOver).toBe(true);
   });
 
-  it("marks earlier events as replayed only in join() of the returned run", async () => {
+  it("marks earlier events as replayed in answer.join(), but not in host.join()", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -74,7 +74,7 @@ describe("host.resume() in the same process", () => {
     expect((await readAll(host.join(id))).some(({ event }) => event.replayed === true)).toBe(false);
   });
 
-  it("ends a slow reader of the suspended run at the suspension", async () => {
+  it("sends no event of the resumed run to a reader that joined before the suspension", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -130,7 +130,7 @@ describe("host.resume() in the same process", () => {
     expect(pay.paid).toEqual(["call_i0_0", "call_i0_1"]);
   });
 
-  it("returns not-resumable after a new message", async () => {
+  it('returns "not-resumable" after a new message', async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -179,7 +179,7 @@ describe("host.resume() in the same process", () => {
   });
 });
 
-describe("host.resume() in another process", () => {
+describe("a run host in another process", () => {
   it("continues a suspended run from the store", async () => {
     const store = sharedStore();
     const first = createStage({ store });
@@ -220,7 +220,7 @@ describe("host.resume() in another process", () => {
     }
   });
 
-  it("reads from the journal how a run ended if the store has no ending", async () => {
+  it("reads the end of a run from the journal if the store lacks the end", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "ended and cut";

@@ -6,7 +6,7 @@ import { createStage, playing, readAll, readStart, textOf, tool, typesOf } from 
 const hello: UserMessage = { role: "user", content: "Hello." };
 
 describe("host.start()", () => {
-  it("starts a run whose events host.join() returns up to run-end", async () => {
+  it("starts a run, whose events host.join() returns", async () => {
     const { host, clock, id } = createStage();
     const answer = await host.start(id, { ...playing([text("Hi there.", { chunks: 3 })], clock), message: "Hello." });
     expect(answer).toMatchObject({ kind: "started", runId: `${id}/1` });
@@ -87,14 +87,14 @@ describe("host.start()", () => {
   });
 
   it.for([
-    ["__proto__", "__proto__"],
-    ["constructor", "constructor"],
-    ["../../etc/passwd", "../../etc/passwd"],
-    ["a/1", "a/1"],
-    ["of a null character", "\u0000"],
-    ["of half a surrogate pair", "\ud800"],
-    ["of 4,000 characters", "long".repeat(1_000)],
-  ] as const)("accepts the conversation id %s like any other id", async ([, given]) => {
+    ['the text "__proto__"', "__proto__"],
+    ['the text "constructor"', "constructor"],
+    ['the text "../../etc/passwd"', "../../etc/passwd"],
+    ['the text "a/1"', "a/1"],
+    ["a null character", "\u0000"],
+    ["half a surrogate pair", "\ud800"],
+    ["a text of 4,000 characters", "long".repeat(1_000)],
+  ] as const)("accepts %s as the id of a conversation", async ([, given]) => {
     const { host, clock } = createStage();
     const id = given;
     expect([await host.status(id), host.join(id), host.stop(id)]).toEqual([undefined, undefined, "not-running"]);
@@ -105,7 +105,7 @@ describe("host.start()", () => {
 });
 
 describe("host.start() in a busy conversation", () => {
-  it('returns busy and changes nothing with whenBusy: "refuse"', async () => {
+  it('returns "busy" and changes nothing with whenBusy: "refuse"', async () => {
     const { host, clock, id } = createStage();
     const first = await host.start(id, { ...playing([[text("One."), wait(10), text("Two.")]], clock), message: "Hello." });
     const second = playing([text("No.")], clock);
@@ -149,7 +149,7 @@ describe("host.start() in a busy conversation", () => {
     ]);
   });
 
-  it('runs up to maxQueued starts one after the other with whenBusy: "queue"', async () => {
+  it('with whenBusy: "queue", runs up to maxQueued waiting starts one after the other', async () => {
     const { host, clock, id } = createStage({ maxQueued: 2 });
     const say = (said: string) => ({ ...playing([[wait(10), text(said)]], clock), whenBusy: "queue" as const, message: said });
     const starts = ["1", "2", "3", "4"].map(async (said) => host.start(id, say(said)));
@@ -180,7 +180,7 @@ describe("host.stop()", () => {
     expect(host.stop(id)).toBe("not-running");
   });
 
-  it("with stopWhenUnread: true, is called automatically when the last reader leaves", async () => {
+  it("is not needed with stopWhenUnread: true after the last reader has left", async () => {
     const { host, clock, id: name } = createStage();
     for (const stopWhenUnread of [false, true]) {
       const id = `${name}-${stopWhenUnread}`;

@@ -112,7 +112,7 @@ describe("fileRunStore", () => {
     ["null", "null"],
     ["missing fields", '{"version":1}'],
     ["the id of another conversation", '{"version":1,"id":"other","runs":1,"status":"completed","messages":[]}'],
-  ])("rejects a file with %s in read()", async ([, content]) => {
+  ])("rejects read() for a file with %s", async ([, content]) => {
     const store = fileRunStore(folder);
     await store.write("a", { runs: 1, status: "completed", messages: [] });
     const [name = ""] = readdirSync(folder);
@@ -124,7 +124,7 @@ describe("fileRunStore", () => {
     expect(() => fileRunStore(path as string)).toThrow("folder");
   });
 
-  it("lets host.resume() return busy until the process that executes the run is killed", async () => {
+  it('lets host.resume() return "busy" until the process of the run is killed', async () => {
     const child = spawn(process.execPath, ["--import", "tsx", "-e", childProgram(folder)], {
       stdio: ["ignore", "pipe", "inherit"],
     });

@@ -103,7 +103,7 @@ it.for([
 });
 
 describe("createRunHost with storeMs", () => {
-  it.each(["read", "write"] as const)("ends a start with an error if store.%s() takes longer than storeMs", async (verb) => {
+  it.each(["read", "write"] as const)("rejects host.start() if store.%s() takes longer than storeMs", async (verb) => {
     let hangs = true;
     const store = sharedStore();
     const hanging: RunStore = {

@@ -109,7 +109,7 @@ describe("importTool: result of an AI SDK tool", () => {
       },
     ],
   ];
-  it.for(outputs)("comes from toModelOutput(), which returns %s", async ([, output, outcome]) => {
+  it.for(outputs)("is made from %s returned by toModelOutput()", async ([, output, outcome]) => {
     const seen: unknown[] = [];
     const told: unknown[] = [];
     const made = tool({
@@ -126,22 +126,25 @@ describe("importTool: result of an AI SDK tool", () => {
     expect(told).toEqual([{ celsius: 7 }]);
   });
 
-  it.for(["gs://bucket/a.pdf", "file:///etc/passwd", "s3://bucket/a", "ftp://example.com/a", new URL("file:///etc/passwd")])(
-    "omits a file whose URL has an unsupported protocol (%s, case %#)",
-    async (url) => {
-      const value = [
-        { type: "image-url", url },
-        { type: "file-data", data: url, mediaType: "application/pdf" },
-        { type: "file", mediaType: "application/pdf", data: { type: "url", url } },
-        { type: "file-url", url: "data:application/pdf;base64,JVBERg==" },
-      ];
-      const made = { inputSchema: city, execute: () => 1, toModelOutput: () => ({ type: "content", value }) };
-      expect(await dataOf(made)).toMatchObject({
-        data: ["image-url", "file-data", "file"].map((type) => `(a part of type "${type}" that cannot be shown here)`).join("\n"),
-        content: [{ type: "file", mediaType: "application/pdf", data: "data:application/pdf;base64,JVBERg==" }],
-      });
-    },
-  );
+  it.for<[what: string, url: string | URL]>([
+    ["gs:", "gs://bucket/a.pdf"],
+    ["file:", "file:///etc/passwd"],
+    ["s3:", "s3://bucket/a"],
+    ["ftp:", "ftp://example.com/a"],
+    ["file: in a URL object", new URL("file:///etc/passwd")],
+  ])("omits a file whose URL has the unsupported protocol %s", async ([, url]) => {
+    const value = [
+      { type: "image-url", url },
+      { type: "file-data", data: url, mediaType: "application/pdf" },
+      { type: "file", mediaType: "application/pdf", data: { type: "url", url } },
+      { type: "file-url", url: "data:application/pdf;base64,JVBERg==" },
+    ];
+    const made = { inputSchema: city, execute: () => 1, toModelOutput: () => ({ type: "content", value }) };
+    expect(await dataOf(made)).toMatchObject({
+      data: ["image-url", "file-data", "file"].map((type) => `(a part of type "${type}" that cannot be shown here)`).join("\n"),
+      content: [{ type: "file", mediaType: "application/pdf", data: "data:application/pdf;base64,JVBERg==" }],
+    });
+  });
 
   it("accepts files in the format of AI SDK 7", async () => {
     const made = toolV7({
@@ -187,7 +190,7 @@ describe("importTool: needsApproval of an AI SDK tool", () => {
     ["a function of the parsed arguments", (input) => input.amount > 1_000, ["small: completed", "default: awaiting-approval"]],
     ["an async function", async (input) => input.amount > 1_000, ["small: completed", "default: awaiting-approval"]],
     ["a function that returns undefined", () => undefined, ["small: awaiting-approval", "default: awaiting-approval"]],
-  ])("decides whether a call needs approval if needsApproval is %s", async ([, needsApproval, outcomes]) => {
+  ])("decides whether a call needs approval if the value is %s", async ([, needsApproval, outcomes]) => {
     const made = { inputSchema: amount, execute: async () => "paid", needsApproval };
     const journal = memoryJournal();
     const { result } = play(script, { tools: [importTool(made, { name: "pay" })], journal });

@@ -101,7 +101,7 @@ describe("importTool: the second argument of an AI SDK tool's execute", () => {
     });
   });
 
-  it("has no message of the current call", async () => {
+  it("has only the messages before the current call", async () => {
     let seen: unknown;
     const made = tool({
       inputSchema: city,
@@ -170,14 +170,14 @@ describe("importTool: an AI SDK tool", () => {
       [{ path: ["city"], message: expect.any(String) }],
     ],
   ];
-  it.for(rows)("shows and validates the schema of %s", async ([, made, data, issues]) => {
+  it.for(rows)("shows the model the schema of %s and validates arguments with the schema", async ([, made, data, issues]) => {
     const [definition] = createToolRegistry([importTool(made, { name: "get" })]).definitions();
     expect(definition?.inputSchema).toMatchObject(cityJson);
     expect(await dataOf(made)).toMatchObject({ kind: "completed", data });
     expect(await dataOf(made, { city: 1 })).toMatchObject({ kind: "invalid-input", issues });
   });
 
-  it("is not validated if its schema is jsonSchema() without validate", async () => {
+  it("accepts any arguments if the schema is jsonSchema() without validate", async () => {
     const made = tool({ inputSchema: jsonSchema(cityJson), execute: run });
     const registry = createToolRegistry([importTool(made, { name: "get" })]);
     expect(registry.definitions()[0]?.inputSchema).toEqual(cityJson);

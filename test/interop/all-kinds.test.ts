@@ -70,7 +70,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
     expect([answer?.outcome, parsed(answer?.result)]).toEqual(["completed", { text: "hi" }]);
   });
 
-  it("sends the model the reason in place of running a tool with invalid arguments", async () => {
+  it("tells the model why arguments are invalid, without running the tool", async () => {
     const ran: unknown[] = [];
     const tool = imported({ ...echo, run: (args) => ran.push(args) });
     const { result } = play([toolCall("echo", { text: 42 }), text("Done.")], { tools: [tool] });

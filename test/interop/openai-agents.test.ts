@@ -136,7 +136,7 @@ describe("importTool: needsApproval of an OpenAI Agents tool", () => {
       async ({ context }, _, callId) => (context as { strict: string }).strict === callId,
       ["small: awaiting-approval", "large: completed"],
     ],
-  ])("decides whether a call needs approval if needsApproval is %s", async ([, needsApproval, outcomes]) => {
+  ])("decides whether a call needs approval if the value is %s", async ([, needsApproval, outcomes]) => {
     const made = tool({
       name: "pay",
       description: "",

@@ -118,7 +118,7 @@ it("importTool: rejects a tool without a name", () => {
   );
 });
 
-it("importTool: accepts an AI SDK tool of type function", () => {
+it('importTool: accepts an AI SDK tool of the type "function"', () => {
   expect(importTool(aiTool({ type: "function", ...whole }), { name: "get" }).inputSchema).toBe(inputSchema);
 });
 
@@ -130,11 +130,7 @@ it.for<[string, object, RegExp]>([
   ["a name that providers reject", { name: "get weather" }, /invalid-tool: Tool "get weather" has an invalid "name"/],
   ["a negative timeoutMs", { name: "get", timeoutMs: -1 }, /has an invalid "timeoutMs"/],
   ["an unknown field", { name: "get", timeout: 5 }, /has an unknown field "timeout" \(did you mean "timeoutMs"\?\)/],
-  [
-    "eager together with needsApproval",
-    { name: "get", eager: true, needsApproval: true },
-    /has both "eager" and "needsApproval"/,
-  ],
+  ["both eager and needsApproval", { name: "get", eager: true, needsApproval: true }, /has both "eager" and "needsApproval"/],
 ])("importTool: rejects overrides with %s", ([, overrides, message]) => {
   expect(complaintOf(() => importTool(whole, overrides))).toMatch(message);
 });
@@ -159,7 +155,7 @@ it("importTools: names the rejected tool in the error", () => {
   );
 });
 
-it("importTools: accepts tool names like constructor and toString", () => {
+it('importTools: accepts tool names like "constructor" and "toString"', () => {
   const tools = importTools({ constructor: whole, toString: whole });
   expect(tools.map(({ name }) => name)).toEqual(["constructor", "toString"]);
 });

@@ -94,11 +94,11 @@ describe("mergeRegistries", () => {
     expect(merged.executeTool("one", {}, undefined as never)).toBe("moved");
   });
 
-  it("throws duplicate-tool immediately if two tools have the same name", () => {
+  it('throws "duplicate-tool" immediately if two tools have the same name', () => {
     expect(codeOf(() => mergeRegistries([one], [two], bare(one)))).toMatch(/^duplicate-tool: There are two tools named "one"/);
   });
 
-  it("throws duplicate-tool until the tool with the repeated name is removed", () => {
+  it('throws "duplicate-tool" until the tool with the repeated name is removed', () => {
     const [first, second] = [createToolRegistry([one]), createToolRegistry()];
     const merged = mergeRegistries(first, second);
     second.register(one);
@@ -108,7 +108,7 @@ describe("mergeRegistries", () => {
     expect(namesOf(merged)).toEqual(["one"]);
   });
 
-  it("ends a run with hook-failed if a second tool with the same name appears", async () => {
+  it('ends a run with the reason "hook-failed" if a second tool with the same name appears', async () => {
     const second = createToolRegistry();
     const register = tool("register", () => {
       second.register(one);

@@ -23,7 +23,7 @@ describe("withPrefix", () => {
     expect(heard).toEqual(["one", "one", "web_one"]);
   });
 
-  it("keeps traits and schemas", () => {
+  it("keeps the traits and schemas of tools", () => {
     const [definition] = withPrefix([tool("one", () => 1, { timeoutMs: 5, sequential: true })], "p-").definitions();
     expect(definition).toEqual({
       name: "p-one",
@@ -34,7 +34,7 @@ describe("withPrefix", () => {
     });
   });
 
-  it("allows tools of two registries with the same name", () => {
+  it("lets two registries have a tool with the same name", () => {
     expect(namesOf(mergeRegistries(withPrefix([one], "a_"), withPrefix([one], "b_"), [one]))).toEqual(["a_one", "b_one", "one"]);
   });
 

@@ -20,7 +20,7 @@ const start = (journal = memoryJournal(), decisions = {}) =>
   });
 
 describe("importTool: an AI SDK tool without execute", () => {
-  it("checks a result from outside with its outputSchema", async () => {
+  it("validates a result from outside the run with the outputSchema of the tool", async () => {
     const { reason, journal } = await start();
     expect(reason).toMatchObject({
       kind: "result-required",

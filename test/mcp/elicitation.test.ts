@@ -85,7 +85,7 @@ describe.for(generations)("an elicitation request over $name", (generation) => {
     expect(killed.clock.pending).toBe(0);
   });
 
-  it("is answered in each of two calls of one message", async () => {
+  it("can be answered for each of two calls in one message", async () => {
     const { start } = await setUp(generation);
     const playing = start(["book", "look"]);
     for (const city of ["Oslo", "Rome"]) {
@@ -143,7 +143,7 @@ describe("readRequestedSchema", () => {
     return json === undefined ? undefined : (json["properties"] as { readonly a: unknown }).a;
   };
 
-  it("copies the known keywords of a field and rejects other fields", () => {
+  it("copies the known keywords of a field and rejects unsupported fields", () => {
     expect(read({ type: "string", title: "T", default: "x", $ref: "#/a", format: "email" })).toEqual({
       type: "string",
       title: "T",

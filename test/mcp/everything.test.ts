@@ -109,7 +109,7 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
     expect(answers[2]?.content).toMatchObject([{ mediaType: "image/png", data: expect.stringMatching(/^iVBORw0KGgo/) }]);
   });
 
-  it("reports invalid arguments and task-only tools to the model", async () => {
+  it("tells the model about invalid arguments and about a tool that runs as an MCP task", async () => {
     const calls = [
       toolCall("get-sum", { a: "one" }),
       toolCall("simulate-research-query", { topic: "x" }),
@@ -184,7 +184,7 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
     expect(answersOf(result).map(({ result: read }) => read)).toMatchObject(["Echo: a_echo", "Echo: b_echo", {}]);
   });
 
-  it("causes the error duplicate-tool if two registries have no prefix", async () => {
+  it('causes the error "duplicate-tool" if two registries have no prefix', async () => {
     const again = await createMcpRegistry({ client: shared.client });
     const running = play([text("Done.")], { tools: merge(tools, again) }).result;
     await expect(running).rejects.toMatchObject({ code: "duplicate-tool", details: { toolName: "echo" } });

@@ -51,7 +51,7 @@ describe("resourceSource with a hostile server", () => {
     );
   });
 
-  it("cuts the types of binary contents", async () => {
+  it("shortens long MIME types of binary contents", async () => {
     const contents = Array.from({ length: 50 }, (_, index) => ({ mimeType: `${index}${"x".repeat(100_000)}`, blob: "aW1n" }));
     const { client } = connect({ read: { contents } });
     expect((await readFrom(resourceSource(client))({ id: "docs://a", action: "read" })).length).toBeLessThan(700);

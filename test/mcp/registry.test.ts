@@ -89,7 +89,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     ]);
   });
 
-  it("throws invalid-tool for invalid traits", async () => {
+  it('throws "invalid-tool" for invalid traits', async () => {
     const { client } = await closing(generation.connectTo(createToolServer(named("a")).server));
     const creating = createMcpRegistry({ client, traits: () => ({ retry: { maxAttempts: 3 } }) });
     await expect(creating).rejects.toSatisfy((error) => isLoopError(error, "invalid-tool"));

@@ -62,7 +62,7 @@ describe("createMcpRegistry: a tool of an untrusted server", () => {
     ["an outputSchema that is null", { outputSchema: null }, "act"],
     ["an outputSchema that is an array", { outputSchema: [] }, "act"],
     ["a _meta that is null", { _meta: null }, "act"],
-  ])("is listed and can be called if it has %s", async ([, tool, description]) => {
+  ])("is listed and can be called even if it has %s", async ([, tool, description]) => {
     const seen: unknown[] = [];
     const traits = (given: object): undefined => void seen.push(...Object.values(given));
     const tools = await createMcpRegistry({ client: clientOf(tool), traits });

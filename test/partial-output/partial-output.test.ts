@@ -32,7 +32,7 @@ describe("createPartialOutput", () => {
     ["surrogate pairs", '["😀\\ud83d\\ude00"]', [[], [""], ["😀"], ["😀😀"]]],
     ["a code fence", '```json\n{"a":1}\n```', [{}, { a: 1 }]],
     ["a code fence without a language", "```\n[1]\n```", [[], [1]]],
-    ["equal values", '{"a":1,"a":1 }', [{}, { a: 1 }]],
+    ["a repeated key", '{"a":1,"a":1 }', [{}, { a: 1 }]],
     ["text after the value", "[1] Done.", [[], [1]]],
     ["prose", "I will look. {}", []],
     ["a fence of another language", "```ts\n{}\n```", []],

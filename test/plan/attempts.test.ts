@@ -71,14 +71,14 @@ describe.for<[where: string, wrap: (...turns: readonly MockMessage[]) => Provide
     expect(facts).toMatchObject({ said: "Do", kind: "provider-error", tokens: 5 + 3 + 2, discarded: 0 });
   });
 
-  it("ends with provider-error if every attempt to get a plan fails", async () => {
+  it('ends the run with the reason "provider-error" if every attempt to get a plan fails', async () => {
     const { facts } = await run(wrap(busy, busy, busy));
     expect(facts).toMatchObject({ kind: "provider-error", ran: 0, discarded: 2 });
   });
 });
 
 describe("withFallback inside withPlanner", () => {
-  it("prices each request by the model that answered it", async () => {
+  it("prices each request by the model that answered the request", async () => {
     const a = dear(failing, asks, [text("Do"), took(2), busy]);
     const b = cheap(runs, answers);
     const { facts, result } = await run(plans(withFallback([a, b])));
@@ -122,7 +122,7 @@ describe("withFallback outside withPlanner", () => {
     expect(JSON.stringify(b.requests[1]?.messages)).toContain("a quiet place");
   });
 
-  it("discards an answer whose stream fails together with the plan", async () => {
+  it("discards the plan and the answer if the stream of the answer fails", async () => {
     const a = dear(asks, [text("Do"), took(2), busy], busy);
     const { facts, recording } = await run(withFallback([plans(a), plans(cheap(runs, asks, answers))]));
     expect(facts).toMatchObject({ ...answered, costUSD: 3 + 2 + (5 + 3 + 7) / 4, discarded: 2 });
@@ -158,7 +158,7 @@ describe("withPlanner: the cost of a run", () => {
     expect([model.calls, facts]).toMatchObject([2, { kind: "max-cost", costUSD: 7 }]);
   });
 
-  it("ends the run with cost-unknown if the model reports no usage", async () => {
+  it('ends the run with the reason "cost-unknown" if the model reports no usage', async () => {
     const { facts } = await run(plans(dear(execute(command("look")))), { limits: { maxCostUSD: 13 } });
     expect(facts).toMatchObject({ kind: "cost-unknown", ran: 1 });
   });
@@ -166,7 +166,7 @@ describe("withPlanner: the cost of a run", () => {
   it.for<[what: string, closesEarly: boolean, plan: MockMessage]>([
     ["was closed early", true, respond],
     ["reported its usage", false, asks],
-  ])("includes an estimate for an answer without usage after a plan that %s", async ([, closesEarly, planned]) => {
+  ])("includes an estimate for an answer without usage if the plan %s", async ([, closesEarly, planned]) => {
     const silent = dear(planned, text("Four."));
     const told = dear(planned, [text("Four."), took(0)]);
     const provider = (model: Provider): Provider => withPlanner(model, { closesEarly });

@@ -35,8 +35,8 @@ async function bill(provider: Provider, messages?: readonly Message[]): Promise<
 }
 
 it.for<[what: string, create: () => Provider]>([
-  ["a plan before its answer", () => reads(silent("a", [respond, [text("Hello."), spent]]))],
-  ["an answer after its plan", () => reads(silent("a", [[respond, spent], text("Hello.")]))],
+  ["a plan", () => reads(silent("a", [respond, [text("Hello."), spent]]))],
+  ["an answer", () => reads(silent("a", [[respond, spent], text("Hello.")]))],
   ["an unreadable plan", () => reads(silent("a", [text("no plan"), [respond, spent], [text("Hello."), spent]]))],
   ["a plan after an unreadable plan", () => reads(silent("a", [[text("no plan"), spent], respond, [text("Hello."), spent]]))],
   [
@@ -47,8 +47,8 @@ it.for<[what: string, create: () => Provider]>([
     "an answer by another model than the plan",
     () => reads(withFallback([silent("a", [busy, text("Hello.")]), silent("b", [[respond, spent]])])),
   ],
-  ["a plan before a discarded answer", () => reads(withRetry(silent("a", [respond, busy, [text("Hello."), spent]])))],
-])("withPlanner: estimates the usage of %s", async ([, create]) => {
+  ["a plan with a discarded answer", () => reads(withRetry(silent("a", [respond, busy, [text("Hello."), spent]])))],
+])("withPlanner: estimates the missing usage of %s", async ([, create]) => {
   const { used, costUSD } = await bill(create());
   expect(used.totalTokens).toBeGreaterThan(10);
   expect(costUSD).toBe(used.totalTokens);
@@ -56,11 +56,11 @@ it.for<[what: string, create: () => Provider]>([
 
 it.for<[what: string, create: () => Provider]>([
   [
-    "was discarded after a failed stream",
+    "a plan whose stream fails",
     () => reads(withFallback([silent("a", [[text(`{"n":"${long}`), busy]]), silent("b", [[respond, spent], text("Hi.")])])),
   ],
   [
-    "ended with an error chunk",
+    "a plan that ends with an error chunk",
     () =>
       reads(
         silent("a", [
@@ -71,7 +71,7 @@ it.for<[what: string, create: () => Provider]>([
       ),
   ],
   [
-    "ended with a thrown error",
+    "a plan whose stream throws",
     () =>
       reads(
         silent("a", [
@@ -81,7 +81,7 @@ it.for<[what: string, create: () => Provider]>([
       ),
   ],
   [
-    "was the start of a failed answer",
+    "the start of a failed answer",
     () =>
       reads(
         silent("a", [
@@ -90,8 +90,8 @@ it.for<[what: string, create: () => Provider]>([
         ]),
       ),
   ],
-  ["was reasoning before a plan", () => withPlanner(silent("a", [[reasoning(long), respond], text("Hi.")]))],
-])("withPlanner: estimates the tokens of output that %s", async ([, create]) => {
+  ["the reasoning before a plan", () => withPlanner(silent("a", [[reasoning(long), respond], text("Hi.")]))],
+])("withPlanner: estimates the tokens of %s", async ([, create]) => {
   const { used } = await bill(create());
   expect(used.outputTokens).toBeGreaterThanOrEqual(1_000);
 });

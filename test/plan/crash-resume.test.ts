@@ -155,7 +155,7 @@ describe.for<[where: string, turns: readonly MockMessage[], rest: readonly MockM
     ["control.stop()", ({ control }) => control.stop()],
     ["control.kill()", ({ control }) => control.kill()],
     ["an abort", ({ abort }) => abort.abort()],
-  ])("plans and answers again with retry-last after %s", async ([, act]) => {
+  ])('plans and answers again with resume: "retry-last" after %s', async ([, act]) => {
     const { result: ended, playing } = await leave({ turns, act });
     const { runId } = playing.options;
     const model = createMockProvider(rest);

@@ -39,7 +39,7 @@ describe("withPlanner: options.closesEarly", () => {
   const chunks: readonly ModelChunk[] = [...pieces(long), { type: "finish", reason: "stop" }];
   const known = '{"next_action":"response",'.length;
 
-  it('is true by default, so that reading stops at the action "response"', async () => {
+  it('is true by default, and ends the reading of a plan at the action "response"', async () => {
     const model = counting(chunks, "Hello.");
     const { result } = play([], { provider: withPlanner(model.provider), tools: [tool("t", () => 1)] });
     expect([(await result).text, model.read, model.left]).toEqual(["Hello.", [known, 2], 1]);
@@ -71,7 +71,7 @@ it("withPlanner: requests a plan again if the preceding text quotes another plan
 
 it.for<[what: string, plan: string]>([
   ["an unknown action", '{"next_action":"respond","execution_commands":[]}'],
-  ["the word response in another field", '{"remark":"next_action: response","execution_commands":[]}'],
+  ['the word "response" in another field', '{"remark":"next_action: response","execution_commands":[]}'],
   ["a nested next_action", '{"execution_commands":[],"state":{"next_action":"response"}}'],
 ])("withPlanner: reads a plan to the end if the plan has %s", async ([, text_]) => {
   const chunks: readonly ModelChunk[] = [...pieces(text_), { type: "finish", reason: "stop" }];

@@ -131,13 +131,13 @@ describe("withPlanner: a planner function", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("ends the run with first-chunk if it never returns", async () => {
+  it('ends the run with the reason "first-chunk" if no plan is returned in time', async () => {
     const playing = playWith(() => never);
     await playing.clock.runAll();
     expect([(await playing.result).reason, playing.endedAt()]).toEqual([{ kind: "first-chunk", limitMs: 3_000 }, 3_500]);
   });
 
-  it("has no time limit while it sends heartbeats, unlike the answer", async () => {
+  it("has no time limit while heartbeats arrive, unlike the answer", async () => {
     const playing = playOver(createDeafModel([[]]), () => ({ timeouts }), {
       planner: async (_, { heartbeat }) => {
         for (let beat = 0; beat < 5; beat += 1) {
@@ -185,7 +185,7 @@ describe("withPlanner: a planner function", () => {
     expect([reason.kind, error?.message, model.calls]).toEqual(["provider-error", expect.stringContaining(message), 0]);
   });
 
-  it("ends the run with no-output if it returns no plan", async () => {
+  it('ends the run with the error "no-output" if the returned value is no plan', async () => {
     const model = createMockProvider([text("Here.")]);
     const { error, toolCallsExecuted } = await playOver(model, undefined, { planner: () => 7 as never }).result;
     expect(error).toMatchObject({

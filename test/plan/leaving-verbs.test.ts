@@ -164,7 +164,7 @@ it.for<[verb: string, kind: string, requests: number]>([
   ["drain", "drained", 1],
   ["steer", "answered", 3],
   ["interrupt", "answered", 3],
-])('withPlanner: "%s" between two rounds ends the run with the reason %s', async ([verb, kind, requests]) => {
+])('withPlanner: "%s" between two rounds ends the run with the reason "%s"', async ([verb, kind, requests]) => {
   const { result, requests: asked } = await leave({
     turns: [execute(command("look")), respond, text("Done.")],
     options: (stage) => ({

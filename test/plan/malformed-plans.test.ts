@@ -95,7 +95,7 @@ describe("withPlanner: a plan that cannot be used", () => {
 
 describe("withPlanner: a failed planning request", () => {
   it.for(["content-filter", "refusal", "context-full", "error", "unknown"] as const)(
-    "runs no tool if a complete plan has the finish reason %s",
+    'runs no tool if a complete plan has the finish reason "%s"',
     async (reason) => {
       const { result, model } = plan([[text(whole), finish(reason)]]);
       expect([(await result).toolCallsExecuted, model.calls, planLogs(await result)]).toEqual([0, 1, []]);
@@ -111,7 +111,7 @@ describe("withPlanner: a failed planning request", () => {
     ["an error chunk", "provider-error", "", chunk({ type: "error", error: providerError("overloaded", "Busy.") })],
     ["a thrown error", "provider-error", "", fail({ status: 401 })],
     ["a stream that ends early", "provider-error", "", text("{"), chunk({ type: "finish", reason: "error" })],
-  ])("%s ends the run with the reason %s", async ([, kind, said, ...parts]) => {
+  ])('with %s, ends the run with the reason "%s"', async ([, kind, said, ...parts]) => {
     const { result, model } = plan([parts]);
     expect([(await result).reason.kind, (await result).text, model.calls]).toEqual([kind, said, 1]);
   });

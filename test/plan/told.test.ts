@@ -38,7 +38,7 @@ describe("withPlanner: the messages of a request", () => {
     });
   });
 
-  it("contain the results after the text of the provider that called the tool", async () => {
+  it("contain the result of a tool call after the text that precedes the call", async () => {
     const caller = createMockProvider([[text("Let me check."), toolCall("look")], fail({ status: 529 })], { model: "caller" });
     const model = createMockProvider([respond, text("Quiet.")]);
     const { result } = play([], { provider: withFallback([caller, withPlanner(model)]), tools: [look] });

@@ -23,8 +23,8 @@ const live = ({ recording }: Watched): readonly unknown[] =>
     .filter(({ replayed }) => replayed !== true)
     .map(({ iteration, cause }) => [iteration, cause]);
 
-describe("watchPromptCache: the first request of a resumed run", () => {
-  it("has no cache break if nothing has changed", async () => {
+describe("watchPromptCache with a resumed run", () => {
+  it("reports no cache break if nothing has changed", async () => {
     const watched = await resume({ contextItems: ["It is noon."] }, {});
     expect([live(watched), watched.result.cache?.requests, watched.result.cache?.share]).toEqual([[], 5, 1]);
   });

@@ -117,12 +117,12 @@ describe("recordTo and replayFrom", () => {
     );
   });
 
-  it("replay retries if recordTo wraps withRetry", async () => {
+  it("record and replay retries if recordTo wraps withRetry", async () => {
     const result = await recordAndReplay((cassette) => recordTo(cassette, withRetry(mock(busy, busy, text("Hi.")))));
     expect(result.text).toBe("Hi.");
   });
 
-  it("replay retries if withRetry wraps recordTo and replayFrom", async () => {
+  it("record and replay retries if withRetry wraps recordTo and replayFrom", async () => {
     const retrying = (provider: Provider): Provider => withRetry(provider, { random: () => 1 });
     const result = await recordAndReplay(
       (cassette) => retrying(recordTo(cassette, mock(busy, busy, text("Hi.")))),
@@ -131,7 +131,7 @@ describe("recordTo and replayFrom", () => {
     expect(result.text).toBe("Hi.");
   });
 
-  it("replay a fallback if recordTo wraps withFallback", async () => {
+  it("record and replay a fallback if recordTo wraps withFallback", async () => {
     const fallback = withFallback([
       mock([text("Wrong"), busy], [text("No"), busy]),
       createMockProvider([[text("Half, "), finish("continue", { token: "t" })], text("whole.")], { id: "b", model: "b-1" }),
@@ -140,7 +140,7 @@ describe("recordTo and replayFrom", () => {
     expect([result.text, result.streamResults.at(-1)?.provider]).toEqual(["Half, whole.", "b"]);
   });
 
-  it("replay a fallback with a separate cassette for each provider", async () => {
+  it("record and replay a fallback with a separate cassette for each provider", async () => {
     const second = memoryCassette();
     const result = await recordAndReplay(
       (first) => withFallback([recordTo(first, mock([text("Wrong"), busy])), recordTo(second, mock(text("Right.")))]),

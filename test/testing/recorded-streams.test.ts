@@ -45,7 +45,7 @@ describe("recordTo and replayFrom: a stream", () => {
     );
   });
 
-  it("throws in a replay that reads further than an abandoned recording", async () => {
+  it("throws in a replay that is read further than the recording", async () => {
     const cassette = memoryCassette();
     for await (const _ of recordTo(cassette, script([text("ab", { chunks: 2 })])).stream(request, setUp().call)) break;
     expect(linesOf(cassette).at(-1)).toEqual({ type: "left", waiting: false, stream: 0, atMs: 0 });
@@ -56,7 +56,7 @@ describe("recordTo and replayFrom: a stream", () => {
     );
   });
 
-  it("stays silent in the replay of a recording that was abandoned during a silence", async () => {
+  it("replays a silence until the signal fires if the recording ended during the silence", async () => {
     const cassette = memoryCassette();
     const stream = recordTo(cassette, script([stall({ ignoreSignal: true })])).stream(request, setUp().call);
     const reader = stream[Symbol.asyncIterator]();
@@ -71,7 +71,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(await playing).toBe("enough");
   });
 
-  it("after a recorded abort, replays further chunks only when the signal fires", async () => {
+  it("replays chunks that followed a recorded abort only after the signal fires", async () => {
     const usage: ModelChunk = { type: "usage", mode: "snapshot", usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 } };
     const lastWords: Provider = {
       id: "p",
@@ -247,7 +247,7 @@ describe("recordTo: options.redact", () => {
     expect(isLoopError(failure, "invalid-option")).toBe(true);
   });
 
-  it("makes the recording incomplete if it throws for an error", async () => {
+  it("leaves an error out of the recording if redact throws for the error", async () => {
     const cassette = memoryCassette();
     const redact = ({ chunk }: { readonly chunk: ModelChunk }): ModelChunk => {
       if (chunk.type === "error") throw new Error("not this one");

@@ -85,7 +85,7 @@ describe("a deferred tool found by find_tools", () => {
     expect(asked).toEqual(["find_tools", "alpha", "beta"]);
   });
 
-  it.for([true, false])("with needsApproval, suspends the run until a decision (found first: %s)", async (isFound) => {
+  it.for([true, false])("with needsApproval, suspends the run until a decision (found before the call: %s)", async (isFound) => {
     const tools = (): LoopOptions["tools"] => withToolSearch([clock, deferredTool("pay", "Pays.", { needsApproval: true })]);
     const before = isFound ? [find("pay")] : [];
     const first = await run([...before, toolCall("pay", {}, { id: "p" })], { tools: tools() });
@@ -96,7 +96,7 @@ describe("a deferred tool found by find_tools", () => {
     expect(again.lists).toEqual([["clock", "find_tools", "pay"]]);
   });
 
-  it("is blocked by toolChoice none and by the choice of another tool", async () => {
+  it('is blocked by toolChoice: "none", and by a toolChoice that names another tool', async () => {
     const none = await run([toolCall("alpha"), done], { toolChoice: "none" });
     expect(none.outcomes).toEqual(["alpha: blocked"]);
     const other = await run([toolCall("alpha"), toolCall("clock"), done], { toolChoice: { name: "clock" } });

@@ -23,7 +23,7 @@ describe("withToolSearch with tools of any source", () => {
     ["5,000 tools in one group", 5_000, (index) => `app_tool_${index}`],
     ["2,000 groups", 2_000, (index) => `group${index >> 1}_tool_${index}`],
     ["3,000 names without a group", 3_000, (index) => `tool${index}`],
-    ["1,000 longest names", 1_000, (index) => `${"n".repeat(58)}_${String(index).padStart(4, "0")}`],
+    ["1,000 names of 63 characters", 1_000, (index) => `${"n".repeat(58)}_${String(index).padStart(4, "0")}`],
   ])("keeps find_tools within maxTokens for %s", ([, count, toName]) => {
     const tools = withToolSearch(
       Array.from({ length: count }, (_, index) => deferredTool(toName(index))),
@@ -34,7 +34,7 @@ describe("withToolSearch with tools of any source", () => {
     expect(finder?.description).toMatch(/\d tools|\d more/);
   });
 
-  it("has the same description for any order of the tools", () => {
+  it("gives find_tools the same description for any order of the tools", () => {
     const describe = (tools: typeof manyTools): string | undefined =>
       withToolSearch(tools)
         .definitions()

@@ -97,7 +97,7 @@ it.for<[name: string, connect: (given: FakeFetch) => Provider]>([
   expect(fake.bodies.map(namesOf)).toEqual([["alpha"]]);
 });
 
-describe("anthropicMessages with toolSearch", () => {
+describe("anthropicMessages (option toolSearch)", () => {
   const searched = { type: "server_tool_use", id: "srvtoolu_1", name: "tool_search_tool_bm25", input: { query: "beta" } };
   const found = {
     type: "tool_search_tool_result",
@@ -145,7 +145,7 @@ describe("anthropicMessages with toolSearch", () => {
     expect(bodies.map(namesOf)).toEqual([["clock"]]);
   });
 
-  it("sends find_tools if the option toolSearch is not set", async () => {
+  it("sends find_tools if the option is not set", async () => {
     const { bodies } = await playAnthropic([answer], {});
     expect(bodies.map(namesOf)).toEqual([["clock", "find_tools"]]);
   });
@@ -157,7 +157,7 @@ describe("anthropicMessages with toolSearch", () => {
   });
 });
 
-describe("openaiResponses with toolSearch", () => {
+describe("openaiResponses (option toolSearch)", () => {
   const searched = {
     type: "tool_search_call",
     id: "tsc_1",
@@ -202,7 +202,7 @@ describe("openaiResponses with toolSearch", () => {
     expect(plain.bodies.map(namesOf)).toEqual([["clock"]]);
   });
 
-  it("sends find_tools if the option toolSearch is not set", async () => {
+  it("sends find_tools if the option is not set", async () => {
     const { bodies } = await playOpenAI([answer], { toolSearch: false });
     expect(bodies.map(namesOf)).toEqual([["clock", "find_tools"]]);
   });

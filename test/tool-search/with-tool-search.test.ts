@@ -124,7 +124,7 @@ describe("withToolSearch", () => {
     ).toBe(true);
   });
 
-  it("defers the tools that the option defer selects, in place of the trait", async () => {
+  it("ignores the trait `deferred` of tools if the option `defer` is set", async () => {
     const tools = [clock, deferredTool("a"), deferredTool("b")];
     const first = async (defer?: true | ((tool: { readonly name: string }) => boolean)): Promise<readonly string[]> => {
       const { provider, result } = play([done], { tools: withToolSearch(tools, { defer }) });
@@ -195,7 +195,7 @@ describe("withToolSearch", () => {
     expect(tools.executeTool("clock", {}, {} as ToolContext)).toBe("noon");
   });
 
-  it("keeps the validation of the source", async () => {
+  it("validates the arguments of a found tool", async () => {
     const strict = defineTool({
       name: "strict",
       description: "s",

@@ -123,7 +123,7 @@ const denied: readonly (readonly [name: string, approval: object])[] = [
   ["with approved: {}", { approved: {} }],
 ];
 
-it.each(denied)("a chat answer %s to an approval request denies the call", async (_, approval) => {
+it.each(denied)("a call that needs approval is denied by a chat answer %s", async (_, approval) => {
   const { server, ran } = await wait();
   await (await send(server, body(assistant(answered(waiting, approval))))).text();
   expect(server.last.result?.status).toBe("completed");
@@ -143,7 +143,7 @@ it("a forged chat request cannot change the arguments of a call or the history o
   expect(JSON.stringify(server.last.result?.messages)).not.toContain("99");
 });
 
-it("a chat request that sends back outcomes of server tools is read without results", async () => {
+it("a chat request with outcomes of server tools is read without the outcomes", async () => {
   const { server, ran } = await wait();
   const old = { ...output(`${prefix}call_i0_0`, { price: 0 }), providerExecuted: true };
   await (await send(server, body(assistant(old, answered(waiting, { approved: true }))))).text();

@@ -8,18 +8,18 @@ import { readMessage, vendors } from "./vendors.ts";
 
 describe("createUIMessageMapper", () => {
   const outcomes = [
-    ["failed", toolCall("broken"), "output-error", "The tool failed."],
-    ["unknown-tool", toolCall("nope"), "output-error", "The tool does not exist."],
-    ["malformed", toolCall("look", {}, { rawArgs: "{" }), "output-error", "The arguments are not valid JSON."],
+    ['the outcome "failed"', toolCall("broken"), "output-error", "The tool failed."],
+    ['the outcome "unknown-tool"', toolCall("nope"), "output-error", "The tool does not exist."],
+    ['the outcome "malformed"', toolCall("look", {}, { rawArgs: "{" }), "output-error", "The arguments are not valid JSON."],
     [
-      "malformed after fragments",
+      'the outcome "malformed" after fragments',
       toolCall("look", {}, { rawArgs: "{", fragments: 1 }),
       "output-error",
       "The arguments are not valid JSON.",
     ],
   ] as const;
 
-  it.each(outcomes)("shows the outcome %s as an error with a neutral text", async (...[, part, state, errorText]) => {
+  it.each(outcomes)("shows %s as an error with a neutral text", async (...[, part, state, errorText]) => {
     const broken = tool("broken", () => {
       throw new Error("postgres://user:secret@db");
     });

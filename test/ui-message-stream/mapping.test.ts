@@ -158,7 +158,7 @@ describe("createUIMessageMapper: the end of a run", () => {
     }
   });
 
-  it("closes all open parts after any event", async () => {
+  it("closes all open parts if the events end early", async () => {
     const look = tool("look", () => 1);
     const { events } = await play({
       script: [[reasoning("Hm."), text("So."), toolCall("look", {}, { fragments: 1 })], text("Hi.")],

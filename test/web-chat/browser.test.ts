@@ -107,7 +107,7 @@ describe("web-chat page", () => {
     expect(problems).toEqual([]);
   });
 
-  it("makes no order after a denial", async () => {
+  it("places no order after a denial", async () => {
     const page = await askForOrder();
     await page.getByRole("button", { name: "Deny" }).click();
     await shows(answer(page), "All right, I have ordered nothing.");
