@@ -51,7 +51,7 @@ const checks: readonly (readonly [title: string, run: (bench: StoreBench) => Pro
   ["gives the lock to only one of ten simultaneous writers", checkRace],
   ["stores nothing after the release of the lock", checkReleased],
   ["keeps conversations with similar ids apart", checkIds],
-  ["never shows a reader a part of a change", checkReader],
+  ["shows a reader only complete changes", checkReader],
   ["reports whether a conversation is locked", checkLocked],
   ["deletes a conversation only if the conversation is not locked", checkRemoval],
 ];

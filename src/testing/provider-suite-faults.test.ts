@@ -213,7 +213,7 @@ describe("providerSuite: faults", () => {
           }
         },
       Object.fromEntries(
-        ["reports a rejected key as auth", "reports a rate limit as rate-limit", "reports a server failure as server"].map(
+        ['reports a rejected key as "auth"', 'reports a rate limit as "rate-limit"', 'reports a server failure as "server"'].map(
           (title) => [title, "The service rejected the request, but the provider neither threw nor sent an error chunk."],
         ),
       ),

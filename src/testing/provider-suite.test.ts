@@ -58,8 +58,8 @@ describe("providerSuite", () => {
       ),
     );
     expect(complaints).toEqual({
-      "reports a rate limit as rate-limit": 'The error code of the failure must be "rate-limit", but is "auth": No.',
-      "reports a server failure as server": 'The error code of the failure must be "server", but is "auth": No.',
+      'reports a rate limit as "rate-limit"': 'The error code of the failure must be "rate-limit", but is "auth": No.',
+      'reports a server failure as "server"': 'The error code of the failure must be "server", but is "auth": No.',
     });
   });
 

@@ -90,9 +90,9 @@ const checks: readonly Check[] = [
   ["ends the stream soon after the reader stops", silence, checkReaderLeaves],
   ["leaves no listener on the signal after a finished stream", providerScenarios.text, checkListeners],
   ["sends no finish chunk if the connection closes early", providerScenarios["cut-early"], checkCutEarly],
-  ["reports a rejected key as auth", unauthorized, (bench) => checkFailure(bench, "auth")],
-  ["reports a rate limit as rate-limit", providerScenarios["rate-limited"], (bench) => checkFailure(bench, "rate-limit")],
-  ["reports a server failure as server", providerScenarios["server-failure"], (bench) => checkFailure(bench, "server")],
+  ['reports a rejected key as "auth"', unauthorized, (bench) => checkFailure(bench, "auth")],
+  ['reports a rate limit as "rate-limit"', providerScenarios["rate-limited"], (bench) => checkFailure(bench, "rate-limit")],
+  ['reports a server failure as "server"', providerScenarios["server-failure"], (bench) => checkFailure(bench, "server")],
 ];
 
 async function runCheck(setup: ProviderSuiteSetup, scenario: ProviderScenario, run: Check[2]): Promise<void> {

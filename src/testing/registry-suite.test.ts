@@ -108,7 +108,7 @@ describe("registrySuite", () => {
       {
         "returns the result of a tool": 'The tool "echo" must return {"text":"Grüße"}, but returned {"output":{"text":"Grüße"}}.',
         "keeps parallel calls apart": 'The tool "echo" must return {"text":"one"}, but returned {"output":{"text":"one"}}.',
-        "fails for an unknown tool": 'The tool "no_such_tool" does not exist, but executing it returned a result.',
+        "fails a call of an unknown tool": 'The tool "no_such_tool" does not exist, but executing it returned a result.',
       },
     ],
     [
@@ -136,7 +136,7 @@ describe("registrySuite", () => {
           }
         },
       }),
-      { "fails if a tool fails": 'The tool "break" must fail, but its failure was returned as a successful result.' },
+      { "fails a call if the tool fails": 'The tool "break" must fail, but its failure was returned as a successful result.' },
     ],
     [
       "loses the reason of a failure",
@@ -149,7 +149,7 @@ describe("registrySuite", () => {
           }
         },
       }),
-      { "fails if a tool fails": 'The error message must contain "out of order", but is "failed".' },
+      { "fails a call if the tool fails": 'The error message must contain "out of order", but is "failed".' },
     ],
     [
       "accepts inherited names as tools",
@@ -157,7 +157,7 @@ describe("registrySuite", () => {
         executeTool: (name, args, context) =>
           Reflect.get({}, name) === undefined ? executeTool(name, args, context) : "[object Object]",
       }),
-      { "fails for an unknown tool": 'The tool "__proto__" does not exist, but executing it returned a result.' },
+      { "fails a call of an unknown tool": 'The tool "__proto__" does not exist, but executing it returned a result.' },
     ],
     [
       "accepts any arguments",

@@ -30,7 +30,7 @@ const nested: fc.Arbitrary<Plan & Nested> = fc.tuple(plans, fc.boolean()).map(([
 const runs = Number(process.env["EVENTS"] ?? 100);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it.each(versions)("createAGUIMapper: a client of AG-UI %s shows the whole run for random runs", async (version) => {
+it.each(versions)("createAGUIMapper: a client of AG-UI %s shows all parts of random runs", async (version) => {
   await fc.assert(
     fc.asyncProperty(nested, async (plan) => {
       const [result, events] = await listen(plan);

@@ -49,7 +49,7 @@ describe("compactMessages with a service that can summarize", () => {
     return { mock, playing: play([], { provider: mock, tools, policies: { compaction } }) };
   };
 
-  it("sends the service the size at which to summarize instead of requesting a summary", async () => {
+  it("sends `compactAt` to the service instead of requesting a summary", async () => {
     const { mock, playing } = playNative(undefined);
     await playing.result;
     expect(mock.requests.map(({ compactAt, purpose }) => [compactAt, purpose])).toEqual([
@@ -58,7 +58,7 @@ describe("compactMessages with a service that can summarize", () => {
     ]);
   });
 
-  it("sends the service no size if `native` is false", async () => {
+  it("sends no `compactAt` to the service if `native` is false", async () => {
     const { mock, playing } = playNative(false);
     await playing.result;
     expect(mock.requests[0]?.compactAt).toBe(undefined);

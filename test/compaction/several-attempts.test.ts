@@ -15,7 +15,7 @@ describe("compactMessages with several attempts of one request", () => {
     ["summarise.maxCostUSD: 0.5", 0.5, 100, 1],
     ["summarise.maxCostUSD: 2.5", 2.5, 100, 2],
     ["limits.maxCostUSD: 5", 100, 5, 2],
-  ] as const)("sends no attempt for a summary above %s", async ([, maxCostUSD, limit, expected]) => {
+  ] as const)("sends no further attempt for a summary above %s", async ([, maxCostUSD, limit, expected]) => {
     const small = createMockProvider(() => broken);
     const provider = createMockProvider(({ iteration }) => [
       toolCall("search", { page: iteration }),

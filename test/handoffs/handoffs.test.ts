@@ -61,7 +61,7 @@ describe("a run with createHandoffs", () => {
     expect(reason).toMatchObject({ kind: "hook-failed", hook: "handoffs" });
   });
 
-  it("uses the provider of an agent that has one, and the provider of the run for other agents", async () => {
+  it("uses the provider of the run only for agents without an own provider", async () => {
     const main = createMockProvider([toBilling]);
     const own = createMockProvider([text("Done.")], { model: "own" });
     const agents = createHandoffs({

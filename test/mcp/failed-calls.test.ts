@@ -71,7 +71,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     expect(answersOf(await start(["act"]).result)).toMatchObject([{ outcome }]);
   });
 
-  it("fails if it runs as an MCP task", async () => {
+  it("fails if the tool runs as an MCP task", async () => {
     const started = { task: { taskId: "t1", status: "working", ttl: null, createdAt: "", lastUpdatedAt: "" } };
     const tools = [{ name: "task", execution: { taskSupport: "required" as const } }, { name: "act" }];
     const { served, start } = await setUp(generation, tools, { answer: () => started as never });

@@ -46,7 +46,7 @@ describe("createMcpRegistry: a tool of an untrusted server", () => {
     ["annotations that are null", { annotations: null }],
     ["annotations that are an array", { annotations: [{ readOnlyHint: true }] }],
     ["annotations that are a string", { annotations: "readOnlyHint" }],
-  ])('with annotations: "assumed", needs approval if it has %s', async ([, tool]) => {
+  ])('needs approval with %s (option annotations: "assumed")', async ([, tool]) => {
     const tools = await createMcpRegistry({ client: clientOf(tool), annotations: "assumed" });
     const { reason } = await play([toolCall("act"), text("Done.")], { tools }).result;
     expect(reason).toMatchObject({ kind: "approval-required", calls: [{ name: "act" }] });
@@ -62,7 +62,7 @@ describe("createMcpRegistry: a tool of an untrusted server", () => {
     ["an outputSchema that is null", { outputSchema: null }, "act"],
     ["an outputSchema that is an array", { outputSchema: [] }, "act"],
     ["a _meta that is null", { _meta: null }, "act"],
-  ])("is listed and can be called even if it has %s", async ([, tool, description]) => {
+  ])("is listed and can be called even with %s", async ([, tool, description]) => {
     const seen: unknown[] = [];
     const traits = (given: object): undefined => void seen.push(...Object.values(given));
     const tools = await createMcpRegistry({ client: clientOf(tool), traits });

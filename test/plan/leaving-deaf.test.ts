@@ -178,7 +178,7 @@ describe("withPlanner: a planner function", () => {
         }) as PromiseLike<never>,
       "no idea",
     ],
-  ])("ends the run with an error before any request if it %s", async ([, planner, message]) => {
+  ])("ends the run with an error before any request if the function %s", async ([, planner, message]) => {
     const model = createMockProvider([text("Here.")]);
     const playing = playOver(model, undefined, { planner });
     const { reason, error } = await playing.result;
@@ -195,7 +195,7 @@ describe("withPlanner: a planner function", () => {
     expect([toolCallsExecuted, model.calls]).toEqual([0, 0]);
   });
 
-  it("keeps the results of earlier rounds if it fails", async () => {
+  it("keeps the results of earlier rounds after a failure", async () => {
     const playing = playWith(({ roundIndex }) => {
       if (roundIndex > 0) throw new Error("no idea");
       return { tool_command: { tool_name: "look" } };

@@ -23,7 +23,7 @@ describe("withPlanner: a plan", () => {
 const cut = (["length", "paused", "continue", "malformed-call"] as const).map(
   (reason) =>
     [
-      `has the finish reason ${reason}`,
+      `has the finish reason "${reason}"`,
       /^(?:The plan was cut off|The answer is a tool call)/,
       text(whole),
       finish(reason),
@@ -60,7 +60,7 @@ const bad: readonly (readonly [what: string, problem: RegExp, ...parts: MockPart
 ];
 
 describe("withPlanner: a plan that cannot be used", () => {
-  it.for(bad)("is requested again, with a description of the problem, if it %s", async ([, problem, ...parts]) => {
+  it.for(bad)("is requested again with a description of the problem if the plan %s", async ([, problem, ...parts]) => {
     const { result, model, recording } = plan([parts, parts, text(whole), respond, text("Quiet.")]);
     expect([(await result).text, planLogs(await result).length, model.calls]).toEqual(["Quiet.", 1, 5]);
     const { messages = [] } = model.requests[2] ?? {};
@@ -73,7 +73,7 @@ describe("withPlanner: a plan that cannot be used", () => {
     expect(recording.of("text-delta").map((event) => event.text)).toEqual(["Quiet."]);
   });
 
-  it.for(bad)("ends the run after planRetries more requests if it %s", async ([, problem, ...parts]) => {
+  it.for(bad)("ends the run after planRetries more requests if the plan %s", async ([, problem, ...parts]) => {
     for (const planRetries of [0, 2]) {
       const { result, model } = plan(() => parts, {}, { planRetries });
       const { status, reason, messages } = await result;

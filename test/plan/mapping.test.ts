@@ -102,7 +102,7 @@ it.for<[form: string, made: object, calls: readonly string[]]>([
 });
 
 it.for<[what: string, made: object]>([
-  ["has the next_action response", { next_action: "response", execution_commands: [sum] }],
+  ['has the next_action "response"', { next_action: "response", execution_commands: [sum] }],
   ["has use_tool: false", { use_tool: false, next_action: "execute", execution_commands: [sum] }],
   ["has no commands", { next_action: "execute", execution_commands: [] }],
   ["has only commands without a tool name", { next_action: "execute", execution_commands: [command(" ")] }],
@@ -122,7 +122,7 @@ it("withPlanner: requests the answer without a plan after maxRounds", async () =
   expect([reason.kind, said, toolCallsExecuted, model.calls]).toEqual(["answered", "As far as I got: 42.", 2, 3]);
 });
 
-it("withPlanner: requests a missing plan again before the run ends with no-output", async () => {
+it('withPlanner: requests a missing plan again before the run ends with the error "no-output"', async () => {
   const { result, model } = plan([execute(sum), text("Hm."), text("I would say 42.")], {}, { planRetries: 1 });
   const ended = await result;
   expect(ended.reason).toMatchObject({ kind: "provider-error", error: { code: "no-output" } });

@@ -186,11 +186,14 @@ describe.for(wires)("watchPromptCache with provider $name", (wire) => {
     expect((await check(wire, one)).result.cache?.requests).toBe(3);
   });
 
-  it.for(["It is noon.", 'It is {"noon"}.'])("emits no cache-break for the moving context item %j", async (item) => {
-    const { recording, result, bodies } = await playWire({ wire, script }, { ...base, contextItems: [item] });
-    expect(bodies).toHaveLength(3);
-    expect(recording.of("cache-break")).toEqual([]);
-    expect(result.cache?.share).toBe(1);
-    expect(result.cache?.sharedBytes).toBeLessThan(result.cache?.prefixBytes ?? 0);
-  });
+  it.for(["It is noon.", 'It is {"noon"}.'])(
+    "emits no cache-break for the context item %j at the end of each request",
+    async (item) => {
+      const { recording, result, bodies } = await playWire({ wire, script }, { ...base, contextItems: [item] });
+      expect(bodies).toHaveLength(3);
+      expect(recording.of("cache-break")).toEqual([]);
+      expect(result.cache?.share).toBe(1);
+      expect(result.cache?.sharedBytes).toBeLessThan(result.cache?.prefixBytes ?? 0);
+    },
+  );
 });

@@ -133,7 +133,7 @@ describe("watchPromptCache().startWith", () => {
     {},
     { provider: "p" },
     { provider: "p", model: "m", bytes: 1, tools: [1], system: [], settings: {}, messages: [] },
-  ])("throws invalid-option for %j", (given) => {
+  ])('throws "invalid-option" for %j', (given) => {
     expect(() => watchPromptCache().startWith(given as never)).toThrow(expect.objectContaining({ code: "invalid-option" }));
   });
 });

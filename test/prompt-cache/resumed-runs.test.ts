@@ -112,7 +112,7 @@ it.for<[what: string, cache: (cache: { requests: unknown }) => unknown]>([
   ["without requests", () => ({})],
   ["with requests that are not objects", () => ({ requests: [1] })],
   ["with a break that is not an object", () => ({ requests: [{ break: "all" }] })],
-])("watchPromptCache: throws journal-damaged for recorded cache data %s", async ([, edit]) => {
+])('watchPromptCache: throws "journal-damaged" for recorded cache data %s', async ([, edit]) => {
   const journal = memoryJournal(await edited(edit));
   await expect(playWatched(rounds(4), { runId: "r", journal })).rejects.toMatchObject({ code: "journal-damaged" });
 });

@@ -52,7 +52,7 @@ describe("recordTo", () => {
     });
   });
 
-  it("writes each chunk to the file before it returns the chunk", async () => {
+  it("writes each chunk to the file before returning the chunk", async () => {
     const file = join(folder, "deep/er/one.jsonl");
     await play(recordTo(file, script([text("old")])));
     expect(readFileSync(file, "utf8")).toContain("old");

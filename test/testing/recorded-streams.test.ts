@@ -17,7 +17,7 @@ describe("recordTo and replayFrom: a stream", () => {
     ["network error", new TypeError("terminated", { cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }) })],
     ["provider error", providerError("overloaded", "Busy.", { retryAfterMs: 5 })],
     ["string", "just a text"],
-  ])("throws the %s of the provider during both the recording and the replay", async ([, thrown]) => {
+  ])("throws the same %s in the recording and in the replay", async ([, thrown]) => {
     const thrower: Provider = {
       id: "p",
       model: "m",
@@ -234,14 +234,14 @@ describe("recordTo: options.redact", () => {
     ["a promise", () => Promise.resolve({ type: "text-delta", text: "" })],
     ["a rejected promise", () => Promise.reject(new Error("later"))],
     ["an object that is not a chunk", () => ({ text: "" })],
-  ])("makes the stream throw invalid-option if it returns %s", async ([, redact]) => {
+  ])('makes the stream throw "invalid-option" if redact returns %s', async ([, redact]) => {
     const cassette = memoryCassette();
     const provider = recordTo(cassette, says({ type: "text-delta", text: "secret" }), { redact: redact as () => ModelChunk });
     expect(isLoopError(await failureOf(provider), "invalid-option")).toBe(true);
     expect(cassette.read()).not.toContain("secret");
   });
 
-  it("makes the stream throw invalid-option if it returns another chunk for an error", async () => {
+  it('makes the stream throw "invalid-option" if redact turns an error into a chunk', async () => {
     const redact = (): ModelChunk => ({ type: "text-delta", text: "" });
     const failure = await failureOf(recordTo(memoryCassette(), script([fail(new Error("x"))]), { redact }));
     expect(isLoopError(failure, "invalid-option")).toBe(true);

@@ -59,7 +59,7 @@ describe("a deferred tool that the model calls without loading it", () => {
     expect(again.lists).toEqual([["clock", "find_tools", "beta"]]);
   });
 
-  it("starts early if it is eager", async () => {
+  it("starts early if the tool is eager", async () => {
     let ran = 0;
     const eager = tool("eager", () => (ran += 1), { deferred: true, eager: true });
     const { outcomes, result } = await run([toolCall("eager"), done], { tools: withToolSearch([eager]) });

@@ -147,7 +147,7 @@ describe("withToolSearch", () => {
     expect(() => withToolSearch(manyTools, options)).toThrow(expect.objectContaining({ name: "LoopError", code }));
   });
 
-  it("throws duplicate-tool if the source has a tool named find_tools", () => {
+  it('throws "duplicate-tool" if the source has a tool named find_tools', () => {
     expect(() => withToolSearch([tool("find_tools", () => 1)])).toThrow(expect.objectContaining({ code: "duplicate-tool" }));
     expect(() => withToolSearch(withToolSearch(manyTools))).toThrow(expect.objectContaining({ code: "duplicate-tool" }));
   });

@@ -48,16 +48,19 @@ it.each(withApprovals)(
   },
 );
 
-it.each(withApprovals)("a page of AI SDK $version adds the result of an approved call without execute", async ({ version }) => {
-  const { server, page } = open(version, locate);
-  await page.sendMessage({ text: "Where am I?" });
-  await page.addToolApprovalResponse?.({ id: callsOf(page)[0]?.approval?.id ?? "", approved: true });
-  await settle(page);
-  const [call] = callsOf(page);
-  expect([call?.state, server.requests.length]).toEqual(["input-available", 2]);
-  await page.addToolOutput({ tool: "locate", toolCallId: call?.toolCallId ?? "", output: { city: "Bern" } });
-  await page.sendMessage();
-  await settle(page);
-  expect(server.last.result?.text).toBe("Done.");
-  expect(callsOf(page)).toMatchObject([{ state: "output-available", output: { city: "Bern" } }]);
-});
+it.each(withApprovals)(
+  "a page of AI SDK $version adds the result of an approved call of a tool without execute",
+  async ({ version }) => {
+    const { server, page } = open(version, locate);
+    await page.sendMessage({ text: "Where am I?" });
+    await page.addToolApprovalResponse?.({ id: callsOf(page)[0]?.approval?.id ?? "", approved: true });
+    await settle(page);
+    const [call] = callsOf(page);
+    expect([call?.state, server.requests.length]).toEqual(["input-available", 2]);
+    await page.addToolOutput({ tool: "locate", toolCallId: call?.toolCallId ?? "", output: { city: "Bern" } });
+    await page.sendMessage();
+    await settle(page);
+    expect(server.last.result?.text).toBe("Done.");
+    expect(callsOf(page)).toMatchObject([{ state: "output-available", output: { city: "Bern" } }]);
+  },
+);

@@ -52,16 +52,15 @@ describe("createUIMessageMapper", () => {
   });
 
   const two = (): MockScript => [text("One two.", { chunks: 2 })];
-  it.each<{ name: string; make: () => LoopOptions["provider"] }>([
-    { name: "the provider is not wrapped", make: () => createMockProvider(two()) },
-    { name: "the provider is wrapped in withRetry", make: () => withRetry(createMockProvider(two())) },
-    {
-      name: "withFallback runs its last provider",
-      make: () =>
-        withFallback([createMockProvider([fail({ status: 503 })], { id: "a" }), createMockProvider(two(), { id: "b" })]),
-    },
-    { name: "withFallback has one provider", make: () => withRetry(withFallback([createMockProvider(two())])) },
-  ])("sends text immediately: $name", async ({ make }) => {
+  it.for<[when: string, make: () => LoopOptions["provider"]]>([
+    ["the provider is not wrapped", () => createMockProvider(two())],
+    ["the provider is wrapped in withRetry", () => withRetry(createMockProvider(two()))],
+    [
+      "withFallback runs the last provider",
+      () => withFallback([createMockProvider([fail({ status: 503 })], { id: "a" }), createMockProvider(two(), { id: "b" })]),
+    ],
+    ["withFallback has one provider", () => withRetry(withFallback([createMockProvider(two())]))],
+  ])("sends text immediately if %s", async ([, make]) => {
     const { events } = await play({ provider: make() });
     const delta = events.findIndex(({ type }) => type === "text-delta");
     expect(toChunks(events.slice(0, delta + 1)).filter(({ type }) => type === "text-delta")).toHaveLength(1);
