@@ -83,7 +83,7 @@ it.for<[isError: unknown, outcome: string]>([
   [1, "failed"],
   [0, "failed"],
   [{}, "failed"],
-])("createMcpRegistry: for a result with isError: %j, the outcome of the call is %s", async ([isError, outcome]) => {
+])('createMcpRegistry: for a result with isError: %j, the outcome of the call is "%s"', async ([isError, outcome]) => {
   const content = [{ type: "text", text: "Out of paper." }];
   const outputSchema = { type: "object", required: ["pages"] };
   const plain = await createMcpRegistry({ client: clientOf({}, { content, isError }) });

@@ -104,7 +104,7 @@ describe("withPlanner: a failed planning request", () => {
 
   it.for<[what: string, kind: string, said: string, ...parts: MockPart[]]>([
     ["a refusal-delta chunk", "refusal", "I cannot.", chunk({ type: "refusal-delta", text: "I cannot." }), finish("refusal")],
-    ['a plain text with the finish reason "refusal"', "refusal", "I cannot.", text("I cannot."), finish("refusal")],
+    ['a plain text and the finish reason "refusal"', "refusal", "I cannot.", text("I cannot."), finish("refusal")],
     ['the finish reason "unknown"', "provider-error", "", text(whole), finish("unknown")],
     ['the finish reason "content-filter"', "content-filter", "", finish("content-filter")],
     ['the finish reason "context-full"', "provider-error", "", finish("context-full")],
