@@ -12,10 +12,10 @@ describe("CancelScope", () => {
     ["a stop", [stop], [stop]],
     ["the first of two stops", [stop, { kind: "stop", note: "again" }], [stop]],
     ["the wall-clock limit, then a stop, then a kill", [wallClock, stop, kill], [wallClock, stop, kill]],
-    ["a stop, but not the later wall-clock limit", [stop, wallClock], [stop]],
+    ["a stop, but not again because of a later wall-clock limit", [stop, wallClock], [stop]],
     ["a stop, then an abort", [stop, abort], [stop, abort]],
-    ["a kill, but not a later abort", [kill, abort], [kill]],
-    ["an abort, but not any later reason", [abort, kill, stop, wallClock], [abort]],
+    ["a kill, but not again because of a later abort", [kill, abort], [kill]],
+    ["an abort, but not again because of any later reason", [abort, kill, stop, wallClock], [abort]],
   ])("cancels its members because of %s", ([, causes, heard]) => {
     const scope = new CancelScope();
     const told: CancelReason[] = [];

@@ -127,7 +127,7 @@ describe("toProviderError: SDK errors", () => {
     ["seconds if retry-after-ms contains words", { "retry-after-ms": "5 apples", "retry-after": "9" }, 9_000],
     ["seconds if retry-after-ms is infinite", { "retry-after-ms": "Infinity", "retry-after": "9" }, 9_000],
     ["missing headers as unknown", undefined, undefined],
-  ])("for the Retry-After header, reads %s", ([, headers, retryAfterMs]) => {
+  ])("reads the Retry-After header: %s", ([, headers, retryAfterMs]) => {
     vi.useFakeTimers({ now: Date.parse("Fri, 31 Dec 2027 23:59:00 GMT") });
     for (const thrown of [
       { status: 429, headers },

@@ -65,7 +65,7 @@ describe("LoopError", () => {
       'Call "c1" is not waiting for a decision or a result. Waiting: "c2", "c2/c3". Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.',
     ],
     [
-      "a decision about a call when no call is waiting",
+      "a decision in a run without waiting calls",
       new LoopError("unknown-decision", { call: "c1" }),
       'Call "c1" is not waiting for a decision or a result. Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.',
     ],

@@ -48,13 +48,13 @@ describe("toProviderError", () => {
     ["xAI", "This model's maximum prompt length is 131072 but the request contains 537812 tokens."],
     ["Groq", "Please reduce the length of the messages or completion."],
     ["llama.cpp", "the request exceeds the available context size, try increasing it"],
-  ])("reads the context overflow message of %s as context-too-long, with or without a status", ([, message]) => {
+  ])('reads the context overflow message of %s as "context-too-long", with or without a status', ([, message]) => {
     const expected = { code: "context-too-long", retryable: false, message };
     expect(toProviderError(openaiError(400, { message }))).toMatchObject(expected);
     expect(toProviderError({ message, type: "invalid_request_error" })).toMatchObject(expected);
   });
 
-  it("reads the code context_length_exceeded as context-too-long, with any message", () => {
+  it('reads the code "context_length_exceeded" as "context-too-long", with any message', () => {
     expect(toProviderError(openaiError(400, { message: "No.", code: "context_length_exceeded" }))).toMatchObject({
       code: "context-too-long",
     });

@@ -123,7 +123,7 @@ describe("nextStep", () => {
       "model without tools",
     ],
     [
-      "ends the run when maxToolCalls is exceeded twice",
+      "ends the run if tool calls exceed maxToolCalls in two iterations",
       [inbox(), calls, batch("limit"), inbox(), calls, batch("limit"), inbox()],
       "error max-tool-calls",
       { maxIterations: 9 },

@@ -45,13 +45,17 @@ describe("judgeFinish", () => {
   });
 
   it.for<[says: string, judge: (finish: FinishReason) => unknown, reasons: readonly FinishReason[]]>([
-    ["isResent() returns true only for paused and continue", isResent, ["paused", "continue"]],
+    ['isResent() returns true only for "paused" and "continue"', isResent, ["paused", "continue"]],
     [
-      "problemOf() returns truncated only for length and context-full",
+      'problemOf() returns "truncated" only for "length" and "context-full"',
       (finish) => problemOf(finish) === "truncated",
       ["length", "context-full"],
     ],
-    ["problemOf() returns malformed only for malformed-call", (finish) => problemOf(finish) === "malformed", ["malformed-call"]],
+    [
+      'problemOf() returns "malformed" only for "malformed-call"',
+      (finish) => problemOf(finish) === "malformed",
+      ["malformed-call"],
+    ],
     [
       'returns the status "tool-calls" only for finish reasons that allow calls',
       (finish) => judgeFinish(finish, { text: false, calls: true }).status === "tool-calls",

@@ -116,11 +116,11 @@ describe("countsAsError", () => {
   const counting: readonly Kind[] = ["failed", "timed-out", "blocked", "unknown-tool", "invalid-input", "malformed", "truncated"];
   const others: readonly Kind[] = ["completed", "denied", "interrupted", "not-run", "limit"];
 
-  it.for(counting)("is true for the outcome %s", (kind) => {
+  it.for(counting)('is true for the outcome "%s"', (kind) => {
     expect(countsAsError(kind)).toBe(true);
   });
 
-  it.for(others)("is false for the outcome %s", (kind) => {
+  it.for(others)('is false for the outcome "%s"', (kind) => {
     expect(countsAsError(kind)).toBe(false);
   });
 });

@@ -160,7 +160,7 @@ describe("toOutcome", () => {
     expect(toOutcome(toolResult({ error: "no", metadata: 1 }))).toEqual({ outcome: failure("no"), metadata: 1 });
   });
 
-  it("treats a returned error like a thrown one", () => {
+  it("treats a returned error like a thrown error", () => {
     expect(toOutcome(new RangeError("too far"))).toEqual({
       outcome: { kind: "failed", error: { name: "RangeError", message: "too far" } },
     });

@@ -50,7 +50,7 @@ const call = (name: string, args: ToolCall["args"] = {}, more: Partial<ToolCall>
 
 describe("executeToolCall", () => {
   it.for<[what: string, made: ToolCall, outcome: Partial<ToolOutcome> & { readonly kind: string }]>([
-    ["runs the tool with the arguments as parsed by its schema", call("add", { a: "1" }), { kind: "completed", data: 11 }],
+    ["runs the tool with the arguments that the tool's schema returns", call("add", { a: "1" }), { kind: "completed", data: 11 }],
     [
       "runs a call with an additional field",
       Object.assign(call("add", { a: 1 }), { kind: "function" }),
@@ -74,7 +74,7 @@ describe("executeToolCall", () => {
     expect(outcome).toEqual({ call: expect.anything(), durationMs: 0, kind: "malformed", message: undefined });
   });
 
-  it("blocks a tool that is not allowed before any other check", async () => {
+  it("blocks a call of a forbidden tool, even if the tool is unknown or the arguments are invalid", async () => {
     const ports = setUp([add], { allowed: new Set(["other"]) });
     for (const made of [call("add", { a: 1 }), call("sum"), call("add", "no")]) {
       expect(await executeToolCall(made, ports)).toMatchObject({ kind: "blocked", allowed: ["other"] });
