@@ -31,7 +31,7 @@ describe("aiSdkModel", () => {
     [null, undefined],
     [{}, undefined],
     [{ unified: 1 }, undefined],
-  ])("reads the finish reason %o as %s", ([said, reason, raw]) => {
+  ])("reads the finish reason %o as %o", ([said, reason, raw]) => {
     expect(readFinish(said)).toEqual(reason === undefined ? undefined : { reason, raw });
   });
 });
@@ -51,7 +51,7 @@ describe("aiSdkModel", () => {
     ["length", "length", "tool calls and approval answers", both],
     ["content-filter", "content-filter", "tool calls", onlyCalls],
     ["paused", "paused", "tool calls", onlyCalls],
-  ])("maps the finish reason %s to %s if the message has %s", ([reason, expected, , has]) => {
+  ])('maps the finish reason "%s" to "%s" if the message has %s', ([reason, expected, , has]) => {
     expect(toFinishReason({ reason, raw: "" }, has)).toBe(expected);
   });
 });

@@ -51,14 +51,14 @@ it.for<[what: string, events: readonly unknown[], reason: string | undefined, us
     "stop",
     undefined,
   ],
-  ["no finish reason that is followed by Gemini code", [gemini("STOP"), gemini(undefined, code)], undefined, undefined],
+  ["no finish reason if Gemini code follows", [gemini("STOP"), gemini(undefined, code)], undefined, undefined],
   [
-    "the finish reason of Gemini code, result and text in one event",
+    "the finish reason of one Gemini event with code, result and text",
     [gemini("STOP", code, result, { text: "a" })],
     "stop",
     undefined,
   ],
-])("aiSdkModel: from raw chunks, reads %s", ([, events, reason, usage]) => {
+])("aiSdkModel with raw chunks: reads %s", ([, events, reason, usage]) => {
   const ending = new RawEnding();
   for (const event of events) ending.read(event);
   expect([ending.finish?.reason, ending.usage]).toEqual([reason, usage]);

@@ -41,7 +41,7 @@ describe("anthropicMessages: the messages of a request", () => {
     ["no blocks for an empty assistant message", turn(), []],
     ["no blocks for a blank assistant message", turn(said(" \n")), []],
     [
-      "a call whose arguments were changed by an approval, with the model's arguments",
+      "the model's arguments of a call, even if an approval changed the arguments",
       turn({ type: "tool-call", callId: "a", name: "f", args: { n: 1 }, approvedArgs: { n: 2 } }),
       [wireCall("a", { n: 1 })],
     ],

@@ -50,17 +50,17 @@ describe("anthropicMessages: the body of a request", () => {
     ["no system text if the text is blank", { system: " " }, plain],
     ["tools", { tools: [weather] }, { ...plain, tools: [wireTool] }],
     [
-      "the tool choice auto",
+      'the tool choice "auto"',
       { tools: [weather], toolChoice: "auto" },
       { ...plain, tools: [wireTool], tool_choice: { type: "auto" } },
     ],
     [
-      "the tool choice required",
+      'the tool choice "required"',
       { tools: [weather], toolChoice: "required" },
       { ...plain, tools: [wireTool], tool_choice: { type: "any" } },
     ],
     [
-      "tools even if the tool choice is none",
+      'tools even if the tool choice is "none"',
       { tools: [weather], toolChoice: "none" },
       { ...plain, tools: [wireTool], tool_choice: { type: "none" } },
     ],
@@ -171,7 +171,7 @@ describe("anthropicMessages: the body of a request", () => {
 
   it.for<[what: string, extra: { readonly [field: string]: Json } | undefined, now: number, container: unknown]>([
     ["the last container of the conversation", undefined, 0, "c2"],
-    ["no container if the last one has expired", undefined, Date.parse("2026-01-01T00:00:00Z"), undefined],
+    ["no container if the last container has expired", undefined, Date.parse("2026-01-01T00:00:00Z"), undefined],
     ["the last container with the skills from settings.extra", { container: { skills: [] } }, 0, { skills: [], id: "c2" }],
     ["the container from settings.extra", { container: "own" }, 0, "own"],
     ["the container and skills from settings.extra", { container: { id: "own", skills: [] } }, 0, { id: "own", skills: [] }],

@@ -14,7 +14,7 @@ const rows: readonly (readonly [raw: string, alone: FinishReason, withCalls: Fin
   ["toString", "unknown", "unknown", true],
 ];
 const mapped = (alone: FinishReason, withCalls: FinishReason): string =>
-  alone === withCalls ? `${alone}, with or without calls` : `${withCalls} if there are calls, otherwise to ${alone}`;
+  alone === withCalls ? `"${alone}", with or without calls` : `"${withCalls}" if there are calls, otherwise to "${alone}"`;
 
 it.for(rows.map((row) => [row[0], mapped(row[1], row[2]), row] as const))(
   'anthropicMessages: maps the stop reason "%s" to %s',
@@ -23,8 +23,8 @@ it.for(rows.map((row) => [row[0], mapped(row[1], row[2]), row] as const))(
   },
 );
 
-it.for(rows.map(([raw, , , cut]) => [cut ? "may be cut off" : "is complete", raw, cut] as const))(
-  'anthropicMessages: the last block %s if the stop reason is "%s"',
+it.for(rows.map(([raw, , , cut]) => [cut ? "possibly cut off" : "complete", raw, cut] as const))(
+  'anthropicMessages: treats the last block as %s if the stop reason is "%s"',
   ([, raw, cut]) => {
     expect(mayBeCut(raw)).toBe(cut);
   },

@@ -75,14 +75,14 @@ describe("anthropicMessages: sending back an assistant message", () => {
     ["has metadata that is not an object", { role: "assistant", content: [], providerMetadata: providerMetadata(["x"]) }],
     ["has edited text", turn([said("b")], [text("a")])],
     ["has a continuation that was cut off", turn([said("ab")], [text("a")])],
-    ["has another call id than its blocks", turn([call("call_i1_0")], [use("t1")])],
-    ["has another tool name than its blocks", turn([call("t1", "g")], [use("t1")])],
-    ["lacks a call of its blocks", turn([], [use("t1")])],
-    ["has a call that its blocks lack", turn([call("t1"), call("t2")], [use("t1")])],
-    ["has calls in another order than its blocks", turn([call("t2"), call("t1")], [use("t1"), use("t2")])],
+    ["has another call id than the blocks", turn([call("call_i1_0")], [use("t1")])],
+    ["has another tool name than the blocks", turn([call("t1", "g")], [use("t1")])],
+    ["lacks a call of the blocks", turn([], [use("t1")])],
+    ["has a call that the blocks lack", turn([call("t1"), call("t2")], [use("t1")])],
+    ["has calls in another order than the blocks", turn([call("t2"), call("t1")], [use("t1"), use("t2")])],
     ["has a tool name that the service rejects", turn([call("t1", "f g")], [use("t1", "f g")])],
     ["has a call id that the service rejects", turn([call("f:0")], [use("f:0")])],
-  ])("rebuilds a message from its text and calls if it %s", ([, message]) => {
+  ])("rebuilds a message from text and calls if the message %s", ([, message]) => {
     expect(blocksOf(message)).toBeUndefined();
   });
 

@@ -41,15 +41,15 @@ describe("googleGenerateContent: an assistant message in a request", () => {
 
   it.for<[what: string, turn: AssistantMessage]>([
     ["has no provider metadata", { role: "assistant", content: [text("A"), call("c")] }],
-    ["has another text than its metadata", turnOf([text("A"), call("c")], { text: "B" }, signedCall)],
+    ["has another text than the metadata", turnOf([text("A"), call("c")], { text: "B" }, signedCall)],
     [
-      "has another call name than its metadata",
+      "has another call name than the metadata",
       turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { name: "g" }, thoughtSignature: "s" }),
     ],
-    ["lacks a call of its metadata", turnOf([text("A"), call("c")], { text: "A" }, signedCall, signedCall)],
-    ["has a call that its metadata lacks", turnOf([text("A"), call("c")], { text: "A" })],
+    ["lacks a call of the metadata", turnOf([text("A"), call("c")], { text: "A" }, signedCall, signedCall)],
+    ["has a call that the metadata lacks", turnOf([text("A"), call("c")], { text: "A" })],
     [
-      "has another call id than its metadata",
+      "has another call id than the metadata",
       turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { id: "x", name: "f" }, thoughtSignature: "s" }),
     ],
     [
@@ -57,7 +57,7 @@ describe("googleGenerateContent: an assistant message in a request", () => {
       turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { name: "f", args: [1] } }),
     ],
     ["has metadata in another format", turnOf([text("A"), call("c")], { text: "A" }, "x", signedCall)],
-  ])("is rebuilt from text and calls if it %s", ([, turn]) => {
+  ])("is rebuilt from text and calls if the message %s", ([, turn]) => {
     expect(partsOf(turn)).toEqual([{ text: "A" }, { functionCall: { name: "f", args: {} }, thoughtSignature: placeholder }]);
   });
 

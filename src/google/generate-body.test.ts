@@ -27,19 +27,19 @@ it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGen
   ["a tool", { tools: [tool] }, {}, { tools: [declared] }],
   ["no tool choice if there are no tools", { toolChoice: "required" }, {}, {}],
   [
-    "the tool choice auto",
+    'the tool choice "auto"',
     { tools: [tool], toolChoice: "auto" },
     {},
     { tools: [declared], toolConfig: { functionCallingConfig: { mode: "AUTO" } } },
   ],
   [
-    "the tool choice required",
+    'the tool choice "required"',
     { tools: [tool], toolChoice: "required" },
     {},
     { tools: [declared], toolConfig: { functionCallingConfig: { mode: "ANY" } } },
   ],
   [
-    "the tool choice none",
+    'the tool choice "none"',
     { tools: [tool], toolChoice: "none" },
     {},
     { tools: [declared], toolConfig: { functionCallingConfig: { mode: "NONE" } } },
@@ -122,19 +122,28 @@ const turn: Message = { role: "assistant", content: [{ type: "text", text: "A" }
 const said = (...texts: readonly string[]): object => ({ role: "user", parts: texts.map((text) => ({ text })) });
 
 it.for<[what: string, messages: readonly Message[], contents: readonly object[]]>([
-  ["a conversation", [user, turn, user], [said("hi"), { role: "model", parts: [{ text: "A" }] }, said("hi")]],
-  ["two user messages", [user, user], [said("hi", "hi")]],
-  ["two assistant messages", [user, turn, turn], [said("hi"), { role: "model", parts: [{ text: "A" }, { text: "A" }] }]],
-  ["an empty message between two user messages", [user, { role: "assistant", content: [] }, user], [said("hi", "hi")]],
   [
-    "a leading assistant message",
+    "a conversation to one content per message",
+    [user, turn, user],
+    [said("hi"), { role: "model", parts: [{ text: "A" }] }, said("hi")],
+  ],
+  ["two user messages in a row to one content", [user, user], [said("hi", "hi")]],
+  [
+    "two assistant messages in a row to one content",
+    [user, turn, turn],
+    [said("hi"), { role: "model", parts: [{ text: "A" }, { text: "A" }] }],
+  ],
+  [
+    "two user messages around an empty message to one content",
+    [user, { role: "assistant", content: [] }, user],
+    [said("hi", "hi")],
+  ],
+  [
+    "a leading assistant message to a content after a user content",
     [turn, user],
     [said("(The conversation begins.)"), { role: "model", parts: [{ text: "A" }] }, said("hi")],
   ],
-  ["an empty conversation", [], []],
-])(
-  'googleGenerateContent: the contents of a request alternate between the roles "user" and "model" for %s',
-  ([, messages, contents]) => {
-    expect(build({ messages }).contents).toEqual(contents);
-  },
-);
+  ["an empty conversation to no contents", [], []],
+])("googleGenerateContent: converts %s", ([, messages, contents]) => {
+  expect(build({ messages }).contents).toEqual(contents);
+});

@@ -159,23 +159,23 @@ describe("googleGenerateContent: the chunks of a stream", () => {
   });
 
   it.for<[what: string, chunks: readonly unknown[], reason: string, raw: string]>([
-    ["stop for a repeated STOP", [stop("STOP"), stop("STOP")], "stop", "STOP"],
-    ["content-filter for SAFETY after STOP", [stop("STOP"), stop("SAFETY")], "content-filter", "SAFETY"],
-    ["content-filter for SAFETY before STOP", [stop("SAFETY"), stop("STOP")], "content-filter", "SAFETY"],
-    ["content-filter for a blocked prompt", [{ promptFeedback: { blockReason: "JAILBREAK" } }], "content-filter", "JAILBREAK"],
+    ['"stop" for a repeated STOP', [stop("STOP"), stop("STOP")], "stop", "STOP"],
+    ['"content-filter" for SAFETY after STOP', [stop("STOP"), stop("SAFETY")], "content-filter", "SAFETY"],
+    ['"content-filter" for SAFETY before STOP', [stop("SAFETY"), stop("STOP")], "content-filter", "SAFETY"],
+    ['"content-filter" for a blocked prompt', [{ promptFeedback: { blockReason: "JAILBREAK" } }], "content-filter", "JAILBREAK"],
     [
-      "content-filter for a prompt that is blocked after STOP",
+      '"content-filter" for a prompt that is blocked after STOP',
       [stop("STOP"), { promptFeedback: { blockReason: "OTHER" } }],
       "content-filter",
       "OTHER",
     ],
     [
-      "stop for prompt feedback that blocks nothing",
+      '"stop" for prompt feedback that blocks nothing',
       [{ promptFeedback: { blockReason: "BLOCKED_REASON_UNSPECIFIED" } }, stop()],
       "stop",
       "STOP",
     ],
-    ["stop for prompt feedback without a reason", [{ promptFeedback: {} }, stop()], "stop", "STOP"],
+    ['"stop" for prompt feedback without a reason', [{ promptFeedback: {} }, stop()], "stop", "STOP"],
   ])("end with the finish reason %s", ([, chunks, reason, raw]) => {
     expect(read(...chunks)).toEqual([finish(reason, raw)]);
   });

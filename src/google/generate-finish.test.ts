@@ -30,12 +30,12 @@ it.for<[raw: string, reason: FinishReason, isKept: boolean]>([
   expect(isKept(reason)).toBe(kept);
 });
 
-it("googleGenerateContent: maps the finish reason STOP to tool-calls if the message has calls, otherwise to stop", () => {
+it('googleGenerateContent: maps the finish reason "STOP" to "tool-calls" if the message has calls, otherwise to "stop"', () => {
   expect(toFinishReason("STOP", { hasCalls: false, hasToken: true })).toBe("stop");
   expect(toFinishReason("STOP", { hasCalls: true, hasToken: true })).toBe("tool-calls");
   expect([isKept("stop"), isKept("tool-calls")]).toEqual([true, true]);
 });
 
-it("googleGenerateContent: maps the finish reason CONTINUATION to length if there is no continuation token", () => {
+it('googleGenerateContent: maps the finish reason "CONTINUATION" to "length" if there is no continuation token', () => {
   expect(toFinishReason("CONTINUATION", { hasCalls: false, hasToken: false })).toBe("length");
 });

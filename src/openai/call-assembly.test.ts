@@ -89,7 +89,7 @@ describe("openaiChat: tool calls in the stream", () => {
     ["a call with its name in every fragment", ['0 a f {"n":', '0 a f {"m":1}', "0 - f }"], ['a f {"n":{"m":1}}']],
     ["a call whose name is repeated with the arguments", ["0 a f", '0 a f {"n":1}'], ['a f {"n":1}']],
     ["a call whose name arrives in pieces", ["0 a get_", "0 - weather", "0 - - {}"], ["a get_weather {}"]],
-    ["a call that is sent twice as one call", ['0 a f {"n":1}', '0 a f {"n":1}'], ['a f {"n":1}']],
+    ["one call if the call is sent twice", ['0 a f {"n":1}', '0 a f {"n":1}'], ['a f {"n":1}']],
     [
       "two calls with different ids at the same index (Ollama)",
       ['0 a f {"n":1}', '0 b f {"n":2}'],
@@ -209,7 +209,7 @@ describe("openaiChat: tool calls in the stream", () => {
     expect(chunks.at(-1)).toMatchObject({ type: "error", error: { code: "server", retryable: true } });
   });
 
-  it("keeps the extra_content of a call by the position of the call", () => {
+  it("returns the extra_content of a call with the position of the call", () => {
     const calls = createCallAssembly([]);
     calls.add(toEntry("0 a f {}"));
     calls.add({ ...toEntry("1 b g {"), extra_content: { google: { thought_signature: "s" } } });

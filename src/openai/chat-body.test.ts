@@ -42,14 +42,14 @@ describe("openaiChat: the body of a request", () => {
     ],
     ["no system message if the system text is empty", { system: "" }, plain],
     ["tools", { tools: [weather] }, { ...plain, tools: [wireTool] }],
-    ["the tool choice auto", { tools: [weather], toolChoice: "auto" }, { ...plain, tools: [wireTool], tool_choice: "auto" }],
+    ['the tool choice "auto"', { tools: [weather], toolChoice: "auto" }, { ...plain, tools: [wireTool], tool_choice: "auto" }],
     [
-      "the tool choice required",
+      'the tool choice "required"',
       { tools: [weather], toolChoice: "required" },
       { ...plain, tools: [wireTool], tool_choice: "required" },
     ],
     [
-      "tools even if the tool choice is none",
+      'tools even if the tool choice is "none"',
       { tools: [weather], toolChoice: "none" },
       { ...plain, tools: [wireTool], tool_choice: "none" },
     ],

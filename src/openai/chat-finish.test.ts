@@ -22,8 +22,8 @@ const rows: readonly Row[] = [
 ];
 const mapped = ([, plain, withCalls, refused]: Row): string =>
   plain === refused
-    ? `${plain}, with or without calls`
-    : `${plain} (with calls: ${withCalls}; with calls and a refusal: ${refused})`;
+    ? `"${plain}", with or without calls`
+    : `"${plain}" (with calls: "${withCalls}"; with calls and a refusal: "${refused}")`;
 
 it.for(rows.map((row) => [row[0], mapped(row), row] as const))(
   'openaiChat: maps the finish reason "%s" to %s',

@@ -58,12 +58,12 @@ describe("openaiChat: the messages of a request", () => {
     ["no message for an empty assistant message", turn(), []],
     ["no message for an assistant message with only reasoning", turn({ type: "reasoning", text: "Hm" }), []],
     [
-      "a call whose arguments were changed by an approval, with the model's arguments",
+      "the model's arguments of a call, even if an approval changed the arguments",
       turn({ type: "tool-call", callId: "a", name: "f", args: { n: 1 }, approvedArgs: { n: 2 } }),
       [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"n":1}')] }],
     ],
     [
-      "a call that got a new id in the run, with the new id",
+      "the id that a call got in the run, not the id from the provider",
       turn({ type: "tool-call", callId: "call_i0_0", providerCallId: "a", name: "f", args: {} }),
       [{ role: "assistant", content: null, tool_calls: [wireCall("call_i0_0")] }],
     ],

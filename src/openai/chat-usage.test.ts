@@ -54,7 +54,7 @@ it.for<[what: string, wire: unknown, usage: object | undefined]>([
   ],
   ["invalid token counts as undefined", { prompt_tokens: Number.NaN, completion_tokens: -1, total_tokens: "5" }, undefined],
   [
-    "only the valid token count",
+    "a valid token count, and ignores invalid counts",
     { prompt_tokens: 3, completion_tokens: "2", total_tokens: Number.POSITIVE_INFINITY },
     { inputTokens: 3, outputTokens: 0, totalTokens: 3 },
   ],

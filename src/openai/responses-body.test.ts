@@ -36,14 +36,14 @@ describe("openaiResponses: the body of a request", () => {
     ["a system text", { system: "Be brief." }, { ...plain, instructions: "Be brief." }],
     ["no instructions if the system text is empty", { system: "" }, plain],
     ["tools", { tools: [weather] }, { ...plain, tools: [wireTool] }],
-    ["the tool choice auto", { tools: [weather], toolChoice: "auto" }, { ...plain, tools: [wireTool], tool_choice: "auto" }],
+    ['the tool choice "auto"', { tools: [weather], toolChoice: "auto" }, { ...plain, tools: [wireTool], tool_choice: "auto" }],
     [
-      "the tool choice required",
+      'the tool choice "required"',
       { tools: [weather], toolChoice: "required" },
       { ...plain, tools: [wireTool], tool_choice: "required" },
     ],
     [
-      "tools even if the tool choice is none",
+      'tools even if the tool choice is "none"',
       { tools: [weather], toolChoice: "none" },
       { ...plain, tools: [wireTool], tool_choice: "none" },
     ],

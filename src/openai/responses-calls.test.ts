@@ -35,7 +35,7 @@ describe("openaiResponses: calls in the stream", () => {
     ["that is only in output_item.done", [done(0, call("c", "1", '{"n":1}')), completed()], atOnce],
     ["that is only in response.completed", [completed(call("c", "1", '{"n":1}'))], atOnce],
     [
-      "with another item id in each event",
+      "with a different item id in each event",
       [
         added(0, call("a", "1", "")),
         argsPiece(0, "b", '{"n"'),

@@ -120,7 +120,7 @@ describe("openaiResponses: sending back an assistant message", () => {
     ...["computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"].map(
       (type): [string, AssistantMessage] => [`an unanswered ${type}`, turn([said("a")], [message("a"), { type, call_id: "c" }])],
     ),
-  ])("rebuilds the message from its text and calls if it has %s", ([, given]) => {
+  ])("rebuilds the message from text and calls if the message has %s", ([, given]) => {
     expect(readResponsesMetadata(given, reader)).toBeUndefined();
   });
 

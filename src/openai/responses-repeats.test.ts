@@ -8,7 +8,7 @@ describe("openaiResponses: repeated calls in the stream", () => {
   it.for<[how: string, events: readonly unknown[], said: readonly string[]]>([
     ...[["c", "c", "c", "c"] as const, ["c", "d", "e", "f"] as const].map(
       ([first, ...ids]): [string, readonly unknown[], readonly string[]] => [
-        `once if output_item.done arrives before output_item.added, with the item ids ${[first, ...ids].join()}`,
+        `once if output_item.done arrives before output_item.added, with the item ids ${[first, ...ids].join(", ")}`,
         [
           done(0, call(first, "1", '{"n":1}')),
           added(0, call(ids[0], "1", "")),
@@ -21,7 +21,7 @@ describe("openaiResponses: repeated calls in the stream", () => {
       ],
     ),
     ...[0, 1, null].map((place): [string, readonly unknown[], readonly string[]] => [
-      `once if the server sends it again at the index ${place}`,
+      `once if the server sends the call again at the index ${place}`,
       [0, place].flatMap((index, time) => [
         added(index, call(`c${time}`, "1", "")),
         argsPiece(index, `c${time}`, '{"n":1}'),

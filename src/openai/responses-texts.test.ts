@@ -29,7 +29,7 @@ describe("openaiResponses: texts in the stream", () => {
       hello,
     ],
     ...[null, "0", {}].map((place): [string, readonly unknown[], readonly string[]] => [
-      `that arrives in pieces with the index ${JSON.stringify(place)}`,
+      `that arrives in pieces whose index is ${JSON.stringify(place)}`,
       [
         at("output_text.delta", [place, null], { content_index: place, delta: "Hel" }),
         at("output_text.delta", [place, null], { content_index: place, delta: "lo" }),
@@ -44,7 +44,7 @@ describe("openaiResponses: texts in the stream", () => {
       hello,
     ],
     [
-      "with another item id in each event",
+      "with a different item id in each event",
       [
         added(0, message("a", "")),
         piece(0, "b", "Hel"),
@@ -186,7 +186,7 @@ describe("openaiResponses: texts in the stream", () => {
       ["start item-1 1 f", 'text "Hello"', "ready item-1 1 f {}", "finish tool-calls completed"],
     ],
     [
-      "from an unfinished message and a second one at the same index",
+      "from an unfinished message and a second message at the same index",
       [added(0, message("a", "")), piece(0, "a", "A"), added(0, message("b", "")), piece(0, "b", "B"), completed()],
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
@@ -206,7 +206,7 @@ describe("openaiResponses: texts in the stream", () => {
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "that is empty without yielding a chunk",
+      "that is empty and yields no chunk",
       [added(0, message("m", "")), piece(0, "m", ""), done(0, message("m", "")), completed()],
       ["finish stop completed"],
     ],
