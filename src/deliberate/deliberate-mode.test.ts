@@ -19,7 +19,7 @@ function judge(mode: DeliberateMode, turn: DeliberateTurn): string {
 }
 
 describe("createDeliberateMode", () => {
-  it("allows each tool that has a trigger in the text, with the first match of the tool", () => {
+  it("allows each tool with a matching trigger, and reports the first matching trigger of the tool", () => {
     const mode = createDeliberateMode({ triggers });
     const { triggerMatchByToolName, allowedNames } = mode.forTurn({ text: "Reminders: look it up and remind me." });
     expect([...triggerMatchByToolName]).toEqual([
@@ -177,7 +177,7 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(say(mode, 3)).toEqual([kept, kept, ""]);
   });
 
-  it("does not hide a direct match of a retained tool", () => {
+  it("does not replace the direct match of a tool that is also retained", () => {
     const mode = createDeliberateMode({ triggers });
     mode.forTurn(ask).retain("set_reminder");
     expect(judge(mode, { ...ask, text: "my reminders" })).toBe('set_reminder: stem reminder* "reminders"');

@@ -20,14 +20,14 @@ describe("toToolNames (MCP)", () => {
     ["keeps the name __proto__", "__proto__", "", "__proto__"],
     ["keeps the name constructor", "constructor", "", "constructor"],
     ["keeps a valid name of 64 characters", long, "", long],
-    ["keeps a valid name of 62 characters after a prefix of 2", long.slice(2), "x_", `x_${long.slice(2)}`],
+    ["keeps a valid name of 62 characters after a prefix of two characters", long.slice(2), "x_", `x_${long.slice(2)}`],
   ])("%s", ([, name, prefix, safe]) => {
     expect(named([name], prefix)).toEqual([safe]);
   });
 
   it.for<[what: string, name: string, prefix: string, safe: RegExp]>([
     ["a name of 65 characters", `${long}y`, "", /^x{57}_[0-9a-f]{6}$/],
-    ["a name of 64 characters plus a prefix of 2", long, "x_", /^x_x{55}_[0-9a-f]{6}$/],
+    ["a prefix and a name of 64 characters", long, "x_", /^x_x{55}_[0-9a-f]{6}$/],
     ["a name of 64 letters and a dot", `${long}.`, "", /^x{57}_[0-9a-f]{6}$/],
   ])("shortens %s to 64 characters, including a digest", ([, name, prefix, safe]) => {
     const [made = ""] = named([name], prefix);

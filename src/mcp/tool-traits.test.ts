@@ -91,13 +91,13 @@ describe("mergeTraits (MCP)", () => {
       { ...repeats, retry: { maxAttempts: 5 } },
     ],
     [
-      "accepts a caller's retry without idempotent, although creating the tool rejects it",
+      "accepts a caller's retry without idempotent, although such a tool cannot be created",
       {},
       { retry: { maxAttempts: 5 } },
       { retry: { maxAttempts: 5 } },
     ],
     [
-      "accepts eager: true with needsApproval: true, although creating the tool rejects both together",
+      "accepts eager: true with needsApproval: true, although such a tool cannot be created",
       asks,
       { eager: true },
       { ...asks, eager: true },

@@ -53,25 +53,25 @@ describe("readDecision", () => {
       ["execute", look],
     ],
     ["trims next_action and ignores its letter case", { next_action: " Execute\n", tool_command: add }, ["execute", add]],
-    ["infers execute from commands if next_action is missing", { execution_commands: [add] }, ["execute", add]],
-    ["infers response if next_action and commands are missing", { execution_commands: [] }, ["response"]],
+    ['infers "execute" from commands if next_action is missing', { execution_commands: [add] }, ["execute", add]],
+    ['infers "response" if next_action and commands are missing', { execution_commands: [] }, ["response"]],
     [
-      "treats an unknown next_action with commands as execute",
+      'treats an unknown next_action with commands as "execute"',
       { next_action: "go", execution_commands: [add] },
       ["execute", add],
     ],
-    ["treats an unknown next_action without commands as response", { next_action: "done" }, ["response"]],
+    ['treats an unknown next_action without commands as "response"', { next_action: "done" }, ["response"]],
     [
-      "infers execute from commands if next_action is not a string",
+      'infers "execute" from commands if next_action is not a string',
       { next_action: 1, execution_commands: [add] },
       ["execute", add],
     ],
-    ["ignores commands if next_action is response", { next_action: "response", execution_commands: [add] }, ["response"]],
+    ['ignores commands if next_action is "response"', { next_action: "response", execution_commands: [add] }, ["response"]],
     ["ignores commands if next_action is RESPONSE", { next_action: " RESPONSE ", tool_command: add }, ["response"]],
-    ["reads execute without commands as response", { next_action: "execute", execution_commands: [] }, ["response"]],
+    ['reads "execute" without commands as "response"', { next_action: "execute", execution_commands: [] }, ["response"]],
     ["ignores empty commands", { next_action: "execute", execution_commands: [{}, { tool_name: null }] }, ["response"]],
     [
-      "ignores invalid commands if next_action is response",
+      'ignores invalid commands if next_action is "response"',
       { next_action: "response", execution_commands: [{ name: "add" }] },
       ["response"],
     ],
@@ -91,7 +91,7 @@ describe("readDecision", () => {
     ["keeps commands if use_tool is true", { use_tool: true, execution_commands: [add] }, ["execute", add]],
     ["keeps commands if use_tool is null", { use_tool: null, execution_commands: [add] }, ["execute", add]],
     ["ignores unknown fields", { thought: "hm", execution_commands: [{ ...add, mood: "good" }] }, ["execute", add]],
-    ["reads an empty object as response", {}, ["response"]],
+    ['reads an empty object as "response"', {}, ["response"]],
   ])("%s", ([, value, decision]) => {
     expect(read(value)).toEqual(decision);
   });

@@ -31,7 +31,7 @@ const context = user("It is noon.");
 it.for<[what: string, end: readonly Message[]]>([
   ["no context message at the end", []],
   ["a context message at the end", [context]],
-])("watchPromptCache: reports a summary of the first messages as an intended change, with %s", ([, end]) => {
+])("watchPromptCache: reports a summary of the first messages as an intended change in a request with %s", ([, end]) => {
   const watcher = createWatcher();
   send(watcher, { messages: [...early, ...end], transcript: early });
   const added = [assistant("3"), user("Four")];
