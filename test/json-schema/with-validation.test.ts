@@ -149,7 +149,7 @@ describe("withValidation: a schema that cannot be checked", () => {
     expect(withValidation([own]).validate?.("coercing", { n: "2" })).toEqual({ value: { n: 2 } });
   });
 
-  it("ends a run with hook-failed if a tool with such a schema is added later", async () => {
+  it('ends a run with "hook-failed" if a tool with the schema is added later', async () => {
     let definitions = createToolRegistry([plain("get")]).definitions();
     const source: ToolRegistry = {
       definitions: () => definitions,

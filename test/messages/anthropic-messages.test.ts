@@ -181,7 +181,7 @@ describe("fromAnthropicMessages", () => {
     expect(() => fromAnthropicMessages(history as never)).toThrow(message);
   });
 
-  it("reads failed results", () => {
+  it('reads a tool_result with is_error: true as a result with the outcome "failed"', () => {
     const { messages, lost } = fromAnthropicMessages([
       { role: "assistant", content: [{ type: "tool_use", id: "c", name: "look", input: {} }] },
       { role: "user", content: [{ type: "tool_result", tool_use_id: "c", content: "No.", is_error: true }] },

@@ -136,7 +136,7 @@ describe("fromOpenAIMessages", () => {
     expect(kept).toBeGreaterThan(5);
   });
 
-  it("lists what a Chat history loses", () => {
+  it("lists the parts and fields of a Chat history that are lost", () => {
     const history = [
       { role: "system", content: "Be brief." },
       {

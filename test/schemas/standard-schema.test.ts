@@ -117,9 +117,9 @@ describe("defineTool with a schema that cannot become JSON Schema", () => {
     ],
     ["a schema of zod 3", z3.object({}), 'write the schema with "z" from "zod/v4", which zod has since 3.25'],
     ["a schema of valibot", v.object({}), "valibot has no conversion"],
-    ["a date of zod", z.object({ at: z.date() }), "Date cannot be represented in JSON Schema"],
+    ["a zod schema of a date", z.object({ at: z.date() }), "Date cannot be represented in JSON Schema"],
     [
-      "a date of valibot",
+      "a valibot schema of a date",
       toStandardJsonSchema(v.object({ at: v.date() })),
       'The "date" schema cannot be converted to JSON Schema',
     ],
