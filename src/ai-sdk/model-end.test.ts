@@ -34,12 +34,12 @@ describe("aiSdkModel: errors of the AI SDK", () => {
       { code: "rate-limit", retryable: true, retryAfterMs: 2_000 },
     ],
     [
-      "the error of the service in the field data",
+      "the error of the service in the field data to a code and a message",
       apiCall({ statusCode: 400, data: said({ code: "context_length_exceeded" }) }),
       { code: "context-too-long", message: "Said." },
     ],
     [
-      "the error of the service in the field responseBody",
+      "the error of the service in the field responseBody to a code and a message",
       apiCall({ statusCode: 429, responseBody: JSON.stringify(said({ type: "insufficient_quota" })) }),
       { code: "rate-limit", retryable: false, message: "Said." },
     ],

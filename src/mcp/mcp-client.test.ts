@@ -37,7 +37,7 @@ describe("createMcpRegistry: options", () => {
     ["invalid-option", "listChanged is not a boolean", { client, listChanged: 1 }, "listChanged", "1"],
     ["invalid-option", "onError is not a function", { client, onError: "log" }, "onError", '"log"'],
     ["unknown-option", "an option is misspelled", { client, prefx: "x_" }, "prefx", undefined],
-  ])("rejects with %s before any request if %s", async ([code, , options, option, received]) => {
+  ])('rejects with "%s" before any request if %s', async ([code, , options, option, received]) => {
     asked.length = 0;
     const error: unknown = await createMcpRegistry(options as never).then(
       () => undefined,

@@ -85,7 +85,7 @@ describe("openaiResponses: calls in the stream", () => {
       atOnce,
     ],
     [
-      "and another call if response.completed reorders them and changes their item ids",
+      "and another call if response.completed reorders the calls and changes the item ids",
       [
         done(0, call("a", "1", '{"n":1}')),
         done(1, call("b", "2", '{"m":2}')),

@@ -194,7 +194,7 @@ describe("openaiResponses: sending back an output item", () => {
       { type: "reasoning", encrypted_content: null, summary: [], content: [{}] },
       { type: "reasoning", summary: [], content: [{}] },
     ],
-    ["no summary", { type: "reasoning", encrypted_content: "x" }, reasoning],
+    ["a missing summary", { type: "reasoning", encrypted_content: "x" }, reasoning],
     [
       "reasoning that can be found only by its id",
       { type: "reasoning", id: "r", summary: [{ type: "summary_text", text: "Hm" }], encrypted_content: null },
@@ -204,7 +204,7 @@ describe("openaiResponses: sending back an output item", () => {
     ["arguments that are an object", call("1", { arguments: { n: 1 } }), call("1", { arguments: '{"n":1}' })],
     ["arguments that are an array", call("1", { arguments: "[1]" }), call("1", { arguments: '{"INVALID_JSON":"[1]"}' })],
     ["arguments that are not JSON", call("1", { arguments: '{"n"' }), call("1", { arguments: '{"INVALID_JSON":"{\\"n\\""}' })],
-    ["spaces in its arguments", call("1", { arguments: ' {"n": 1.0} ' }), call("1", { arguments: ' {"n": 1.0} ' })],
+    ["spaces in the arguments", call("1", { arguments: ' {"n": 1.0} ' }), call("1", { arguments: ' {"n": 1.0} ' })],
     ["a call id that is too long", call("c".repeat(65)), call(toWireCallId("c".repeat(65)))],
   ])("changes or omits an item that the service would reject because of %s", ([, item, sent]) => {
     expect(send(item)).toEqual(sent);

@@ -67,7 +67,7 @@ describe("readDecision", () => {
       ["execute", add],
     ],
     ['ignores commands if next_action is "response"', { next_action: "response", execution_commands: [add] }, ["response"]],
-    ["ignores commands if next_action is RESPONSE", { next_action: " RESPONSE ", tool_command: add }, ["response"]],
+    ['ignores commands if next_action is "RESPONSE"', { next_action: " RESPONSE ", tool_command: add }, ["response"]],
     ['reads "execute" without commands as "response"', { next_action: "execute", execution_commands: [] }, ["response"]],
     ["ignores empty commands", { next_action: "execute", execution_commands: [{}, { tool_name: null }] }, ["response"]],
     [

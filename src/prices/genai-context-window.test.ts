@@ -22,7 +22,7 @@ describe("genaiContextWindow", () => {
     ["a model of another provider", "openai", "claude-sonnet-4-5"],
     ["an unknown provider", "ibm.watsonx.ai", "granite-3"],
     ["a provider name that contains the name of another provider", "my-openai-proxy", "gpt-5"],
-    ["a proxy whose model name contains the provider", "litellm", "openai/gpt-5"],
+    ["a proxy with a model name that contains a known provider", "litellm", "openai/gpt-5"],
     ["an empty provider", "", "gpt-5"],
     ["an empty model", "openai", ""],
     ["the provider name constructor and the model name __proto__", "constructor", "__proto__"],

@@ -84,7 +84,7 @@ describe("genaiPrices", () => {
     ["a model of another provider", "openai", "claude-sonnet-4-5"],
     ["an unknown provider", "ibm.watsonx.ai", "granite-3"],
     ["a provider name that contains the name of another provider", "my-openai-proxy", "gpt-5"],
-    ["a proxy whose model name contains the provider", "litellm", "openai/gpt-5"],
+    ["a proxy with a model name that contains a known provider", "litellm", "openai/gpt-5"],
     ["an empty provider", "", "gpt-5"],
     ["an empty model", "openai", ""],
     ["a model without any price", "google", "gemma-3"],

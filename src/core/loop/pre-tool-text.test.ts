@@ -43,7 +43,7 @@ it.for<[title: string, iteration: Partial<FinishedIteration>, ends: boolean, pol
   ],
   ...(["interrupted", "not-run", "limit", "truncated", "denied", "malformed"] as const).map(
     (kind): [string, Partial<FinishedIteration>, boolean] => [
-      `returns false for a call with the outcome ${kind}`,
+      `returns false for a call with the outcome "${kind}"`,
       { calls: [memory, ended(kind)], family: "novelai" },
       false,
     ],

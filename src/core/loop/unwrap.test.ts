@@ -162,7 +162,7 @@ const rows: Rows = {
 
 describe("unwrap", () => {
   it.for(Object.entries(rows))(
-    "throws an error that describes a run with the reason %s",
+    'throws an error that describes a run with the reason "%s"',
     ([, [status, reason, thrown, words]]) => {
       const result = endedAs(status, reason);
       const error = errorOf(result);
@@ -182,7 +182,7 @@ describe("unwrap", () => {
   );
 
   it.for<LoopResult["reason"]["kind"]>(["answered", "length", "refusal", "content-filter"])(
-    "returns the result of a completed run with the reason %s",
+    'returns the result of a completed run with the reason "%s"',
     async (kind) => {
       const turn = kind === "answered" ? [text("Hi.")] : [[text("Hi."), finish(kind === "length" ? "length" : "refusal")]];
       const provider = createMockProvider(turn);

@@ -42,7 +42,7 @@ it.for<readonly [title: string, schema: JsonSchema, property: JsonSchema]>([
   ["the value true", jsonOf(z.literal(true)), { type: "boolean", description: 'Constraints: {"const":true}' }],
   ["a union", { oneOf: [text, { type: "null" }] }, { anyOf: [text, { type: "null" }] }],
   [
-    "several types",
+    "a value of several types",
     { type: ["number", "null"], minimum: 0 },
     { anyOf: [{ type: "number" }, { type: "null" }], description: 'Constraints: {"minimum":0}' },
   ],
@@ -90,8 +90,8 @@ it.for<readonly [title: string, schema: JsonSchema]>([
   ["an object that allows more keys", object({ a: text }, { additionalProperties: true })],
   ["an object without properties", { type: "object" }],
   ["a required property that is not described", { type: "object", properties: { a: text }, required: ["a", "b"] }],
-  ["any value", object({ a: {} })],
-  ["a list of any values", object({ a: { type: "array" } })],
+  ["a property of any value", object({ a: {} })],
+  ["a list whose items can be any values", object({ a: { type: "array" } })],
   ["a tuple", jsonOf(z.object({ a: z.tuple([z.string()]) }))],
   ["an intersection", object({ a: { allOf: [object({ b: text })] } })],
   ["values of different types", object({ a: { enum: ["a", 1] } })],
@@ -99,13 +99,16 @@ it.for<readonly [title: string, schema: JsonSchema]>([
   ["a reference to itself", jsonOf(tree)],
   ["a reference to another document", object({ a: { $ref: "https://example.com/a.json" } })],
   ["a reference with constraints", object({ a: { $ref: "#/$defs/a", minLength: 1 } }, { $defs: { a: text } })],
-  ["too many optional properties", { type: "object", properties: { a: text, b: text } }],
-  ["too many unions", object({ a: { type: ["string", "null"] }, b: { anyOf: [text] }, c: { anyOf: [text] } })],
-  ["too many levels", nested(4)],
-  ["thousands of levels", nested(5_000)],
-  ["too many values", object({ a: { enum: Array.from({ length: 251 }, (_, index) => `${index}`) } })],
-  ["too many properties", object(Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`p${index}`, text])))],
-  ["long texts", object({ a: { ...text, description: "x".repeat(15_000) } })],
+  ["a schema with too many optional properties", { type: "object", properties: { a: text, b: text } }],
+  ["a schema with too many unions", object({ a: { type: ["string", "null"] }, b: { anyOf: [text] }, c: { anyOf: [text] } })],
+  ["a schema with too many levels", nested(4)],
+  ["a schema with thousands of levels", nested(5_000)],
+  ["a schema with too many values", object({ a: { enum: Array.from({ length: 251 }, (_, index) => `${index}`) } })],
+  [
+    "a schema with too many properties",
+    object(Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`p${index}`, text]))),
+  ],
+  ["a schema with long texts", object({ a: { ...text, description: "x".repeat(15_000) } })],
 ])("createOutputPlanner: sends instructions instead of a JSON Schema for %s", ([, schema]) => {
   expect(convert(schema)).toBeUndefined();
 });

@@ -91,7 +91,7 @@ describe("Meter", () => {
       0,
       { kind: "max-cost", limitUSD: 1, spentUSD: 1.5, expectedUSD: 0 },
     ],
-    ["cost-unknown if a cost is unknown", { costUnknown: true }, 0, { kind: "cost-unknown" }],
+    ['"cost-unknown" if a cost is unknown', { costUnknown: true }, 0, { kind: "cost-unknown" }],
   ])("findSpentOutside() returns %s", ([, spent, next, found]) => {
     const inner = costly({}, costly({ maxCostUSD: 1 }, costly({})));
     inner.add(spent);

@@ -75,7 +75,7 @@ it.for<[title: string, first: readonly ToolCall[], second: readonly ToolCall[], 
     false,
   ],
   [
-    "distinguishes malformed arguments from valid ones",
+    "distinguishes malformed arguments from valid arguments",
     [{ ...call("a"), problem: "malformed", argsText: "{" }],
     [call("a")],
     false,

@@ -124,7 +124,7 @@ describe("streamOnce", () => {
   it.for<[what: string, script: MockMessage, args: unknown]>([
     ["keeps its complete arguments if call-ready is missing", argsDelta('{"n":1}'), { n: 1 }],
     ["drops its cut-off arguments if call-ready is missing", argsDelta('{"n":'), {}],
-    ["gives it empty arguments if none have arrived", argsDelta(""), {}],
+    ["gives the call empty arguments if no arguments have arrived", argsDelta(""), {}],
     ["drops its arguments if the arguments are not an object", argsDelta("12"), {}],
     [
       "drops its arguments if the arguments are nested too deeply",
