@@ -78,7 +78,7 @@ const faults: readonly [string, Fault, readonly (string | undefined)[]][] = [
     [content],
   ],
   [
-    "keeps all messages before a change",
+    "keeps the messages that a change replaces",
     (store) =>
       lockFault((lock) => {
         let length = lock.stored?.messages.length ?? 0;

@@ -137,7 +137,7 @@ describe("journalSuite", () => {
       [order],
     ],
     [
-      "returns the results of a group in the order of their ends",
+      "returns the results of a group in the order in which the steps end",
       {
         change: ({ step }) => ({
           async all<T>(steps: readonly Step<T>[]) {

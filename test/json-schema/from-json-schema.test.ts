@@ -38,7 +38,7 @@ describe("fromJsonSchema: validation", () => {
 const misfits: readonly (readonly [string, unknown, readonly string[]])[] = [
   ["a value that is not an object", null, [': The type "null" is not allowed. Expected type: "object"']],
   ["a missing field", {}, [': The required property "city" is missing']],
-  ["a field behind a $ref", { city: 1 }, ['"city": The type "number" is not allowed. Expected type: "string"']],
+  ["a field in the target of a $ref", { city: 1 }, ['"city": The type "number" is not allowed. Expected type: "string"']],
   ["a string that is too short", { city: "O" }, ['"city": The string has 1 characters, but at least 2 are required']],
   [
     "two invalid items in an array",

@@ -23,7 +23,7 @@ describe("withFallback with a silent provider", () => {
     ],
     ["sends only a heartbeat", [wait(250), heartbeat(), stall()], { firstChunkMs: 300 }, 550, "start 1 a/a-1"],
     ["ignores its signal", stall({ ignoreSignal: true }), { firstChunkMs: 300 }, 400, "start 1 a/a-1"],
-  ])("calls the next provider if the first one %s", async ([, turn, options, at, before]) => {
+  ])("calls the next provider if the first provider %s", async ([, turn, options, at, before]) => {
     const second = mock("b", text("Hi."));
     const { clock, lines, ended } = outline(withFallback([mock("a", turn), second], options));
     await clock.advance(at - 1);
