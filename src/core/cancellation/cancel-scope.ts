@@ -101,8 +101,8 @@ export class CancelScope {
   }
 
   /**
-   * Starts the time limit `limitMs`, measured from `startedAt`. A second call has no effect. After the limit, a timer or
-   * `checkDeadline` cancels the run, whichever is called first.
+   * Starts the time limit `limitMs`, measured from `startedAt`. A second call has no effect. After the limit, the run is
+   * cancelled by a timer, or by the next call of `checkDeadline`, whichever comes first.
    */
   startWallClock(limitMs: number, startedAt: number, clock: Clock): void {
     if (limitMs === Number.POSITIVE_INFINITY || this.#stopTimer !== undefined) return;

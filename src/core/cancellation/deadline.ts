@@ -115,7 +115,7 @@ export class Deadline implements Cancellable {
     return this.#ports.clock.now() - this.#startedAt;
   }
 
-  /** Marks the work as ended. Needed only for work that was not passed to `race`, because `race` calls `end` itself. */
+  /** Marks the work as ended. `race` calls this method itself, so callers need it only for work that was not passed to `race`. */
   end(): void {
     this.#over = true;
   }
@@ -129,7 +129,7 @@ export class Deadline implements Cancellable {
     return this.#limits.limitMs;
   }
 
-  /** Also true if no timer could fire because the work blocked the thread for longer than its limit. */
+  /** True if the time limit has expired, even if no timer could fire because the work blocked the thread. */
   get expired(): boolean {
     return this.#expired || this.#usedMs() >= this.#limits.limitMs;
   }

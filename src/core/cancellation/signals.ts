@@ -32,7 +32,7 @@ function listen(signal: AbortSignal): Listening {
     for (const call of [...calls]) if (calls.has(call)) callAlone(call);
   };
   const made: Listening = { calls, listener };
-  // `made` is stored after `addEventListener`, which may throw if the caller made the signal.
+  // Stores `made` only after `addEventListener`, because this method of a caller's own signal class may throw.
   dropPromise(signal.addEventListener("abort", listener));
   listening.set(signal, made);
   return made;

@@ -1,5 +1,5 @@
 // Decides what the loop does next, and performs nothing: other files perform the steps, and `applyStep` updates the state. Only
-// the retry of a recorded ending is decided in run-tool-loop.ts, because that decision needs the journal.
+// run/continue-run.ts makes decisions too: a run that is about to end may continue because of a record in the journal.
 
 import type { Ending, EndReason, StreamStatus } from "../types/termination.ts";
 import { assertNever } from "../utils/guards.ts";
@@ -137,7 +137,7 @@ function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
 
 /**
  * If the service refused a request as too long, and the summary of old messages failed, the run ends with that refusal. If the
- * summary was cancelled, this function does not end the run, because the next stream ends immediately.
+ * summary was cancelled, the run goes on to the next stream, which ends immediately because of the cancellation.
  */
 function findCompactionEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { lastInbox, lastCompaction, streamResults } = state;
@@ -222,7 +222,10 @@ function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   return findHandoffEnding(state, bounds);
 }
 
-/** Ends the run only in the iteration of the handoff. Otherwise, after the handoff limit, each retry would end immediately. */
+/**
+ * Ends the run only in the iteration in which the handoff happened. Otherwise a run that is retried after this ending would end
+ * again immediately.
+ */
 function findHandoffEnding({ handoffs, iteration }: LoopState, { maxHandoffs = none }: Bounds): Ending | undefined {
   const { length: count } = handoffs;
   const isOver = count > maxHandoffs && handoffs.at(-1)?.iteration === iteration;

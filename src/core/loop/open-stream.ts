@@ -162,8 +162,9 @@ function findCompactAt({ features: { compaction }, events, state }: Run, provide
 }
 
 /**
- * Returns the part of `toolChoice` that the loop itself enforces. Servers and models may ignore `toolChoice`. A request without
- * tools needs no enforcement, because calls in the response exceed `maxToolCalls` and end with the outcome "limit".
+ * Returns the part of `toolChoice` that the loop itself enforces. Servers and models may ignore `toolChoice`. The choice "none"
+ * of `withoutTools` needs no enforcement: calls in the response exceed `maxToolCalls` and get the outcome "limit", or belong to a
+ * final answer and do not run.
  */
 function toRestriction(choice: ToolChoice | undefined): Run["toolChoice"] {
   if (typeof choice === "object") return { name: choice.name };

@@ -104,7 +104,7 @@ async function closeIgnoringErrors(close: CloseJournal): Promise<void> {
   try {
     await close();
   } catch {
-    // The caller gets the error that ended the run, which is more important.
+    // The caller gets the error that ended the run, instead of this error of `close`.
   }
 }
 

@@ -39,8 +39,8 @@ function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">
   if (isToolRegistry(tools)) return tools;
   if (!Array.isArray(tools)) return undefined;
   const needed = policies?.results?.toolName;
-  // If the tool that `policies.results` needs is missing, keeps the array, because the run reports the missing tool only for an
-  // array.
+  // Makes no registry if the tool that `policies.results` needs is missing. The run then gets the array, and reports the missing
+  // tool. With a registry, the run would not report the missing tool.
   if (needed !== undefined && !tools.some((tool: unknown) => isRecord(tool) && tool["name"] === needed)) return undefined;
   try {
     return createToolRegistry(tools);

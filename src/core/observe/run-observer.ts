@@ -82,7 +82,7 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
       const listeners = this.#inner.listeners(type) as AnyListener[];
       return listeners.length === 0 ? listeners : listeners.map((listener) => this.#bind(listener));
     } catch (error) {
-      // Throws the error in a listener, so that the loop reports the error like that of any other listener.
+      // Returns a listener that throws the error. The loop then reports the error like the error of any other listener.
       return [
         () => {
           throw error;

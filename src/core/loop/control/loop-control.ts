@@ -120,7 +120,10 @@ function checkStop(facts: unknown): void {
   throw new LoopError("invalid-option", { option: "stop", expected: "undefined or { requester, note }", received });
 }
 
-/** The ending of the run is already decided. A kill still cancels everything that the run waits for, such as a slow journal. */
+/**
+ * Handles a request that arrives after the ending of the run was decided. Only a kill still has an effect: it cancels everything
+ * that the run waits for, such as a slow journal.
+ */
 function askShut({ scope }: Holder, request: Request): "finished" {
   if (request.verb === "cancel" && request.cause.kind === "kill") scope.cancel(request.cause);
   return "finished";
@@ -146,8 +149,8 @@ function deliver(holder: Holder, request: Request): void {
 }
 
 /**
- * After the first tool call, or after `maxInterrupts` interrupted runs in a row, the message does not end the run. The result
- * then returns the message in `undelivered`.
+ * Ends the run, so that the next run can answer the message. After the first tool call, or after `maxInterrupts` interrupted runs
+ * in a row, the run continues instead, and returns the message in `result.undelivered`.
  */
 function interrupt(holder: Holder, message: UserMessage): void {
   const interrupts = holder.mayInterrupt && !holder.chainActive;
@@ -166,7 +169,7 @@ function toUserMessage(verb: "steer" | "interrupt", message: unknown): UserMessa
   });
 }
 
-/** Time limits and interrupting messages do not count as stop requests of the caller. */
+/** True if the caller requested the cancellation. False for a time limit, and for a message sent with `interrupt`. */
 function isAsked(cause: CancelReason | undefined): boolean {
   return cause !== undefined && cause.kind !== "wall-clock" && cause.kind !== "interrupt";
 }

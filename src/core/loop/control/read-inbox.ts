@@ -22,8 +22,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
   run.isIterationReplayed = true;
   const body = (): InboxAnswer => {
-    // Marks the iteration as not replayed. `readLastInbox` does not mark the iteration, so that a retry is still possible if the
-    // process crashes before the journal records the final reading.
+    // Marks the iteration as not replayed. `readLastInbox` must not do this: if the process crashed before the journal recorded
+    // the final reading, no retry would be possible.
     noteWork(run);
     const answer = withCompaction(run, withForced(run, lookAround(run)));
     if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
@@ -34,7 +34,7 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
 
 /**
  * Reads the inbox one more time before the run ends with `ending`. Skips a recorded reading that belongs to another ending, for
- * example to a limit that is higher in this execution.
+ * example to a limit that an earlier execution reached and this execution has raised.
  */
 export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;
@@ -102,8 +102,8 @@ export function takeUndelivered({ state, control }: Run, { reason }: Ending): re
 }
 
 /**
- * Adds the new iterations of the caller's set `force`. The record keeps them, because a replay must mask the same results even if
- * the caller has changed the set.
+ * Adds the new iterations of the caller's set `force`. The record keeps these iterations, because a replay must mask the same
+ * results even if the caller has changed the set.
  */
 function withForced({ view, features, events, state }: Run, answer: InboxAnswer): InboxAnswer {
   const force = features.masking?.force;

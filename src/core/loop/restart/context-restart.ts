@@ -32,7 +32,7 @@ const namespace = "context_restart_";
  * @example return contextRestart({ type: "context_restart_profile", enhanced_context_item: await loadProfile(user) });
  */
 export function contextRestart(fields: ContextRestartFields): ToolResult {
-  // A local table, because bundlers cannot remove a table that reads `is` when the module is loaded.
+  // This table is local, because bundlers could not remove an unused module-level table that reads `is`.
   const checks: Checks<ContextRestartFields> = {
     type: [`"${namespace}" followed by a suffix`, isRestartType],
     enhanced_context_item: ["an object or an array", (value) => typeof value === "object"],

@@ -41,7 +41,7 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     calls: state.functionHistory.map(toRunCall),
     functionHistory: state.functionHistory,
     accumulatedModelParts: state.modelParts,
-    // A new array, because the caller may change the array. The messages are frozen.
+    // Copies the array, because the caller may change the array of the result. The messages themselves are frozen.
     messages: [...frozenView(state.messages)],
     agent: state.agent,
     handoffs: state.agent === undefined ? undefined : state.handoffs.map(({ messagesBefore: _, ...handoff }) => handoff),

@@ -11,9 +11,10 @@ import { eventBase, type Run } from "./run.ts";
 import { isReplayed, parkRun, runStep } from "./run-step.ts";
 
 /**
- * Continues a run that is about to end if an earlier execution has already continued the run, or if `resume: "retry-last"`
- * repeats the failed iteration. Otherwise shuts the control and returns false. For an ending that is not recorded yet, returns
- * false synchronously. Otherwise a message that arrives between the final reading of the inbox and the end would be lost.
+ * Decides whether a run that is about to end continues, and returns true if so. The run continues after a suspension in an
+ * earlier execution, or with a retry of the failed iteration. In all other cases, shuts the control and returns false. If the
+ * ending is not recorded yet, returns false synchronously, so that no message can arrive between the final reading of the inbox
+ * and the end.
  */
 export function continueAfter(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
   const continued = ending.status === "suspended" ? resumeRun(run) : mayReopen(run, ending) && reopenRun(run, ending);
@@ -39,7 +40,8 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   };
   return whenReady(wasResumed, (isResumed) => {
     if (isResumed) return resume();
-    // A nested run stays suspended only if its outer run is suspended too. If the outer run ends first, the nested run ends.
+    // A nested run stays suspended only if its outer run is suspended too. If the outer run ends, the nested run is cancelled and
+    // continues, and then ends because of the cancellation.
     return whenReady(parkRun(run, true), (end) => (end === "suspended" ? false : resume()));
   });
 }

@@ -233,7 +233,10 @@ export class Decisions {
     this.#refuse((path) => path.startsWith(this.#prefix) && !this.#isInside(path, nestedCalls));
   }
 
-  /** Rejects unused decisions inside these calls. Called after the nested runs of the calls have taken their decisions. */
+  /**
+   * Rejects unused decisions about calls inside the nested runs of `calls`. Called after these nested runs have taken their
+   * decisions.
+   */
   refuseInside(calls: readonly { readonly callId: string }[]): void {
     this.#refuse((path) => this.#isInside(path, calls));
   }

@@ -72,8 +72,8 @@ export interface StepMark {
 type Unresponsive = LoopErrorDetails["journal-unresponsive"];
 
 /**
- * How long a cancelled run waits for a write of the journal, at least, in milliseconds. Even after a kill, the journal must record
- * the steps that the kill cut short.
+ * The minimum time that a cancelled run waits for a write of the journal, in milliseconds, unless `timeouts.journalMs` is
+ * shorter. Even after a kill, the journal must record the steps that the kill cut short.
  */
 const graceMs = 500;
 
@@ -89,7 +89,10 @@ const settled = /* @__PURE__ */ Promise.resolve();
 export class JournalTraffic {
   #bodies = 0;
   readonly #waiting = new Set<JournalCall>();
-  /** True if the run created the journal because the caller passed none. Its calls always return, so they need no time limit. */
+  /**
+   * True if the run created the journal because the caller passed none. The methods of such a journal always return, so no time
+   * limit is needed.
+   */
   readonly isOwn: boolean;
 
   constructor(isOwn: boolean = false) {
@@ -142,7 +145,8 @@ export class JournalCall implements Cancellable {
 
   expect(key: string): StepMark {
     const mark: StepMark = { call: this, key, live: false, answer: undefined };
-    // An array literal with one element, because V8 reserves memory for 17 elements when the first element is pushed.
+    // Creates the array together with its first element, because V8 reserves memory for 17 elements if the first element is
+    // pushed.
     if (this.#marks === undefined) this.#marks = [mark];
     else this.#marks.push(mark);
     return mark;

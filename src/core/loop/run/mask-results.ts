@@ -151,7 +151,7 @@ class View implements MaskedView {
 
   /**
    * Returns the results that are old enough to be masked. Results are masked in groups of `batchOf` iterations, so that most
-   * requests begin exactly like the previous request.
+   * requests begin exactly like the previous request, and the prompt cache can be used.
    */
   #findOld(iteration: number): readonly Entry[] {
     const { keepIterations, batchOf } = this.#rules;

@@ -1,5 +1,6 @@
 // Before a nested run is suspended, it waits until no other call of the outer iteration is running. The outer run then decides:
-// the nested run is suspended, ends, or continues because it was cancelled meanwhile.
+// the nested run is suspended, ends together with the outer run, or continues. A nested run that was cancelled during the wait
+// continues too, and then ends because of its cancellation.
 
 import { type CancelScope, isEnded } from "../../cancellation/cancel-scope.ts";
 

@@ -123,7 +123,8 @@ function toJournalStep<T>({ key, kind, input, run: body }: Step<T>, run: Run, ma
 function checkBody(run: Run, kind: StepKind, mark: StepMark): void {
   const { bounds, scope, clock, state } = run;
   mark.call.refuseLate();
-  // A journal with `replays` must not run new steps. If it reported a record that it has lost, the loop would never end.
+  // A journal with `replays` must not run new steps. Without this error, the loop would never end if `replays` announced a record
+  // that the journal has lost.
   if (run.journal.replays !== undefined) throw new LoopError("journal-incomplete", { key: mark.key });
   // The wall clock starts with the first new step. The active time of earlier executions counts too.
   if (bounds.wallClockMs !== Number.POSITIVE_INFINITY) {
@@ -210,8 +211,8 @@ function mustEnd(run: Run): boolean {
 }
 
 /**
- * True if the run was cancelled after its first new step. If the run was cancelled before this step, nothing is recorded, and calls
- * that wait in the journal still wait in a later execution.
+ * True if the run was cancelled, and this execution has taken a new step. If the run is cancelled before its first new step,
+ * nothing is recorded, so calls that wait in the journal still wait in a later execution.
  */
 export function isCut(run: Run): boolean {
   return isEnded(run.scope) && hasWorked(run);

@@ -247,7 +247,10 @@ function isToolChoice(value: unknown): boolean {
   return value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"]));
 }
 
-/** Throws if a tool that a policy needs is missing, except with a registry, which may add the tool later. */
+/**
+ * Throws if the array `tools` lacks a tool that a policy needs. A registry is not checked, because the registry may add the tool
+ * later.
+ */
 function checkNeededTools({ tools = [], policies }: LoopOptions): void {
   if (policies === undefined || !Array.isArray(tools)) return;
   const names = new Set(tools.map((tool: unknown) => (isRecord(tool) ? tool["name"] : undefined)));

@@ -40,7 +40,7 @@ export function claimRun({ options, runId, scope, nesting, maxInterrupts }: Clai
   if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
   const journal = options.journal?.durable === false ? options.journal : undefined;
   if (journal !== undefined && liveJournals.has(journal)) throw new LoopError("already-running", { what: "journal" });
-  // Must come first: if the caller's signal throws here, nothing is reserved yet.
+  // Follows the signal before anything is reserved, because the caller's signal may throw.
   const letGo = scope.follow(options.signal);
   const control = options.control === undefined ? undefined : claimControl(options.control, { scope, maxInterrupts, letGo });
   liveRunIds.add(runId);
@@ -90,7 +90,7 @@ export function openJournal(run: Run): undefined | CloseJournal | PromiseLike<Cl
     try {
       dropPromise(close());
     } catch {
-      // The run is already over, so the error cannot be reported.
+      // An error of `close` cannot be reported, because the run is already over.
     }
   };
   const opened: PromiseLike<() => PromiseLike<void>> = journal.open();
@@ -109,7 +109,7 @@ function toClose(run: Run, close: () => PromiseLike<void>): CloseJournal {
  * data differs from the record.
  */
 export function recordRun(run: Run): void | PromiseLike<void> {
-  // A nested run is recorded only if a later execution can resume it, which needs a durable shared journal or its own journal.
+  // A nested run can only be resumed, and is only recorded, with a journal of its own or with a durable journal of the outer run.
   const isReached = run.outer === undefined || (run.sharesJournal ? run.journal.durable : run.options.journal !== undefined);
   if (!isReached) return undefined;
   const print = describeRun(run);

@@ -80,7 +80,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
       around?.delete(run);
       events.close();
       claims.release();
-      // Must come last: if the caller's clock throws here, everything else has been released.
+      // Stops the timers last, because the caller's clock may throw. By then, everything else has been released.
       alarm.stop();
       scope.release();
     },

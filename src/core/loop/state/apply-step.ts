@@ -135,8 +135,8 @@ function applyMessages(state: LoopState, answer: InboxAnswer): void {
 }
 
 /**
- * True if an earlier execution was suspended. Its result returned the unsent messages, so the caller has them. A nested run that
- * was cancelled while waiting continues in the same execution, so its messages were not returned.
+ * True if an earlier execution was suspended, and returned the unsent messages to the caller in its result. False for a nested
+ * run that was cancelled while it waited: the nested run continues in the same execution, and has not returned its messages.
  */
 function wasGivenBack({ phase, lastInbox }: LoopState, { token }: InboxAnswer): boolean {
   return phase === "resume" && token !== lastInbox?.token;

@@ -29,7 +29,7 @@ const isIssues = (value: unknown): boolean =>
 const isReason = (value: unknown): boolean => isRecord(value) && isText(value["kind"]);
 const isEnding = (value: unknown): boolean => isRecord(value) && isText(value["status"]) && isReason(value["reason"]);
 
-/** The indexes in `kept` must increase, because equal indexes would send a message twice. */
+/** The indexes in `kept` must increase, because a message whose index occurs twice would be sent twice. */
 export function isCompaction(value: unknown): value is CompactedMessages {
   if (!isRecord(value) || !isText(value["summary"]) || !isIndex(value["count"]) || !Array.isArray(value["kept"])) return false;
   const { count } = value;

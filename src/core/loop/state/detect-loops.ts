@@ -44,7 +44,10 @@ export class CountedRepetition implements Repetition {
   readonly #rules: CycleRules;
   /** The newest iterations, in reverse order. Holds at most one iteration more than the longest cycle that is detected. */
   readonly iterations: readonly CountedIteration[];
-  /** Element `n - 1` counts the latest consecutive iterations that are each equal to the iteration `n` positions earlier. */
+  /**
+   * Element `n - 1` counts how many of the newest iterations in a row equal the iteration `n` positions earlier. For example,
+   * after the iterations A B A B, the element with index 1 is 2.
+   */
   readonly #matches: readonly number[];
 
   constructor(rules: CycleRules, iterations: readonly CountedIteration[], matches: readonly number[]) {

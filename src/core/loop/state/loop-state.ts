@@ -32,7 +32,10 @@ export interface IdenticalCalls {
   readonly count: number;
 }
 
-/** Counts repeated calls; created by `detectLoops`. Immutable: each method returns a new object. */
+/**
+ * Counts repeated calls. Created by `detectLoops`. The object is immutable: the methods that change the counts return another
+ * object.
+ */
 export interface Repetition {
   /** Returns a counter that has counted no iteration. */
   restart(): Repetition;

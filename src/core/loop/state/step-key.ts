@@ -78,12 +78,12 @@ export function lastInboxKey(state: IterationPlace, attempt: number): string {
   return againKey(placeKey(state, "inbox-end"), "again", attempt);
 }
 
-/** False for keys of nested runs. */
+/** True for the key of a reading of the inbox before an ending. False for keys of nested runs. */
 export function isLastLook(key: string): boolean {
   return /^(?:retry\d+\/)?i\d+\/inbox-end(?:\/|$)/.test(key);
 }
 
-/** False for keys of nested runs. */
+/** True for the key of any reading of the inbox. False for keys of nested runs. */
 export function isInboxKey(key: string): boolean {
   return /^(?:retry\d+\/)?i\d+\/inbox(?:-end)?(?:\/|$)/.test(key);
 }
@@ -100,7 +100,9 @@ export function isCallKey(state: IterationPlace, key: string): boolean {
   return callSteps.some((step) => key.startsWith(`${placeKey(state, step)}/`));
 }
 
-/** Returns the key of a later decision about a question. For attempt 0, this is `key` itself. */
+/**
+ * Returns the key of attempt number `attempt` to get a decision or a result. Attempt 0 is the request itself, with the key `key`.
+ */
 export function decisionKey(key: string, attempt: number): string {
   return againKey(key, "decision", attempt);
 }
@@ -117,12 +119,12 @@ export function retryKey(retry: number): string {
   return `retry${retry}`;
 }
 
-/** Returns 0 before the first retry. */
+/** Returns the number of the retry that the step belongs to, or 0 if the step ran before the first retry. */
 export function retryOf(key: string): number {
   return Number(/^retry(\d+)(?:\/|$)/.exec(key)?.[1] ?? 0);
 }
 
-/** Returns -1 if the key contains no iteration. */
+/** Returns the index of the iteration that the step belongs to, or -1 if the key contains no iteration. */
 export function iterationOf(key: string): number {
   return Number(/^(?:retry\d+\/)?i(\d+)\//.exec(key)?.[1] ?? -1);
 }
@@ -148,7 +150,7 @@ function againKey(key: string, word: "resume" | "again" | "answer" | "decision",
   return count === 0 ? key : `${key}/${word}${count}`;
 }
 
-/** A tool name may contain a slash. */
+/** Escapes slashes, because a slash separates the parts of a key. */
 function escapeName(name: string): string {
   return name.replace(/[%/]/g, (character) => (character === "/" ? "%2F" : "%25"));
 }

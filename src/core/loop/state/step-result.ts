@@ -44,17 +44,17 @@ export interface InboxAnswer {
    */
   readonly compact?: "due" | "forced" | undefined;
   /**
-   * The key of the ending that follows this reading of the inbox. Undefined if no ending follows. A record with the key of another
-   * ending is out of date.
+   * The key of the ending that was about to follow when the inbox was read. Undefined for a reading before an iteration. A record
+   * with the key of another ending is out of date.
    */
   readonly before?: string | undefined;
   /**
-   * The ending of the run directly after this reading of the inbox. `after` is the phase before this ending. Code that reads a
+   * The ending that was about to follow when the inbox was read. `after` is the phase before the reading. Code that reads a
    * journal needs both fields, because the journal does not contain the limits.
    */
   readonly ending?: Ending | undefined;
   readonly after?: Phase | undefined;
-  /** True if this reading, before an ending, found a message sent with `steer`, so that the run continues. */
+  /** True if the run continued after this reading instead of ending, because of a message sent with `steer`. */
   readonly goesOn?: true | undefined;
 }
 

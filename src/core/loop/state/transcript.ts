@@ -73,7 +73,7 @@ export function frozenView(messages: readonly Message[]): readonly Message[] {
   return view;
 }
 
-/** Needed after every change except a new message at the end. */
+/** Removes the cached view. Must be called after every change to `messages`, except after a new message was added at the end. */
 export function forgetView(messages: readonly Message[]): void {
   views.delete(messages);
 }
@@ -127,7 +127,8 @@ export function isNamed(call: ToolCall): boolean {
 
 function toAssistantMessage({ reasoning, text, calls, providerMetadata }: CurrentMessage): AssistantMessage | undefined {
   const named = calls.every(isNamed) ? calls : calls.filter(isNamed);
-  // `concat`, because V8 reserves room for 17 parts in an array that is spread from several arrays, and messages are kept.
+  // Uses `concat` to save memory, because the transcript keeps the messages. V8 reserves space for 17 elements in an array that
+  // is created with several spreads.
   const content = toTextParts(reasoning, text).concat(named.map(toCallPart));
   if (providerMetadata.length > 0) return { role: "assistant", content, providerMetadata };
   return content.length === 0 ? undefined : { role: "assistant", content };

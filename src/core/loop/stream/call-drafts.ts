@@ -204,7 +204,7 @@ export interface AttemptContent {
   calls: CallDrafts | undefined;
   providerMetadata: Json[] | undefined;
   last: PartStart["type"] | undefined;
-  /** The type and start of each part. Undefined while the parts are in the usual order. */
+  /** The type and start of each part. Undefined while the parts are in the usual order: reasoning, text, calls. */
   order: PartStart[] | undefined;
 }
 

@@ -13,7 +13,7 @@ export class Batch {
   readonly #run: Run;
   /** The calls that can begin or continue, in reverse order. The last element is the next call. */
   #todo: BatchCall[] = [];
-  /** The calls that wait. `#barriers` contains the sequential ones, which hold back all later calls. */
+  /** The calls that wait. `#barriers` contains only the sequential calls that wait, which hold back all later calls. */
   readonly #waiting = new Set<BatchCall>();
   readonly #barriers = new Set<BatchCall>();
   #isBarred = false;
@@ -151,8 +151,8 @@ export class Batch {
   }
 
   takeDecided(calls: readonly BatchCall[]): void {
-    // `false` does not change the calls that this execution refused, because `settleCall` has already set `isLive` on these
-    // calls.
+    // `false` is only used for calls without `isLive`. `settleCall` has already set `isLive` on the calls that this execution
+    // refused.
     for (const one of calls) this.#add(one, false);
     this.#addTodo([]);
   }

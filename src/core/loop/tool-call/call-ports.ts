@@ -27,8 +27,8 @@ import type { Spending } from "../run/meter.ts";
 const mostHints = 16;
 
 /**
- * The maximum number of names that the hints of one iteration compare. Checked before each hint, so the first hint is always
- * given.
+ * The maximum number of names that the hints of one iteration compare. The limit is checked before each hint, so the first hint
+ * is given even if there are more names.
  */
 const mostNames = 20_000;
 

@@ -105,8 +105,8 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
     prepare: (args, context) => fields.prepare(args, context),
     toResult: (result) => (fields.toResult === undefined ? describeResult(tool.name, result) : fields.toResult(result)),
   };
-  // Used if `registry.agentOf` does not return the agent, for example because the caller wraps the registry. The call still
-  // becomes a nested run.
+  // This function is called if `registry.agentOf` does not return the agent, for example because the caller wraps the registry.
+  // The call still becomes a nested run.
   const execute = async (args: unknown, context: ToolContext): Promise<unknown> => {
     const options = await agent.prepare(args, context);
     if (emitText !== true) return agent.toResult(await context.runToolLoop(options));

@@ -214,8 +214,8 @@ function toCancelStep({ call: { callId, name, args }, pending, deferred }: Batch
 }
 
 /**
- * True if recorded calls of the batch may have to be replayed before the other calls. With a journal that orders its steps, this
- * is only true if a call has a decision.
+ * True if recorded calls of the batch may have to be replayed before the other calls. With a journal that orders its steps,
+ * returns true only if the caller passed a decision about one of the calls.
  */
 function mayHaveRecorded({ isIterationReplayed, journal, decisions }: Run, { todo }: Batch): boolean {
   if (!isIterationReplayed || journal.replays !== undefined) return false;

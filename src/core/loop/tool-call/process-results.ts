@@ -138,7 +138,10 @@ function isDue(settled: readonly SettledCall[]): boolean {
   );
 }
 
-/** False for errors, which the model gets unchanged, and for context restarts, which have no result. */
+/**
+ * True if the stages may process the result. False for errors, which the model gets unchanged, and for context restarts, which
+ * have no result.
+ */
 function isEligible({ outcome, restart }: SettledCall): boolean {
   return outcome.kind === "completed" && restart === undefined;
 }

@@ -40,7 +40,7 @@ export function decisionId(callId: string, earlier = 0): string {
 }
 
 export type RecordedDecision =
-  /** `tool` is the version of the tool that the decision is about. Absent for the version that the iteration shows. */
+  /** `tool` is the version of the tool that the decision is about. Absent if this is the version that the iteration shows. */
   | (Extract<ApprovalDecision, { kind: "approve" | "modify" }> & { readonly tool?: ShownTool })
   | Extract<ApprovalDecision, { kind: "deny" }>
   | Cancelled

@@ -138,8 +138,8 @@ async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
 }
 
 /**
- * Waits until the other calls of the batch have replayed their records. Without `journal.has`, a call may be treated as recorded
- * although it has no records.
+ * Waits until the other calls of the batch have replayed their records. Without `journal.has`, calls that have no records begin
+ * together with the recorded calls, and then wait here.
  */
 async function takeTurn(run: Run, one: BatchCall): Promise<void> {
   const scope = new CancelScope();

@@ -257,8 +257,8 @@ async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undef
 }
 
 /**
- * True if the caller has passed the result to this execution. The request may be new in this execution too, if an earlier execution
- * ran the call and ended before the request was recorded.
+ * True if the caller has passed the result to this execution. Also true for a request that is new in this execution: an earlier
+ * execution may have run the call, and ended before its request was recorded.
  */
 function hasResult({ journal, scope, decisions }: Run, id: string): boolean {
   return journal.replays === undefined && scope.cause === undefined && decisions.isLeft(id);
