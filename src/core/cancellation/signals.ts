@@ -32,7 +32,7 @@ function listen(signal: AbortSignal): Listening {
     for (const call of [...calls]) if (calls.has(call)) callAlone(call);
   };
   const made: Listening = { calls, listener };
-  // Stores `made` only after `addEventListener`, because this method of a caller's own signal class may throw.
+  // Stores `made` only after `addEventListener`, because a signal of the caller's own class may throw in this method.
   dropPromise(signal.addEventListener("abort", listener));
   listening.set(signal, made);
   return made;

@@ -1,5 +1,6 @@
 // Decides what the loop does next, and performs nothing: other files perform the steps, and `applyStep` updates the state. Only
-// run/continue-run.ts makes decisions too: a run that is about to end may continue because of a record in the journal.
+// run/continue-run.ts makes such decisions too: a run that is about to end may continue because of its journal or the option
+// `resume`.
 
 import type { Ending, EndReason, StreamStatus } from "../types/termination.ts";
 import { assertNever } from "../utils/guards.ts";

@@ -248,7 +248,7 @@ export class JournalCall implements Cancellable {
   #expire({ ms, ended }: Pick<Unresponsive, "ms" | "ended">): void {
     const giveUp = this.#giveUp;
     const details: Unresponsive = { verb: this.#verb, key: this.#key, ms, ended };
-    // Not enumerable, so that an error that is printed does not print the transcript, which may be large and private.
+    // `partial` is not enumerable, because its transcript may be large and private, and must not be printed with the error.
     Object.defineProperty(details, "partial", { value: partialOf(this.#ports, this.marks) });
     this.#left = new LoopError("journal-unresponsive", details);
     this.#leave();

@@ -230,7 +230,7 @@ export function readOptions(given: LoopOptions): LoopOptions {
   return options;
 }
 
-/** Later changes by the caller must not affect the run. */
+/** Replaces objects of the caller by copies, so that later changes by the caller do not affect the run. */
 export function snapshotOptions(options: LoopOptions): LoopOptions {
   const { provider, modelSettings, toolChoice, decisions, policies } = options;
   return Object.assign(options, {

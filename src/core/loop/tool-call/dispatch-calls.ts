@@ -15,7 +15,7 @@ import { joinPhases, refuseChangedTools } from "./record-verdicts.ts";
 import { approveAgain } from "./approve-calls.ts";
 import { askResults } from "./settle-call.ts";
 
-/** Usually all calls of a batch run in one wave. */
+/** Dispatches the calls of a batch. Usually the first wave contains all calls, so that `runOthers` is not needed. */
 export function dispatchCalls(run: Run, calls: readonly BatchCall[]): void | PromiseLike<void> {
   refuseChangedTools(run, calls);
   limitCalls(run, calls);

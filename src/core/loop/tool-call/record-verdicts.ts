@@ -221,8 +221,8 @@ function isRemoval({ kind }: ToolChange): boolean {
 
 /**
  * Restores which calls of a batch were ready, and which were refused, at the end of their stream. Recorded refusals take
- * precedence over new checks. If a new check refuses a call that was ready, its recorded outcome is used. Without a recorded
- * outcome, the call is refused. An asynchronous validation is recorded as a separate step.
+ * precedence over new checks. If a new check refuses a call that was ready, the recorded outcome of the call is used. Without a
+ * recorded outcome, the call is refused. An asynchronous validation is recorded as a separate step.
  */
 export function recallCalls(run: Run, calls: readonly BatchCall[]): void | Promise<void> {
   const { refusals = [], lateChecks = [] } = run.state.streamResults.at(-1) ?? {};

@@ -75,7 +75,7 @@ function toSettled(run: Run, one: BatchCall): SettledCall {
   return suspended === undefined ? { outcome } : { outcome, suspended };
 }
 
-/** A completed call may restart the context, or need no further iteration. */
+/** Adds the effect of a completed call: a context restart, or whether the model has to answer after this tool. */
 function toCompleted(run: Run, outcome: ToolOutcome, isLive: boolean): SettledCall {
   const restart = detectContextRestart(outcome, run.options.policies?.restarts);
   if (restart === undefined) {
@@ -101,7 +101,10 @@ function sendHandoff(run: Run, calls: readonly BatchCall[], before: number): voi
   run.events.send({ type: "handoff", ...callEvent(run, one.outcome, one.isLive === true), from, to, reason });
 }
 
-/** Errors of the gate do not affect the run. `retain` is not called on replay. */
+/**
+ * Calls the functions of `policies.gate` for a finished call. Errors of these functions do not affect the run. `retain` is not
+ * called on replay.
+ */
 function notifyGate(run: Run, outcome: ToolOutcome, live: boolean): void {
   const { kind, call } = outcome;
   const { options, events, state } = run;

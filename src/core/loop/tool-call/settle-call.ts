@@ -174,9 +174,9 @@ function findShown({ visibleTools }: Run, { call }: BatchCall, { answer, asked, 
 }
 
 /**
- * Returns true if the run can continue after a request that had no decision. A later execution looks for the decision in its
- * `decisions`. The execution that made the request can only continue if its journal can wait. A replay continues if the journal
- * contains the next step.
+ * Returns true if the run can continue after a request that had no decision. A later execution can continue, because its option
+ * `decisions` may contain the decision. The execution that made the request can only continue if its journal can wait. A replay
+ * continues if the journal contains the next step.
  */
 function resumesPast(run: Run, next: string, asked: string): boolean | PromiseLike<boolean> {
   const { journal, token, scope } = run;
@@ -257,8 +257,8 @@ async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undef
 }
 
 /**
- * True if the caller has passed the result to this execution. Also true for a request that is new in this execution: an earlier
- * execution may have run the call, and ended before its request was recorded.
+ * True if the caller has passed the result to this execution. The caller may have the result even if the request is new in this
+ * execution, because an earlier execution may have run the call and ended before it recorded its own request.
  */
 function hasResult({ journal, scope, decisions }: Run, id: string): boolean {
   return journal.replays === undefined && scope.cause === undefined && decisions.isLeft(id);
