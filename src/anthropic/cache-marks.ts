@@ -53,12 +53,12 @@ type Marker = (request: MarkableRequest) => MarkedRequest;
  *
  * 1. The end of the final user message. If that message was joined from several messages, the mark comes before the final part,
  *    which may be context that moves in the next request.
- * 2. The latest position that had a mark in an earlier request and before which nothing has changed. The server can then read the
- *    entry of that mark, even if more than 20 blocks were added. If there is no such position, for example after a restart of the
- *    process: the end of the second-to-last user message.
+ * 2. The latest position that had a mark in an earlier request, if nothing before the position has changed since. The server can
+ *    then read the entry of that mark, even if more than 20 blocks were added. If there is no such position, for example after a
+ *    restart of the process: the end of the second-to-last user message.
  * 3. The system text.
- * 4. The end of the messages that were changed most recently, for example by masking. Later changes come after this mark, so later
- *    requests can still read the entry of the mark.
+ * 4. The end of the messages that the newest change affected, for example a masking. Changes in later requests come after this
+ *    mark, so these requests can still read the entry of the mark.
  * 5. The last tool.
  */
 export function createMarker(cacheControl: CacheControl): Marker {

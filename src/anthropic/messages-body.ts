@@ -92,7 +92,7 @@ function toTextDocument(media: ReadableMedia): WireBlock | undefined {
 
 interface ConvertedMessage {
   readonly wire: WireMessage;
-  /** Sent instead of `wire` at the end of a request, because only the final message may have unfinished calls to server tools. */
+  /** Replaces `wire` at the end of a request, because only the final message may have unfinished calls to server tools. */
   readonly asLast: WireMessage;
   readonly isRebuilt: boolean;
 }
@@ -208,7 +208,10 @@ function withoutMarks({ system, tools, joined }: MarkableRequest): MarkedRequest
   return { system, tools, messages: joined.map(({ message }) => message) };
 }
 
-/** Sent before a conversation that starts with an assistant message, because the service requires a user message first. */
+/**
+ * If a conversation starts with an assistant message, this message is sent first, because the service requires a user message
+ * there.
+ */
 const opening: JoinedMessage = {
   message: { role: "user", content: [{ type: "text", text: "(The conversation begins.)" }] },
   parts: [],

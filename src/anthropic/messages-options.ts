@@ -162,7 +162,7 @@ export interface MessagesSettings {
 
 const usualMaxTokens = 16_384;
 
-/** Required for the field `context_management`, and for requests with `compaction` blocks. */
+/** The service requires this beta for the field `context_management`, and for requests with `compaction` blocks. */
 const compactionBeta = "compact-2026-01-12";
 
 const checks: Checks<AnthropicMessagesOptions> = {

@@ -1,5 +1,5 @@
-// Internal exports of the core for the functions that convert histories. Separate from the other exports, so that no other bundle
-// includes them.
+// Internal exports of the core for the functions that convert histories. These exports have a file of their own, so that other
+// bundles do not include them.
 
 export { checkMessages } from "./loop/state/check-messages.ts";
 export { findLostMessages, keepFitting, type LostContent, type Piece } from "./providers/find-lost.ts";

@@ -1,5 +1,5 @@
-// Internal exports of the core, for code that observes events. Separate from entry-kit.ts, so that bundles of providers do not
-// include them.
+// Internal exports of the core, for code that observes events. These exports are not in entry-kit.ts, so that bundles of
+// providers do not include them.
 
 export {
   cutName,

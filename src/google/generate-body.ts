@@ -89,8 +89,8 @@ function toKnownType(mediaType: string): string | undefined {
 export type ContentSettings = Pick<GenerateSettings, "id" | "model" | "generation">;
 
 /**
- * Content without parts must be left out of requests. Throws a ProviderError `bad-request` for user content that the API does not
- * support.
+ * Converts one message. If the result has no parts, the caller must leave it out of the request. Throws a ProviderError
+ * `bad-request` for user content that the API does not support.
  */
 type ContentConverter = (message: Message, before: Message | undefined, index: number) => WireContent;
 
@@ -101,7 +101,7 @@ interface ConvertedAssistant {
 }
 
 interface ConvertedResults {
-  /** The message before the results, which determined the ids in `content`. */
+  /** The message before the results. The ids in `content` come from the calls of this message. */
   readonly before: Message | undefined;
   readonly content: WireContent;
 }
@@ -258,7 +258,10 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
   };
 }
 
-/** Sent before a conversation that starts with an assistant message, because the service requires a user message first. */
+/**
+ * If a conversation starts with an assistant message, this message is sent first, because the service requires a user message
+ * there.
+ */
 const opening: WireContent = { role: "user", parts: [{ text: "(The conversation begins.)" }] };
 
 function joinContents(messages: readonly Message[], convert: ContentConverter): readonly WireContent[] {

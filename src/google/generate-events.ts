@@ -147,9 +147,9 @@ interface Reading {
 }
 
 /**
- * Only the first candidate is read. Parts of unknown kinds are kept and sent back. A continuation token is used only if the finish
- * reason requests a continuation. The service also sends tokens during the stream, so that clients can resume after a lost
- * connection.
+ * Only the first candidate is read. Parts of unknown kinds are kept and sent back. A continuation token is used only if the
+ * finish reason requests a continuation. The service also sends such tokens during the stream, so that clients can resume after a
+ * lost connection.
  */
 export function createGenerateReader(out: ModelChunk[], words: FinishWords = generateWords): EventReader {
   const reading: Reading = {

@@ -178,7 +178,7 @@ export function planOutput(request: ModelRequest, { generation, serverTools }: C
   return plan(request, canCombine && formatFields.every((field) => extra[field] === undefined));
 }
 
-/** Gemma, models before Gemini 2.5, and models with other output than text. */
+/** Gemma, models before Gemini 2.5, and models whose output is not text. */
 const withoutSchemas = /gemma|gemini-(?:1|2\.0|2-|pro|ultra)|image|tts|live|audio|embedding/i;
 
 function enforcesSchemas(model: string): boolean {

@@ -157,7 +157,7 @@ function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean 
   return name !== call.name || isWholeObject(call.args);
 }
 
-/** True if the fragment is a second copy of a complete call, which some servers send. */
+/** True if the fragment is a second copy of a complete call. Some servers send such copies. */
 export function isRepetition(call: IndexedCall, { id, name, args }: Fragment): boolean {
   if (id === undefined || id !== call.id || (name !== "" && name !== call.name)) return false;
   return args.trim() !== "" && isWholeObject(call.args) && isSameArguments(args, call.args.text);

@@ -97,7 +97,7 @@ export interface LoopErrorDetails {
    */
   readonly "journal-unresponsive": {
     readonly verb: "open" | "close" | "step" | "all" | "replays" | "has";
-    /** The key of the requested step. The key of the first step, if several steps were requested together. */
+    /** The key of the requested step. If several steps were requested together, the key of the first of them. */
     readonly key?: string | undefined;
     readonly ms: number;
     readonly ended?: "stop" | "kill" | "abort" | "wall-clock" | undefined;

@@ -239,7 +239,7 @@ export class AttemptReader implements GuardedStream {
     const { patience } = this.#attempt;
     const before = this.#ports.spent();
     return {
-      // A getter, because the guard creates the signal when it is first read.
+      // A getter, because the guard creates the signal only when something first reads the signal.
       get signal() {
         return guard.signal;
       },

@@ -78,7 +78,7 @@ function compareFields(given: Fields, back: Fields, { index, field, lost }: Plac
 
 type Pair = readonly [piece: Piece | undefined, value: Json | undefined];
 
-/** How many items ahead are searched for an equal value. Limited, because histories are untrusted and may be long. */
+/** How many items ahead are searched for an equal value. The number is limited, because histories are untrusted and may be long. */
 const searched = 32;
 
 /** Pairs each piece with an equal value nearby, otherwise with the next value of the same kind. */
@@ -186,7 +186,7 @@ function normalizePart(part: ContentPart): object {
   return { type: "media", mediaType, source: kind === "url" ? media.url : toBase64(media) };
 }
 
-/** Removes the images and files of user messages for which `fits` throws. */
+/** Removes an image or a file from a user message if `fits` throws for it. */
 export function keepFitting(messages: readonly Message[], fits: (part: MediaPart) => unknown): readonly Message[] {
   return messages.map((message) => {
     if (message.role !== "user" || typeof message.content === "string") return message;

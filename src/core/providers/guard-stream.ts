@@ -234,7 +234,10 @@ export class StreamGuard implements ModelCall, Cancellable {
     if (this.#phase === "finished") this.#settleIn(hangUpAfterMs);
   }
 
-  /** Follows `hasFinished`, which becomes false again if a wrapper discards a finished answer and tries again. */
+  /**
+   * Changes the phase if `hasFinished` has changed. `hasFinished` becomes false again if a wrapper discards a finished answer and
+   * tries again.
+   */
   #followFinish(): void {
     const hasFinished = this.#stream.hasFinished === true;
     if (this.#phase === "settling" || hasFinished === (this.#phase === "finished")) return;
@@ -253,7 +256,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#alarm.set(this.#settleBy, this.#ring);
   }
 
-  /** Must be checked after each callback, because a listener may stop the run, which closes the stream. */
+  /** Check this after each callback, because a listener may stop the run, which closes the stream. */
   #isClosed(): boolean {
     return this.#phase === "closed";
   }

@@ -12,8 +12,8 @@ import { dropPromise, Lull } from "../utils/promises.ts";
 export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
 
 /**
- * Makes a provider from an SDK. `ask` is called once for each request, and returns `open`, which sends the request, and a reader.
- * The reader pushes chunks to `out`.
+ * Makes a provider from an SDK. `ask` is called once for each request, and returns two values: `open` sends the request, and
+ * `reader` pushes chunks to `out`.
  *
  * @example
  * return createSdkProvider({ id, model, family }, (request, call, out) => ({
@@ -157,14 +157,15 @@ export function toSettingFields({ maxOutputTokens, temperature, topP, stopSequen
  */
 export async function openAnswer(pending: unknown, clock: Clock): Promise<unknown> {
   if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
-  // In a wrapper, for example, `withResponse()` may return a promise other than `pending`. Nothing then awaits `pending`, and an
-  // unhandled rejection of `pending` would end the process.
+  // `withResponse()` may return a promise other than `pending`, for example if `pending` comes from a wrapper of the SDK. Nothing
+  // then awaits `pending`, and an unhandled rejection of `pending` would end the process.
   dropPromise(pending);
   const answer: unknown = await Reflect.apply(pending.withResponse, pending, []);
   if (!isRecord(answer) || !("data" in answer)) return pending;
   const { data, response } = answer;
   const maker = isRecord(data) ? Reflect.get(data, "constructor") : undefined;
-  // Checks the body only if the SDK can make a new stream from the checked response, because reading the body consumes the body.
+  // Checks the body only if the SDK can make a new stream from the checked response, because the check consumes the body of the
+  // original response.
   if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
   const checked = await checkBody(response, clock);
   return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
@@ -243,7 +244,10 @@ function joinBody(read: readonly Uint8Array[], reader: ReadableStreamDefaultRead
 
 const longestText = 100_000;
 
-/** How long to wait for the rest of an error text, in milliseconds. Limited, because the service may keep the connection open. */
+/**
+ * How long to wait for the rest of an error text, in milliseconds. The time is limited, because the service may keep the
+ * connection open.
+ */
 const longestRestMs = 1_000;
 
 async function readRest(

@@ -144,8 +144,8 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     const { provider, patience, isFinal } = attempt;
     this.#log.start({ ...answererOf(provider), isFinal });
     const reader = new AttemptReader(attempt, this.#ports);
-    // If the attempt has time limits of its own, sends heartbeats to the outer stream, so that the limits of the outer stream do
-    // not expire first.
+    // If the attempt has time limits of its own, the outer stream gets regular heartbeats, so that the limits of the outer stream
+    // do not expire first.
     const stopBeating = patience === undefined ? undefined : keepAlive(this.#call);
     const ports = { clock, timeouts: { ...timeouts, ...(patience ?? unlimited) }, scope: this.#scope, events: this.#queue };
     const onEnd = (end: StreamEnd): void => {

@@ -35,8 +35,8 @@ const checks: Checks<FallbackOptions> = {
  * - the stream ends without a finish reason
  * - the stream is silent for too long
  *
- * If text was already emitted, the chunk `attempt-discarded` revokes it. An empty answer, a refusal and a stop are not failures.
- * No provider is tried after a stop or an abort.
+ * If text was already emitted, the chunk `attempt-discarded` revokes it. An empty answer and a refusal are not failures. If the
+ * run is stopped or aborted, no further provider is tried.
  *
  * Each attempt gets the same request, with all tool results, so no tool runs again. The chunk `attempt-start` names the current
  * provider, whose prices, usage, family and provider metadata apply from then on. Two clients with the same provider id and model

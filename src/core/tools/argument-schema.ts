@@ -30,7 +30,7 @@ export function toJsonSchema(schema: ToolSchema, toolName: string): JsonSchema {
   return json;
 }
 
-/** `problem` says why there is no JSON Schema, in words that follow the name of the schema. */
+/** `problem` is the reason why there is no JSON Schema. In messages, this text comes directly after the name of the schema. */
 type ConvertedSchema = { readonly json: JsonSchema } | { readonly problem: string; readonly cause?: unknown };
 
 export function convertSchema(schema: StandardSchema): ConvertedSchema {
@@ -90,8 +90,8 @@ function invalidSchema(toolName: string, problem: string, cause?: unknown): Loop
 }
 
 /**
- * Returns why an object is not a JSON Schema, in words that follow the name of the schema. Returns "" for a JSON Schema. Cached
- * for each object.
+ * Returns the reason why an object is not a JSON Schema, as text that comes directly after the name of the schema in messages.
+ * Returns "" for a JSON Schema. Cached for each object.
  */
 export const findSchemaProblem: (schema: object) => string = memoize((schema: object) => {
   if (!isRecord(schema)) return "";
@@ -255,7 +255,8 @@ function toValidation(result: StandardResult<unknown>): Validation {
 function toIssue({ message, path = [] }: StandardIssue): Issue {
   const said: unknown = message;
   const text = typeof said === "string" ? cutText(said, longestMessage) : misfit;
-  // Copies to a plain array, because `path` may be an instance of a subclass of Array, whose methods return the subclass.
+  // Copies to a plain array, because `path` may be an instance of a subclass of Array. The methods of such an array return
+  // instances of the subclass.
   return path.length === 0 ? { message: text } : { message: text, path: Array.from(path.slice(0, longestPath), toKey) };
 }
 

@@ -26,8 +26,8 @@ interface Table {
 }
 
 /**
- * Each method reads the current definitions of all members, so that a removed tool cannot be called. Throws LoopError
- * "duplicate-tool" if two tools have the same name. A later call of a method also throws this error.
+ * Makes one registry of several. Each method of this registry reads the current definitions of all members, so that a removed
+ * tool cannot be called. This function, and later each method, throws LoopError "duplicate-tool" if two tools have the same name.
  */
 function routeRegistries(members: readonly Member[]): ToolRegistry {
   let table: Table = { sources: [], definitions: [], routes: new Map() };
@@ -147,7 +147,7 @@ function toPredicate(filter: ToolFilter): (definition: ToolDefinition) => boolea
   return ({ name }) => kept.has(name);
 }
 
-/** A promise, for example, is truthy and would keep every tool. */
+/** Accepts only true or false. A promise, for example, is truthy and would keep every tool. */
 function assertAnswer(answer: unknown): boolean {
   if (typeof answer === "boolean") return answer;
   throw invalidOption("filter", "a function that returns true or false", answer);

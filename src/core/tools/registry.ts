@@ -21,7 +21,10 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
 /** A global symbol, so that every loaded copy of the package finds the list in a context. */
 export const findableKey: unique symbol = Symbol.for("turnwright.FindableTools");
 
-/** Returns the deferred tools that the model may call in this iteration, loaded or not. Undefined outside a run. */
+/**
+ * Returns the deferred tools that the model may call in this iteration, including tools that are not loaded yet. Returns
+ * undefined outside a run.
+ */
 export function findableTools(context: ToolContext): readonly ToolDefinition[] | undefined {
   return (context as { readonly [findableKey]?: readonly ToolDefinition[] })[findableKey];
 }
@@ -36,7 +39,7 @@ export function findAgent(registry: ToolRegistry, name: string): Agent | undefin
     if (isRecord(agent) && agent["kind"] === "agent" && typeof agent["run"] === "function") return agent as unknown as Agent;
     dropPromise(agent);
   } catch {
-    // An error counts as a tool without an agent.
+    // If the registry throws, the tool is treated as a tool without an agent.
   }
   return undefined;
 }
@@ -101,7 +104,8 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
   const given: unknown = tools;
   if (!Array.isArray(given)) throw invalidOption("tools", "an array of tools", given);
   const entries = new Map<string, Entry>();
-  // Kept until a tool is added or removed, because the loop compares the arrays by identity to see a change.
+  // `definitions()` returns the same array until a tool is added or removed, because the loop detects a change by comparing the
+  // arrays by identity.
   let definitions: readonly ToolDefinition[] | undefined;
 
   const register = (tool: Tool): void => {
@@ -177,6 +181,6 @@ function toDefinition(tool: Tool): ToolDefinition {
   }
   // Without `execute`, a call has no effect, so it can safely run again after a crash.
   const replay = tool.execute === undefined ? ({ replay: "safe" } as const) : {};
-  // Frozen, because hooks and providers get this object.
+  // The definition is frozen, because hooks and providers get this object.
   return Object.freeze({ name, description, inputSchema: toJsonSchema(jsonSchema, name), ...traits, ...replay });
 }

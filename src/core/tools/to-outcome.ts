@@ -40,7 +40,7 @@ export function toolResult(fields: ToolResultFields): ToolResult {
   if (!isRecord(fields)) throw invalidField("", "an object", fields);
   for (const [field, value] of Object.entries(fields)) checkField(field, value);
   const { success = fields.error === undefined, content } = fields;
-  // Enumerable, so that a copy made with `{ ...result }` is still a tool result.
+  // The brand is enumerable, so that a copy made with `{ ...result }` is still a tool result.
   const result: ToolResult & { readonly [brand]: true } = Object.assign({ [brand]: true } as const, fields, { success });
   return content === undefined ? result : Object.assign(result, { content: content.map(toContentPart) });
 }
@@ -155,8 +155,8 @@ function isExact(value: unknown): boolean {
 }
 
 /**
- * Copies a result from outside the run for the journal. Omits `fromPage`, because the same result may be passed again without
- * it.
+ * Copies a result from outside the run for the journal. Omits `fromPage`, so that the record does not depend on whether the
+ * caller passes `fromPage`.
  */
 export function toRecordedResult(given: OutsideResult): OutsideResult {
   return given.kind === "result" ? { kind: "result", result: toJson(given.result) } : { kind: "failed", error: given.error };
@@ -220,7 +220,9 @@ function writeSignal({ release, load, restart, handoff }: LoopSignal): LoopSigna
   };
 }
 
-/** The maximum number of parts in a tool result. Limited, because each part is sent again with every later request. */
+/**
+ * The maximum number of parts in a tool result. The number is limited, because each part is sent again with every later request.
+ */
 const mostParts = 1_000;
 
 function limitParts(content: readonly ContentPart[]): readonly ContentPart[] {
@@ -245,7 +247,7 @@ export function isGenerator(value: unknown): value is Steps {
   }
 }
 
-/** Makes the preliminary result for listeners. Undefined for a value that the tool could not return as a success. */
+/** Makes the preliminary result for listeners. Returns undefined for a value that the tool could not return as a success. */
 export function toPreliminary(value: unknown): Json | undefined {
   try {
     const { outcome } = toOutcome(value);
@@ -309,7 +311,7 @@ export function isFatalToolError(value: unknown): value is FatalToolError {
   return hasBrand(value, fatalBrand);
 }
 
-/** A request to the loop that a tool result carries, and that the model does not read. */
+/** A request that a tool result makes to the loop. The model does not read this request. */
 export interface LoopSignal {
   readonly release?: ContextRelease | undefined;
   readonly load?: readonly string[] | undefined;

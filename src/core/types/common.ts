@@ -87,9 +87,9 @@ export interface Timeouts {
   /** The maximum duration of one hook or one asynchronous validation. Default 30,000. */
   readonly hookMs: number;
   /**
-   * The maximum time for one call of the journal, not counting the step that the call runs. If the time expires, the run
-   * rejects with LoopError "journal-unresponsive". Optional, because functions that you call without `runToolLoop` do not use a
-   * journal. Default 60,000.
+   * The maximum time for one call to a journal method, without the time of the steps that the method runs. If the time expires,
+   * the run rejects with LoopError "journal-unresponsive". Optional, because functions that you call without `runToolLoop` do not
+   * use a journal. Default 60,000.
    */
   readonly journalMs?: number | undefined;
 }
@@ -165,8 +165,8 @@ export interface MediaContent {
   /** An IANA media type, such as "image/png", or "image/*" for an image of unknown type. The media type in a data URL overrides it. */
   readonly mediaType: string;
   /**
-   * The content as base64 text, or a URL: a URL object, or a string with a scheme such as "https:" or "data:". URLs are not
-   * fetched.
+   * The content as base64 text, or a URL: a URL object, or a string with a scheme such as "https:" or "data:". The library does
+   * not fetch URLs.
    */
   readonly data: string | URL;
 }

@@ -45,26 +45,31 @@ export interface Journal {
   /** Runs or replays several steps at the same time. Returns their results in the order of `steps`. */
   all<T>(steps: readonly Step<T>[]): PromiseLike<readonly T[]> | readonly T[];
   /**
-   * Locks the journal for one run. Needed if only one run at a time may use the journal. Called before the first step. Returns a
-   * function that unlocks the journal. The loop calls this function after every run, however the run ended, and maybe more than
-   * once. `open` is not called for nested runs, because they use the journal of the outer run.
+   * Locks the journal for one run, and returns a function that unlocks the journal. Implement this method if only one run at a
+   * time may use the journal. The loop calls `open` before the first step of a run, but not for nested runs, because a nested run
+   * uses the journal of the outer run. The loop calls the returned function after every run, however the run ended, and maybe
+   * more than once.
    */
   open?(how?: { readonly readOnly?: boolean | undefined }): PromiseLike<() => PromiseLike<void>>;
   /**
-   * Returns true if a step is recorded. Only for journals that replay their records but never run a step, such as
-   * `replayJournal`. After a recorded suspension or ending, a run with such a journal continues only if there are more records.
+   * Returns true if a step is recorded. Implement this method only in journals that replay their records but never run a step,
+   * such as `replayJournal`. After a recorded suspension or ending, a run with such a journal continues only if there are more
+   * records.
    */
   replays?(key: string): PromiseLike<boolean> | boolean;
   /**
-   * Returns true if a step is recorded. Does not run the step. If the outcome of a tool call is recorded, the nested run in that
-   * call starts no new work, even if the records of the nested run are incomplete.
+   * Returns true if a step is recorded. Does not run the step. With this method, a nested run starts no new work if the outcome
+   * of its call is recorded, even if the records of the nested run are incomplete.
    */
   has?(key: string): PromiseLike<boolean> | boolean;
   /**
    * Returns all records in the order of recording, as a map from step keys to results. Must not lock or change the journal,
-   * because a run may be writing to it. Needed by `inspectJournal`.
+   * because a run may be writing to it. `inspectJournal` needs this method.
    */
   read?(): PromiseLike<ReadonlyMap<string, unknown>> | ReadonlyMap<string, unknown>;
-  /** Waits for the decision or result that is sent under `key`. For workflow engines that can wait for days. */
+  /**
+   * Waits for the decision or result that is sent under `key`. Implement this method only for a workflow engine that can wait for
+   * days.
+   */
   wait?(key: string): PromiseLike<Json>;
 }

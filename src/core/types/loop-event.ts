@@ -49,8 +49,8 @@ export interface DeltaEvent extends EventBase {
   readonly text: string;
   readonly attempt?: number | undefined;
   /**
-   * True if the output of this attempt is never discarded. True in each attempt of `withRetry`, and in the last attempt of
-   * `withFallback`.
+   * True if the output of this attempt is never discarded: in each attempt of `withRetry`, because an attempt with output is not
+   * repeated, and in the last attempt of `withFallback`.
    */
   readonly isFinal?: true | undefined;
 }
@@ -137,8 +137,8 @@ export interface LoopEvents {
   /** A notice that a user interface may show to users. */
   notice: EventBase & { readonly kind: "still-working" | "max-iterations" | "tool-error-cap" | "stream-timeout" };
   /**
-   * Emitted when the model calls a tool that deliberate mode allowed because of a phrase. Also emitted if the call fails. For a
-   * thought log only, not for users. Secrets in `args` are redacted, and long texts are cut.
+   * Emitted when the model calls a tool that deliberate mode allowed because of a phrase. Also emitted if the call fails. This
+   * event is for a thought log, not for users. Secrets in `args` are redacted, and long texts are cut.
    */
   "hidden-notice": CallEvent & { readonly trigger: TriggerMatch; readonly args: Json };
   /** Emitted when a tool result requests a context restart, so that the run continues with more context. */
@@ -162,7 +162,10 @@ export interface LoopEvents {
     /** True if a page may send the answer. */
     readonly fromPage?: true | undefined;
   };
-  /** Emitted when a question no longer waits. `answer` is "withdrawn" if the call ended without an answer. */
+  /**
+   * Emitted when a tool no longer waits for the answer to its question. `answer` is "withdrawn" if the call ended without an
+   * answer.
+   */
   "question-answered": CallEvent & { readonly id: string; readonly answer: "result" | "failed" | "withdrawn" };
   /** Emitted before the approval policy decides about a tool call. */
   "approval-asked": CallEvent & { readonly args: Json };
@@ -221,9 +224,9 @@ export interface LoopEvents {
    */
   "compaction-start": EventBase & { readonly cause: "due" | "forced" };
   /**
-   * Emitted when the summary is written, or when it failed and no messages are replaced. The tokens are estimates of the next
-   * request. `usage` and `costUSD` are the usage and the cost of the summary. `provider` and `model` name the model that wrote
-   * the summary, and are undefined if no request was sent.
+   * Emitted when the summary is written. Also emitted when the summary failed; no messages are then replaced. The token numbers
+   * are estimates of the next request. `usage` and `costUSD` are the usage and the cost of the summary. `provider` and `model`
+   * name the model that wrote the summary, and are undefined if no request was sent.
    */
   "compaction-end": EventBase & {
     readonly outcome: "compacted" | "failed";
@@ -238,8 +241,8 @@ export interface LoopEvents {
   /** Emitted when a message from `control.steer` was added to the transcript. */
   steered: EventBase & { readonly message: UserMessage };
   /**
-   * Emitted when a provider such as `withRetry` or `withFallback` discards the output of an attempt. Also sent after
-   * `iteration-end` if `resume: "retry-last"` discards the last message; `attempt` and `error` are then absent.
+   * Emitted when a provider such as `withRetry` or `withFallback` discards an attempt and all output of the attempt. Also sent
+   * after `iteration-end` if `resume: "retry-last"` discards the last message; `attempt` and `error` are then absent.
    */
   "attempt-discarded": EventBase & { readonly attempt?: number | undefined; readonly error?: ProviderError | undefined };
   /** Emitted when a tool ends after the loop has stopped waiting for it. The result of the tool is dropped. */
@@ -255,8 +258,8 @@ export interface LoopEvents {
 export type LoopEventType = keyof LoopEvents;
 
 /**
- * Any event, as `streamToolLoop` yields it. `T` is the union of the types of the tools. The results in `tool-end` have the types
- * of the tools in `T` whose names are literal types.
+ * Any event, as `streamToolLoop` yields it. `T` is the union of the types of the tools. If the name of a tool in `T` is a literal
+ * type, the result in a `tool-end` event of this tool has the type of its results.
  */
 export type LoopEvent<T extends AnyTool = AnyTool> =
   | { readonly [Type in OtherEventType]: EventOf<Type> }[OtherEventType]

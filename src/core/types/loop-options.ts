@@ -142,8 +142,8 @@ export interface LoopControl {
   kill(): "accepted" | "finished";
   /**
    * Answers a question that a tool asked with `context.ask({ wait: true })`. `id` is the `id` of its `question-asked` event.
-   * Returns "unknown" if no such question waits. Throws LoopError "invalid-decision" if the answer is neither a result nor a
-   * failure, or if it comes from a page that may not answer.
+   * Returns "unknown" if no question with this `id` waits for an answer. Throws LoopError "invalid-decision" if the answer is
+   * neither a result nor a failure, or if it comes from a page that may not answer.
    */
   answer(id: string, answer: OutsideResult): "accepted" | "unknown";
   /** True after `stop` or `kill` was called, or the `signal` of the run was aborted. */

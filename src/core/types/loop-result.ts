@@ -60,8 +60,9 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   /** The active time in milliseconds, without the time between the executions of a resumed run. */
   readonly durationMs: number;
   /**
-   * The error of `reason`, if `reason` has an error. For a guardrail, the message names the check and its reason. For `max-cost`,
-   * the message contains the cost so far. For `cost-unknown`, the message explains why the cost is unknown.
+   * The error of `reason`, if `reason` has an error. If a guardrail ended the run, the message contains the name of the check and
+   * the reason that the check gave. For `max-cost`, the message contains the cost so far. For `cost-unknown`, the message
+   * explains why the cost is unknown.
    */
   readonly error?: PlainError | undefined;
   /** True if the known costs exceed `limits.maxCostUSD`. The stream that exceeds the limit is still completed. */
@@ -88,7 +89,10 @@ export interface PartialResult extends Pick<
   LoopResult,
   "runId" | "text" | "messages" | "streamResults" | "functionHistory" | "usage" | "costUSD" | "iterations" | "toolCallsExecuted"
 > {
-  /** The results of the last steps, which the journal has not confirmed. The other fields do not include these results. */
+  /**
+   * The results of the last steps of the run. The journal has not confirmed these results, and the other fields do not include
+   * them.
+   */
   readonly unrecorded: readonly { readonly key: string; readonly answer: unknown }[];
 }
 

@@ -70,8 +70,8 @@ export interface ResultCacher {
 /** Selects the tool results to mask. Masked results are replaced with a short note in later requests. */
 export interface MaskingOptions {
   /**
-   * The number of latest iterations whose results are not masked. With `Infinity`, no result is masked because of its age.
-   * Default 2.
+   * The number of latest iterations whose results are not masked. With `Infinity`, the age of a result is never a reason to mask
+   * the result. Default 2.
    */
   readonly keepIterations?: number | undefined;
   /** Results with fewer estimated tokens than this are never masked. Default 500. */
@@ -229,8 +229,8 @@ export interface CompactedMessages {
   /** The number of messages at the beginning of the transcript that the summary replaces, including the messages in `kept`. */
   readonly count: number;
   /**
-   * The indexes of the messages among these that stay unchanged. In requests, these messages come before the summary. In
-   * ascending order.
+   * Some of the first `count` messages stay in requests unchanged, before the summary. `kept` has the indexes of these messages,
+   * in ascending order.
    */
   readonly kept: readonly number[];
 }

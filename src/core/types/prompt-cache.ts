@@ -39,7 +39,10 @@ export interface CacheBreakCause {
     | "cache-unread";
   /** The name of the tool or the setting. */
   readonly name?: string | undefined;
-  /** The number of messages of the previous request, or of inserted messages. */
+  /**
+   * The number of inserted messages for "messages-inserted". For some other kinds, the number of messages of the previous request
+   * that the change affects.
+   */
   readonly count?: number | undefined;
   /** The old and the new provider or model. */
   readonly values?: readonly [before: string, after: string] | undefined;
@@ -55,7 +58,7 @@ export interface PromptCacheBreak {
   readonly cause: CacheBreakCause;
   /** True if a policy of the run made the change on purpose: the masking or the compaction of messages. */
   readonly isIntended: boolean;
-  /** The number of bytes at the beginning of the previous request with which this request also begins. */
+  /** The length of the beginning that this request and the previous request have in common, in bytes. */
   readonly keptBytes: number;
   /** The number of bytes of the previous request after the first change. */
   readonly lostBytes: number;
@@ -71,8 +74,8 @@ export interface RequestPrefix {
   /** The size of this request. */
   readonly bytes: number;
   /**
-   * The size of the previous request to this model. 0 for the first request of a run, unless `startWith` gave the policy the
-   * request of an earlier run.
+   * The size of the previous request to this model. 0 for the first request of a run. With `startWith`, the request of the
+   * earlier run is the previous request instead.
    */
   readonly prefixBytes: number;
   /** The part of `prefixBytes` before the first change that a policy made on purpose. */
@@ -114,7 +117,10 @@ export interface LastRequest {
 /** The requests of one stream, and the money that the prompt cache saved. */
 export interface StreamCache {
   readonly requests: readonly RequestPrefix[];
-  /** The price of the usage without a cache, minus the cost, in USD. Negative if writing costs more. Undefined if unknown. */
+  /**
+   * The price of the usage without a cache, minus the cost, in USD. Negative if writing to the cache cost more than reading from
+   * it saved. Undefined if unknown.
+   */
   readonly savedUSD?: number | undefined;
 }
 

@@ -261,7 +261,7 @@ export interface StreamResult {
   readonly visibleTools: readonly string[];
   /** Set if `toolChoice` allowed only one tool or none. Calls of other tools are blocked. */
   readonly toolChoice?: "none" | { readonly name: string } | undefined;
-  /** Facts about the calls that a resumed run needs, if the first record of the run does not contain them. */
+  /** Facts that a resumed run needs about the calls. Absent if the first record of the run contains these facts. */
   readonly basis?: CallBasis | undefined;
   readonly error?: PlainError | undefined;
   /** Set if a stop condition ended the run after this stream. */
@@ -284,7 +284,10 @@ export interface PartStart {
 export interface CallBasis {
   /** True if the run had `policies.approve`. */
   readonly asks?: true | undefined;
-  /** The deferred tools that a search may find. Set if `prepareIteration` limited them and the model searches. */
+  /**
+   * The deferred tools that a search may find. Set if `prepareIteration` limited these tools and the model called the tool that
+   * searches.
+   */
   readonly findable?: readonly string[] | undefined;
   /** The called tools that were added or changed after the start of the run. */
   readonly tools?: { readonly [name: string]: ShownTool } | undefined;

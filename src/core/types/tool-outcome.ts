@@ -8,8 +8,8 @@ export interface ToolChange {
   /** The argument that differs, such as `to.street` or `tags[]`. Absent if the difference does not concern a single argument. */
   readonly field?: string | undefined;
   /**
-   * The value before the change, such as a type or a limit. `now` is the value after the change. Set if both values can be shown
-   * as text.
+   * The value before the change, such as a type or a limit. `now` is the value after the change. A field is absent if there is no
+   * such value, or if changes of this `kind` have no values.
    */
   readonly was?: string | undefined;
   readonly now?: string | undefined;

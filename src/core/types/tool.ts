@@ -35,9 +35,9 @@ export interface ToolTraits<Args = never, Context = never> {
    */
   readonly eager?: boolean | undefined;
   /**
-   * Set to true if `policies.approve` must decide about each call before it runs. With a function, only some calls need a
-   * decision. Without `policies.approve`, such a call ends the run as `approval-required`. If the function throws, the outcome of
-   * the call is `approval-failed`. Default false.
+   * Set to true if `policies.approve` must decide about each call before it runs. Pass a function if only some calls need a
+   * decision. Without `policies.approve`, a call that needs a decision ends the run as `approval-required`. If the function
+   * throws, the outcome of the call is `approval-failed`. Default false.
    */
   readonly needsApproval?: boolean | NeedsApproval<Args, Context> | undefined;
   /**

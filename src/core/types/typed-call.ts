@@ -5,8 +5,8 @@ import type { AnyTool, Deferred, ToolResult } from "./tool.ts";
 import type { ToolHistoryEntry, ToolOutcome } from "./tool-outcome.ts";
 
 /**
- * The type of `context.context` that these tools need: the intersection for a union of tools. `unknown` if no tool needs a
- * context, and for tools of the general type `Tool`.
+ * The type of `context.context` that these tools need. For a union of tools, the intersection of their context types. `unknown`
+ * if no tool needs a context, and for tools of the general type `Tool`.
  */
 export type ContextOf<T extends AnyTool> = (T extends AnyTool ? (context: NeededContext<T>) => void : never) extends (
   context: infer Context,

@@ -13,7 +13,7 @@ export class EventQueue<T> {
   #room: { readonly promise: Promise<void>; readonly open: () => void } | undefined;
   readonly #capacity: number;
 
-  /** @param capacity the number of unread items at which the queue is full. Not applied before the first read. */
+  /** @param capacity the number of unread items at which the queue is full. Before the first read, the queue is never full. */
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
@@ -80,7 +80,7 @@ export class EventQueue<T> {
     return reader;
   }
 
-  /** Returns the end of the iteration. A failure is thrown only once. */
+  /** Returns the end of the async iteration. If the queue has failed, only the first call rejects with the failure. */
   #last(): Promise<never> | { done: true; value: undefined } {
     const failure = this.#failure;
     this.#failure = undefined;

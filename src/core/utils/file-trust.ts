@@ -18,7 +18,7 @@ const maxLinks = 40;
 
 /**
  * Follows symbolic links, and returns the path at their end. A link must belong to the user of this process or to root. For any
- * other link, returns `{ refused }`, because its owner could redirect private content to any file.
+ * other link, returns `{ refused }`, because the owner of such a link could redirect private content to any file.
  */
 export function followOwnLinks(path: string, reader: LinkReader): { readonly place: string } | { readonly refused: string } {
   let place = path;
@@ -31,7 +31,7 @@ export function followOwnLinks(path: string, reader: LinkReader): { readonly pla
   return { place };
 }
 
-/** Undefined on Windows, which has no user ids. */
+/** Returns undefined on Windows, which has no user ids. */
 const ownUser = (): number | undefined => globalThis.process?.geteuid?.();
 
 function isTrusted({ uid }: FileFacts): boolean {

@@ -48,12 +48,12 @@ function isSameRecord(one: Values, other: Values): boolean {
   return count === Object.keys(other).filter((key) => other[key] !== undefined).length;
 }
 
-/** Needed because `Array.isArray` does not narrow read-only arrays. */
+/** This function exists because `Array.isArray` does not narrow read-only arrays. */
 function isList(value: unknown): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** Enough for any data, and far below the depth at which JSON.stringify overflows the stack. */
+/** The maximum depth of a value: enough for any data, and far below the depth at which JSON.stringify overflows the stack. */
 const deepestLevel = 1_000;
 
 /**
@@ -91,18 +91,22 @@ type Fields = { readonly [key: string]: unknown };
 const longestJson = 2 ** 28;
 
 /**
- * A value with at most this many estimated units is never too long, because its JSON text has at most 6 times as many units. A
- * character has at most 6 units in JSON. Any other value has at most 30 units, and is estimated as `leastUnits`.
+ * If the estimated size of a value is at most this number of units, the value is never too long, because its JSON text has at
+ * most 6 times as many units. One character of a string takes at most 6 units in JSON. Every value other than a string takes at
+ * most 30 units, and is estimated as `leastUnits`.
  */
 const mostUnits = longestJson / 6;
 const leastUnits = 5;
 
-/** The estimated size of the value that is being copied. Counted during the copy, because a second pass would double the time. */
+/**
+ * The estimated size of the value that is being copied. The copy itself adds to this number, because a second pass would double
+ * the time.
+ */
 let units = 0;
 
 /**
- * The maximum number of values within a value. Copying so many values takes about two seconds. A sparse array with few items may
- * have billions of holes.
+ * The maximum number of values within a value. Copying this many values takes about two seconds. Holes also count, because a
+ * sparse array with few items may have billions of holes.
  */
 const mostParts = 10_000_000;
 
@@ -155,7 +159,7 @@ function copyValue(value: unknown, key: string | number, depth: number): Copied 
   // Adding 0 turns -0 into 0, as JSON does.
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
   if (value === undefined || typeof value === "symbol") return undefined;
-  // Counted before the bytes are copied, because the copy takes much memory.
+  // The bytes are counted before they are copied, because the copy takes much memory.
   if (ArrayBuffer.isView(value)) countParts(value.byteLength);
   return copyAnswer(hasToJson(value) ? value.toJSON(String(key)) : value, depth);
 }
@@ -175,7 +179,7 @@ function copyObject(value: object, depth: number): Copied {
   return copyRecord(value as Fields, depth);
 }
 
-/** Called before memory is allocated for the parts. */
+/** Counts parts, and throws if there are too many. Call this function before memory is allocated for the parts. */
 function countParts(count: number): void {
   parts += count;
   if (parts > mostParts) throw new TypeError(tooMany);

@@ -7,7 +7,7 @@ import { toPlainError } from "./plain-error.ts";
 export interface LinearRegExp {
   test(text: string): boolean;
   find(text: string): { readonly start: number; readonly end: number } | undefined;
-  /** The number of instructions. An instruction takes up to about 40 ns per character of the text. */
+  /** The number of instructions of the compiled expression. An instruction takes up to about 40 ns per character of the text. */
   readonly size: number;
 }
 
@@ -48,7 +48,7 @@ export function compileLinearRegExp(expression: string, flags = ""): LinearRegEx
   }
 }
 
-/** `problem` says why the expression was refused, in words that follow the expression. */
+/** `problem` is the reason why the expression was refused. In messages, this text comes directly after the expression. */
 export type WrittenRegExp =
   | { readonly kind: "compiled"; readonly regExp: LinearRegExp }
   | { readonly kind: "refused"; readonly problem: string };

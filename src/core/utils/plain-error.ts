@@ -73,7 +73,8 @@ const deepestCause = 3;
 /**
  * Converts any thrown value to plain data. Never throws. Keeps the name, the message, a string `code`, and up to three nested
  * causes. The first error of an AggregateError becomes its cause. Drops the stack and all other fields. Cuts messages to 2,000
- * characters, and removes credentials. A value without a message becomes the message as text.
+ * characters, and removes credentials. If the thrown value has no message, the value is converted to text and becomes the
+ * message.
  *
  * @example toPlainError(new Error("no", { cause: "later" })); // { name: "Error", message: "no", cause: { name: "Error", message: "later" } }
  */

@@ -37,8 +37,8 @@ function isPlainPromise<T>(value: PromiseLike<T> | T): value is Promise<Awaited<
 }
 
 /**
- * Ignores a value. If the value is a promise, for example because a method is `async`, handles its rejection, because an
- * unhandled rejection would end the process.
+ * Ignores a value, which may be a promise, for example if a method of the caller is `async`. A rejection of the promise is
+ * caught, because an unhandled rejection would end the process.
  */
 export function dropPromise(value: unknown): void {
   try {

@@ -18,7 +18,8 @@ export function namesSecret(key: string): boolean {
 }
 
 /**
- * If "=" or a quoted value follows the name (`isAssigned`), more names match, because in prose neither often follows such a word.
+ * `isAssigned` means that "=" or a quoted value follows the name. More names then match, such as "pin": in prose, these names are
+ * ordinary words, and "=" or a quoted value rarely follows them.
  */
 export function namesSecretInText(name: string, isAssigned: boolean): boolean {
   const squashed = squash(name);

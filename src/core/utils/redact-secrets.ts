@@ -174,7 +174,7 @@ function redactUrl(url: string): string {
   const last = url.lastIndexOf("@");
   let clean = "";
   let kept = 0;
-  // Goes on after a URL, because a parameter may contain another URL.
+  // Continues after the first URL, because a parameter of a URL may contain another URL.
   for (let at = url.indexOf("://"); at !== -1 && at < last; at = url.indexOf("://", Math.max(kept, at + 3))) {
     const from = at + 3;
     const end = findEnd(url, from, last);
@@ -186,8 +186,8 @@ function redactUrl(url: string): string {
 }
 
 /**
- * Returns the end of the user name and password, or undefined if there is none. After a colon, the end is the last "@", because
- * a password may contain "@".
+ * Returns the end of the user name and password, or undefined if the URL has neither. After a colon, the end is the last "@",
+ * because a password may contain "@".
  */
 function findEnd(url: string, from: number, last: number): number | undefined {
   ipv6.lastIndex = from;
@@ -253,7 +253,7 @@ function redactRecord(record: { readonly [key: string]: Json | undefined }, dept
   return Object.fromEntries(fields);
 }
 
-/** Needed because `Array.isArray` does not narrow read-only arrays. */
+/** This function exists because `Array.isArray` does not narrow read-only arrays. */
 function isArray(value: object): value is readonly Json[] {
   return Array.isArray(value);
 }

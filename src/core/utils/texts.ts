@@ -16,7 +16,10 @@ export function textIn<Field extends string>(
   throw new TypeError(`The field "${field}" of a "${chunk.type}" chunk must be a string.`);
 }
 
-/** Says that the model produces content that is not shown. Only this object has that meaning: compare by identity. */
+/**
+ * The chunk for content that the model produces but that is not shown. Compare by identity, because only this object has that
+ * meaning.
+ */
 export const hiddenContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
 /** True if a chunk adds to the answer. False for empty texts, token counts, and the start or end of an attempt. */
@@ -111,7 +114,7 @@ export function countBytes(text: string): number {
       continue;
     }
     bytes += 2;
-    // Skips the second half, because all four bytes of the pair were counted.
+    // Skips the second half of a surrogate pair, because the four bytes of the pair were already counted.
     if (isPairAt(text, index)) index += 1;
   }
   return bytes;

@@ -85,7 +85,7 @@ function argumentsKey(text: string): string {
   }
 }
 
-/** Returns the last matching item among the last `farthest` items. */
+/** Searches the list backwards from its end, and returns the first match. Searches at most `farthest` items. */
 export function findRecent<Item>(items: readonly Item[], farthest: number, matches: (item: Item) => boolean): Item | undefined {
   return items.length > farthest ? items.slice(-farthest).findLast(matches) : items.findLast(matches);
 }
@@ -103,7 +103,7 @@ const comparedLength = 64;
 
 const mostCandidates = 10_000;
 
-/** The maximum number of candidates that are compared letter by letter. These share the most letters with the name. */
+/** The maximum number of candidates that are compared letter by letter: those that share the most letters with the name. */
 const mostCompared = 64;
 
 /**
@@ -214,8 +214,8 @@ function distanceWithin(allowed: number, from: string, to: string): number {
       current[column] = distance;
       if (distance < shortest) shortest = distance;
     }
-    // Continues if the minimum of this row is `allowed + 1`, because swapping two letters in the following row starts from the
-    // row before this row, whose minimum may be lower.
+    // The margin of 1 is for swapped letters: their distance in the next row is computed from the row before this one, whose
+    // minimum may be lower.
     if (shortest > allowed + 1) return Number.POSITIVE_INFINITY;
     [beforeLast, last, current] = [last, current, beforeLast];
   }

@@ -1,4 +1,4 @@
-// Shared by the entries that convert the events of a run for web pages.
+// Reads events and converts them to chunks, for the entries that convert the events of a run for web pages.
 
 import type { LoopEvent } from "../types/loop-event.ts";
 import { dropPromise } from "../utils/promises.ts";

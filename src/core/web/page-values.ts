@@ -96,7 +96,7 @@ export function toFailureText(failure: UIFailure, onError: OnError | undefined):
     const text: unknown = onError?.(failure);
     if (typeof text === "string") return text;
   } catch {
-    // Falls back to the default text.
+    // If `onError` throws, the page shows the default text.
   }
   return neutralText(failure);
 }
