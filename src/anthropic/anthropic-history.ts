@@ -67,9 +67,9 @@ export type AnthropicContent =
 /** A transcript in Anthropic's format. */
 export interface AnthropicHistory<Item> {
   readonly messages: Item[];
-  /** The option `system`. */
+  /** The unchanged value of the option `system`. */
   readonly system?: string | undefined;
-  /** The content that the format cannot hold. Empty if `fromAnthropicMessages` can restore the transcript. */
+  /** The content that the format cannot contain. Empty if `fromAnthropicMessages` can restore the transcript. */
   readonly lost: readonly LostContent[];
 }
 

@@ -152,7 +152,7 @@ function countSame(parts: readonly Part[], before: readonly Part[]): number {
   return at === -1 ? before.length : at;
 }
 
-/** Returns the index of the final part of the joined user message that precedes the message with part `at`. */
+/** Returns the index of the nearest user part before part `at` that belongs to another joined message. */
 function findBefore(parts: readonly Part[], at: number): number | undefined {
   const own = parts[at]?.joinedAt;
   const found = parts.findLastIndex(({ wire, joinedAt }, index) => index < at && wire.role === "user" && joinedAt !== own);

@@ -77,7 +77,7 @@ export interface OpenAIMessageCall {
 export interface OpenAIHistory<Item> {
   /** The messages of a Chat request, or the `input` of a Responses request. */
   readonly messages: Item[];
-  /** The content that the format cannot hold. Empty if `fromOpenAIMessages` can restore the transcript. */
+  /** The content that the format cannot contain. Empty if `fromOpenAIMessages` can restore the transcript. */
   readonly lost: readonly LostContent[];
 }
 

@@ -217,9 +217,9 @@ export function defineTool(...given: readonly [tool?: Tool]): unknown {
  * True if a call, or an event about a call, belongs to the tool. Narrows `name`, and narrows `args` to the input of the tool's
  * schema. For events `tool-end` and for `result.calls`, the outcome "completed" also narrows `result`.
  *
- * Only the name is compared. A nested run may have another tool with the same name; the events of nested runs have a `path`.
- * Arguments match the schema in `approve`, in calls that wait, and in completed calls. In events before the call runs, the model
- * may have written arguments that the tool then refuses as `invalid-input`.
+ * The function compares only the name, and a nested run may have another tool with the same name. To exclude nested runs, check
+ * that the event has no `path`. Arguments match the schema in `approve`, in calls that wait, and in completed calls. Events
+ * before the call runs may contain arguments that the tool then refuses as `invalid-input`.
  *
  * @example
  * const approve: Approve = (call) =>

@@ -37,7 +37,7 @@ export interface ShownTool {
   readonly description: string;
   readonly inputSchema: JsonSchema;
   readonly origin?: string;
-  /** True if every call needs a decision, "some" if a function decides which calls need one. */
+  /** True if every call needs a decision. "some" if a function decides which calls need a decision. */
   readonly needsApproval?: true | "some";
   readonly idempotent?: true;
 }
@@ -69,8 +69,8 @@ export interface ToolQuestion {
 export interface WaitingCall {
   /**
    * The key of the call in `decisions`: the ids of the outer calls and of the call itself, joined by "/". If the call has waited
-   * before, a number follows, as in `call_i0_0#2`. The call may have waited for its approval, for a decision about an older
-   * version of its tool, or for the answer to another question.
+   * before, a number follows, as in `call_i0_0#2`. Before, the call may have waited for its approval, for a decision about an
+   * older version of its tool, or for the answer to another question.
    */
   readonly id: string;
   readonly callId: string;

@@ -1,4 +1,4 @@
-/** Passes `value` to `next`, at once or when its promise is fulfilled. */
+/** Passes `value` to `next` at once. If `value` is a promise, passes its result when the promise is fulfilled. */
 export function whenReady<T, R>(value: T | PromiseLike<T>, next: (value: T) => R | PromiseLike<R>): R | PromiseLike<R> {
   const ready = promiseOrValue(value);
   return ready instanceof Promise ? ready.then(next) : next(ready);
@@ -56,8 +56,8 @@ export function listItems<T>(source: Iterable<T>): T[] {
 }
 
 /**
- * Wraps a function so that it runs once for each object. The result is kept as long as the object exists, and returned whatever
- * the other arguments are. So the other arguments may affect errors, but not the result.
+ * Wraps a function so that it runs once for each object. The result is kept as long as the object exists, and every later call
+ * with this object returns it. The other arguments may therefore affect errors, but not the result.
  *
  * @example const toWire = memoize((message: Message) => ({ role: message.role }));
  */

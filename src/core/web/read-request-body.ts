@@ -41,8 +41,8 @@ export interface NodeRequest extends AsyncIterable<Uint8Array | string> {
 }
 
 /**
- * The maximum nesting of arrays and objects. JSON.parse allows millions of levels, on which recursive code would overflow the
- * stack.
+ * The maximum nesting of arrays and objects. JSON.parse allows millions of levels, and recursive code would overflow the stack on
+ * such a body.
  */
 const mostLevels = 200;
 
@@ -94,7 +94,7 @@ async function toValue(source: unknown, limits: Limits): Promise<unknown> {
 
 function checkHeaders(read: (name: string) => string | undefined, maxBytes: number): void {
   const type = read("content-type")?.split(";")[0]?.trim().toLowerCase();
-  // With another content type, a form on a foreign site could send the request without a CORS check.
+  // With another content type, a form on another site could send the request without a CORS check.
   if (type !== "application/json") throw new RequestError(415, "The request must have the content type application/json.");
   const encoding = read("content-encoding");
   if (encoding !== undefined && encoding !== "identity") throw new RequestError(415, "The request must not be compressed.");
