@@ -5,12 +5,10 @@
 import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
-import { IdleTimer } from "../cancellation/signals.ts";
-import { Lull } from "../utils/promises.ts";
-import { isContent } from "../utils/texts.ts";
-import { dropPromise } from "../utils/promises.ts";
+import { IdleTimer, LazySignal } from "../cancellation/signals.ts";
 import { isThenable } from "../utils/guards.ts";
-import { LazySignal } from "../cancellation/signals.ts";
+import { dropPromise, Lull } from "../utils/promises.ts";
+import { isContent } from "../utils/texts.ts";
 import { abortReasonOf, type Cancellable, type CancelReason, type CancelScope } from "../cancellation/cancel-scope.ts";
 
 export type StreamEnd =
@@ -79,6 +77,10 @@ export class StreamGuard implements ModelCall, Cancellable {
   readonly #alarm: IdleTimer;
   #signal: LazySignal | undefined;
   #iterator: AsyncIterator<ModelChunk> | undefined;
+  /**
+   * "first-chunk" and "stream-idle" name the limit on silence that applies now. After `finish`, the phase is "finished": the stream
+   * may send more until it is silent for a moment. After a limit has expired, the phase is "settling": only usage is still read.
+   */
   #phase: "first-chunk" | "stream-idle" | "finished" | "settling" | "closed" = "first-chunk";
   #held = false;
   #lastSign = 0;
@@ -166,7 +168,9 @@ export class StreamGuard implements ModelCall, Cancellable {
       const chunk = result.value;
       const hasContent = isContent(chunk);
       this.#onSignOfLife(chunk, hasContent);
-      if (this.#phase !== "settling" || chunk.type === "usage") this.#stream.take(chunk);
+      // `#onSignOfLife` closes the stream if a limit has expired while no timer could fire.
+      const isLate = this.#phase === "settling" || this.#isClosed();
+      if (!isLate || chunk.type === "usage") this.#stream.take(chunk);
       this.#goOn(hasContent);
     } catch (error) {
       this.#fail(error);
@@ -175,7 +179,7 @@ export class StreamGuard implements ModelCall, Cancellable {
 
   #onSignOfLife({ type }: ModelChunk, hasContent: boolean): void {
     const now = this.clock.now();
-    if (this.#phase === "settling" || this.#phase === "finished") return this.#settleUntil(now);
+    if (this.#isEnding) return this.#settleUntil(now);
     if (hasContent) this.#refresh(now);
     else if (type === "attempt-start" || type === "attempt-discarded") this.#lastSign = now;
     // Checks the limit for each chunk, because the timer cannot fire while chunks arrive without a pause.
@@ -256,6 +260,10 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#alarm.set(this.#settleBy, this.#ring);
   }
 
+  get #isEnding(): boolean {
+    return this.#phase === "settling" || this.#phase === "finished";
+  }
+
   /** Check this after each callback, because a listener may stop the run, which closes the stream. */
   #isClosed(): boolean {
     return this.#phase === "closed";
@@ -263,8 +271,7 @@ export class StreamGuard implements ModelCall, Cancellable {
 
   readonly #fail = (error: unknown): void => {
     if (this.#phase === "closed") return;
-    const isSettled = this.#phase === "settling" || this.#phase === "finished";
-    this.#close(isSettled ? this.#verdict : { kind: "failed", error });
+    this.#close(this.#isEnding ? this.#verdict : { kind: "failed", error });
   };
 
   readonly #ring = (): void => {
