@@ -61,8 +61,9 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
     for (;;) {
       const next = nextStep(state, bounds);
-      // A model request that directly follows another model request continues a message that the service has paused.
-      // `iteration-end` reports the calls of such a message only after the final continuation.
+      // Ends the open iteration, if there is one. A batch belongs to the iteration, so the iteration ends after the batch. If the
+      // next step is a model request, the service has paused the message: this `iteration-end` then lists no calls, because the
+      // `iteration-end` of the final continuation lists all calls.
       if (next.kind !== "batch") endIteration(run, next.kind === "model");
       if (next.kind === "end") {
         const continued = continueAfter(run, next.ending);
@@ -123,6 +124,10 @@ const perform: {
   "last-look": (run, { ending }) => readLastInbox(run, ending, (read) => endAfter(run, read)),
 };
 
+/**
+ * Returns the ending that follows a reading of the inbox. `read` is the state with the new inbox record. The inbox step needs the
+ * ending before the record is written, to close the control in time and to add the ending to the record.
+ */
 function endAfter({ bounds }: Run, read: LoopState): Ending | undefined {
   const next = nextStep(read, bounds);
   return next.kind === "end" ? next.ending : undefined;

@@ -33,6 +33,6 @@ it.for([
   let told = 0;
   Object.assign(call, { pause: () => (told += 1), watch: () => (told += 1) });
   traffic.beginBody();
-  traffic.endBody(call.expect("i0/tool/0/t"), 1);
+  traffic.endBody(call.expect({ key: "i0/tool/0/t", kind: "tool" }), 1);
   expect([scope.size, told, clock.pending]).toEqual([0, 0, 0]);
 });

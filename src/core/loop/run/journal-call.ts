@@ -1,6 +1,6 @@
 // Calls the methods of a journal with a time limit, which becomes shorter when the run is cancelled.
 
-import type { Journal, Step } from "../../types/journal.ts";
+import type { Journal, Step, StepKind } from "../../types/journal.ts";
 import { LoopError, type LoopErrorDetails } from "../../errors/loop-error.ts";
 import type { Clock, Timeouts } from "../../types/common.ts";
 import type { PartialResult } from "../../types/loop-result.ts";
@@ -64,6 +64,7 @@ interface JournalPorts {
 export interface StepMark {
   readonly call: JournalCall;
   readonly key: string;
+  readonly kind: StepKind;
   /** True if the current execution has started the step's function. */
   live: boolean;
   answer: unknown;
@@ -143,8 +144,8 @@ export class JournalCall implements Cancellable {
     return this.#marks ?? [];
   }
 
-  expect(key: string): StepMark {
-    const mark: StepMark = { call: this, key, live: false, answer: undefined };
+  expect({ key, kind }: Pick<Step<unknown>, "key" | "kind">): StepMark {
+    const mark: StepMark = { call: this, key, kind, live: false, answer: undefined };
     // Creates the array together with its first element, because V8 reserves memory for 17 elements if the first element is
     // pushed.
     if (this.#marks === undefined) this.#marks = [mark];

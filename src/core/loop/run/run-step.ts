@@ -1,4 +1,5 @@
-// Runs a step: performs its effect and records the result, or returns the recorded result.
+// Runs a step: performs its effect and records the result, or returns the recorded result. Also keeps track of how far a run is
+// replayed, because a nested run waits between its replay and its first new step.
 
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../utils/texts.ts";
@@ -30,10 +31,9 @@ export function runStep<T, Next>(
   then: (answer: T, live: boolean) => Next | PromiseLike<Next>,
 ): Next | PromiseLike<Next> {
   const asked = new JournalCall(run, "step", step.key);
-  const mark = asked.expect(step.key);
+  const mark = asked.expect(step);
   return asked.take(run.journal.step(toJournalStep(step, run, mark)), (answer) => {
-    readAnswer(answer, mark);
-    if (!mark.live) noteRecalled(run, step.kind);
+    readAnswer(run, mark, answer);
     return then(answer, mark.live);
   });
 }
@@ -48,16 +48,16 @@ export function runSteps<T, Next>(
 ): Next | PromiseLike<Next> {
   const [first] = steps;
   if (first !== undefined && steps.length === 1) {
+    // The same as in `runStep`, which is not called here, so that the path to a tool stays one function shorter.
     const asked = new JournalCall(run, "step", first.key);
-    const mark = asked.expect(first.key);
+    const mark = asked.expect(first);
     return asked.take(run.journal.step(toJournalStep(first, run, mark)), (answer) => {
-      readAnswer(answer, mark);
-      if (!mark.live) noteRecalled(run, first.kind);
+      readAnswer(run, mark, answer);
       return then([answer], [mark.live]);
     });
   }
   const asked = new JournalCall(run, "all", first?.key);
-  const prepared = steps.map((step) => toJournalStep(step, run, asked.expect(step.key)));
+  const prepared = steps.map((step) => toJournalStep(step, run, asked.expect(step)));
   return asked.take(run.journal.all(prepared), (answers) => {
     const given: unknown = answers;
     if (!Array.isArray(given)) throw badAnswer(given, `"all" with ${steps.length} steps`);
@@ -65,10 +65,7 @@ export function runSteps<T, Next>(
       throw new Error(
         `The journal returned ${answers.length} results for ${steps.length} steps. "all" must return one for each.`,
       );
-    asked.marks.forEach((mark, index) => {
-      readAnswer(answers[index], mark);
-      if (!mark.live) noteRecalled(run, steps[index]?.kind);
-    });
+    asked.marks.forEach((mark, index) => readAnswer(run, mark, answers[index]));
     return then(
       answers,
       asked.marks.map(({ live }) => live),
@@ -77,9 +74,11 @@ export function runSteps<T, Next>(
 }
 
 /** Every step returns an object, so any other value means that the journal has lost the record. */
-function readAnswer(answer: unknown, { key, live }: StepMark): void {
+function readAnswer(run: Run, { key, kind, live }: StepMark, answer: unknown): void {
   if (typeof answer !== "object" || answer === null) throw badAnswer(answer, `step "${key}"`);
-  if (!live) checkAnswer(key, answer);
+  if (live) return;
+  checkAnswer(key, answer);
+  noteReplayed(run, kind);
 }
 
 function badAnswer(answer: unknown, asked: string): Error {
@@ -225,8 +224,8 @@ export function noteWork(run: Part): void {
   for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) one.isIterationReplayed = false;
 }
 
-function noteRecalled(run: Run, kind: StepKind | undefined): void {
-  if (kind === undefined || !acting.has(kind)) return;
+function noteReplayed(run: Run, kind: StepKind): void {
+  if (!acting.has(kind)) return;
   const owner = journalOwnerOf(run);
   if (owner.replayPhase === "none") owner.replayPhase = "begun";
 }

@@ -1,4 +1,11 @@
 // Runs the ready calls of a batch, at most `toolConcurrency` at a time. A sequential tool runs alone.
+//
+// - A wave is a group of calls that begin at the same time. A window starts a new call whenever a call ends.
+// - An open call has returned without running its tool, because the call needs a decision first (`decideOpen`).
+// - A deferred call has run, and its result or the answer to its question comes from outside (`requestResults`).
+// - A pending call waits until the caller passes a decision or a result in a later execution.
+// - A suspended call has a nested run that waits. `runParked` starts or continues the nested run.
+// - After a fatal failure the batch is barred: no other call begins (`Batch.isBarred`).
 
 import type { Journal, Step } from "../../types/journal.ts";
 import type { Cancelled } from "../../policies/approval.ts";
@@ -15,23 +22,23 @@ import { joinPhases, refuseChangedTools } from "./record-verdicts.ts";
 import { approveAgain } from "./approve-calls.ts";
 import { askResults } from "./settle-call.ts";
 
-/** Dispatches the calls of a batch. Usually the first wave contains all calls, so that `runOthers` is not needed. */
+/** Dispatches the calls of a batch. Usually the first wave contains all calls, so that `runRemaining` is not needed. */
 export function dispatchCalls(run: Run, calls: readonly BatchCall[]): void | PromiseLike<void> {
   refuseChangedTools(run, calls);
   limitCalls(run, calls);
   const batch = new Batch(run, calls);
-  if (mayHaveRecorded(run, batch)) return replayRecorded(run, batch).then(() => runOthers(run, batch));
-  if (mustSlide(run, batch)) return runOthers(run, batch);
+  if (mayHaveRecorded(run, batch)) return replayRecorded(run, batch).then(() => runRemaining(run, batch));
+  if (needsWindow(run, batch)) return runRemaining(run, batch);
   const wave = batch.takeWave();
   const ended = whenReady(runWave(run, wave, batch), () => decideOpen(run, wave, batch));
-  return whenReady(ended, () => (batch.isDone ? undefined : runOthers(run, batch)));
+  return whenReady(ended, () => (batch.isDone ? undefined : runRemaining(run, batch)));
 }
 
 /**
  * True if there are more calls than may run at the same time. A new call then begins whenever a call ends. A journal that orders
  * its steps gets the calls in waves instead.
  */
-function mustSlide({ journal, bounds }: Run, { todo }: Batch): boolean {
+function needsWindow({ journal, bounds }: Run, { todo }: Batch): boolean {
   return journal.ordered !== true && todo.length > bounds.toolConcurrency;
 }
 
@@ -125,10 +132,10 @@ function decideOpen(run: Run, wave: readonly BatchCall[], batch: Batch): void | 
   return approveAgain(run, open, batch.isBarred).then(() => batch.takeDecided(open));
 }
 
-async function runOthers(run: Run, batch: Batch): Promise<void> {
+async function runRemaining(run: Run, batch: Batch): Promise<void> {
   let isSuspended = false;
   while (!batch.isDone && !isSuspended) {
-    if (mustSlide(run, batch)) await runWindow(run, batch);
+    if (needsWindow(run, batch)) await runWindow(run, batch);
     if (batch.isDone) break;
     const wave = batch.takeWave();
     if (wave.length > 0) {
