@@ -165,7 +165,7 @@ async function measureStored() {
   await loop.result("stored");
   makeResult = () => "found";
   return {
-    workload: "stored by 100 calls of 5 KB, beside the input of 800 KB",
+    workload: "data of 100 calls of 5 KB, without 800 KB of input",
     unit: "KB",
     turnwright: (await storedBy("stored")) / 1_024,
     target: { of: "turnwright", atMost: 1_024 },
@@ -182,7 +182,7 @@ async function measureLong() {
     await loop.result("long");
   });
   return [
-    { workload: "run of 2,000 iterations, an iteration, wall", unit: "ms", turnwright: recordMs / calls },
+    { workload: "one iteration of a run of 2,000 iterations, wall", unit: "ms", turnwright: recordMs / calls },
     {
       workload: "replay of 2,000 iterations in another execution, wall",
       unit: "ms",

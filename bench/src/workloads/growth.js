@@ -24,8 +24,8 @@ const turnwright = (stream) => turnwrightRun(stream, forecast, { limits: { maxIt
 /** @returns {Promise<readonly Row[]>} */
 export async function measureWorkload() {
   return [
-    await toRow("growth: an iteration in runs of 5,000 over an iteration in runs of 100", longOverShort),
-    await toRow("growth: the last 500 of 5,000 iterations over iterations 100 to 600", lateOverEarly),
+    await toRow("time of an iteration: runs of 5,000 divided by runs of 100", longOverShort),
+    await toRow("time of an iteration: last 500 of 5,000 divided by 100 to 600", lateOverEarly),
   ];
 }
 
