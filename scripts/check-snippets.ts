@@ -90,9 +90,11 @@ function checkImports(path: string, { lines, snippets, problems }: Checked): Che
         `${path}: has no line for the imports of its snippets; add ${importsMark}, and run \`npm run docs:sync\``,
       ],
     };
-  if (lines[mark + 1] === wanted) return { lines, snippets, problems };
+  // The list may have been wrapped by hand, so its whole paragraph is compared and replaced.
+  const end = lines.indexOf("", mark);
+  if (lines.slice(mark + 1, end).join("\n") === wanted) return { lines, snippets, problems };
   const problem = `${path}:${mark + 2}: differs from the imports of the snippets; run \`npm run docs:sync\``;
-  const rest = lines.slice(lines[mark + 1]?.startsWith("Imported here:") === true ? mark + 2 : mark + 1);
+  const rest = lines.slice(lines[mark + 1]?.startsWith("Imported here:") === true ? end : mark + 1);
   return { lines: [...lines.slice(0, mark + 1), wanted, ...rest], snippets, problems: [...problems, problem] };
 }
 
