@@ -50,7 +50,10 @@ export type ToolContextOverrides<Context = unknown> = {
 
 type OwnFields = Pick<ToolContext, CallFields> & { readonly ask?: ToolContext["ask"] };
 
-const noAnswers = (() => Promise.reject(new Error("This context has no answers. Use runTool."))) as ToolContext["ask"];
+const noAnswers = (() =>
+  Promise.reject(
+    new Error("This context cannot answer questions of a tool. Run the tool with runTool, and pass the answers."),
+  )) as ToolContext["ask"];
 
 const unlimited: ToolBudget = {
   iterations: Number.POSITIVE_INFINITY,

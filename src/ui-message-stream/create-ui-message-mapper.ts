@@ -176,7 +176,7 @@ class MessageMapper implements UIMessageMapper {
     this.#cost = noCost;
   }
 
-  /** Remembers a replayed call that the page already shows, so that new events of the call find the part of the call. */
+  /** Remembers a replayed call that the page already shows, so that later events of the call update the existing part of the message. */
   #noteRecalled(event: LoopEvent): void {
     if (event.type === "attempt-discarded") this.#writer.retries += 1;
     if (event.type === "tool-args-end") this.#tools.add(event.callId, event, true);

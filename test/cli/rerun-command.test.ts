@@ -154,13 +154,13 @@ describe("turnwright rerun", () => {
     ["a missing module", ["--from", "i1", "--module", "no.mjs"], 1, "no.mjs cannot be loaded"],
     ["a module without options", ["--from", "i1", "--module", "empty.mjs"], 1, "empty.mjs exports no options."],
     [
-      "a model for a module that has a provider",
+      "--model together with a module that has a provider",
       ["--from", "i1", "--module", "fixed.mjs", "--model", "x"],
       2,
       "--model does not",
     ],
     ["an output file that exists", ["--from", "i1", "--module", "agent.mjs", "-o", "run.jsonl"], 1, "run.jsonl exists already."],
-  ])("prints a message and writes no log for %s", async ([, args, exitCode, message]) => {
+  ])("prints a message and writes no log: %s", async ([, args, exitCode, message]) => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer);

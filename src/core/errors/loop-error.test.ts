@@ -62,12 +62,12 @@ describe("LoopError", () => {
     [
       "a decision about a call that is not among the waiting calls",
       new LoopError("unknown-decision", { call: "c1", waiting: ["c2", "c2/c3"] }),
-      'Call "c1" is not waiting for a decision or a result. Waiting: "c2", "c2/c3". Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.',
+      'Call "c1" is not waiting for a decision or a result. Waiting: "c2", "c2/c3". Pass the journal of the suspended run, and an "id" from its "reason.calls" or from inspectJournal.',
     ],
     [
       "a decision in a run without waiting calls",
       new LoopError("unknown-decision", { call: "c1" }),
-      'Call "c1" is not waiting for a decision or a result. Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.',
+      'Call "c1" is not waiting for a decision or a result. Pass the journal of the suspended run, and an "id" from its "reason.calls" or from inspectJournal.',
     ],
     [
       "a decision of the wrong kind",

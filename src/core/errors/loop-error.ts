@@ -150,7 +150,7 @@ const messages: Messages = {
   },
   "unknown-decision": ({ call, waiting }) => {
     const known = waiting === undefined ? "" : ` Waiting: ${waiting.map(quote).join(", ")}.`;
-    return `Call ${quote(call)} is not waiting for a decision or a result.${known} Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.`;
+    return `Call ${quote(call)} is not waiting for a decision or a result.${known} Pass the journal of the suspended run, and an "id" from its "reason.calls" or from inspectJournal.`;
   },
   "invalid-decision": ({ call, waitsFor, problem }) =>
     `The decision about call ${quote(call)}, which is waiting for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}. Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call is still waiting.`,

@@ -61,7 +61,7 @@ function readPart(part: unknown, limits: RequestLimits): readonly UserPart[] {
   if (!isRecord(part)) throw new RequestError(400, "A part of the last message is not an object.");
   if (part.type === "file") return [readFile(part, limits)];
   if (part.type !== "text") return [];
-  if (typeof part.text !== "string") throw new RequestError(400, "A text part of the last message has no string as its text.");
+  if (typeof part.text !== "string") throw new RequestError(400, "The text of a text part of the last message is not a string.");
   return part.text === "" ? [] : [{ type: "text", text: part.text }];
 }
 

@@ -127,7 +127,7 @@ function writeCompaction(compaction: LoggedCompaction, place: MarkdownPlace): st
     cause !== undefined && `Cause: ${(Object.hasOwn(causes, cause) && causes[cause]) || toCode(cause)}`,
     `Ended: ${outcome === undefined ? "not in the log" : toCode(outcome)}`,
     outcome === "compacted" &&
-      `Estimated tokens of the next request: ${formatCount(tokensBefore)} to ${formatCount(tokensAfter)}`,
+      `Estimated tokens of the next request: ${formatCount(tokensBefore)} before, ${formatCount(tokensAfter)} after`,
     endedAt !== undefined && place.hasDates && `Time: ${formatMs(endedAt - startedAt)}`,
     ...describeSummary(compaction),
   ]);

@@ -173,7 +173,7 @@ export async function findResultProblem(
   return issue && { schema: "schema of its question", issues: [issue] };
 }
 
-/** If the run was ended during the validation, the call never runs. */
+/** Returns the outcome of a call that must not run. This includes a call whose run was ended during the validation. */
 export function unfitBy(verdict: Verdict | undefined, call: ToolCall): ToolOutcome | undefined {
   switch (verdict?.kind) {
     case "refused":
