@@ -137,7 +137,7 @@ describe("read_part with the action json", () => {
   });
 });
 
-describe("read_part with the action json: the work for a hostile path", () => {
+describe("read_part with the action json and a hostile path", () => {
   const numbers = Array.from({ length: 300_000 }, (_, index) => index);
   const deep: unknown = JSON.parse(nested(95));
   const long = "a".repeat(2_000_000);
@@ -160,7 +160,7 @@ describe("read_part with the action json: the work for a hostile path", () => {
       () => Array.from({ length: 5_000 }, (_, index) => ({ t: "x", p: `(a{90}){10}${index}` })),
       "$[?search(@.t, @.p)]",
     ],
-  ])("is limited if the path %s", async ([, document, path]) => {
+  ])("stops at the work limit if the path %s", async ([, document, path]) => {
     const cache = createResultCache();
     const id = await storedIn(cache, JSON.stringify(document()));
     const before = process.cpuUsage();
@@ -171,12 +171,12 @@ describe("read_part with the action json: the work for a hostile path", () => {
     expect((user + system) / 1_000_000).toBeLessThan(5);
   });
 
-  it("is small for a pattern that takes exponential time in other engines", async () => {
+  it("answers a path whose pattern takes exponential time in other engines", async () => {
     const answer = await query([`${"a".repeat(40)}!`], "$[?match(@, '(a+)+b')]");
     expect(answer).toBe("The path matches nothing. The path $ shows how the text begins.");
   });
 
-  it("leads to no answer above the size limit, for any document", async () => {
+  it("never returns an answer above the size limit, whatever the document", async () => {
     const key = fc.string({ unit: fc.constantFrom("a", "'", '"', "\n", "€", "😀", "\u0000"), maxLength: 2_000, size: "max" });
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(key, key), { maxLength: 20 }), async (entries) => {

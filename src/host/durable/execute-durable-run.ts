@@ -43,7 +43,8 @@ export interface DurableExecution {
  */
 export async function executeDurableRun(site: RunSite, execution: DurableExecution): Promise<string | undefined> {
   const { signal } = execution;
-  // The engine no longer waits for this execution. `execute` would abandon a newer execution of the run in this process.
+  // The engine no longer waits for this execution. Without this check, `execute` would abandon a newer execution of the run in this
+  // process.
   if (signal?.aborted === true) return undefined;
   const own = new Execution(site, execution);
   signal?.addEventListener("abort", own.abandon);

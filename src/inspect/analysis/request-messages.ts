@@ -7,7 +7,7 @@ import { isSameText } from "./json-parts.ts";
 /** The ids of the calls whose results were cleared. */
 export type MaskedCalls = Pick<ReadonlySet<string>, "has">;
 
-/** Returns, by call id, the first iteration whose request has the result of the call cleared. */
+/** Returns, by call id, the first iteration whose request does not contain the result of the call, because it was cleared. */
 export function findMasking(run: Pick<LoggedRun, "lines">): ReadonlyMap<string, number> {
   const masking = new Map<string, number>();
   for (const { type, iteration, calls } of run.lines) {

@@ -52,7 +52,7 @@ const mediaType = /^(?:application|audio|font|image|model|text|video)\/[\w.+-]{1
  */
 const counts = /^(?:tokens|pass)$/i;
 
-/** Returns the field with the value of a secret that another field names, as in `{ name: "password", value: "…" }`. */
+/** Returns the field that holds a secret, if another field names this secret, as in `{ name: "password", value: "…" }`. */
 function hiddenField(record: { readonly [key: string]: Json | undefined }): string | undefined {
   if (!("value" in record)) return undefined;
   const names = [record["name"], record["key"], record["field"], record["header"]];
@@ -172,8 +172,8 @@ export class Cleaner {
   }
 
   /**
-   * Replaces all texts and numbers in a field that is named like a secret. In a tool's schema, replaces only a text directly in the
-   * field.
+   * Replaces all texts and numbers in a field that is named like a secret. In the schema of a tool, replaces only a text that is
+   * itself the value of the field.
    */
   #secret(value: Json, below: { readonly key: string; readonly place: RunLogPlace }): Json {
     const { key, place } = below;

@@ -180,8 +180,8 @@ export class RunRecorder implements RunObserver {
   }
 
   /**
-   * Returns undefined for a second stream of an iteration, which comes from a hook that returned a provider that is already
-   * observed.
+   * Returns undefined for a second stream of an iteration. An iteration has a second stream if a hook returned a provider that is
+   * already observed.
    */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
     if (this.#hasRequest || !this.#ports.writer.isOpen) return undefined;

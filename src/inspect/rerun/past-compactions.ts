@@ -88,7 +88,7 @@ function toPastCompaction(compaction: LoggedCompaction, made: Compacted | typeof
   return { cause, answer: { ...base, kind: "failed", error } };
 }
 
-const unknownError: PlainError = { name: "Error", message: "The log does not have the error." };
+const unknownError: PlainError = { name: "Error", message: "The log does not contain the error of this compaction." };
 
 function spendingOfSummary({ provider, model = "", usage, costUSD }: LoggedCompaction): Pick<CompactionAnswer, "spending"> {
   return provider === undefined ? {} : { spending: { provider, model, usage, costUSD } };

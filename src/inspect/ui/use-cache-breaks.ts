@@ -11,7 +11,7 @@ type BreakMap = ReadonlyMap<LoggedIteration, CacheBreak>;
 export const CacheBreaks: Context<BreakMap> = createContext<BreakMap>(new Map());
 
 const sliceMs = 12;
-/** For a run that grows, the pause before the breaks are searched again. */
+/** The cache breaks of a live run are searched again after this pause, in milliseconds. */
 const againMs = 1_000;
 
 export function useCacheBreaks(tree: RunTree): BreakMap {

@@ -99,7 +99,7 @@ function leftOf(one: BatchCall): ToolOutcome {
   return { call: one.call, durationMs: 0, kind: one.mayHaveRun || isAgain(one) ? "interrupted" : "not-run" };
 }
 
-/** True if the tool has already run up to a question that was answered. */
+/** True if the tool has run before: it stopped to ask a question, and the question was answered. */
 function isAgain({ answers }: BatchCall): boolean {
   return answers.length > 0;
 }

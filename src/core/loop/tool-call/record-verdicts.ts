@@ -190,8 +190,8 @@ export function unfitBy(verdict: Verdict | undefined, call: ToolCall): ToolOutco
 
 /**
  * Throws LoopError "tools-changed" if the tools of recorded calls have changed, unless `policies.allowToolChange` allows each
- * change. If a call was approved or waits for a decision, only the removal of its tool is an error. Other changes lead to a new
- * request.
+ * change. If a call was approved or waits for a decision, only the removal of its tool is an error. After any other change, the
+ * decision is requested again.
  */
 export function refuseChangedTools(run: Run, calls: readonly BatchCall[]): void {
   const { recorded } = run.visibleTools;

@@ -23,7 +23,7 @@ export interface CallFacts {
   decision?: LoggedLine | undefined;
   /** The result that the model read, if it differs from the result of the tool. */
   sent?: Json | undefined;
-  /** The first iteration whose request has the result cleared. */
+  /** The first iteration whose request does not contain the result, because it was cleared. */
   clearedBy?: number | undefined;
   /** Lines about changes of the result, or about a result that came too late. */
   readonly changes: LoggedLine[];

@@ -28,10 +28,10 @@ export interface TimeAxis {
   readonly ticks: readonly AxisTick[];
 }
 
-/** A gap is shortened if it is longer than `longMs`, and longer than `longShare` of the time in which something works. */
+/** A gap is shortened if it is longer than `longMs`, and longer than `longShare` of the time in which something is running. */
 const longMs = 1000;
 const longShare = 0.2;
-/** The width of a shortened gap, as a share of the time in which something works. */
+/** The width of a shortened gap, as a share of the time in which something is running. */
 const gapShare = 0.06;
 
 function joinIntervals(intervals: readonly Interval[]): readonly Interval[] {
@@ -74,7 +74,7 @@ function toStretches(busy: readonly Interval[], range: Interval): readonly Stret
 }
 
 /**
- * Makes the axis of a range. `busy` has the times in which something works. `tickShare` is the minimum distance between two ticks,
+ * Makes the axis of a range. `busy` has the times in which something is running. `tickShare` is the minimum distance between two ticks,
  * as a share of the axis.
  */
 export function layoutAxis(busy: readonly Interval[], range: Interval, tickShare = 0.17): TimeAxis {
