@@ -2,7 +2,7 @@
 // providers do not include them.
 
 export {
-  cutName,
+  cleanName,
   errorTypeOf,
   type EventHandlers,
   handleEvent,

@@ -11,7 +11,7 @@ import {
 } from "../core/entry-kit.ts";
 import {
   countsAsError,
-  cutName,
+  cleanName,
   errorTypeOf,
   type EventHandlers,
   handleEvent,
@@ -99,7 +99,7 @@ class RunChannels implements RunObserver {
 
   startTool({ iteration, callId, name, index, args, replayed = false }: LoopEvents["tool-start"]): void {
     const content = this.#place.captureContent ? { args } : {};
-    const called = { callId: cutName(callId), name: cutName(name) };
+    const called = { callId: cleanName(callId), name: cleanName(name) };
     const facts = (): ToolMessage => ({ runId: this.#runId, iteration, ...called, index, replayed, ...content });
     const trace = tools.begin(facts, this.#iteration ?? this.#outer);
     if (trace !== undefined) this.#calls.set(callId, trace);
@@ -121,7 +121,7 @@ class RunChannels implements RunObserver {
   }
 
   nest({ callId, name }: ToolContext): StartObserving {
-    const inside = { runId: this.#runId, callId: cutName(callId), name: cutName(name), scope: this.#scopeOf(callId) };
+    const inside = { runId: this.#runId, callId: cleanName(callId), name: cleanName(name), scope: this.#scopeOf(callId) };
     return (run) => new RunChannels(run, { captureContent: this.#place.captureContent, inside });
   }
 

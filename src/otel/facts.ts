@@ -11,7 +11,7 @@ import {
   type Usage,
 } from "../core/entry-kit.ts";
 import type { Attributes, AttributeValue } from "@opentelemetry/api";
-import { cutName, errorTypeOf } from "../core/observe-kit.ts";
+import { cleanName, errorTypeOf } from "../core/observe-kit.ts";
 
 /**
  * Attribute names from OpenTelemetry's conventions for generative AI, as of November 2026. All these names have the status
@@ -174,7 +174,7 @@ const reasonNames: { readonly [Key in KeysOf<EndReason>]?: string } = {
 
 function factOf(reason: EndReason, key: string): AttributeValue | undefined {
   const fact: AttributeValue | undefined = Reflect.get(reason, key);
-  return typeof fact === "string" ? cutName(fact) : fact;
+  return typeof fact === "string" ? cleanName(fact) : fact;
 }
 
 export function endingFacts({ status, reason, ...spent }: LoopEvents["run-end"]): Attributes {

@@ -1,7 +1,7 @@
 import { type Attributes, type Context, diag, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
 import { dropPromise, type LoopEvents, redactText, toPlainError } from "../core/entry-kit.ts";
 import { common, definedIn, genAi, own, thrownType } from "./facts.ts";
-import { cutName } from "../core/observe-kit.ts";
+import { cleanName } from "../core/observe-kit.ts";
 
 /** Calls a function that uses a tracer or a meter. Errors are logged with OpenTelemetry's `diag` and do not affect the run. */
 export function quietly<Value>(work: () => Value): Value | undefined {
@@ -63,8 +63,8 @@ const mostNames = 50;
 type Call = Pick<LoopEvents["late-result"], "callId" | "name">;
 
 const callFacts = ({ callId, name }: Call): Attributes => ({
-  [genAi.toolName]: cutName(name),
-  [genAi.toolCallId]: cutName(callId),
+  [genAi.toolName]: cleanName(name),
+  [genAi.toolCallId]: cleanName(callId),
 });
 
 export interface Noted {
@@ -108,7 +108,7 @@ export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], captu
       : {}),
   }),
   "loop-detected": ({ toolName, count, cycle, action }) => ({
-    [genAi.toolName]: cutName(toolName),
+    [genAi.toolName]: cleanName(toolName),
     [own.loopCount]: count,
     [own.cycle]: cycle,
     [own.loopAction]: action,

@@ -1,6 +1,6 @@
 import { type Context, SpanKind } from "@opentelemetry/api";
 import { isRecord, type Json, type LoopEvents, type ToolDefinition } from "../core/entry-kit.ts";
-import { countsAsError, cutName } from "../core/observe-kit.ts";
+import { countsAsError, cleanName } from "../core/observe-kit.ts";
 import { errorFacts, genAi, operations, own } from "./facts.ts";
 import type { LiveSpan } from "./live-span.ts";
 import type { TracePorts } from "./instruments.ts";
@@ -27,8 +27,8 @@ export class ToolSpan {
     const { content } = ports;
     const attributes = {
       [genAi.operationName]: operations.call,
-      [genAi.toolName]: cutName(name),
-      [genAi.toolCallId]: cutName(callId),
+      [genAi.toolName]: cleanName(name),
+      [genAi.toolCallId]: cleanName(callId),
       [genAi.toolType]: "function",
       [genAi.toolDescription]: definition?.description,
       [genAi.conversationId]: ports.conversationId,

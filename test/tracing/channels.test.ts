@@ -54,6 +54,12 @@ const spent = usage({ inputTokens: 3, outputTokens: 4 });
 const look = tool("look", () => "private result");
 
 describe("withDiagnostics: the channels", () => {
+  it("remove credentials from tool names and call ids", async () => {
+    const provider = createMockProvider([toolCall("look sk-abc12345678", {}, { id: "call sk-abc12345678" }), text("Done.")]);
+    const { last } = await listen(() => runToolLoop(withDiagnostics({ provider, messages: question, tools: [] })));
+    expect(last.tool).toMatchObject({ name: "look [redacted]", callId: "call [redacted]" });
+  });
+
   it("shorten long tool names and call ids to 128 characters", async () => {
     const [name, id] = ["my password is hunter2 ".repeat(1_000), "i".repeat(1_000)];
     const provider = createMockProvider([toolCall(name, {}, { id }), text("Done.")]);

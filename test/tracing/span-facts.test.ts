@@ -92,6 +92,16 @@ describe("withTracing: span attributes", () => {
     }
   });
 
+  it("contain no credentials, even in a tool name or a call id from the model", async () => {
+    const scene = trace([toolCall("look sk-abc12345678", {}, { id: "call sk-abc12345678" }), text("So.")]);
+    await settle(scene);
+    expect(attributesOf(scene, "execute_tool")).toMatchObject([
+      { "gen_ai.tool.name": "look [redacted]", "gen_ai.tool.call.id": "call [redacted]" },
+    ]);
+    const facts = scene.tracing.spans().map(({ name, attributes, events }) => [name, attributes, events]);
+    expect(JSON.stringify(facts)).not.toContain("sk-abc");
+  });
+
   it("contain the tool and the outcome of a call", async () => {
     const scene = traceAll();
     await settle(scene);

@@ -9,12 +9,14 @@ import type { ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { isProvider } from "../errors/provider-error.ts";
 import { isRecord } from "../utils/guards.ts";
+import { redactText } from "../utils/redact-secrets.ts";
 
-/** The maximum length of ids and names in traces, because a model may invent long ones. */
+/** The maximum length of ids and names in traces, in UTF-16 code units. */
 const longestName = 128;
 
-export function cutName(name: string): string {
-  return name.slice(0, longestName);
+/** Cuts an id or a name, and removes credentials from it, because models choose some ids and names freely. */
+export function cleanName(name: string): string {
+  return redactText(name, longestName, "");
 }
 
 export function isFailed(status: LoopStatus | StreamStatus): boolean {

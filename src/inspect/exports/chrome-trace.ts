@@ -2,7 +2,7 @@
 // speedscope, which expect events of one thread to follow or contain each other.
 
 import { checkFields, type Checks, is } from "../../core/entry-kit.ts";
-import { cutName } from "../../core/observe-kit.ts";
+import { cleanName } from "../../core/observe-kit.ts";
 import type { LoggedCompaction, LoggedIteration, LoggedRun, RunLog } from "../log/run-log.ts";
 import { toIsoTime } from "../format.ts";
 import { type PartFacts, toRunParts, type TracePart } from "./trace-parts.ts";
@@ -68,7 +68,7 @@ function toProcess(run: LoggedRun, { pid, startedAt, captureContent }: ProcessPl
   // speedscope guesses the format from the first event. If that event has a category, speedscope may take the file for a Chrome
   // profile.
   return [
-    { name: "process_name", ph: "M", pid, args: { name: `run ${cutName(run.runId)}` } },
+    { name: "process_name", ph: "M", pid, args: { name: `run ${cleanName(run.runId)}` } },
     { name: "process_sort_index", ph: "M", pid, args: { sort_index: pid } },
     ...names.flat(),
     ...placed.flatMap((one) => toEvents(one, { pid, startedAt })),

@@ -1,7 +1,7 @@
 // Turns a run into timed parts that contain each other: executions, iterations, streams, attempts, calls, waits and nested runs.
 
 import type { Json } from "../../core/entry-kit.ts";
-import { cutName } from "../../core/observe-kit.ts";
+import { cleanName } from "../../core/observe-kit.ts";
 import { executionsOf, stepsOf } from "../analysis/run-totals.ts";
 import { waitNames, waitsOf } from "../analysis/waits.ts";
 import type { LoggedCall, LoggedCompaction, LoggedIteration, LoggedRun, LoggedWait } from "../log/run-log.ts";
@@ -140,12 +140,12 @@ interface Inside {
 function toCallParts(call: LoggedCall, { iteration, options }: Inside): readonly TracePart[] {
   const { callId, name, index, outcome, decision, args, result, startedAt, endedAt } = call;
   const { captureContent, lastAt } = options;
-  const place = { iteration: iteration.iteration, callId: cutName(callId) };
+  const place = { iteration: iteration.iteration, callId: cleanName(callId) };
   const waits = waitsOf(iteration, callId).map((wait) => toWait(wait, { iteration, lastAt }));
   if (startedAt === undefined) return waits;
   const content = captureContent ? { args, result } : {};
   const part: TracePart = {
-    name: cutName(name),
+    name: cleanName(name),
     category: "tool",
     from: startedAt,
     to: endedAt ?? lastAt,
@@ -160,7 +160,7 @@ function toWait(
   { iteration, lastAt }: { readonly iteration: LoggedIteration; readonly lastAt: number },
 ): TracePart {
   const isOpen = to === undefined;
-  const facts = { kind, callId: callId === undefined ? undefined : cutName(callId), iteration: iteration.iteration, from };
+  const facts = { kind, callId: callId === undefined ? undefined : cleanName(callId), iteration: iteration.iteration, from };
   return {
     name: waitNames[kind],
     category: "wait",
