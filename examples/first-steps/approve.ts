@@ -5,7 +5,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { z } from "zod";
 import type { Message } from "turnwright";
 
 const folder = mkdtempSync(join(tmpdir(), "first-steps-"));
@@ -20,6 +19,7 @@ const payBill = async (amount: number): Promise<string> => {
 };
 
 // #region approve
+import { z } from "zod";
 import { defineTool, runToolLoop } from "turnwright";
 import { fileJournal } from "turnwright/journal";
 

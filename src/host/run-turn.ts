@@ -41,7 +41,7 @@ export class RunTurn {
   #writes: Promise<void> = Promise.resolve();
   #isFinished = false;
 
-  /** True if readers can join, because the run has begun in this start or resume, or in an earlier start or resume. */
+  /** True if readers can join: the run has begun, in this turn or in an earlier one. */
   get isJoinable(): boolean {
     return this.isOpen || this.log.endOf(0) !== undefined;
   }

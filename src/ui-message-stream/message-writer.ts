@@ -177,7 +177,7 @@ export class MessageWriter {
 /** Writes the parts that tools emit. Each call has its own text parts, next to the text of the model. */
 export class EmittedParts {
   readonly #writer: MessageWriter;
-  /** The open text parts, by the id of the tool call on the page. */
+  /** The open text parts, by the id that the page uses for the tool call. */
   readonly #open = new Map<string, string>();
   readonly #textCounts = new Map<string, number>();
 

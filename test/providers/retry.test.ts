@@ -106,32 +106,32 @@ describe("withRetry", () => {
   });
 
   it.for<[what: string, options: RetryOptions, headers: Record<string, string>, waits: readonly number[]]>([
-    ["half of each delay if random returns 0", { random: () => 0 }, {}, [250, 500, 1_000, 2_000]],
-    ["the full length of each delay if random returns 1", { random: () => 1 }, {}, [500, 1_000, 2_000, 4_000]],
+    ["waits half of each delay if random returns 0", { random: () => 0 }, {}, [250, 500, 1_000, 2_000]],
+    ["waits the full length of each delay if random returns 1", { random: () => 1 }, {}, [500, 1_000, 2_000, 4_000]],
     [
-      "at most maxDelayMs before an attempt",
+      "waits at most maxDelayMs before an attempt",
       { random: () => 1, baseDelayMs: 1_000, maxDelayMs: 1_500 },
       {},
       [1_000, 1_500, 1_500, 1_500],
     ],
-    ["0 ms if baseDelayMs is 0", { baseDelayMs: 0 }, {}, [0, 0, 0, 0]],
-    ["for the time in the header retry-after", half, { "retry-after": "3" }, [3_000, 3_000, 3_000, 3_000]],
-    ["for its own delay if the time in retry-after is shorter", half, { "retry-after-ms": "1" }, [250, 500, 1_000, 2_000]],
+    ["waits 0 ms if baseDelayMs is 0", { baseDelayMs: 0 }, {}, [0, 0, 0, 0]],
+    ["waits for the time in the header retry-after", half, { "retry-after": "3" }, [3_000, 3_000, 3_000, 3_000]],
+    ["waits for its own delay if the time in retry-after is shorter", half, { "retry-after-ms": "1" }, [250, 500, 1_000, 2_000]],
     [
-      "for the time in retry-after if this time equals maxRetryAfterMs",
+      "waits for the time in retry-after if this time equals maxRetryAfterMs",
       { ...half, maxRetryAfterMs: 3_000 },
       { "retry-after": "3" },
       [3_000, 3_000, 3_000, 3_000],
     ],
     [
-      "for no further attempt if the time in retry-after exceeds maxRetryAfterMs",
+      "gives up without waiting if the time in retry-after exceeds maxRetryAfterMs",
       { ...half, maxRetryAfterMs: 2_999 },
       { "retry-after": "3" },
       [],
     ],
-    ["half of each delay if random returns NaN", { random: () => Number.NaN }, {}, [250, 500, 1_000, 2_000]],
-    ["the full length of each delay if random returns more than 1", { random: () => 7 }, {}, [500, 1_000, 2_000, 4_000]],
-  ])("waits %s", async ([, options, headers, waits]) => {
+    ["waits half of each delay if random returns NaN", { random: () => Number.NaN }, {}, [250, 500, 1_000, 2_000]],
+    ["waits the full length of each delay if random returns more than 1", { random: () => 7 }, {}, [500, 1_000, 2_000, 4_000]],
+  ])("%s", async ([, options, headers, waits]) => {
     const askedAt: number[] = [];
     const inner = createMockProvider(() => fail({ status: 429, headers }));
     const { clock, ended } = outline(

@@ -64,7 +64,7 @@ function* findSchemaChanges(was: unknown, now: unknown, field = ""): Generator<S
   for (const find of finders) yield* find(was, now, field);
 }
 
-/** True if a value for the recorded schema can be invalid now, or can mean something else. */
+/** True if a value that is valid for the recorded schema can be invalid now, or can mean something else. */
 export function isBreaking({ kind }: Pick<ToolChange, "kind">): boolean {
   return kind !== "description-changed" && kind !== "default-changed" && kind !== "trait-changed";
 }

@@ -82,13 +82,13 @@ function findLastLook(records: Records, endingKeys: EndingKeys, state: LoopState
   }
 }
 
-/** True if the run ended after this last look. A request in the inbox may have replaced the ending with `ended`. */
+/** True if the run ended after it had read its inbox in `answer`. A request in the inbox may have replaced the ending with `ended`. */
 function leadsToRecordedEnding(endingKeys: EndingKeys, state: LoopState, { before, ended }: InboxAnswer): boolean {
   const goal = endingKeys.get(state.retry);
   return goal === before || (ended !== undefined && goal === endingKey(state, ended));
 }
 
-/** True if the run continued after this last look, because the inbox had a message that was sent with `steer`. */
+/** True if the run did not end after it had read its inbox in `answer`, because the inbox had a message from `steer`. */
 function isReopened(records: Records, state: LoopState, { ending, messages = [] }: InboxAnswer): boolean {
   const isAnswer =
     ending?.status === "completed" || ending?.status === "empty-response" || ending?.reason.kind === "invalid-output";

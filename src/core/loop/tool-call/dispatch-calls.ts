@@ -273,7 +273,7 @@ function isOnRecord(run: Run, batch: Batch, one: BatchCall): boolean | PromiseLi
   if (run.decisions.isLeftFor(call.callId)) return true;
   if (keepsOrder(run.journal)) return false;
   if (run.journal.has !== undefined) return isRecorded(run, batchKey(run, agent === undefined ? "tool" : "agent", one));
-  // Without `journal.has`, every nested run that could have begun is treated as recorded. A nested run without a record starts
-  // here too, but waits before its first step.
+  // Without `journal.has`, nobody knows which nested runs have records, so this function starts every nested run that could have
+  // begun. A nested run that turns out to have no record waits before its first step.
   return agent !== undefined && (batch.isFree(one) || run.decisions.isLeftInside(call.callId));
 }
