@@ -91,13 +91,13 @@ describe("mergeTraits (MCP)", () => {
       { ...repeats, retry: { maxAttempts: 5 } },
     ],
     [
-      "accepts a caller's retry without idempotent, although such a tool cannot be created",
+      "accepts the trait `retry` without `idempotent` from the caller, although creating a tool with these traits throws",
       {},
       { retry: { maxAttempts: 5 } },
       { retry: { maxAttempts: 5 } },
     ],
     [
-      "accepts eager: true with needsApproval: true, although such a tool cannot be created",
+      "accepts eager: true with needsApproval: true from the caller, although creating a tool with these traits throws",
       asks,
       { eager: true },
       { ...asks, eager: true },

@@ -91,7 +91,7 @@ export function findReplaced(
 
 interface Replacement {
   readonly kind: Extract<CacheBreakCause["kind"], "messages-masked" | "messages-compacted">;
-  /** The text that replaces content, escaped for a JSON string. Adapters send this text unchanged in every format. */
+  /** The text that a policy wrote in place of content, escaped for a JSON string. Adapters send this text unchanged in every format. */
   readonly text: string;
 }
 

@@ -97,8 +97,8 @@ const longestWaitMs = 500;
 const longestOwnWaitMs = 10_000;
 
 /**
- * How long a stopping worker waits for the calls of `resetStalls`, with which its runs report that they did not crash. In
- * milliseconds.
+ * How long a stopping worker waits until its runs have called `resetStalls`, in milliseconds. With this call, a run reports that it
+ * did not crash.
  */
 const noteMs = 500;
 

@@ -109,10 +109,10 @@ const bytes = "returns each recorded result byte for byte";
 const large = "keeps a result of 4 MB";
 const keys = "keeps the records of similar keys and of different runs apart";
 const failure = "runs a step again in a later execution if the step failed";
-const records = "reports the recorded steps in the optional methods has() and read()";
+const records = "returns the recorded steps from the optional methods has() and read()";
 const lateStep = "keeps the record of a new owner if the old owner finishes the same step later";
 const everyCut = "gives a run the same result after a crash at any step";
-const owner = "refuses a second owner in the optional method open()";
+const owner = "refuses a second call of the optional method open() while the journal is open";
 
 describe("journalSuite", () => {
   it.for<[what: string, fault: Fault]>([

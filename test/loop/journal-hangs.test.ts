@@ -124,7 +124,7 @@ describe("the journal of a rejected run", () => {
     expect(ran).toBe(0);
   });
 
-  it("cannot run the steps that were passed to a hanging all()", async () => {
+  it("runs no steps that were passed to the method all() if this method had not settled before the rejection", async () => {
     const bodies: (() => unknown)[] = [];
     const inner = memoryJournal();
     const all: Journal["all"] = (steps) => {

@@ -79,13 +79,13 @@ const titleOf = (line: string): string => {
   return `with the text "${text}" and the ${end === "stop" ? "finish reason" : "error code"} "${end}"`;
 };
 
-describe.for(rows)("provider $name: answer followed by $sequel", ({ wire, name, sequel }) => {
+describe.for(rows)("provider $name: a stream with $sequel after the answer", ({ wire, name, sequel }) => {
   const expected = afterAnswer[sequel][name === "google" ? name : "usual"];
-  it(`ends ${titleOf(expected)} if the answer is finished`, async () => {
+  it(`gives a result ${titleOf(expected)} if the answer is finished`, async () => {
     expect(await readReply(wire, wire.toReply({ text: "Hel", end: "stop" }), sequel)).toBe(expected);
   });
 
-  it(`ends ${titleOf(inTheMiddle[sequel])} if the answer is unfinished`, async () => {
+  it(`gives a result ${titleOf(inTheMiddle[sequel])} if the answer is unfinished`, async () => {
     expect(await readReply(wire, wire.toReply({ text: "Hel", end: "lost" }), sequel)).toBe(inTheMiddle[sequel]);
   });
 });

@@ -1,4 +1,4 @@
-// Advice for names and formats from other libraries, and the texts for changes of tools.
+// Texts for error messages: what to write instead of names and formats of other libraries, and how a tool has changed.
 
 import type { ToolChange, ToolChangeKind } from "../types/tool-outcome.ts";
 import { quote } from "../utils/texts.ts";

@@ -39,7 +39,7 @@ it.for<readonly [title: string, schema: JsonSchema, property: JsonSchema]>([
   ["a safe integer", jsonOf(z.int()), { type: "integer" }],
   ["a constant", { const: "a" }, { ...text, enum: ["a"] }],
   ["a list of allowed numbers", { type: "integer", enum: [1, 2] }, { type: "integer", enum: [1, 2] }],
-  ["the value true", jsonOf(z.literal(true)), { type: "boolean", description: 'Constraints: {"const":true}' }],
+  ["a value that can only be true", jsonOf(z.literal(true)), { type: "boolean", description: 'Constraints: {"const":true}' }],
   ["a union", { oneOf: [text, { type: "null" }] }, { anyOf: [text, { type: "null" }] }],
   [
     "a value of several types",

@@ -18,8 +18,8 @@ export function namesSecret(key: string): boolean {
 }
 
 /**
- * `isAssigned` means that "=" or a quoted value follows the name. More names then match, such as "pin": in prose, these names are
- * ordinary words, and "=" or a quoted value rarely follows them.
+ * `isAssigned` means that "=" or a quoted value follows the name. Only then do names such as "pin" match, because these names are
+ * ordinary words in prose.
  */
 export function namesSecretInText(name: string, isAssigned: boolean): boolean {
   const squashed = squash(name);

@@ -93,14 +93,15 @@ export interface DurableEngine {
   /** Returns undefined if the loop has no run with the id. */
   find(id: string): Promise<FoundRun | undefined>;
   readInput(id: string): Promise<string | undefined>;
-  /** Calls `look` now, and when the run may have ended, until `look` returns a value. */
+  /** Calls `look` now, and again each time that the run may have ended. Resolves to the first value that `look` returns. */
   waitForEnd<T>(id: string, look: () => Promise<T | undefined>): Promise<T>;
   /** Continues a failed run after its last record. Returns false if the run has not failed. */
   retry(id: string): Promise<boolean>;
   /** Returns a read-only journal with the records of a run. */
   readJournal(id: string): Journal;
   /**
-   * Calls `look` now, and each time that the run may have changed, until `look` returns a value. Rejects when the signal fires.
+   * Calls `look` now, and again each time that the run may have changed. Resolves to the first value that `look` returns. Rejects when
+   * the signal fires.
    */
   waitFor<T>(id: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T>;
 }

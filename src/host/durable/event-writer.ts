@@ -30,7 +30,7 @@ export class EventWriter {
   #next: number;
   readonly stalls: number;
   readonly input: string | undefined;
-  /** True if the waiting events include more than deltas and `attempt-discarded`. */
+  /** True if at least one waiting event is neither a delta nor `attempt-discarded`. */
   #isProgress = false;
   /** How many events of earlier executions are stored for each place. */
   readonly #stored = new Map<string, number>();

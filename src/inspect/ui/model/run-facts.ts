@@ -78,7 +78,7 @@ const readers: { readonly [type: string]: ReadLine | undefined } = {
   "attempt-start": nothing,
   "attempt-discarded": (reading, line) => (line["attempt"] === undefined ? addNote(reading, line) : undefined),
   "tool-start": ofCall((facts, { at }) => void facts.work.push({ from: at, to: undefined })),
-  // The page finds cache breaks itself, because only runs that watch their cache write them.
+  // The page finds cache breaks itself, because a run writes these lines only if it watches its cache.
   "cache-break": nothing,
   "tool-progress": nothing,
   "tool-emit": nothing,
