@@ -102,7 +102,10 @@ export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
   for (const key of evaluated) visit.evaluated.add(key);
 }
 
-/** Returns NaN for an invalid limit. No comparison with NaN is true, so every value passes. */
+/**
+ * Returns NaN for an invalid limit. A check fails only if a comparison with the limit is true. No comparison with NaN is true, so
+ * an invalid limit refuses no value.
+ */
 export function toLimit(argument: unknown): number {
   return typeof argument === "number" || typeof argument === "string" ? Number(argument) : Number.NaN;
 }

@@ -105,7 +105,8 @@ function toResource({ uri, mimeType, text, blob }: UnknownRecord): ContentPart |
 }
 
 /**
- * Returns undefined for a URL in place of base64 data, because the model's service would fetch a URL that the MCP server chose.
+ * Returns undefined if the data is a URL instead of base64 text. The model's service would fetch this URL, which the MCP server
+ * chose.
  */
 function toMedia({ mimeType, data }: UnknownRecord, type: "image" | "file"): ContentPart | undefined {
   const source = locateMedia({ type, mediaType: textOf(mimeType) || "application/octet-stream", data: textOf(data) });

@@ -178,7 +178,8 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
     return own;
   };
   return () => {
-    // `next` is checked first, because `running` is undefined for a moment between two runs, and a third run would start.
+    // `next` is checked before `running`. Between two runs, `running` is undefined for a moment, and a call at that moment would
+    // start a third run.
     if (next !== undefined) return next;
     if (running === undefined) return start();
     next = running.then(start, start);
@@ -227,8 +228,8 @@ const digits = 6;
 export function toToolNames(names: readonly string[], prefix: string): ReadonlyMap<string, string> {
   const plain = names.filter((name) => isPlain(name, prefix));
   const taken = new Set(plain.map((name) => prefix + name));
-  // If two names would get the same digits, the first of the two gets the digits. The names are sorted, so that the result does not
-  // depend on the order of the list.
+  // Two names may lead to the same digits. The first of them in sorted order gets these digits, and the other name gets other
+  // digits. Because of the sorting, the result does not depend on the order of the list.
   const changed = names.filter((name) => !isPlain(name, prefix)).sort();
   const wanted = countNames(changed, prefix);
   const made = new Map(plain.map((name) => [name, prefix + name]));

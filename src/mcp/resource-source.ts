@@ -28,7 +28,10 @@ export interface McpResourceClient {
 
 /** The options of `resourceSource`. */
 export interface ResourceSourceOptions {
-  /** The id that lists the resources of this server. 1 to 64 letters, digits, ".", "_" or "-". Default "resources". */
+  /**
+   * The name of the source. If the model reads the text with this id, it gets the list of the server's resources. 1 to 64
+   * letters, digits, ".", "_" or "-". Default "resources".
+   */
   readonly name?: string | undefined;
   /** The maximum size of a resource in bytes. Larger resources are refused. Default 8 MiB. */
   readonly maxBytes?: number | undefined;
@@ -67,10 +70,10 @@ const longestError = 1_000;
 /**
  * Makes a source for `createResultCache` of `turnwright/cache`, with which the model reads the text resources of an MCP server in
  * parts. The client must be connected: a `Client` from `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. The id of a
- * resource is its URI, for example from a resource link in a tool result. The name of the source lists the resources.
+ * resource is its URI, for example from a resource link in a tool result. If the model reads the text whose id is the name of the
+ * source, it gets the list of resources.
  *
- * A resource is requested again for each part. Binary resources are refused. The text of a resource has no other
- * effect on the run.
+ * A resource is requested again for each part. Binary resources are refused. Nothing but the model reads the text of a resource.
  *
  * Throws LoopError "invalid-option" or "unknown-option".
  *

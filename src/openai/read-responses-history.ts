@@ -59,8 +59,8 @@ function addInput(item: FieldReader, draft: HistoryDraft): void {
 }
 
 /**
- * True if the item begins another assistant message. If the model is known, items whose content is a list of parts, as the
- * service sends them, stay in one message. An item after a call also stays in the message of the call, because no message may
+ * True if the item begins another assistant message. The service sends items whose content is a list of parts. If the model is
+ * known, such items stay in one message. An item after a call also stays in the message of the call, because no message may
  * separate the call from its result.
  */
 function beginsMessage({ fields }: FieldReader, group: readonly FieldReader[], { model }: HistoryOwner): boolean {

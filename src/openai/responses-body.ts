@@ -108,7 +108,7 @@ interface ConvertedMessage {
 
 interface WireCall {
   readonly type: CallType;
-  /** The program on the server that made the call and waits for the result. */
+  /** Set if a program on the service's server made the call. The program waits for the result. */
   readonly caller: Json | undefined;
 }
 

@@ -105,8 +105,8 @@ const farthest = 64;
 
 /**
  * Finds the item for each entry of the item list in the final event: the item with the same id, otherwise the item with the same
- * call id, otherwise the oldest item of the same type that has no entry yet. Some servers put new ids into the list, so a call
- * with another call id is accepted if the name and the arguments are the same.
+ * call id, otherwise the oldest item of the same type that has no entry yet. Some servers put new ids into the list. A call
+ * therefore matches an entry with another call id if the name and the arguments are the same.
  */
 function createQueues(items: readonly OpenItem[], findKnown: (address: ItemAddress) => OpenItem | undefined): TakeItem {
   const byCallId = new Map<unknown, OpenItem>();

@@ -97,11 +97,11 @@ export interface OpenAIResponsesOptions {
    */
   readonly toolResultMedia?: "tool-message" | "user-message" | undefined;
   /**
-   * A key that the service combines with the beginning of a request to choose a server, sent as `prompt_cache_key`. Requests with
-   * equal keys and beginnings reach the same server, and share the prompt cache of that server. Use one key for requests that share
-   * a long beginning, such as the name of the agent, or of the agent and the customer. According to OpenAI, a server takes about 15
-   * requests per minute with an equal key and beginning. Further requests go to other servers, so a busy agent needs several keys.
-   * Default: no key; the service then uses only the beginning.
+   * The `prompt_cache_key` of each request. The service chooses a server by this key and the beginning of the request. Requests
+   * with equal keys and beginnings reach the same server, and share the prompt cache of that server. Use one key for requests
+   * that share a long beginning. The key can be the name of the agent, or the names of the agent and the customer. According to
+   * OpenAI, a server takes about 15 requests per minute with an equal key and beginning. Further requests go to other servers, so
+   * a busy agent needs several keys. Default: no key; the service then uses only the beginning.
    */
   readonly promptCacheKey?: string | undefined;
   /**

@@ -36,13 +36,15 @@ export type RecordSpansOptions = Pick<TracingOptions, "tracer" | "tracerProvider
  * - The ids and arguments of calls in `gen_ai.output.messages` are those that the run uses, not those that the model wrote.
  * - `turnwright.tool.executed` comes from the outcome, so it is also true for a call that reused the result of a discarded
  *   attempt.
- * - The description of a tool that no request shows is missing, and so is its name in the name of the span.
+ * - If no request in the log contains a tool, the spans of its calls have no description, and their names do not contain the name
+ *   of the tool.
  * - Spans that tools and HTTP clients create are missing. A nested run is always a child of its call.
  *
  * If the log does not contain the end of a run, its span has the attribute `turnwright.run.broken`, and ends at the time of the
  * run's last line.
  *
- * Throws LoopError "invalid-option" or "unknown-option" for `options`, and "log-damaged" for a line whose fields do not fit.
+ * Throws LoopError "invalid-option" or "unknown-option" if `options` is invalid, and "log-damaged" if a line of the log has an
+ * invalid field.
  *
  * @example
  * recordSpans(await readRunLog("run.jsonl"), { tracerProvider, agentName: "support" });

@@ -64,8 +64,8 @@ const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
 };
 
 /**
- * The problems that are reported to the model, which then makes the plan again. After any other abnormal finish reason, the
- * iteration ends with that finish reason.
+ * The messages to the model, by finish reason. After one of these finish reasons, the model gets the message and makes the plan
+ * again. After any other abnormal finish reason, the iteration ends with that finish reason.
  */
 const problems: { readonly [Reason in FinishReason]?: string } = {
   length: "The plan was cut off at the token limit.",
@@ -81,7 +81,7 @@ class PlanDraft {
   #refusal = "";
   finish: FinishChunk | undefined;
 
-  /** True if the plan says "response". Further text can then no longer make a tool run. */
+  /** True if the plan says "response". No tool runs then, whatever text follows. */
   get isOver(): boolean {
     return this.#scanner.isLeading && this.#scanner.isResponse;
   }

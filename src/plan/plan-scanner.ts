@@ -63,8 +63,8 @@ export class PlanScanner {
   #lead = "";
   #objects = 0;
   /**
-   * The problem of the newest object that was not a plan. The problem is put into words only when needed, because redacting a
-   * message is slow.
+   * The problem of the newest object that was not a plan. The text about the problem is made only when it is needed, because
+   * credentials must be removed from it, which is slow.
    */
   #fault: { readonly thrown?: unknown } | undefined;
   #hasBrace = false;

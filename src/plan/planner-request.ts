@@ -84,8 +84,8 @@ export class Account {
   }
 
   /**
-   * Estimates the usage of a finished request that reported no usage. The estimate is sent only if another request reports usage,
-   * because the finished request would otherwise seem to cost nothing.
+   * Estimates the usage of a finished request that reported no usage. The estimate is sent only if another request of the
+   * iteration reports usage. The sum would otherwise count the finished request as free.
    */
   end(): readonly ModelChunk[] {
     if (this.#now !== undefined) return [];

@@ -7,7 +7,10 @@ import { settingPlaces } from "./read-body.ts";
 /** The result of comparing a request with the previous request. Sizes are bytes of the previous request. */
 export interface Comparison {
   readonly sharedBytes: number;
-  /** The bytes before the first expected change: a change that a policy made, or a change without a cause. */
+  /**
+   * The bytes that could be the same at most: those before the first expected change. A change is expected if a policy made it,
+   * or if it is normal and therefore has no cause.
+   */
   readonly possibleBytes: number;
   /** The cause of the first change. Undefined if the request only adds messages, or if the change has no cause. */
   readonly cause: CacheBreakCause | undefined;

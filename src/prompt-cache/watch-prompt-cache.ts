@@ -207,7 +207,8 @@ function sumUses(results: readonly StreamResult[]): Omit<PromptCacheUse, "last">
   const sum = (field: "prefixBytes" | "possibleBytes" | "sharedBytes"): number =>
     requests.reduce((total, request) => total + request[field], 0);
   const possibleBytes = sum("possibleBytes");
-  // `share` is at most 1, because the first change never comes after the first expected change.
+  // `sharedBytes` ends at the first change, and `possibleBytes` ends at the first expected change, which never comes earlier. So
+  // `share` is at most 1.
   const sharedBytes = sum("sharedBytes");
   return {
     requests: requests.length,

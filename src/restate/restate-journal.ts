@@ -15,8 +15,9 @@ import { untilOver } from "../host/durable/repeat-failed.ts";
 import type { JournalRow } from "./admin.ts";
 
 /**
- * How a step is stored. `failed` is the message of an error. The step does not throw the error, because Restate would then repeat
- * the step, but the loop must decide what happens after the error. A new execution runs the failed step again.
+ * How a step is stored. `failed` is the message of an error. The loop must decide what happens after an error. So the step stores
+ * the error and does not throw it: after a thrown error, Restate would repeat the step. A new execution runs the failed step
+ * again.
  */
 type Stored<T> = { readonly answer: T; readonly lastRead?: number | undefined } | { readonly failed: string };
 

@@ -30,7 +30,10 @@ export class FailedRun extends Error {}
 export class RestateStore implements DurableStore {
   readonly #ingress: Ingress;
   readonly #options: RestateStoreOptions;
-  /** The number of the chunk in which the next read of a reader begins, by run id and position of the next event. */
+  /**
+   * Where readers continue. The key is the run id and the position of the next event, and the value is the number of the chunk to
+   * read.
+   */
   readonly #places = new Map<string, number>();
 
   constructor(options: RestateStoreOptions) {

@@ -217,7 +217,7 @@ async function checkReader({ first, second, id }: StoreBench): Promise<void> {
   const lock = await first.lock(id);
   const progress = { isWritten: false };
   const writeRounds = async (): Promise<void> => {
-    // Change number `round` replaces all messages with `round` messages.
+    // The change in round 3, for example, replaces all messages with 3 messages.
     for (const round of rounds) {
       const messages = Array.from({ length: round }, () => user(`${round}`));
       await lock.append({ from: 0, messages, state: stateOf(round) });

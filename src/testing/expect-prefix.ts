@@ -3,9 +3,10 @@ import { type CacheBreakCause, invalidOption, type LoopResult, type PromptCacheB
 const mostBreaks = 5;
 
 /**
- * Throws an Error if the requests of a run kept less than `share` of the prefix that they could keep. That prefix ends at the first
- * change that a policy made on purpose, such as masking. The message names the first requests that broke the prompt cache. `share` is
- * a number from 0 to 1, by default 0.95.
+ * Throws an Error if the requests of a run repeated too little of their previous requests. `share` is the minimum: the repeated
+ * bytes divided by the bytes that could be repeated. Bytes after the first change that a policy made on purpose, such as masking,
+ * could not be repeated. The message names the first requests that broke the prompt cache. `share` is a number from 0 to 1, by
+ * default 0.95.
  *
  * Also throws an Error if nothing was compared: the run was not watched, no provider reported its requests, or there was only one
  * request. Throws LoopError "invalid-option" for an invalid `share`.

@@ -202,8 +202,8 @@ export async function checkOwner(bench: JournalBench): Promise<void> {
       () => {},
       () => {},
     );
-    // If the journal refuses the second execution, `ended` settles. A workflow engine starts the second execution only after the
-    // first one has ended, so this line waits no longer than `pause`.
+    // If the journal refuses the second execution, `ended` settles. With a workflow engine, `ended` does not settle yet, because
+    // the engine starts the second execution only after the first one has ended. This line then waits for `pause`.
     await Promise.race([ended, pause(bench)]);
     return opened > before;
   };

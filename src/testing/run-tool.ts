@@ -42,8 +42,8 @@ export type ToolContextOverrides<Context = unknown> = {
   readonly [Field in Exclude<keyof ToolContext, CallFields | "provider" | "ask">]?: ToolContext<Context>[Field] | undefined;
 } & {
   /**
-   * The provider that nested runs use, instead of the provider in the options of a nested run. A value without `stream` is only
-   * shown as `context.provider`.
+   * The value of `context.provider`. If it has the method `stream`, nested runs use it, even if their own options have another
+   * provider.
    */
   readonly provider?: ToolContext["provider"] | Provider | undefined;
 };

@@ -83,7 +83,10 @@ function toGroups(names: readonly string[]): readonly Group[] {
   return [...shared, ...alone.map((group) => ({ ...group, prefix: singles }))];
 }
 
-/** Splits a group by the next part of its names. Names that share their next part with no other name become one group. */
+/**
+ * Splits a group by the next part of its names: names with the same next part become a group. All names whose next part is unique
+ * become one more group.
+ */
 function split({ prefix, names }: Group): readonly Group[] {
   const parts = new Map<string, string[]>();
   for (const name of names) {

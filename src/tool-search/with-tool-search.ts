@@ -64,7 +64,7 @@ interface FindRequest {
 type FinderTool = ExecutableTool<FindRequest, StandardSchema<unknown, FindRequest>, ToolResult>;
 
 interface Table {
-  /** The array that `source.definitions()` returned. The table is valid as long as the source returns the same array. */
+  /** The array that `source.definitions()` returned. If the source returns another array, the table is made again. */
   readonly source: readonly ToolDefinition[];
   readonly definitions: readonly ToolDefinition[];
   readonly deferred: readonly ToolDefinition[];

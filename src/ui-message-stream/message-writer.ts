@@ -9,7 +9,7 @@ export interface Hold {
   readonly open: OpenText | undefined;
   /** The number of parts before the attempt. */
   readonly parts: number;
-  /** True for the chunks of a replayed iteration, which a recorded retry may discard. */
+  /** True if the chunks belong to a replayed iteration. A recorded retry may discard these chunks. */
   readonly isRecalled: boolean;
 }
 

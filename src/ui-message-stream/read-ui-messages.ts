@@ -113,7 +113,8 @@ function addResult(part: FieldReader, id: string, draft: HistoryDraft): void {
   if (!isTool(type)) return;
   const call = readCall(part, id);
   const { callId } = call;
-  // The piece of the call contains the result too, so `addResult` needs no piece.
+  // A part of a UI message contains both a call and its result. The call has already added the piece of this part, so `addResult`
+  // needs no piece.
   if (state === "output-available") draft.addResult({ callId, outcome: "completed", result: (output ?? null) as Json });
   else if (state === "output-error") draft.addResult({ callId, outcome: "failed", result: part.text("errorText") });
   else if (state === "output-denied") {

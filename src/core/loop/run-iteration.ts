@@ -75,7 +75,7 @@ function maskOld(run: Run): Masked | undefined {
 }
 
 /**
- * Finds the masking of a tool that releases results. Searches the tools that the model saw, because the registry may have
+ * Returns the `masking` of the tool that releases results. Searches the tools that the model saw, because the registry may have
  * changed.
  */
 function findMasking({ visibleTools }: Run): ResultMasking | undefined {

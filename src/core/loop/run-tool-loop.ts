@@ -61,9 +61,9 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
     for (;;) {
       const next = nextStep(state, bounds);
-      // Ends the open iteration, if there is one. A batch belongs to the iteration, so the iteration ends after the batch. If the
-      // next step is a model request, the service has paused the message: this `iteration-end` then lists no calls, because the
-      // `iteration-end` of the final continuation lists all calls.
+      // Ends the open iteration, if there is one. A batch belongs to the iteration, so the iteration ends after the batch. An
+      // iteration is still open before a model request only if the service has paused the message. This `iteration-end` then
+      // lists no calls. The `iteration-end` of the final continuation lists all calls.
       if (next.kind !== "batch") endIteration(run, next.kind === "model");
       if (next.kind === "end") {
         const continued = continueAfter(run, next.ending);

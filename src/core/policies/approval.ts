@@ -1,4 +1,5 @@
-// A tool call runs only after an explicit approval within the time limit.
+// Requests decisions about tool calls. A call that needs a decision runs only if it is approved explicitly, within the time
+// limit.
 
 import type { Json, PlainError } from "../types/common.ts";
 import type { ApprovalContext, ApprovalDecision, Approve } from "../types/policies.ts";

@@ -30,8 +30,9 @@ export interface ReadHistory {
 }
 
 /**
- * The provider that will get the history. If a message would otherwise change, the transcript also keeps its original items as
- * provider metadata with this `id` and `model`. Only a provider with the same `id` and `model` gets these items back.
+ * The provider that will get the history. Some messages would change when the history is restored from the transcript. For these
+ * messages, the transcript also keeps the original items, as provider metadata with this `id` and `model`. Only a provider with
+ * the same `id` and `model` gets these items back.
  */
 export interface HistoryProvider {
   readonly id: string;

@@ -122,8 +122,8 @@ class Patience {
   }
 
   /**
-   * Returns the next event, or undefined if a finished answer has been silent for too long. This method starts the limit, so that
-   * the time that the consumer needs for a chunk does not count.
+   * Returns the next event, or undefined if a finished answer has been silent for too long. The limit starts when this method is
+   * called, so the time in which the consumer processes a chunk does not count.
    */
   next(events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
     this.#setLimit();

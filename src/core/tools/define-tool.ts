@@ -218,8 +218,8 @@ export function defineTool(...given: readonly [tool?: Tool]): unknown {
  * schema. For events `tool-end` and for `result.calls`, the outcome "completed" also narrows `result`.
  *
  * The function compares only the name, and a nested run may have another tool with the same name. To exclude nested runs, check
- * that the event has no `path`. Arguments match the schema in `approve`, in calls that wait, and in completed calls. Events
- * before the call runs may contain arguments that the tool then refuses as `invalid-input`.
+ * that the event has no `path`. In `approve`, in calls that wait and in completed calls, the arguments match the schema. In
+ * events before the call runs, they may not match: the call is then refused as `invalid-input`.
  *
  * @example
  * const approve: Approve = (call) =>

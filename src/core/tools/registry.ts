@@ -30,8 +30,8 @@ export function findableTools(context: ToolContext): readonly ToolDefinition[] |
 }
 
 /**
- * Returns the agent that makes each call of this tool a nested run. Returns undefined if the tool has no agent or if the registry
- * throws. The tool then runs as an ordinary tool.
+ * Returns the agent of this tool. If a tool has an agent, each call of the tool is a nested run. Returns undefined if the tool
+ * has no agent or if the registry throws. The tool then runs as an ordinary tool.
  */
 export function findAgent(registry: ToolRegistry, name: string): Agent | undefined {
   try {
@@ -45,8 +45,8 @@ export function findAgent(registry: ToolRegistry, name: string): Agent | undefin
 }
 
 /**
- * Checks the definitions, which a registry of the caller made. Throws LoopError "duplicate-tool", "invalid-schema", or
- * "invalid-tool" for a wrong time limit or `masking`.
+ * Checks the definitions, which a registry of the caller made. Throws LoopError "duplicate-tool" or "invalid-schema". Throws
+ * LoopError "invalid-tool" if a time limit or `masking` is wrong.
  */
 export function checkDefinitions(definitions: readonly ToolDefinition[]): void {
   const seen = new Set<string>();

@@ -52,7 +52,7 @@ export interface ProviderError extends PlainError {
   readonly status?: number | undefined;
   /** True if the same request may succeed later. */
   readonly retryable: boolean;
-  /** The wait before a retry that the service requested, in milliseconds. */
+  /** How long the service asks to wait before a retry, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 

@@ -49,8 +49,8 @@ export interface DeltaEvent extends EventBase {
   readonly text: string;
   readonly attempt?: number | undefined;
   /**
-   * True if the output of this attempt is never discarded: in each attempt of `withRetry`, because an attempt with output is not
-   * repeated, and in the last attempt of `withFallback`.
+   * True if the output of this attempt is never discarded. This is true for the last attempt of `withFallback`. It is also true
+   * for every attempt of `withRetry`, because `withRetry` does not repeat an attempt with output.
    */
   readonly isFinal?: true | undefined;
 }
@@ -214,8 +214,8 @@ export interface LoopEvents {
    */
   masked: EventBase & { readonly calls: readonly string[]; readonly tokensBefore: number; readonly tokensAfter: number };
   /**
-   * Emitted after a stream, for each request of the stream that did not begin like the previous request to the same model. Only
-   * emitted with `policies.promptCache`.
+   * Emitted after a stream. Each request of the stream is compared with the previous request to the same model, and there is one
+   * event for each request that begins differently. Only emitted with `policies.promptCache`.
    */
   "cache-break": EventBase & PromptCacheBreak;
   /**

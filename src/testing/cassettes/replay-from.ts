@@ -93,8 +93,8 @@ const optionChecks: Checks<ReplayOptions> = { match: oneOf("request", "order"), 
  * end the run as `provider-error` (`server`) with the message of the Error.
  *
  * Recorded errors are thrown again as provider errors. If the signal fired during the recording, the replay waits at that point
- * until the signal of its own call fires. If, during the recording, the reader stopped while waiting for a chunk, the replay
- * sends nothing more from that point until its own signal fires.
+ * until the signal of its own call fires. In some recordings, the reader stopped while it waited for a chunk. The replay of such
+ * a recording also waits at that point until the signal of its own call fires.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Also throws if the file cannot be read. If
  * the file is damaged, throws an Error with the number of the line.

@@ -29,7 +29,7 @@ export interface VisibleTools {
   /** The tools that the model may call, by name: the visible tools, and then the deferred tools that are not loaded yet. */
   readonly byName: ReadonlyMap<string, ToolDefinition>;
   readonly findable: readonly ToolDefinition[];
-  /** A text that changes when the set of visible deferred tools may change. Empty if no tool is deferred. */
+  /** If this text is the same in two iterations, the same deferred tools are visible. Empty if no tool is deferred. */
   readonly stamp: string;
   /**
    * The list from the registry. The tools are reused while the registry returns this list. Empty if the tools are for one

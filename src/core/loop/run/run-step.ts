@@ -48,7 +48,7 @@ export function runSteps<T, Next>(
 ): Next | PromiseLike<Next> {
   const [first] = steps;
   if (first !== undefined && steps.length === 1) {
-    // The same as in `runStep`, which is not called here, so that the path to a tool stays one function shorter.
+    // Repeats the code of `runStep`, because a call of `runStep` would make the path to a tool one function longer.
     const asked = new JournalCall(run, "step", first.key);
     const mark = asked.expect(first);
     return asked.take(run.journal.step(toJournalStep(first, run, mark)), (answer) => {
@@ -86,7 +86,7 @@ function badAnswer(answer: unknown, asked: string): Error {
 }
 
 /**
- * The kinds of steps with an effect. The other kinds only read: "run", "inbox", "validation", "approval" and "result". An
+ * The kinds of steps with an effect. Steps of the other kinds ("run", "inbox", "validation", "approval", "result") only read. An
  * iteration counts as replayed until its first new step with an effect.
  */
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
@@ -210,8 +210,8 @@ function mustEnd(run: Run): boolean {
 }
 
 /**
- * True if the run was cancelled, and this execution has taken a new step. If the run is cancelled before its first new step,
- * nothing is recorded, so calls that wait in the journal still wait in a later execution.
+ * True if the run was cancelled, and this execution has taken a new step. If the run is cancelled before its first new step, the
+ * cancellation is not recorded. Calls that wait according to the journal then still wait in a later execution.
  */
 export function isCut(run: Run): boolean {
   return isEnded(run.scope) && hasWorked(run);

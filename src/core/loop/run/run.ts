@@ -224,7 +224,7 @@ export interface BatchCall {
   isApproved: boolean;
   /** "first" if the call needs a decision before it runs. "again" if its tool has changed since an earlier decision. */
   mustAsk: "first" | "again" | undefined;
-  /** True if the tool call ended early because a decision is needed before the tool runs. */
+  /** True if the step of the call returned without running the tool, because the call needs a decision first. */
   isOpen: boolean;
   /** How often a decision was requested again because the tool had changed. */
   round: number;
@@ -232,7 +232,8 @@ export interface BatchCall {
   requests: number;
   readonly answers: GivenAnswer[];
   /**
-   * The outcome of the newest execution that asked a question. The time and the spending of all executions so far are included.
+   * A tool that asks a question runs again after the answer. This is the outcome of its newest execution that ended with a
+   * question. Includes the time and the spending of all executions of the tool so far.
    */
   asked: DeferredOutcome | undefined;
   /** True if an earlier execution may have run the tool without recording an outcome. */

@@ -109,7 +109,8 @@ function toClose(run: Run, close: () => PromiseLike<void>): CloseJournal {
  * data differs from the record.
  */
 export function recordRun(run: Run): void | PromiseLike<void> {
-  // A nested run can only be resumed, and is only recorded, with a journal of its own or with a durable journal of the outer run.
+  // A nested run is recorded only if it has a journal of its own, or shares a durable journal of the outer run. Without such a
+  // journal, a nested run cannot be resumed.
   const isReached = run.outer === undefined || (run.sharesJournal ? run.journal.durable : run.options.journal !== undefined);
   if (!isReached) return undefined;
   const print = describeRun(run);

@@ -242,7 +242,10 @@ export function findIdenticalCalls(
   return { toolName: outcomes[0]?.call.name ?? "", count };
 }
 
-/** Returns the loop that the model's last calls complete. Undefined if the iteration ends the run for another reason. */
+/**
+ * Returns the loop that is detected in the model's last calls. Undefined if there is no loop, or if the iteration ends the run
+ * for another reason.
+ */
 export function findLoop(state: LoopState, rule: LoopRule | undefined): FoundLoop | undefined {
   const { repetition, current, streamResults, finalAnswerTo } = state;
   const last = streamResults.at(-1);

@@ -174,7 +174,7 @@ function assertMessage(given: unknown, index: number): Message {
   return seal(value as unknown as Message);
 }
 
-/** True if there is no metadata, or if its copy as plain data lost nothing. */
+/** True if the message has no metadata, or if the copy of the metadata as plain data is complete. */
 function isMetadataKept(given: unknown, { metadata: copied }: UnknownRecord): boolean {
   const metadata: unknown = isRecord(given) ? given["metadata"] : undefined;
   return metadata === undefined || (isRecord(metadata) && isLiteral(metadata) && isSameJson(metadata as Json, copied as Json));

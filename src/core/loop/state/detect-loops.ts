@@ -45,8 +45,9 @@ export class CountedRepetition implements Repetition {
   /** The newest iterations, in reverse order. Holds at most one iteration more than the longest cycle that is detected. */
   readonly iterations: readonly CountedIteration[];
   /**
-   * Element `n - 1` counts how many of the newest iterations in a row equal the iteration `n` positions earlier. For example,
-   * after the iterations A B A B, the element with index 1 is 2.
+   * Element `n - 1` is for cycles of `n` iterations. From the newest iteration backwards, each iteration is compared with the
+   * iteration `n` positions before it. The element counts the equal pairs before the first difference. For example, after the
+   * iterations A B A B, the element with index 1 is 2.
    */
   readonly #matches: readonly number[];
 

@@ -84,7 +84,7 @@ export interface LoopState {
   readonly hiddenTools: Set<string>;
   /** The names of the tools that were found or called, in this order. A deferred tool is visible if its name is here. */
   readonly loadedTools: Set<string>;
-  /** The iterations whose results are masked because of the set `force` of `maskResults`. */
+  /** The iterations whose results are masked because the caller added them to `force`, an option of `maskResults`. */
   readonly forcedIterations: number[];
   /** The results that tools have released, in order. */
   readonly releases: ReleasedResults[];
@@ -97,7 +97,7 @@ export interface LoopState {
   agent: string | undefined;
   /** The handoffs so far, and the number of messages before each of them. */
   readonly handoffs: (Handoff & { readonly messagesBefore: number })[];
-  /** True if user messages were added that no input check of `policies.guardrails` has passed yet. */
+  /** True if there are new user messages that have not passed the input checks of `policies.guardrails` yet. */
   hasNewInput: boolean;
 
   readonly streamResults: StreamResult[];

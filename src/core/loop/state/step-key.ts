@@ -101,7 +101,8 @@ export function isCallKey(state: IterationPlace, key: string): boolean {
 }
 
 /**
- * Returns the key of attempt number `attempt` to get a decision or a result. Attempt 0 is the request itself, with the key `key`.
+ * A decision or a result may be requested several times. Returns the key of the step for attempt number `attempt`. Attempt 0 is
+ * the first request, which has the key `key`.
  */
 export function decisionKey(key: string, attempt: number): string {
   return againKey(key, "decision", attempt);

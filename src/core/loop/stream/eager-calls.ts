@@ -8,8 +8,8 @@ import { stableJson } from "../../utils/json.ts";
 
 /**
  * Returns the limit of this run or an outer run that one more request would exceed. Assumes that this request costs as much as
- * the newest request with a known cost. Unknown costs are not counted here. If `limits.onUnknownCost` ends the run, `nextStep`
- * does this before the next stream.
+ * the newest request with a known cost. Unknown costs are not counted here: `nextStep` obeys `limits.onUnknownCost` before the
+ * next stream.
  */
 export function findSpent(run: Run, attempts: readonly AttemptSpending[], isFinal: boolean): EndReason | undefined {
   const { tokens, costUSD, lastCostUSD } = priceAttempts(run, attempts);
@@ -121,8 +121,9 @@ export class EagerCalls {
   }
 
   /**
-   * Finds a call with the same name and arguments that a discarded attempt has started. `offer` does the same, but is not called
-   * for a call that comes after an incomplete call. A call with unusable arguments equals no other call.
+   * Finds a call with the same name and arguments that a discarded attempt has started. `offer` finds such a call too, but it is
+   * not called for calls after an incomplete call. This method finds the calls of discarded attempts for those calls. A call with
+   * unusable arguments matches no other call.
    */
   #claimLate(call: ToolCall): StartedCall | undefined {
     return call.problem === undefined ? this.#unclaimed.get(signatureOf(call))?.shift() : undefined;

@@ -60,8 +60,8 @@ export class StreamDraft implements GuardedStream {
   #isFinal = false;
   #usage: Usage | undefined;
   /**
-   * The usage of earlier attempts. Stored separately from `#usage`, because a usage report may replace the usage of the current
-   * attempt. Undefined until the first attempt ends.
+   * The usage of earlier attempts. `#usage` is only for the current attempt, because a new usage report may replace it. Undefined
+   * until the first attempt ends.
    */
   #ended: AttemptSpending[] | undefined;
   #isBetween = false;

@@ -40,8 +40,8 @@ async function askAll(run: Run, calls: readonly BatchCall[], asked: readonly Bat
     if (answered !== undefined) await settleCall(run, one, { ...answered, room });
     room.admit(one);
   }
-  // `isOver` covers only the first answers. During `settleCall`, a guardrail may also have ended the run by refusing edited
-  // arguments.
+  // `isOver` is true only if one of the first answers has ended the run. During `settleCall`, a guardrail may also have ended the
+  // run by refusing edited arguments.
   const isEnded = calls.some(({ outcome }) => outcome?.kind === "denied" && outcome.guardrail?.endsRun === true);
   for (const one of calls) one.isBarred ||= isEnded;
 }

@@ -88,8 +88,8 @@ export class Batch {
   }
 
   /**
-   * When no further call may begin, removes the calls that have already begun from `#todo`. These calls are also in `#waiting`,
-   * so `endWaiting` ends them.
+   * If no further call may begin, removes from `#todo` the calls that have already begun. These calls are also in `#waiting`, so
+   * `endWaiting` ends them.
    */
   #dropBegun(): void {
     if (!this.#isBarred || this.#hasDropped) return;
@@ -151,8 +151,8 @@ export class Batch {
   }
 
   takeDecided(calls: readonly BatchCall[]): void {
-    // `false` is only used for calls without `isLive`. `settleCall` has already set `isLive` on the calls that this execution
-    // refused.
+    // `#add` uses `false` only for calls without `isLive`. For calls that this execution refused, `settleCall` has already set
+    // `isLive`.
     for (const one of calls) this.#add(one, false);
     this.#addTodo([]);
   }
@@ -254,7 +254,7 @@ export interface Room {
  */
 export function createRoom({ state, bounds }: Run): Room {
   let left = state.toolLimitReached ? 0 : bounds.maxToolCalls - state.toolCallsExecuted;
-  // True if an earlier call waits for a decision. A denied call does not count, so another call may then run.
+  // True if an earlier call waits for a decision. If that call is denied, it does not count, so a later call may run.
   let isOpen = false;
   return {
     isFull: () => left <= 0 && !isOpen,

@@ -12,7 +12,7 @@ import { Parking } from "../run/parking.ts";
 import { createTextTap, tapEvents } from "./emit-text.ts";
 import { runAgent } from "./run-agent.ts";
 
-/** The maximum length of the final text of a failed agent that the outer model gets, in characters. */
+/** The outer model gets the final text of a failed agent, up to this length in characters. */
 const longestLastWords = 2_000;
 
 /** The fields that the author of an agent tool writes. */

@@ -102,8 +102,8 @@ export function editCall(
 }
 
 /**
- * Converts the refusal of a recorded call that was ready when it was recorded. The call stays ready, and `unfit` contains the
- * refusal, because the tool may already have run.
+ * Called for a recorded call that was ready when it was recorded, and that is refused now. Returns a ready call whose `unfit`
+ * contains the refusal, because the tool may already have run.
  */
 export function toUnfit(refused: ToolOutcome, { exposed }: Pick<ToolCallPorts, "exposed">): ReadyCall | ToolOutcome {
   const { call, approvedArgs } = refused;

@@ -77,7 +77,7 @@ interface Editing {
   readonly decided: RecordedDecision;
 }
 
-/** Calls the guardrails for arguments that a person edited, because the edited arguments may come from a page. */
+/** Calls the guardrails for arguments that a person edited. Edited arguments may come from a page, so they are not trusted. */
 export function checkEdit(run: Run, one: BatchCall, { request, decided }: Editing): RecordedDecision | Promise<RecordedDecision> {
   const approve = decided.kind === "modify" ? run.features.guardrails?.around(() => decided) : undefined;
   if (decided.kind !== "modify" || approve === undefined) return decided;

@@ -257,8 +257,8 @@ async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undef
 }
 
 /**
- * True if the caller has passed the result to this execution. The caller may have the result even if the request is new in this
- * execution, because an earlier execution may have run the call and ended before it recorded its own request.
+ * True if the caller has passed the result to this execution. This is possible even if the request is new in this execution: an
+ * earlier execution may have run the call, and ended before it recorded the request.
  */
 function hasResult({ journal, scope, decisions }: Run, id: string): boolean {
   return journal.replays === undefined && scope.cause === undefined && decisions.isLeft(id);
