@@ -36,7 +36,7 @@ export function createAGUIMapper(options: AGUIOptions = {}): AGUIMapper {
   return { map: (item) => toEvents(mapper.map(item)), end: (failure) => toEvents(mapper.end(failure)) };
 }
 
-/** Returns a filter that keeps the entries for a page with this option `from`. */
+/** Returns a filter for one value of the option `from`. The filter keeps the entries that a page with this value gets. */
 export function audienceOf({ from }: AGUIOptions): (entry: Entry) => boolean {
   return from === "live" ? ({ audience }) => audience !== "recalled" : ({ audience }) => audience !== "again";
 }
@@ -50,8 +50,8 @@ interface Mapped {
 }
 
 /**
- * Makes all entries, including the entries that are sent only for one value of the option `from`. Each entry then has the same
- * position for both values, so a page may reconnect with the other value of `from`.
+ * Makes the entries for both values of the option `from`, although a page gets only some of them. So the position of an entry
+ * does not depend on `from`, and a page may reconnect with the other value.
  */
 export class EntryMapper implements EventMapper<Entry> {
   readonly #options: AGUIOptions;

@@ -30,7 +30,10 @@ export class NestedRuns {
     this.#outer = outer;
   }
 
-  /** A call with a suspended nested run ends as `interrupted`, and continues when the outermost run is resumed. */
+  /**
+   * True if the call has a suspended nested run. Such a call ends as `interrupted`, and continues when the outermost run is
+   * resumed.
+   */
   isSuspended(callId: string): boolean {
     return [...this.#runs.values()].some(({ path, state }) => path[0] === callId && state === "suspended");
   }

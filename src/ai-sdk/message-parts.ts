@@ -117,7 +117,7 @@ export class MessageCalls {
    * cannot be withdrawn.
    */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
-    // A start with a known id is a second copy of a call, because calls that the service runs arrive again when they are complete.
+    // A start with a known id is ignored. The package sends calls that the service runs again when they are complete.
     if (providerExecuted === true || this.#open.has(id)) return;
     const { out, names } = this.#ports;
     const name = textOf(toolName);

@@ -142,10 +142,10 @@ const unifiedWords: FinishWords = new Map<string, FinishReason>([
 ]);
 
 /**
- * Finish reasons of services that the packages report less exactly. Anthropic's pauses become "stop" or "other". Anthropic's report
- * of a full context becomes "length", and Anthropic's refusals become "content-filter". Gemini's malformed calls and some of
- * Gemini's filters become "error" or "other". At OpenAI, a response with calls that was cut off for a rare reason becomes
- * "tool-calls".
+ * Exact finish reasons of services. The packages replace them with less exact ones. Anthropic's pauses become "stop" or "other".
+ * Anthropic's report of a full context becomes "length", and Anthropic's refusals become "content-filter". Gemini's malformed
+ * calls and some of Gemini's filters become "error" or "other". If an OpenAI response has calls and was cut off for a rare
+ * reason, its finish reason becomes "tool-calls".
  */
 const exactWords: FinishWords = new Map<string, FinishReason>([
   ["pause_turn", "paused"],

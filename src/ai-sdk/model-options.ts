@@ -89,7 +89,7 @@ const v3: SpecWords = {
   unknownParts: onlyInV4,
 };
 
-/** If parsing has changed the URL, such as "gs://…", the original text is sent too. */
+/** Parsing changes some URLs, for example URLs that begin with "gs://". For such a URL, the original text is sent too. */
 function toTaggedData(source: FileSource): object {
   if (source.kind === "base64") return { type: "data", data: source.data };
   const { url, text } = source;

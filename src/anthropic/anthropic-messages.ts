@@ -18,8 +18,8 @@ import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-
  *
  * With the option `compaction`, the service replaces old messages with a summary if the run has the policy `compactMessages`. The
  * summary is not part of the text. The summary is sent back with its message, and the service then ignores everything before the
- * summary. Requests still have the older messages, because other models do not get the summary. The usage includes the tokens of
- * the summary.
+ * summary. Requests still contain the old messages, because another model does not get the summary and needs these messages. The
+ * usage includes the tokens of the summary.
  *
  * The setting `seed` is not sent, because the API has no field for it.
  *

@@ -51,14 +51,14 @@ type Marker = (request: MarkableRequest) => MarkedRequest;
 /**
  * Makes a function that adds marks to requests, at these places and in this order, until the request has `mostMarks` marks:
  *
- * 1. The end of the final user message. If that message was joined from several messages, the mark comes before the final part,
- *    which may be context that moves in the next request.
- * 2. The latest position that had a mark in an earlier request, if nothing before the position has changed since. The server can
- *    then read the entry of that mark, even if more than 20 blocks were added. If there is no such position, for example after a
- *    restart of the process: the end of the second-to-last user message.
+ * 1. The end of the final user message. If that message was joined from several messages, the mark comes before the final part.
+ *    The final part may be context, which has another position in the next request.
+ * 2. The latest position that had a mark in an earlier request, if everything before the position is still the same. The server
+ *    can then read the entry of that mark, even if more than 20 blocks were added. If there is no such position, for example
+ *    after a restart of the process: the end of the second-to-last user message.
  * 3. The system text.
- * 4. The end of the messages that the newest change affected, for example a masking. Changes in later requests come after this
- *    mark, so these requests can still read the entry of the mark.
+ * 4. The end of the messages that have changed since the previous request, for example because results were masked. Later
+ *    requests change only messages after this mark, so they can still read its entry.
  * 5. The last tool.
  */
 export function createMarker(cacheControl: CacheControl): Marker {
@@ -152,7 +152,7 @@ function countSame(parts: readonly Part[], before: readonly Part[]): number {
   return at === -1 ? before.length : at;
 }
 
-/** Returns the index of the nearest user part before part `at` that belongs to another joined message. */
+/** Searches backwards from part `at`. Returns the index of the first user part that is not in the joined message of part `at`. */
 function findBefore(parts: readonly Part[], at: number): number | undefined {
   const own = parts[at]?.joinedAt;
   const found = parts.findLastIndex(({ wire, joinedAt }, index) => index < at && wire.role === "user" && joinedAt !== own);
@@ -160,8 +160,7 @@ function findBefore(parts: readonly Part[], at: number): number | undefined {
 }
 
 /**
- * Returns the index of the latest user message that replaces a message of the previous request and is followed by an unchanged
- * message.
+ * Returns the index of the latest user message that differs from the previous request, although the message after it is the same.
  */
 function findChanged(parts: readonly Part[], { parts: before }: Sent, same: number): number | undefined {
   for (let at = before.length - 2; at >= same; at -= 1) {

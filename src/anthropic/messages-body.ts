@@ -209,8 +209,8 @@ function withoutMarks({ system, tools, joined }: MarkableRequest): MarkedRequest
 }
 
 /**
- * If a conversation starts with an assistant message, this message is sent first, because the service requires a user message
- * there.
+ * The message that is sent first if a conversation starts with an assistant message, because the service requires a user message
+ * at the start.
  */
 const opening: JoinedMessage = {
   message: { role: "user", content: [{ type: "text", text: "(The conversation begins.)" }] },
@@ -270,8 +270,9 @@ function toSettingFields({ temperature, topP, stopSequences }: ModelSettings): o
 }
 
 /**
- * With a thinking budget, the service rejects tool results after an assistant message that does not begin with thinking. A message
- * from another model has no thinking, so a request that ends with the results of such a message is sent without `thinking`.
+ * With a thinking budget, the service rejects tool results if the assistant message before them does not begin with thinking. An
+ * assistant message from another model has no thinking. If the request ends with the results of its calls, the request is sent
+ * without `thinking`.
  */
 function toThinkingField(messages: readonly Message[], { settings, convert }: BodyPorts): object {
   const { thinking } = settings;

@@ -107,7 +107,10 @@ function createSearch(pattern: string, ignoreCase: boolean): Search {
   return { find, note: ` The pattern ${loose.problem}, so grep searched for the pattern as plain text.` };
 }
 
-/** The maximum size of an answer, in bytes. The default `threshold` of the cache, in tokens, corresponds to more bytes. */
+/**
+ * The maximum size of an answer, in bytes. This is less than the default `threshold` of the cache, which is in tokens, so an
+ * answer is not stored in the cache itself.
+ */
 const mostBytes = 6_000;
 
 export class Answer {

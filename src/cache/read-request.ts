@@ -105,8 +105,8 @@ function countOf(value: unknown): number | undefined {
 /** A place with texts that the tool `read_part` can read. `fileSource` and `resourceSource` make sources. */
 export interface ReadSource {
   /**
-   * The name of the source: 1 to 64 letters, digits, ".", "_" or "-". By convention, the name is also the id of a list of the
-   * texts.
+   * The name of the source: 1 to 64 letters, digits, ".", "_" or "-". By convention, the model can also read the name as an id:
+   * it then gets a list of the texts.
    */
   readonly name: string;
   /** Tells the model which texts there are and which ids they have. The description becomes part of the tool's description. */

@@ -88,7 +88,7 @@ function limitLength({ functionRegister }: JSONPathEnvironment, charge: Charge):
   functionRegister.set("length", { argTypes: length.argTypes, returnType: length.returnType, call });
 }
 
-/** A step takes as long as about five instructions of a compiled pattern on one character. */
+/** In the time of one step, a compiled pattern runs about five instructions on one character. */
 const instructionsPerStep = 5;
 
 /** Compiling one instruction takes as long as about ten steps. */
@@ -177,7 +177,7 @@ function limitExpression(expression: Expression, charge: Charge): void {
   }
 }
 
-/** Charges for the size of a compared value, because the library reads equal values completely. */
+/** Charges for the size of a compared value, because the library must read two values completely to find that they are equal. */
 function chargeCompared(side: Expression, charge: Charge): void {
   const evaluate = side.evaluate.bind(side);
   side.evaluate = (context): unknown => {

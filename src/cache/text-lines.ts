@@ -58,7 +58,8 @@ function findStarts(text: string): LineStarts {
 }
 
 /**
- * Returns a function that finds the first place of a character from a position on. The positions must increase from call to call.
+ * Returns a function that finds the first place of the character at or after a position. The position must increase from call to
+ * call.
  */
 function createFinder(text: string, character: string): (from: number) => number {
   let found = -1;
@@ -189,8 +190,8 @@ export function linesOfRanges(
 }
 
 /**
- * Cuts a block after its last line break, and leaves the line break out of the text. Cuts a block without a line break between two
- * characters. Does not cut the final block of a text.
+ * Cuts a block after its last line break, and leaves the line break out of the text. If a block has no line break, the cut is
+ * between two characters. Does not cut the final block of a text.
  */
 function cutBlock(bytes: Uint8Array, isLast: boolean): { readonly text: string; readonly bytes: number } {
   // The methods of a Buffer are several times as fast as the methods of other arrays and of a TextDecoder.

@@ -162,7 +162,7 @@ class LiveTotals {
   constructor(events: NonNullable<LoopOptions["events"]>) {
     events.on("iteration-end", (event) => this.#add(event));
     events.on("compaction-end", (event) => {
-      // A summary that failed before its request has no provider, and cost nothing.
+      // If a summary failed before its request was sent, the event has no provider, and the summary cost nothing.
       if (event.provider !== undefined) this.#add(event);
     });
   }

@@ -48,7 +48,8 @@ export interface CompactionOptions {
   /** How the summary is written. Default: by the provider of the run. */
   readonly summarise?: SummaryOptions | undefined;
   /**
-   * Set to false to write summaries here, even if the service can write them itself (`Provider.compacts`). Default true.
+   * Set to false to let turnwright write the summaries, even if the service can write them itself (`Provider.compacts`). Default
+   * true.
    */
   readonly native?: boolean | undefined;
 }
@@ -198,9 +199,9 @@ function cutOf(run: Run, settings: Settings, tokens: number): Cut | undefined {
 }
 
 /**
- * Returns the rules after the service has refused a request as too long. The window may be smaller than expected, so at most a
- * quarter of the request stays. If the refused request already had a new summary, only its last message stays. The last message
- * is summarized too if it is more than half of the request.
+ * Returns the rules for a cut after the service has refused a request as too long. The window may be smaller than expected, so at
+ * most a quarter of the request stays. If the refused request already had a new summary, only the last message of the request
+ * stays. If the last message is more than half of the request, it is summarized too.
  */
 function shorten({ state }: Run, keep: number, tokens: number): Pick<CutRules, "keepTokens" | "keepLastTokens"> {
   const { lastCompaction: last, streamResults } = state;

@@ -80,7 +80,9 @@ function isNoteOfLoop({ content }: UserMessage): boolean {
   return content === malformedNote || content === warnOfLoop(count) || isComplaint(content);
 }
 
-/** Also compares the end of the message, because a user may write a message with the same beginning. */
+/**
+ * True if the loop has written the message. A user may write a message that begins in the same way, so the end is compared too.
+ */
 function isComplaint(text: string): boolean {
   return text.startsWith(misfitNote.start) && text.endsWith(misfitNote.end);
 }

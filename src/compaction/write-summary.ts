@@ -86,8 +86,8 @@ export async function writeSummary(
 const charactersPerToken = 4;
 
 /**
- * Returns the beginning of a text, up to `tokens` estimated tokens. If a message ends in the second half of this beginning, the
- * text is cut after that message.
+ * Returns the beginning of a text, up to `tokens` estimated tokens. The cut is at the end of a message, if one ends in the second
+ * half of this beginning.
  */
 function takePart(text: string, tokens: number): string {
   // Texts outside ASCII have more bytes than characters, so the part is made shorter until it fits.

@@ -67,7 +67,10 @@ export interface ConversationStatus {
    * is false.
    */
   readonly status: "running" | LoopStatus;
-  /** True while a process works on the run. False with the status "running" if the run was cut off: call `resume` or `send`. */
+  /**
+   * True while a process works on the run. If this is false and the status is "running", the run was cut off: call `resume` or
+   * `send`.
+   */
   readonly isLive: boolean;
   /** Why the run ended or is suspended. Undefined while the status is "running". */
   readonly reason: EndReason | undefined;
@@ -95,7 +98,7 @@ export interface Conversation<Output = unknown> {
   send<Own = Output>(message?: NewMessages, options?: RunOverrides<Own>): Promise<LoopResult<Plain<Own>>>;
   /**
    * Like `send`, but returns a stream like `streamToolLoop`. Invalid arguments throw at once. All other errors reject `result`,
-   * and the iteration.
+   * and a `for await` loop over the stream throws them.
    *
    * @example
    * for await (const event of conversation.stream("And tomorrow?")) if (event.type === "text-delta") write(event.text);

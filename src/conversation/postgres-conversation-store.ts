@@ -28,8 +28,8 @@ export interface PostgresConversationStoreOptions {
 }
 
 /**
- * The number of the advisory lock while a process creates the tables. Must be the number that `turnwright/dbos` uses: both
- * entries create the schema, which fails if two processes create it at the same time.
+ * The number of the advisory lock that a process holds while it creates the tables. `turnwright/dbos` must use the same number:
+ * both entries create the schema, which fails if two processes create it at the same time.
  */
 const migrationLock = 7_233_410_001;
 
@@ -182,7 +182,8 @@ function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSigna
       if (row === undefined) lose();
       else renewed = begun;
     } catch {
-      // A later renewal may succeed, and no other process can take the lock until the lease ends.
+      // The lock is lost only when the lease has ended, because no other process can take the lock before that. Until then, a
+      // later renewal may succeed.
       if (performance.now() - renewed > leaseMs) lose();
     } finally {
       unanswered = 0;

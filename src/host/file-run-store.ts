@@ -37,8 +37,8 @@ const version = 1;
 
 /**
  * Makes a file name from the hash of an id. The id itself is not used, because it may contain path separators, be a reserved file
- * name, or differ from another id in case only. An id with half of a surrogate pair is not valid UTF-8, so it is hashed as
- * UTF-16, after a byte that UTF-8 never contains.
+ * name, or differ from another id in case only. An id with half of a surrogate pair cannot be written as UTF-8, so its UTF-16
+ * form is hashed. A byte that UTF-8 never contains is put before this form, so that it equals no other id.
  */
 function nameOf(id: string): string {
   const hash = createHash("sha256");

@@ -85,7 +85,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
     return failure === undefined ? { done: true, value: undefined } : Promise.reject(failure.error);
   }
 
-  /** Checks the event that was just read, which is directly before the cursor. */
+  /** True if the event that was just read is from before the last resume. This event is directly before the cursor. */
   #isBeforeLastResume(): boolean {
     if (this.#reading.marksEarlier !== true || this.#execution === 0) return false;
     const { entry, offset } = this.#cursor;

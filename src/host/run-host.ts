@@ -174,8 +174,8 @@ export interface HostedStatus {
   /** Why the last run ended or is suspended. Undefined while the status is "running". */
   readonly reason: EndReason | undefined;
   /**
-   * True if the run is live in this process. A run with the status "running" that is not live here is live in another process, or
-   * was cut off by a crash.
+   * True if the run is live in this process. If this is false and the status is "running", the run is live in another process, or
+   * a crash has cut it off.
    */
   readonly isLive: boolean;
   /** The number of starts and resumes in this process that wait for the live run to end. */

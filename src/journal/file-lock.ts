@@ -115,8 +115,8 @@ interface LockTarget {
 }
 
 /**
- * The tokens of the locks that this copy of the package holds or requests. A claim of this copy whose token is not in this set
- * has already been released.
+ * The tokens of the locks that this copy of the package holds or requests. If the token of a claim by this copy is not in this
+ * set, the lock has already been released.
  */
 const ownTokens = new Set<string>();
 

@@ -31,8 +31,8 @@ export class RestateStore implements DurableStore {
   readonly #ingress: Ingress;
   readonly #options: RestateStoreOptions;
   /**
-   * Where readers continue. The key is the run id and the position of the next event, and the value is the number of the chunk to
-   * read.
+   * The chunk from which each reader continues. The key is the run id and the position of the next event, and the value is the
+   * number of the chunk.
    */
   readonly #places = new Map<string, number>();
 

@@ -142,8 +142,8 @@ export class CancelScope {
   }
 
   /**
-   * Returns the milliseconds until the earliest reserve of this run and its outer runs begins. Infinity if no run has a
-   * reserve.
+   * This run and its outer runs may each have a reserve. Returns the time until the first of these reserves begins, in
+   * milliseconds. Infinity if no run has a reserve.
    */
   reserveInMs(now: number): number {
     const own = this.#reserveMs === 0 ? Number.POSITIVE_INFINITY : this.#reserveAt - now;

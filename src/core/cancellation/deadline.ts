@@ -198,7 +198,7 @@ export class Deadline implements Cancellable {
       try {
         dropPromise(generator.return());
       } catch {
-        // A generator that `return` does not close cannot be closed in another way.
+        // If `return` fails, there is no other way to close the generator.
       }
     };
     // Closes the generator in a microtask, because the code that cancels the work may run inside the generator, and a running

@@ -130,8 +130,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * A timer that can be postponed often at low cost. Postponing keeps the underlying timer, which is set again after it has fired
- * too early. The streams of a run share one `IdleTimer`.
+ * A timer that can be postponed often at low cost. Postponing changes only the due time. If the underlying timer fires before the
+ * due time, it is set again. The streams of a run share one `IdleTimer`.
  */
 export class IdleTimer {
   readonly #clock: Clock;

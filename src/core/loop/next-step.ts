@@ -1,5 +1,5 @@
-// Decides what the loop does next, and performs nothing: other files perform the steps, and `applyStep` updates the state. Only
-// run/continue-run.ts makes such decisions too: a run that is about to end may continue because of its journal or the option
+// Decides what the loop does next, and performs nothing: other files perform the steps, and `applyStep` updates the state. One
+// decision is in another file, run/continue-run.ts: a run that is about to end may continue because of its journal or the option
 // `resume`.
 
 import type { Ending, EndReason, StreamStatus } from "../types/termination.ts";
@@ -299,7 +299,7 @@ function isAnswer({ status, reason }: Ending): boolean {
   return status === "completed" || reason.kind === "invalid-output";
 }
 
-/** True if a stop, a kill or an abort that arrives after this ending was decided still replaces the ending. */
+/** A stop, a kill or an abort may arrive after this ending was decided. True if it still replaces the ending. */
 function isOutranked(ending: Ending): boolean {
   const { kind } = ending.reason;
   return isAnswer(ending) || kind === "interrupted" || kind === "stopped";

@@ -163,8 +163,8 @@ function findCompactAt({ features: { compaction }, events, state }: Run, provide
 
 /**
  * Returns the part of `toolChoice` that the loop itself enforces. Servers and models may ignore `toolChoice`. The choice "none"
- * of `withoutTools` needs no enforcement: calls in the response exceed `maxToolCalls` and get the outcome "limit", or belong to a
- * final answer and do not run.
+ * of `withoutTools` needs no enforcement, because no call of the response can run. Either `maxToolCalls` is used up and the calls
+ * get the outcome "limit", or the response is a final answer, whose calls never run.
  */
 function toRestriction(choice: ToolChoice | undefined): Run["toolChoice"] {
   if (typeof choice === "object") return { name: choice.name };

@@ -200,7 +200,7 @@ class DurableVerbs {
   }
 }
 
-/** Matches the `id` in the `question-asked` event of a question that waits in the process of the run. */
+/** True for an id from a `question-asked` event. Such a question waits in the process of the run. */
 function isLiveQuestion(id: string): boolean {
   return /#\w{8}-\d+$/.test(id);
 }

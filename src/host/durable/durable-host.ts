@@ -91,9 +91,8 @@ export interface DurableHost {
    */
   start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer>;
   /**
-   * Sends decisions and results to the waiting calls of the last run. Rejects with LoopError "unknown-decision" or
-   * "invalid-decision" at the first decision that does not fit. The decisions that precede this decision in `decisions` have then
-   * already been sent.
+   * Sends decisions and results to the waiting calls of the last run, in the order of `decisions`. Stops at the first decision
+   * that does not fit, and rejects with LoopError "unknown-decision" or "invalid-decision". The decisions before it stay sent.
    */
   resume(id: string, options: { readonly decisions: { readonly [callId: string]: CallDecision } }): Promise<DurableResumeAnswer>;
   /**

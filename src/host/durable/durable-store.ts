@@ -116,8 +116,8 @@ export interface StepHooks {
   beforeInbox(): Promise<void>;
   /**
    * Called when a step has ended, before the result of the step is recorded. Resolves when the events of the step are stored.
-   * Rejects if a newer execution of the run has begun. If the call rejects, the engine must not record the step, because a replay
-   * does not write the deltas of a recorded step.
+   * Rejects if a newer execution of the run has begun. The engine must then not record the step. Otherwise its deltas would be
+   * lost, because a replay does not write the deltas of a recorded step.
    */
   beforeRecord(): Promise<void>;
   /** Records the result of a step, together with the preceding events. Rejects if a newer execution of the run has begun. */

@@ -103,8 +103,8 @@ export class EventWriter {
 
   /** Tells readers that new deltas replace the earlier deltas of a stream, unless the stream was recorded. */
   #discardPartial(stream: string, { type, runId, iteration, path, replayed }: LoopEvent): void {
-    // A replayed `iteration-start` means that the stream was recorded. `run-start` is skipped, because it is never marked as
-    // replayed.
+    // A replayed `iteration-start` means that the stream was recorded. Other replayed events say nothing about that. `run-start`
+    // says nothing either, because it is never marked as replayed.
     if (type === "run-start" || (replayed === true && type !== "iteration-start")) return;
     if (!this.#partial.delete(stream) || replayed === true || type === "attempt-discarded") return;
     this.#write({ type: "attempt-discarded", runId, iteration, path });

@@ -96,7 +96,7 @@ class Execution implements LiveRun {
     try {
       this.#control.answer(id, answer as OutsideResult);
     } catch {
-      // `control.answer` throws if the answer comes from a page, but pages may not answer this question. The question still
+      // `control.answer` throws if a page sent the answer and the question does not allow answers from pages. The question still
       // waits.
     }
   }
@@ -227,7 +227,10 @@ function toGivenUp(stalls: number): string {
   return `The run was given up, because ${stalls} workers in a row died while they executed the same step. Find the cause, then continue the run with "retry".`;
 }
 
-/** Returns the first decision with the key. Also returns undefined if the store fails, so that the caller continues to wait. */
+/**
+ * Returns the first decision with the key. Returns undefined if there is none, or if the store fails. The caller then continues
+ * to wait.
+ */
 async function findDecision(store: DurableStore, runId: string, key: string): Promise<Json | undefined> {
   const messages = await store.readMessages(runId, 0).catch(() => []);
   for (const { body } of messages) if (body.verb === "decide" && body.key === key) return body.decision;

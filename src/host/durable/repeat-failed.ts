@@ -4,7 +4,10 @@ export interface Repetition {
   readonly mayRepeat: (error: unknown) => boolean;
 }
 
-/** Repeats a request that fails, for example while a server restarts. Rejects with the first error that may not be repeated. */
+/**
+ * Repeats a request that fails, for example while a server restarts. Rejects with the first error for which `mayRepeat` returns
+ * false.
+ */
 export async function repeatFailed<T>(request: () => Promise<T>, { everyMs, mayRepeat }: Repetition): Promise<T> {
   for (;;) {
     try {

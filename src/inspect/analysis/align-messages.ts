@@ -10,7 +10,7 @@ import { isSummary, type MaskedCalls } from "./request-messages.ts";
  * - "kept": `count` messages are the same.
  * - "masked": the masking policy has cleared tool results of the message.
  * - "edited": the content of the message is different. "keys-reordered": only the order of the keys is different.
- * - "compacted": several messages were replaced by fewer ones, or by a summary and the messages before it.
+ * - "compacted": fewer messages replace several messages. They may be a summary and the messages before it.
  */
 export type MessageChange =
   | { readonly kind: "kept"; readonly index: number; readonly nextIndex: number; readonly count: number }
@@ -74,7 +74,10 @@ function splitLists(before: readonly Message[], after: readonly Message[]): read
   return [{ same: start, removed: 0, added: 0 }, ...rest];
 }
 
-/** Splits both lists after a summary in `right`, because the latest messages follow the summary unchanged. */
+/**
+ * If `right` has a summary, splits each list into old and latest messages. In `right`, the latest messages follow the summary.
+ * The latest messages are the same in both lists.
+ */
 function replaceBySummary(left: readonly Message[], right: readonly Message[]): readonly Section[] | undefined {
   const added = right.findIndex(isSummary) + 1;
   if (added === 0) return undefined;

@@ -36,7 +36,9 @@ export function compareRuns(left: LoggedRun, right: LoggedRun): RunComparison {
   return { iterations, firstDifference: first === -1 ? undefined : first, ...compareTotals(left, right) };
 }
 
-/** Joins the numbers of an iteration and of a continuation into one key. No iteration has this many continuations. */
+/**
+ * Used to join the numbers of an iteration and of a continuation into one key. An iteration has fewer continuations than this.
+ */
 const mostContinuations = 1_000_000;
 
 const keyOf = ({ iteration, continuation }: LoggedIteration): number => iteration * mostContinuations + continuation;
@@ -92,7 +94,10 @@ function compareRequests(
   return parts;
 }
 
-/** Returns a function that passes the requests up to a key to `take`, and returns the request with this key. */
+/**
+ * Returns a function that gets a key. The function calls `take` with each request up to this key, and returns the request with
+ * this key.
+ */
 function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: number) => LoggedRequest | undefined {
   const steps = walkRequests(run);
   // Each step overwrites the messages of the previous step, so a step is read only when it is needed.
@@ -209,8 +214,8 @@ interface TotalsComparison {
   readonly left: ComparedTotals;
   readonly right: ComparedTotals;
   /**
-   * The first iteration that the totals count. A rerun repeats earlier iterations in almost no time and without nested runs, so the
-   * totals of both runs leave them out. 0 if all iterations count.
+   * The first iteration that the totals count. 0 if all iterations count. A rerun repeats the iterations before this one in
+   * almost no time and without nested runs, so the totals of both runs omit these iterations.
    */
   readonly from: number;
 }

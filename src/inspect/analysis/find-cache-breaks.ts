@@ -223,7 +223,7 @@ function measureHead(previous: LoggedRequest, next: LoggedRequest): Prefix {
   const chars = toolChars + jsonLength(previous.system);
   if (!isSameText(previous.tools, next.tools)) {
     const found = previous.tools.findIndex((tool, at) => !isSameText(tool, next.tools[at]));
-    // If no tool of the previous request differs, the next request has more tools at its end.
+    // If all tools of the previous request are the same, the first difference is a tool that was added at the end.
     const index = found === -1 ? previous.tools.length : found;
     const before = lengths.slice(0, index).reduce((sum, length) => sum + length, 0);
     const keptChars = before + (found === -1 ? 0 : sharedLength(previous.tools[index], next.tools[index]));

@@ -7,7 +7,10 @@ import { isSameText } from "./json-parts.ts";
 /** The ids of the calls whose results were cleared. */
 export type MaskedCalls = Pick<ReadonlySet<string>, "has">;
 
-/** Returns, by call id, the first iteration whose request does not contain the result of the call, because it was cleared. */
+/**
+ * Finds the calls whose results were cleared. Returns, by call id, the first iteration whose request no longer contains the
+ * result.
+ */
 export function findMasking(run: Pick<LoggedRun, "lines">): ReadonlyMap<string, number> {
   const masking = new Map<string, number>();
   for (const { type, iteration, calls } of run.lines) {
@@ -53,7 +56,7 @@ export interface RequestStep {
   readonly previous: LoggedIteration | undefined;
   /** The first position at which a message of the previous request was replaced or removed. Undefined if no message was. */
   readonly firstChange: number | undefined;
-  /** The messages of the previous request from `firstChange` on. Empty if it is undefined. */
+  /** The messages of the previous request from `firstChange` on. Empty if `firstChange` is undefined. */
   readonly before: readonly Message[];
   /** All messages of the request. The next step changes this list, so copy it to keep it. */
   readonly messages: readonly Message[];

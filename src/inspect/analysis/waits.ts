@@ -6,7 +6,10 @@ export function waitsOf({ waits }: Pick<LoggedIteration, "waits">, callId?: stri
   return waits.filter((wait) => wait.callId === callId);
 }
 
-/** Shorter waits, in milliseconds, are not shown. For example, a policy that approves at once would hide the others. */
+/**
+ * The minimum duration of a wait that is shown, in milliseconds. Very short waits, for example for a policy that approves at
+ * once, would hide the longer waits.
+ */
 const leastWaitMs = 10;
 
 /** Returns the waits to show: those that are still open or long enough. */

@@ -30,8 +30,8 @@ interface TraceEvent {
 
 /**
  * Returns a log as JSON in the Trace Event Format, which Perfetto (ui.perfetto.dev), speedscope and chrome://tracing open. Each
- * outermost run is a process. Its threads are lanes: the first one has all that happens one after the other, and calls that run at
- * the same time have lanes of their own, with their nested runs.
+ * outermost run is a process, whose threads are lanes. The first lane has the parts that do not overlap. Calls that run at the
+ * same time have lanes of their own, with their nested runs.
  *
  * The categories of the events are "run", "iteration", "compaction", "stream", "attempt", "tool" and "wait". The first token of a stream and
  * events such as "restart" are instants. The counters are the tokens and the cost of all streams and summaries so far, nested runs included.

@@ -52,7 +52,10 @@ export function toDataBlock(value: unknown, maxChars: number): string {
   return toBlock(text, { language: "json", maxChars, isWhole });
 }
 
-/** Returns Markdown as a block quote. `showControls` has replaced all line breaks but "\n", so that each line gets its mark. */
+/**
+ * Returns Markdown as a block quote: puts ">" before each line. Lines end only with "\n", because `showControls` has replaced all
+ * other line breaks.
+ */
 export function toQuote(markdown: string): string {
   return markdown
     .split("\n")
@@ -65,12 +68,15 @@ export function toFolded(title: string, block: string): string {
   return `<details>\n<summary>${title}</summary>\n\n${block}\n\n</details>`;
 }
 
-/** The length of JSON is counted up to this number of characters. A log of a few KB can have many results of 16 MB each. */
+/**
+ * The length of JSON is counted up to this number of characters, because counting takes time: with references, a log of a few KB
+ * can stand for many results of 16 MB each.
+ */
 const mostCounted = 100_000;
 
 interface Written {
   readonly text: string;
-  /** False if the text was longer than the limit. The text of an incomplete value ends somewhere after the limit. */
+  /** False if the text was longer than the limit. The text is then incomplete, and a little longer than the limit. */
   readonly isWhole: boolean;
 }
 

@@ -64,8 +64,8 @@ const secret = "[redacted]";
 const notPlain = "[not plain data]";
 
 /**
- * The minimum length of a text whose clean form is remembered, because a long text is usually written twice: in a result, and in
- * a message.
+ * The clean form of a text is remembered if the text has at least this length. A long text is usually written twice: in a result,
+ * and in a message.
  */
 const leastKept = 1_000;
 const mostKept = 32;

@@ -145,7 +145,7 @@ function readState(open: OpenFile, size: number): LogState {
   let line = 0;
   for (const { text, tornAt } of readLines(open, size)) {
     line += 1;
-    // In line 1, `isTornLine` throws unless the text is the beginning of a header, so a file that is no log is never shortened.
+    // A file that is not a log must never be shortened. So `isTornLine` throws if line 1 is not the beginning of a header.
     if (tornAt !== undefined && isTornLine(text, line)) {
       ftruncateSync(open.file, tornAt);
       open.size = tornAt;

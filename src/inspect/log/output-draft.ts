@@ -130,5 +130,5 @@ export class OutputDraft {
   }
 }
 
-/** Marks that the log already has the end of the stream. */
+/** This value means that the end of the stream is already in the log. */
 const written: Ended = {};

@@ -106,7 +106,10 @@ export interface LoggedIteration {
   readonly durationMs?: number | undefined;
 }
 
-/** A compaction: a summary that replaces old messages from `iteration` on, or a failure to write one. */
+/**
+ * A compaction: a summary that replaces old messages, or a failed attempt to write a summary. The request of `iteration` is the
+ * first one with the summary.
+ */
 export interface LoggedCompaction {
   /** The number of the iteration that follows. */
   readonly iteration: number;
@@ -143,7 +146,10 @@ export interface LoggedRequest {
   readonly toolChoice?: ToolChoice | undefined;
   readonly settings?: ModelSettings | undefined;
   readonly messageCount: number;
-  /** The number of messages at the start of the previous request that this request keeps, except those in `replaced`. */
+  /**
+   * This request begins with this number of messages of the previous request. The messages in `replaced` count too, but have
+   * changed.
+   */
   readonly keptCount: number;
   readonly replaced: readonly (readonly [index: number, message: Message])[];
   readonly added: readonly Message[];

@@ -124,8 +124,8 @@ export class SharedReader {
     this.#size += known.size;
     this.#referred += known.size;
     this.#noteDepth(this.#depth + known.levels);
-    // A long result is in a log twice: with its number, and as a reference in the next request. So the content of a line may be
-    // twice as large as all text of the log so far.
+    // A log has a long result twice: with its number, and as a reference in the next request. So the content of a valid line may
+    // be up to twice as large as all text of the log so far.
     const most = Math.max(mostExpanded, 2 * (this.#written + this.#size - this.#referred));
     if (this.#size > most) throw new TypeError(`refers to more than ${mostExpanded} values and characters`);
     return known.value;

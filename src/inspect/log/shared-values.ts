@@ -91,7 +91,10 @@ function toShared(parts: readonly Part[]): Shared {
   return new Shared(hash.slice(0, 27), parts);
 }
 
-/** Joins parts to a key, in which a digest stands for each numbered value, so that each value is hashed once, at any depth. */
+/**
+ * Joins parts to a key. The key contains the digest of each numbered value, so a value is hashed only once, even deep inside
+ * other values.
+ */
 function keyOf(parts: readonly Part[]): string {
   return parts.map((part) => (typeof part === "string" ? part : `{"@":"${part.digest}"}`)).join("");
 }

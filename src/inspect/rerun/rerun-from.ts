@@ -42,9 +42,9 @@ export interface RerunPoint {
  * whole outcomes, so prefer it for runs with context restarts.
  *
  * Rejects with LoopError "rerun-refused" if the run does not have the iteration, or cannot be repeated up to there; the error
- * names the iteration that can be chosen instead. Also rejects with "invalid-option" for `at` or a `runId` of the first run, and
- * like `readRunLog` or `inspectJournal`. The new run rejects with "rerun-refused" before the iteration if these options would end
- * it earlier, for example with a lower limit.
+ * names the iteration that can be chosen instead. Rejects with "invalid-option" if `at` is invalid, or if the options have the
+ * `runId` of the first run. Also rejects like `readRunLog` or `inspectJournal`. If the options would end the new run before the
+ * iteration, for example by a lower limit, the new run rejects with "rerun-refused".
  *
  * @example
  * const options = await rerunFrom("run.jsonl", { iteration: 3 }, { provider: other, tools, system: "Be brief." });

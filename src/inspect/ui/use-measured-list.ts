@@ -185,7 +185,7 @@ export class ListLayout {
     this.#held = { index, below: 0 };
   }
 
-  /** The position of the visible part at which the held item does not move. */
+  /** The scroll position that keeps the held item at the same place on the screen. */
   get heldTop(): number {
     return this.topOf(this.#held.index) + this.#held.below;
   }

@@ -100,7 +100,10 @@ interface Place extends CallPlace {
   readonly round: number;
   readonly answers: number;
   readonly questions: number;
-  /** The outcome of the tool's previous execution, if this execution ended with a question and the question was answered. */
+  /**
+   * Set if the tool's previous execution ended with a question and the question was answered. Contains the outcome of that
+   * execution.
+   */
   readonly asked: DeferredOutcome | undefined;
 }
 

@@ -82,13 +82,19 @@ function findLastLook(records: Records, endingKeys: EndingKeys, state: LoopState
   }
 }
 
-/** True if the run ended after it had read its inbox in `answer`. A request in the inbox may have replaced the ending with `ended`. */
+/**
+ * `answer` is a reading of the inbox. True if the run ended after it. A request in the inbox, such as a stop, may have replaced
+ * the ending with `ended`.
+ */
 function leadsToRecordedEnding(endingKeys: EndingKeys, state: LoopState, { before, ended }: InboxAnswer): boolean {
   const goal = endingKeys.get(state.retry);
   return goal === before || (ended !== undefined && goal === endingKey(state, ended));
 }
 
-/** True if the run did not end after it had read its inbox in `answer`, because the inbox had a message from `steer`. */
+/**
+ * `answer` is a reading of the inbox before an ending. True if the run continued after it, because the inbox had a message from
+ * `steer`.
+ */
 function isReopened(records: Records, state: LoopState, { ending, messages = [] }: InboxAnswer): boolean {
   const isAnswer =
     ending?.status === "completed" || ending?.status === "empty-response" || ending?.reason.kind === "invalid-output";

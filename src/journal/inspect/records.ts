@@ -87,8 +87,8 @@ export function toRecords(answers: ReadonlyMap<string, unknown>): Records {
 }
 
 /**
- * True for a request for a decision beyond a limit. Each execution of the run adds this record again, even after the run has
- * ended.
+ * True for the request for a decision about a call that was beyond a limit. Each execution of the run adds this record again,
+ * even after the run has ended.
  */
 function isAside(answer: unknown): boolean {
   return isRecord(answer) && answer["isBeyond"] === true;

@@ -22,8 +22,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
   run.isIterationReplayed = true;
   const body = (): InboxAnswer => {
-    // Marks the iteration as not replayed. `readLastInbox` must not do this: if the process crashed before the journal recorded
-    // the final reading, no retry would be possible.
+    // Marks the iteration as not replayed. `readLastInbox` must not do this, because only a replayed iteration can be retried.
+    // The process may crash before the journal has recorded the final reading, and a retry must then be possible.
     noteWork(run);
     const answer = withCompaction(run, withForced(run, lookAround(run)));
     if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
@@ -33,8 +33,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
 }
 
 /**
- * Reads the inbox one more time before the run ends with `ending`. Skips a recorded reading that belongs to another ending, for
- * example to a limit that an earlier execution reached and this execution has raised.
+ * Reads the inbox one more time before the run ends with `ending`. Skips a recorded reading that belongs to another ending. For
+ * example, an earlier execution reached a limit that is higher in this execution.
  */
 export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;
@@ -55,9 +55,9 @@ export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void 
 }
 
 /**
- * Closes the control before the journal records the final reading of the inbox, because messages that arrive during the write
- * would be lost. The control stays open if a retry may follow. It also stays open if a nested run is suspended, because the outer
- * run may still continue the nested run.
+ * Closes the control before the journal records the final reading of the inbox. An open control would accept messages during the
+ * write, and nobody would read them. The control stays open if a retry may follow. It also stays open if a nested run is
+ * suspended, because the outer run may still continue the nested run.
  */
 function shutIfLast(run: Run, ending: Ending | undefined): void {
   if (ending === undefined) return;

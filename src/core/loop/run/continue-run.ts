@@ -40,8 +40,8 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   };
   return whenReady(wasResumed, (isResumed) => {
     if (isResumed) return resume();
-    // A nested run stays suspended only if its outer run is suspended too. If the outer run ends, the nested run is cancelled and
-    // continues, and then ends because of the cancellation.
+    // A nested run stays suspended only if its outer run is suspended too. If the outer run ends, it cancels the nested run. The
+    // nested run then continues, and ends as cancelled.
     return whenReady(parkRun(run, true), (end) => (end === "suspended" ? false : resume()));
   });
 }

@@ -87,8 +87,8 @@ export function checkAnswerOf(schema: StandardSchema | undefined, answer: Outsid
 }
 
 /**
- * Returns the answer to a question. Skips each answer that does not fit the schema, because the tool's question was then asked
- * again. Throws if no answer is left, so that this execution of the tool ends and the call waits.
+ * Returns the answer to a question. An answer that does not fit the schema is skipped: the question was asked again after such an
+ * answer. Throws if no answer is left, so that this execution of the tool ends and the call waits.
  */
 export async function answerQuestion(questions: CallQuestions, { question, schema, fromPage }: Asked): Promise<unknown> {
   let issues: readonly Issue[] | undefined;

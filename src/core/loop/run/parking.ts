@@ -21,7 +21,7 @@ export type Park = (parked: Parked) => Promise<ParkedEnd>;
 
 interface ParkedCall {
   readonly parked: Parked;
-  /** Lets the run continue with the action `end`. Resolves when the call of the run is over or waits again. */
+  /** Lets the run continue with the action `end`. Resolves when the call that contains the nested run is over, or waits again. */
   goOn(end: ParkedEnd): Promise<void>;
 }
 

@@ -28,7 +28,7 @@ export interface Entry {
 }
 
 interface RunPlace {
-  /** The beginning of the keys of the run. */
+  /** The prefix of the keys of all entries of the run. */
   readonly prefix: string;
   readonly parents: readonly string[];
 }
@@ -92,7 +92,10 @@ function addStart({ first, streams }: RunFacts, add: Add): void {
   first.forEach((line, index) => add(`start/note/${index}`, { kind: "note", line }));
 }
 
-/** Returns a function that adds notes of a stream. Further calls continue the numbers in their keys. */
+/**
+ * Returns a function that adds notes of a stream. The key of a note ends with a number. If the function is called again, it
+ * continues with the next number.
+ */
 function noteAdder({ key }: StreamFacts, add: Add): (lines: readonly LoggedLine[]) => void {
   let count = 0;
   return (lines) => {

@@ -29,19 +29,22 @@ export interface Row {
   readonly wholeNote?: string | undefined;
   readonly tone: Tone;
   readonly segments: readonly Segment[];
-  /** The logged duration in milliseconds, or else the time in which something worked. */
+  /** The logged duration in milliseconds. Without a logged duration, the time of the segments, without waits. */
   readonly ms: number | undefined;
-  /** The segments of the rows inside this row, which it shows while it is folded. */
+  /** The segments of the rows inside this row. A folded row shows these segments. */
   readonly inner: readonly Segment[];
   readonly canFold: boolean;
 }
 
-/** True for a time in which something worked. False for a nested run, which has rows of its own and may wait. */
+/**
+ * True if the model or a tool worked in this segment. False for a wait. False for a nested run, which has rows of its own and may
+ * wait.
+ */
 export function isWork({ kind }: Segment): boolean {
   return !Object.hasOwn(waitNames, kind) && kind !== "nested";
 }
 
-/** Returns the time in which something worked, in milliseconds. A nested run counts as a whole. */
+/** Returns the time of the segments without waits, in milliseconds. The whole time of a nested run counts, with its waits. */
 function workMs(segments: readonly Segment[]): number | undefined {
   const work = segments.filter((segment) => isWork(segment) || segment.kind === "nested");
   return work.length === 0 ? undefined : work.reduce((sum, { from, to }) => sum + to - from, 0);

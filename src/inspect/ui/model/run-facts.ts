@@ -23,7 +23,7 @@ export interface CallFacts {
   decision?: LoggedLine | undefined;
   /** The result that the model read, if it differs from the result of the tool. */
   sent?: Json | undefined;
-  /** The first iteration whose request does not contain the result, because it was cleared. */
+  /** If the result was cleared: the first iteration whose request no longer contains the result. */
   clearedBy?: number | undefined;
   /** Lines about changes of the result, or about a result that came too late. */
   readonly changes: LoggedLine[];
