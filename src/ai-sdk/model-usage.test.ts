@@ -26,13 +26,13 @@ describe("aiSdkModel: token usage from the AI SDK", () => {
       usage(10, 4, { cachedInputTokens: 8, reasoningTokens: 3 }),
     ],
     [
-      "reasoning tokens that only the total includes in v2 (Google)",
+      "v2 reasoning tokens that only the total includes (Google)",
       "google.generative-ai",
       { inputTokens: 26, outputTokens: 50, totalTokens: 1_620, reasoningTokens: 1_544 },
       usage(26, 1_594, { reasoningTokens: 1_544 }),
     ],
     [
-      "cached tokens that the input excludes in v2 (Anthropic)",
+      "v2 cached tokens that the input excludes (Anthropic)",
       "anthropic.messages",
       { inputTokens: 10, outputTokens: 4, totalTokens: 14, cachedInputTokens: 8 },
       usage(18, 4, { cachedInputTokens: 8 }),

@@ -107,7 +107,7 @@ describe("anthropicMessages", () => {
     },
   );
 
-  it("forwards the signal and the abort reason of a call to the client until the stream ends", async () => {
+  it("passes the signal of a call, and its abort reason, to the client until the stream ends", async () => {
     const client = createFakeClient([begin, text("a"), ending, marker]);
     const [during, after] = [new AbortController(), new AbortController()];
     const provider = anthropicMessages({ client, model: "m" });

@@ -69,7 +69,7 @@ it.for<[what: string, request: Partial<MarkableRequest>, marked: readonly string
   ["one breakpoint in extra.messages", { extra: { messages: [{ role: "user", content: [foreign] }] } }, ["g", "Be brief."]],
   ["automatic caching in extra", { extra: { cache_control: mark } }, ["Be brief.", "a", "c"]],
   ["a breakpoint on a server tool", { tools: [{ name: "g", cache_control: mark }] }, ["g", "Be brief.", "a", "c"]],
-])("anthropicMessages with cache: sets at most 4 cache breakpoints in all if the request has %s", ([, request, marked]) => {
+])("anthropicMessages with cache: sets at most 4 cache breakpoints in total if the request has %s", ([, request, marked]) => {
   const joined = [user("a"), assistant("b"), user("c")];
   expect(marksOf({ system: "Be brief.", tools: [{ name: "g" }], joined, ...request })).toEqual(marked);
 });

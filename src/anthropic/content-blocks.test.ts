@@ -30,7 +30,7 @@ it.for<[what: string, part: ContentPart, block: object]>([
   ["a JSON file", file("application/json", "e30="), textDocument("{}")],
   ["a text file in a data URL", file("text/plain", "data:text/plain,a%20b"), textDocument("a b")],
   ["an image of type image/* at a URL", image("image/*", "https://x.test/a"), byUrl("image", "https://x.test/a")],
-  ["a text document from an image part with text", image("text/plain", "YQ=="), textDocument("a")],
+  ["a text document for an image part with a text type", image("text/plain", "YQ=="), textDocument("a")],
 ])("anthropicMessages: user messages and tool results contain %s", ([, part, block]) => {
   expect([toUserBlocks([part], place), toResultBlocks([part])]).toEqual([[block], [block]]);
 });

@@ -138,13 +138,13 @@ describe("anthropicMessages: the body of a request", () => {
   it.for<[what: string, messages: readonly Message[], thinks: boolean]>([
     ["a thinking budget after a user message", [user("a")], true],
     [
-      "a thinking budget after another model's message and a user message",
+      "a thinking budget if a user message follows a message of another model",
       [user("a"), turn({ type: "text", text: "b" }), user("c")],
       true,
     ],
     ["no thinking budget after tool results for another model", [user("a"), turn(call), answer], false],
     [
-      "no thinking budget after tool results for another model and a user message",
+      "no thinking budget if a user message follows tool results for another model",
       [user("a"), turn(call), answer, user("Context")],
       false,
     ],
@@ -205,7 +205,7 @@ describe("anthropicMessages: the body of a request", () => {
       { compactAt: 160_000, settings: { extra: { context_management: { edits: [] } } } },
       { edits: [] },
     ],
-  ])("contains, for compaction by the service, %s", ([, options, request, field]) => {
+  ])("contains for compaction by the service: %s", ([, options, request, field]) => {
     expect(Reflect.get(build(request, options), "context_management")).toEqual(field);
   });
 

@@ -89,7 +89,7 @@ describe("anthropicMessages: sending back an assistant message", () => {
   it.for<[what: string, blocks: readonly WireBlock[], closed: readonly WireBlock[]]>([
     ["keeps a server tool call with its result", [asked, found, text("a")], [asked, found, text("a")]],
     ["removes a server tool call without its result", [text("a"), asked], [text("a")]],
-    ["keeps a server tool call without its result next to a tool call", [asked, use("t1")], [asked, use("t1")]],
+    ["keeps a server tool call that has no result but stands next to a tool call", [asked, use("t1")], [asked, use("t1")]],
     ["removes an MCP tool call without its result", [{ ...asked, type: "mcp_tool_use" }], []],
   ])("%s if the message is not the last", ([, blocks, closed]) => {
     expect(closeMessage(blocks)).toEqual(closed);

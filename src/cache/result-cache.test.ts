@@ -91,7 +91,7 @@ describe("createResultCache: ttlMs", () => {
   it.for<[ms: number, answer: string]>([
     [3_599_999, "Lines: 1. Bytes: 1. Tokens: about 1."],
     [3_600_000, "failed"],
-  ])("by default, read_part answers after %d ms with %j", async ([ms, answer]) => {
+  ])("is 3,600,000 by default: after %d ms, read_part answers with %j", async ([ms, answer]) => {
     const clock = createTestClock();
     const cache = createResultCache({ clock });
     const id = await keep(cache, "x");
@@ -186,7 +186,7 @@ describe("createResultCache: a store shared by several caches", () => {
     return { store: { ...held, list }, counted };
   }
 
-  it("is listed so rarely that each write takes the same time", async () => {
+  it("is listed so rarely that a write takes no longer in a large store", async () => {
     const listedFor = async (count: number): Promise<number> => {
       const { store, counted } = countingStore();
       const cache = createResultCache({ store });

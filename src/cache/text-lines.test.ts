@@ -102,7 +102,7 @@ describe("linesOfRanges", () => {
     );
   });
 
-  it("reads bytes that are not UTF-8 to the end", async () => {
+  it("reads a text to its end even if some bytes are not UTF-8", async () => {
     const { lines } = inRanges(new Uint8Array(100).fill(0x80), 8);
     expect((await readFrom(lines, 1)).join("")).toBe("\uFFFD".repeat(100));
   });

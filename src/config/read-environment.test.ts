@@ -106,7 +106,7 @@ describe("readEnvironment", () => {
     ["[redacted] in place of a credential", "sk-abc123def456ghi789", "[redacted]"],
     ['the text "an object" for an object', { secret: 1 }, "an object"],
     ["the number NaN unchanged", Number.NaN, "NaN"],
-  ])("shows %s in problems", ([, value, shown]) => {
+  ])("shows %s in the returned problems", ([, value, shown]) => {
     const { problems } = readEnvironment({ TURNWRIGHT_TOOL_MS: value });
     expect(problems.map((problem) => problem.value)).toEqual([shown]);
     expect(JSON.parse(JSON.stringify(problems))).toEqual(problems);
@@ -214,7 +214,7 @@ it("readEnvironment: reads the variables under the names in the option `names`",
 });
 
 it.each([[{ maxIterations: "" }], [{ toolMs: 7 }], [{ iterations: "X" }], ["X"]])(
-  "readEnvironment: rejects the names option %j",
+  "readEnvironment: rejects the value %j of the option `names`",
   (names) => {
     expect(() => readEnvironment({}, { names: names as never })).toThrow(expect.objectContaining({ name: "LoopError" }));
   },

@@ -182,7 +182,7 @@ describe("googleGenerateContent: tool results in a request", () => {
   });
 });
 
-it("googleGenerateContent: reuses converted messages, except results after a different assistant message", () => {
+it("googleGenerateContent: reuses converted messages, but converts results again if the assistant message before them is different", () => {
   const convert = createContentConverter(settings);
   const turn = turnOf([call("c", "f", { providerCallId: "p" })], { functionCall: { id: "p", name: "f" }, thoughtSignature: "s" });
   const answers: ToolMessage = { role: "tool", results: [result("c")] };

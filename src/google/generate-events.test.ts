@@ -95,9 +95,9 @@ describe("googleGenerateContent: the chunks of a stream", () => {
     ],
     ["no arguments", [call({ name: "f", willContinue: true }), call({})], { args: {} }],
     ["all arguments in its last piece", [call({ name: "f", willContinue: true }), call({ args: { n: 1 } })], { args: { n: 1 } }],
-    ["no last piece as truncated", [call({ name: "f", willContinue: true })], { args: {}, problem: "truncated" }],
+    ["no last piece, marked as truncated", [call({ name: "f", willContinue: true })], { args: {}, problem: "truncated" }],
     [
-      "complete arguments but no last piece as truncated",
+      "complete arguments but no last piece, marked as truncated",
       [call({ name: "f", args: { n: 1 }, willContinue: true })],
       { problem: "truncated" },
     ],
@@ -183,7 +183,7 @@ describe("googleGenerateContent: the chunks of a stream", () => {
   it.for<[what: string, chunks: readonly Fields[], text: string]>([
     ["a prompt", [{ promptFeedback: { blockReason: "SAFETY", blockReasonMessage: " Not this. " } }], "Not this."],
     ["an answer", [stop("SAFETY", { finishMessage: "Not this." })], "Not this."],
-    ["an answer after text", [says({ text: "Sure" }), stop("SAFETY", { finishMessage: "Not this." })], "\n\nNot this."],
+    ["the rest of an answer", [says({ text: "Sure" }), stop("SAFETY", { finishMessage: "Not this." })], "\n\nNot this."],
     ["an answer after a thought", [says({ text: "Hm", thought: true }), stop("SAFETY", { finishMessage: "No." })], "No."],
   ])("contain the service's explanation for blocking %s", ([, chunks, text]) => {
     const said = read(...chunks);

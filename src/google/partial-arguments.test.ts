@@ -105,7 +105,7 @@ describe("googleGenerateContent: arguments that are streamed in partialArgs", ()
     ["NaN as a number", [{ jsonPath: "$.a", numberValue: Number.NaN }]],
     ["a second string", [text("$.a", "x"), text("$.a", "y")]],
     ["a second number", [{ ...count("$.a", 1), willContinue: true }, count("$.a", 2)]],
-    ["a number while a string continues", [text("$.a", "x", true), count("$.a", 1)]],
+    ["a number inside an unfinished string", [text("$.a", "x", true), count("$.a", 1)]],
     ["a value in place of an object", [count("$.a.b", 1), count("$.a", 1)]],
     ["an object in place of a value", [count("$.a", 1), count("$.a.b", 1)]],
     ["an array in place of an object", [count("$.a.b", 1), count("$.a[0]", 1)]],

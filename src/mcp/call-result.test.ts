@@ -162,7 +162,7 @@ describe("toToolResult for failures", () => {
     expect(read({ ...result, isError: true })).toMatchObject({ success: false, message, content: undefined });
   });
 
-  it.for([{ content: [] }, {}])("converts an MCP result with a task to a failure if the other fields are %j", (result) => {
+  it.for([{ content: [] }, {}])("returns a failure for an MCP result that has a task and the other fields %j", (result) => {
     expect(read({ ...result, task: { taskId: "1" } })).toMatchObject({
       success: false,
       message: expect.stringContaining("task"),

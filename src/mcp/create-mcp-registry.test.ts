@@ -27,7 +27,7 @@ describe("toToolNames (MCP)", () => {
 
   it.for<[what: string, name: string, prefix: string, safe: RegExp]>([
     ["a name of 65 characters", `${long}y`, "", /^x{57}_[0-9a-f]{6}$/],
-    ["a prefix and a name of 64 characters", long, "x_", /^x_x{55}_[0-9a-f]{6}$/],
+    ["a name of 64 characters that gets a prefix", long, "x_", /^x_x{55}_[0-9a-f]{6}$/],
     ["a name of 64 letters and a dot", `${long}.`, "", /^x{57}_[0-9a-f]{6}$/],
   ])("shortens %s to 64 characters, including a digest", ([, name, prefix, safe]) => {
     const [made = ""] = named([name], prefix);

@@ -79,13 +79,13 @@ describe("mergeTraits (MCP)", () => {
     ],
     ["lets the caller set needsApproval: false for a destructive tool", asks, { needsApproval: false }, { needsApproval: false }],
     [
-      "drops the server's retry if the caller sets idempotent: false",
+      "drops the trait `retry` of the server if the caller sets idempotent: false",
       repeats,
       { idempotent: false },
       { idempotent: false, replay: "safe" },
     ],
     [
-      "lets the caller replace the server's retry",
+      "lets the caller replace the trait `retry` of the server",
       repeats,
       { retry: { maxAttempts: 5 } },
       { ...repeats, retry: { maxAttempts: 5 } },

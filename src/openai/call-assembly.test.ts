@@ -189,7 +189,7 @@ describe("openaiChat: tool calls in the stream", () => {
   it.for<[what: string, fragments: readonly Fragment[]]>([
     ["one call", ["0 a f", '0 - - {"n"', "0 - - :1} "]],
     ["a call with the arguments {}", ["0 a f {", "0 - - }"]],
-    ["a call with {} before its arguments", ["0 a f {}", '0 - - {"n":', "0 - - 1}"]],
+    ["a call that first sends {}", ["0 a f {}", '0 - - {"n":', "0 - - 1}"]],
     ["a call with {} and its arguments in one fragment", ['0 a f {} {"n":1}']],
     ["a call whose name arrives late", ['0 - - {"n"', "0 - f :1}"]],
   ])("yields deltas that add up to the arguments of %s", ([, fragments]) => {

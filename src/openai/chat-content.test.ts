@@ -64,7 +64,7 @@ it.for<[what: string, part: MediaPart]>([
   ["base64 data of type image/*", image("AAAA", "image/*")],
   ["an image at a file: URL", image("file:///a.png")],
   ["an image without data", image("")],
-])("openaiChat: rejects %s in a user message, but replaces such a part of a tool result with a note", ([, part]) => {
+])("openaiChat: rejects %s in a user message, but puts a note in its place in a tool result", ([, part]) => {
   expect(() => toUserContent([part], place)).toThrow(expect.objectContaining({ code: "bad-request" }));
   expect(toChatMedia(part)).toContain("cannot be shown to you");
 });

@@ -9,7 +9,7 @@ const begun = ["start f", 'call-args {"n":1}'];
 const called = [...begun, 'ready f {"n":1}'];
 const cut = [...begun, "ready f truncated"];
 
-describe("openaiChat: chunks of the stream", () => {
+describe("openaiChat with a stream of chunks", () => {
   it.for<[what: string, chunks: readonly unknown[], lines: readonly string[]]>([
     [
       "text",
@@ -35,12 +35,12 @@ describe("openaiChat: chunks of the stream", () => {
     ],
     ['an answer with the finish reason "length"', [text("Once"), finish("length")], ["text Once", "finish length (length)"]],
     [
-      'an incomplete call before the finish reason "length" as truncated',
+      'an incomplete call as truncated if the finish reason "length" follows',
       [call("{"), finish("length")],
       ["start f", "call-args {", "ready f truncated", "finish length (length)"],
     ],
     [
-      'a complete call before the finish reason "length" as truncated',
+      'a complete call as truncated if the finish reason "length" follows',
       [call('{"n":1}'), finish("length")],
       [...cut, "finish length (length)"],
     ],
@@ -148,11 +148,11 @@ describe("openaiChat: chunks of the stream", () => {
       ["usage 3 2 snapshot", "finish stop (stop)"],
     ],
     [
-      "reasoning in the field reasoning_content (DeepSeek, vLLM)",
+      "reasoning in the field `reasoning_content` (DeepSeek, vLLM)",
       [choice({ content: null, reasoning_content: "Hm" }), text("x")],
       ["reasoning Hm", "text x"],
     ],
-    ["reasoning in the field reasoning (Groq, Ollama)", [choice({ content: "", reasoning: "Hm" })], ["reasoning Hm"]],
+    ["reasoning in the field `reasoning` (Groq, Ollama)", [choice({ content: "", reasoning: "Hm" })], ["reasoning Hm"]],
     [
       "content in parts (Mistral)",
       [

@@ -62,7 +62,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
       [{ type: "t", index: 0, text: "ab", signature: "two" }],
     ],
     [
-      "two signed texts without an index separately",
+      "two entries for two signed texts without an index",
       [
         { type: "t", text: "a" },
         { type: "t", text: "b", signature: "one" },
@@ -109,7 +109,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
       ],
     ],
     [
-      "details with two ids at the same index separately",
+      "two entries for details with two ids at the same index",
       [
         { type: "s", index: 0, id: "rs_1", summary: "a" },
         { type: "s", index: 0, id: "rs_2", summary: "b" },
@@ -142,7 +142,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
       ],
     ],
     [
-      "each piece of encrypted data separately",
+      "an entry for each piece of encrypted data",
       [
         { type: "e", data: "a" },
         { type: "e", data: "b" },
@@ -153,7 +153,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
       ],
     ],
     [
-      "data after text separately",
+      "separate entries for text and the data after it",
       [
         { type: "t", text: "a" },
         { type: "t", data: "b" },

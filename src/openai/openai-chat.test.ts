@@ -59,7 +59,7 @@ describe("openaiChat", () => {
     expect(client.requests.map(({ body }) => body)).toEqual([expect.objectContaining({ model: "m", stream: true })]);
   });
 
-  it("forwards the signal and the abort reason of a call to the client until the stream ends", async () => {
+  it("passes the signal of a call, and its abort reason, to the client until the stream ends", async () => {
     const client = createFakeClient([text("a"), stop]);
     const [during, after] = [new AbortController(), new AbortController()];
     const provider = openaiChat({ client, model: "m" });

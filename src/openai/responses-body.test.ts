@@ -79,7 +79,7 @@ describe("openaiResponses: the body of a request", () => {
       {},
       { ...plain, include: ["reasoning.encrypted_content"] },
     ],
-    ["no include if responses are stored", { store: true, include: undefined }, {}, { ...plain, store: true }],
+    ["no field `include` if responses are stored", { store: true, include: undefined }, {}, { ...plain, store: true }],
     ["the option include", { include: ["a", "b"] }, {}, { ...plain, include: ["a", "b"] }],
     ["the prompt cache key", { promptCacheKey: "agent-1" }, {}, { ...plain, prompt_cache_key: "agent-1" }],
     ["the option reasoning", { reasoning: { effort: "low" } }, {}, { ...plain, reasoning: { effort: "low" } }],
@@ -105,7 +105,7 @@ describe("openaiResponses: the body of a request", () => {
         tool_choice: { type: "custom", name: "weather" },
       },
     ],
-    ["no entry of customTools without a tool of the run", { customTools: { other: { type: "text" } } }, {}, plain],
+    ["no entry of customTools whose tool the run does not have", { customTools: { other: { type: "text" } } }, {}, plain],
   ])("contains %s", ([, options, request, body]) => {
     expect(build(request, options)).toEqual(body);
   });
@@ -122,7 +122,7 @@ describe("openaiResponses: the body of a request", () => {
       { compactAt: 160_000, settings: { extra: { context_management: null } } },
       null,
     ],
-  ])("contains, for compaction by the service, %s", ([, options, request, field]) => {
+  ])("contains for compaction by the service: %s", ([, options, request, field]) => {
     expect(Reflect.get(build(request, options), "context_management")).toEqual(field);
   });
 

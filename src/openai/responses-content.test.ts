@@ -46,7 +46,7 @@ it.for<[what: string, part: MediaPart]>([
   ["a PDF at a gs: URL", file("application/pdf", "gs://bucket/a.pdf")],
   ["an image at a file: URL", image("file:///a.png")],
   ["a PDF without data", file("application/pdf", "data:;base64,")],
-])("openaiResponses: rejects %s in a user message, but replaces such a part of a tool result with a note", ([, part]) => {
+])("openaiResponses: rejects %s in a user message, but puts a note in its place in a tool result", ([, part]) => {
   expect(() => toInputContent([part], place)).toThrow(expect.objectContaining({ code: "bad-request" }));
   expect(toInputMedia(part)).toContain("cannot be shown to you");
 });

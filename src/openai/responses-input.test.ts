@@ -167,7 +167,7 @@ describe("openaiResponses: the input of a request", () => {
     ]);
   });
 
-  it("contains each result with the item type and the caller of its call", () => {
+  it("contains each result with the item type of its call, and with the caller of its call", () => {
     const caller = { type: "program", caller_id: "p" };
     const items = [
       { type: "custom_tool_call", call_id: "a", name: "f", input: "x" },
@@ -184,7 +184,7 @@ describe("openaiResponses: the input of a request", () => {
     ]);
   });
 
-  it("reuses converted messages, except results after a different assistant message", () => {
+  it("reuses converted messages, but converts results again if the assistant message before them is different", () => {
     const toInput = createInputConverter(settings);
     const [question, asked, answered]: readonly Message[] = [
       { role: "user", content: "hi" },

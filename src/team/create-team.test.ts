@@ -64,7 +64,7 @@ describe("createTeam", () => {
     expect(busy.requests[0]?.tools.map(({ name }) => name)).toEqual(["look"]);
   });
 
-  it("reports members that fail, reach a limit or run out of time to the lead", async () => {
+  it("reports to the lead which members fail, reach a limit or run out of time", async () => {
     const clock = createTestClock();
     const looping: MockScript = () => [text("So far."), toolCall("look"), spend];
     const look = defineTool({ name: "look", description: "Looks", inputSchema: {}, execute: () => 1 });

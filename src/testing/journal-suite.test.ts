@@ -217,7 +217,7 @@ describe("journalSuite", () => {
     expect(await findComplaints(fault)).toEqual(complaints);
   });
 
-  it("fails all checks that need a later execution for a journal that records nothing", async () => {
+  it("fails, for a journal that records nothing, all checks that need a later execution", async () => {
     expect((await findComplaints({ write: () => undefined })).length).toBeGreaterThanOrEqual(9);
   });
 });

@@ -74,7 +74,7 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
     expect(messages.flatMap((one) => (one.role === "user" ? [one.content] : []))).toEqual(["Buy tea.", "And now?"]);
   });
 
-  it("gets the same messages on a reload after each event", async () => {
+  it("gets the same messages if it is reloaded after any event", async () => {
     const { run } = setUpPayment();
     const store = sharedStore();
     const server = await serve({ run, version, store });

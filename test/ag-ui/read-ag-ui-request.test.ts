@@ -32,7 +32,7 @@ describe("readAGUIRequest", () => {
     expect([request.message, request.decisions]).toEqual([undefined, { a: { kind: "approve" } }]);
   });
 
-  it("returns the answers to interrupts with the id of the interrupted run", async () => {
+  it("returns the answers to interrupts, and the id of the interrupted run", async () => {
     const entry = (interruptId: string, payload: unknown, status = "resolved") => ({ interruptId, status, payload });
     const resume = [
       entry("chat%3A1/2:a", { approved: true }),

@@ -46,7 +46,7 @@ describe("fileSource: read_part", () => {
     [{ action: "stats" }, "Lines: 100. Bytes: 791. Tokens: about 198."],
     [{ action: "read", start_line: 101 }, "The text has 100 lines, so there are no lines from 101 on."],
     [{ action: "json", path: "$" }, expect.stringContaining("The text is not JSON") as never],
-  ])("answers a call with the arguments %j", async ([args, answer]) => {
+  ])("returns the expected lines for the arguments %j", async ([args, answer]) => {
     expect(await createData().read({ id: "data/app.log", ...args })).toEqual(answer);
   });
 
@@ -200,13 +200,13 @@ describe("fileSource", () => {
     expect(await read({ id: "data/logs/ships.json", action: "head" })).toContain("Fram");
   });
 
-  it('calls a deleted root folder "data" in the error, without the path of the folder', async () => {
+  it('names a deleted root folder "data" in the error, and does not show its path', async () => {
     const { root, read } = createData();
     rmSync(root, { recursive: true });
     expect(await read({ id: "data/app.log", action: "read" })).toMatch(/^failed: The folder "data" does not exist\. [^/]*$/);
   });
 
-  it("rejects a file that `accepts` excludes, even in an excluded folder or through a link", async () => {
+  it("rejects files that `accepts` excludes, files in excluded folders, and links to them", async () => {
     const { root, read } = createData({ accepts: (path) => !path.split("/").some((part) => part.startsWith(".")) });
     mkdirSync(join(root, ".git"));
     writeFileSync(join(root, ".git", "config"), "token");

@@ -46,7 +46,7 @@ describe("a custom source of createResultCache", () => {
     expect(ranged.closes).toEqual([1]);
   });
 
-  it("selects JSON from an object with read() whose text begins with a byte order mark", async () => {
+  it("selects JSON from an object with read() if its text begins with a byte order mark", async () => {
     const ranged = createRanged(new TextEncoder().encode('\uFEFF{"a":[1,2]}'));
     expect(await readFrom(own(() => ranged.text))({ id: "x", action: "json", path: "$.a[-1]" })).toBe(
       "Matches 1 to 1 of 1.\n$.a[1]: 2",

@@ -160,7 +160,7 @@ describe("turnwright rerun", () => {
       "--model does not",
     ],
     ["an output file that exists", ["--from", "i1", "--module", "agent.mjs", "-o", "run.jsonl"], 1, "run.jsonl exists already."],
-  ])("prints a message and writes no log: %s", async ([, args, exitCode, message]) => {
+  ])("prints a message and writes no log for %s", async ([, args, exitCode, message]) => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer);

@@ -181,7 +181,7 @@ describe("compactMessages with a nearly full context", () => {
     expect([summaries.length, requests.length]).toEqual([0, 1]);
   });
 
-  it("shortens the request for a final answer too", async () => {
+  it("also shortens the request for a final answer", async () => {
     const { requests, result } = start(
       { calls: 9 },
       { when: 3_500, keep: 1_500 },

@@ -22,7 +22,7 @@ describe("compactMessages", () => {
     expect(requests[0]?.messages[0]).toEqual({ role: "user", content: "Rules.", pinned: true });
   });
 
-  it("keeps a call that waits for approval in options.messages, and the result of the call", async () => {
+  it("keeps a call from options.messages that waits for approval, and the result of this call", async () => {
     const messages: Message[] = [
       long("A"),
       { role: "assistant", content: [{ type: "tool-call", callId: "w", name: "pay", args: {} }] },

@@ -50,11 +50,11 @@ describe("createConversation", () => {
 
   const provider = createMockProvider([]);
   const wrong: readonly [string, object, string][] = [
-    ["no store", { id: "a", options: { provider } }, "store"],
+    ["a missing store", { id: "a", options: { provider } }, "store"],
     ["a store without lock", { id: "a", store: { load() {}, remove() {} }, options: { provider } }, "store"],
-    ["no options", { id: "a", store: untouchable }, "options"],
+    ["missing options", { id: "a", store: untouchable }, "options"],
     ["an unknown option", { id: "a", store: untouchable, options: { provider }, journals: 1 }, "journals"],
-    ["no provider", { id: "a", store: untouchable, options: {} }, "provider"],
+    ["a missing provider", { id: "a", store: untouchable, options: {} }, "provider"],
     ['the option "messages"', { id: "a", store: untouchable, options: { provider, messages: [] } }, "messages"],
     ['the option "runId"', { id: "a", store: untouchable, options: { provider, runId: "r" } }, "runId"],
     [

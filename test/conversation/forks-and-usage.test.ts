@@ -61,7 +61,7 @@ describe("conversation.fork()", () => {
     expect([provider.calls, (await fork.usage()).costUSD]).toEqual([3, 1]);
   });
 
-  it("copies the first messages, but no call without its result", async () => {
+  it("copies the first messages, and a call only together with its result", async () => {
     const { conversation } = open([toolCall("dig"), text("Gold."), text("Silver.")]);
     await conversation.send("Dig.");
     for (const atMessage of [2, 5]) {

@@ -91,7 +91,7 @@ describe("postgresConversationStore", () => {
   });
 
   it.each([
-    ["no pool", [undefined], "pool"],
+    ["a missing pool", [undefined], "pool"],
     ["a short lease", [{ query() {} }, { leaseMs: 10 }], "leaseMs"],
   ] as const)("throws for %s", (_title, args, option) => {
     expect(() => postgresConversationStore(...(args as unknown as Parameters<typeof postgresConversationStore>))).toThrow(

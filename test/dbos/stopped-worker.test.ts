@@ -56,7 +56,7 @@ async function relaunch(before: () => Promise<void>): Promise<void> {
 }
 
 describe("a worker of durable runs that stops", () => {
-  it("hands a run that DBOS starts during the stop to the next worker", async () => {
+  it("leaves a run that DBOS starts during the stop to the next worker", async () => {
     const started = loop.start("taken", {});
     await relaunch(async () => {
       await started;
@@ -65,7 +65,7 @@ describe("a worker of durable runs that stops", () => {
     expect((await loop.result("taken")).text).toBe("Done.");
   }, 30_000);
 
-  it("hands a run with a pending options function to the next worker", async () => {
+  it("leaves a run with a pending options function to the next worker", async () => {
     let isMaking: () => void = () => {};
     const making = new Promise<void>((resolve) => (isMaking = resolve));
     let go: () => void = () => {};

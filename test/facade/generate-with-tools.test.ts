@@ -203,7 +203,7 @@ describe("generateWithTools: invalid arguments", () => {
     ["an unknown option", { options: { maxIteration: 3 } }, "unknown-option", "maxIteration"],
     ["options that are null", { options: null }, "invalid-option", "options"],
     ["a missing request", { request: undefined }, "invalid-option", "request"],
-    ["an empty request", { request: {} }, "invalid-option", "request"],
+    ["a request without fields", { request: {} }, "invalid-option", "request"],
     ["a request with prompt and messages", { request: { ...ask, messages: [] } }, "invalid-option", "request"],
     ["a prompt that is not a string", { request: { prompt: 1 } }, "invalid-option", "request.prompt"],
     ["messages that are not an array", { request: { messages: "Go." } }, "invalid-option", "request.messages"],

@@ -85,7 +85,7 @@ describe("output checks of guardrails", () => {
     ]);
   });
 
-  it("pass an answer with all its parts in the same order", async () => {
+  it("pass on all parts of an accepted answer in their order", async () => {
     const answer = [reasoning("Hm."), text("Hi."), providerMetadata({ raw: 1 }), details("more")];
     const { running } = start([answer], [redact(), refuseSecret()]);
     const result = await running;
@@ -107,7 +107,7 @@ describe("output checks of guardrails", () => {
     expect(recording.types()).not.toContain("tool-args-end");
   });
 
-  it("check reasoning too, before any text is shown", async () => {
+  it("also check reasoning, before any text is shown", async () => {
     const { running, shown } = start([[reasoning("SECRET"), text("Fine.")]], [refuseSecret()]);
     expect((await running).reason.kind).toBe("output-guardrail");
     expect(shown()).toEqual([]);

@@ -109,7 +109,7 @@ describe("fileRunStore", () => {
     ["no content", ""],
     ["truncated JSON", "{"],
     ["an array", "[]"],
-    ["null", "null"],
+    ["the JSON value null", "null"],
     ["missing fields", '{"version":1}'],
     ["the id of another conversation", '{"version":1,"id":"other","runs":1,"status":"completed","messages":[]}'],
   ])("rejects read() for a file with %s", async ([, content]) => {

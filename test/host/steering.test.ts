@@ -30,7 +30,7 @@ async function startAndSteer(store: RunStore, id: string): Promise<"completed" |
 
 describe('host.start() with whenBusy: "steer"', () => {
   it.each(["resume", "start"] as const)(
-    "after a crash at any record, delivers each accepted message exactly once with host.%s()",
+    "delivers each accepted message exactly once if host.%s() follows a crash at any record",
     async (next) => {
       let crashes = 0;
       for (let crashAt = 1; crashAt < 50; crashAt += 1) {

@@ -134,7 +134,7 @@ describe("the inspect functions with an extreme log", () => {
     expect(JSON.parse(toChromeTrace(log))).toMatchObject({ otherData: { startedAt: "1970-01-01T00:00:00.005Z" } });
   });
 
-  it("show 4,000 characters of each result that references enlarge", () => {
+  it("show 4,000 characters of each result that is long because of references", () => {
     const results = Array.from({ length: 300 }, (_, index) => ({ ...ended({ "@": 5 }), callId: `c${index}` }));
     const run = readEdited([...began, ...multiply(6), ...results]);
     expect(toMarkdown(run).match(/_The first 4,000 of more than 100,000 characters._/g)).toHaveLength(300);

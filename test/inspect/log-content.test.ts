@@ -220,7 +220,7 @@ describe("the run log of withRunLog", () => {
     ]);
   });
 
-  it("contains the progress of a call and notices", async () => {
+  it("contains notices and the progress of calls", async () => {
     const tool = defineTool({
       name: "work",
       description: "Works",

@@ -109,7 +109,7 @@ describe("importTool: result of an AI SDK tool", () => {
       },
     ],
   ];
-  it.for(outputs)("is made from %s returned by toModelOutput()", async ([, output, outcome]) => {
+  it.for(outputs)("is made from the value that toModelOutput() returns: %s", async ([, output, outcome]) => {
     const seen: unknown[] = [];
     const told: unknown[] = [];
     const made = tool({

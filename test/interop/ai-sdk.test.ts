@@ -146,7 +146,7 @@ describe("importTool: an AI SDK tool", () => {
       [{ path: ["city"], message: expect.any(String) }],
     ],
     [
-      "jsonSchema with validate",
+      "jsonSchema() with a validate function",
       tool({ inputSchema: checked, execute: run }),
       { city: "checked" },
       [{ path: ["city"], message: expect.any(String) }],
@@ -170,7 +170,7 @@ describe("importTool: an AI SDK tool", () => {
       [{ path: ["city"], message: expect.any(String) }],
     ],
   ];
-  it.for(rows)("shows the model the schema of %s and validates arguments with the schema", async ([, made, data, issues]) => {
+  it.for(rows)("shows the model a schema from %s, and validates arguments with it", async ([, made, data, issues]) => {
     const [definition] = createToolRegistry([importTool(made, { name: "get" })]).definitions();
     expect(definition?.inputSchema).toMatchObject(cityJson);
     expect(await dataOf(made)).toMatchObject({ kind: "completed", data });
@@ -204,7 +204,7 @@ describe("importTool: an AI SDK tool", () => {
   });
 });
 
-it("importTool: calls a tool that is a class instance with the instance as `this`", async () => {
+it("importTool: passes a tool that is a class instance as `this`", async () => {
   class Counter {
     readonly inputSchema = city;
     readonly description = "Counts.";

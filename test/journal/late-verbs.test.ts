@@ -43,7 +43,7 @@ const writing = (place: string): string => (place === "close" ? "is closed" : "w
 
 describe.for(
   ends.flatMap(([end, turns, more, places]) => places.map((place) => [end, writing(place), turns, more, place] as const)),
-)("control of a run that ends with %s, while the journal %s", ([, , turns, more, place]) => {
+)("a control of a run that ends with %s, used while the journal %s", ([, , turns, more, place]) => {
   it.for(verbs)('%s() returns "finished" and has no effect', async ([, act]) => {
     const clock = createTestClock();
     const store = createDurableStore();

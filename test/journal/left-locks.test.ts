@@ -37,7 +37,7 @@ describe("an existing lock file of fileJournal", () => {
     ["is taken over if it is empty", () => "", "taken"],
     ["is taken over if its process died while writing the claim", ({ own }) => line(own).slice(0, 9), "taken"],
     ["is taken over if a full disk cut off the end of its claim", ({ own }) => line(own).slice(0, -1), "taken"],
-    ["is taken over if this process claimed the file before without success", ({ self }) => line(self), "taken"],
+    ["is taken over if it remains from an unsuccessful claim by this process", ({ self }) => line(self), "taken"],
     [
       "is taken over if its only claim was withdrawn",
       ({ own }) => line({ ...own, token: "x" }) + line({ withdrawn: "x" }),

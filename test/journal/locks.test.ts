@@ -84,7 +84,7 @@ describe("fileJournal with two writers of one file", () => {
       },
     ],
     ["through a symbolic link", (folder, path) => (symlinkSync(path, join(folder, "link.jsonl")), join(folder, "link.jsonl"))],
-  ])('while the first writer is open, rejects a second writer %s as "journal-locked"', async ([, other]) => {
+  ])('while the first writer is open, rejects as "journal-locked" a second writer %s', async ([, other]) => {
     const folder = makeFolder();
     const path = join(folder, "run.jsonl");
     writeFileSync(path, "");
@@ -113,7 +113,7 @@ describe("fileJournal with two writers of one file", () => {
     expect([existsSync(`${a}.lock`), existsSync(`${b}.lock`)]).toEqual([false, false]);
   });
 
-  it("rejects a file with hard links in two folders under both names", async () => {
+  it("rejects a file with hard links in two folders, whichever name is used", async () => {
     const names = [join(makeFolder(), "a.jsonl"), join(makeFolder(), "b.jsonl")] as const;
     writeFileSync(names[0], "");
     linkSync(...names);

@@ -94,7 +94,7 @@ describe.for(keepings)('resume: "retry-last" with %s', ([, make]) => {
     expect((await live([], low)).result.reason.kind).toBe("max-iterations");
   });
 
-  it('replays the second of two endings with the reason "max-tokens" in one iteration', async () => {
+  it('replays the second ending if an iteration ended twice with the reason "max-tokens"', async () => {
     const live = createLives(make(), []);
     const paused: MockMessage = [text("Half. "), finish("paused"), usage({ inputTokens: 9, outputTokens: 1 })];
     const low = { limits: { maxTokens: 10 } };

@@ -56,7 +56,7 @@ describe("withBlobs", () => {
     expect(result.text).toBe("Done.");
   });
 
-  it("returns plain values instead of promises over a synchronous journal and store", () => {
+  it("returns plain values instead of promises if the journal and the store are synchronous", () => {
     const store = createStore();
     const memory = memoryJournal();
     const journal = withBlobs(memory, { store, minBytes: 10 });

@@ -93,7 +93,7 @@ describe("the cancel reason", () => {
     expect(signal?.reason, "approval").toEqual(like(said));
   });
 
-  it("is the same object with which the caller aborted", async () => {
+  it("is the object that the caller passed to abort()", async () => {
     let signal: AbortSignal | undefined;
     const work = tool("work", (_, context) => ((signal = context.signal), never));
     const playing = play([toolCall("work")], { tools: [work] });

@@ -223,7 +223,7 @@ describe("control.drain()", () => {
     }
   });
 
-  it("returns messages steered before and after the call in result.undelivered", async () => {
+  it("returns in result.undelivered the messages that were steered before and after it", async () => {
     const live = createLives(keepInMemory(saved), []);
     const first = await live(({ control }) => {
       control.steer("a");

@@ -201,7 +201,7 @@ describe("notice events", () => {
   };
 
   it.for<[title: string, count: number, options: Partial<LoopOptions>, notices: readonly string[]]>([
-    ["are not sent for 19 iterations with tools", 19, {}, []],
+    ["are not sent in a run of 19 iterations with tools", 19, {}, []],
     ["are sent once at iteration 20", 20, {}, ["still-working 20"]],
     ["are sent only once in 45 iterations", 45, {}, ["still-working 20"]],
     ["are sent with surfaceUserErrors: true", 45, { session: { surfaceUserErrors: true } }, ["still-working 20"]],

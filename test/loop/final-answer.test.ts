@@ -83,7 +83,7 @@ describe("policies.finalAnswer with a reserve", () => {
       true,
     ],
   ])(
-    "requests a final answer only if the limits allow another request: a reserve %s",
+    "requests a final answer only if the limits allow another request (a reserve %s)",
     async ([, limits, reserve, reason, requests, finalAnswer]) => {
       const playing = play(work, reserving(limits, reserve));
       expect(await endOf(playing)).toMatchObject({
@@ -103,7 +103,7 @@ describe("policies.finalAnswer with a reserve", () => {
     expect([result.status, result.reason]).toEqual(["error", { kind: "max-tokens", limit: 50, spent: 30 }]);
   });
 
-  it("sends a request with tools only if a request of the last size would leave the reserve unused", async () => {
+  it("sends a request with tools only if a request as large as the last one would not use the reserve", async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 12, maxLength: 12 });
     const limit = fc.integer({ min: 20, max: 120 });
     await fc.assert(

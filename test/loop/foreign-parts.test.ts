@@ -72,7 +72,7 @@ describe("a custom tool registry", () => {
   );
 });
 
-it("a custom tool registry is rejected before any request if maskResults did not make the masking of a tool", async () => {
+it("a custom tool registry is rejected before any request if the field `masking` of a tool does not come from maskResults", async () => {
   const tools: ToolRegistry = {
     definitions: () => [{ ...definition, masking: { kind: "masking" } }],
     executeTool: () => "done",

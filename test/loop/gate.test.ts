@@ -31,7 +31,7 @@ describe("policies.gate", () => {
     expect(await outcomes(play(script, { tools, policies: { gate } }))).toBe(expected);
   });
 
-  it("calls retain for each successful tool in call order, except on replay", async () => {
+  it("calls retain() for each successful tool in call order, except on replay", async () => {
     const retained: string[] = [];
     const gate: DeliberateGate = { active: true, allowedNames: ["search", "broken"], retain: (name) => void retained.push(name) };
     const playing = play(script, { tools, policies: { gate } });

@@ -28,7 +28,7 @@ describe("a hostile tool name", () => {
     ["a path around the name", "../search/../../etc", true],
     ["JSON syntax after the name", 'search"}]}', false],
     ["thousands of hostile characters", `search ${traps.repeat(50)}`, false],
-  ])('gets the outcome "unknown-tool" and an error without control characters: %s', async ([, name, isNear]) => {
+  ])('gets the outcome "unknown-tool" and an error without control characters (name: %s)', async ([, name, isNear]) => {
     let ran = 0;
     const playing = play([toolCall(name), text("Done.")], { tools: [tool("search", () => (ran += 1))] });
     const result = await endOf(playing);
@@ -45,7 +45,7 @@ describe("a hostile tool name", () => {
     ["a space", " "],
     ["a line break", "\n"],
     ["a series of Unicode spaces", "\t\u00a0\ufeff\u2028"],
-  ])("counts as missing and ends the run before any call runs: %s", async ([, name]) => {
+  ])("counts as missing and ends the run before any call runs (name: %s)", async ([, name]) => {
     let ran = 0;
     const playing = play([[toolCall("search"), toolCall(name)]], { tools: [tool("search", () => (ran += 1))] });
     const result = await endOf(playing);

@@ -25,7 +25,7 @@ describe("a chunk from a hostile provider", () => {
     ["a finish without a reason", { type: "finish" }],
     ["a finish whose reason is a symbol", { type: "finish", reason: Symbol("x") }],
     ["an attempt-start with a BigInt as provider", { type: "attempt-start", attempt: 1, provider: 1n, model: "m" }],
-  ])('ends the run with "provider-error" and keeps the text: %s', async ([, value]) => {
+  ])('ends the run with "provider-error" and keeps the text (chunk: %s)', async ([, value]) => {
     const { result } = play([[text("Hi"), raw(value)]]);
     const ended = await result;
     expect([ended.status, ended.reason.kind, ended.text]).toEqual(["error", "provider-error", "Hi"]);
@@ -65,7 +65,7 @@ describe("a chunk from a hostile provider", () => {
     ["a negative total", { inputTokens: 60, outputTokens: 1, totalTokens: -5 }, 61],
     ["a total below the sum of input and output", { inputTokens: 60, outputTokens: 1, totalTokens: 10 }, 61],
     ["a string and a BigInt", { inputTokens: "60", outputTokens: 1n, totalTokens: 61 }, 61],
-  ])("with usage that has %s counts towards limits.maxTokens", async ([, usage, total]) => {
+  ])("counts towards limits.maxTokens if its usage has %s", async ([, usage, total]) => {
     const turn = [toolCall("t"), raw({ type: "usage", usage, mode: "snapshot" })];
     const { result } = play(() => turn, { tools: [tool("t", () => 1)], limits: { maxTokens: 100 } });
     expect((await result).reason).toMatchObject({ kind: "max-tokens", spent: 2 * total });
@@ -95,7 +95,7 @@ describe("an async function in place of a synchronous function", () => {
       "async generator",
     ],
     ["pricing", { pricing: (() => Promise.reject(new Error("no"))) as never }, "pricing must return the cost synchronously"],
-  ])("is reported and leaves no unhandled rejection: %s", async ([, more, said]) => {
+  ])("is reported and leaves no unhandled rejection (function: %s)", async ([, more, said]) => {
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);
     const { result, recording } = play([text("Hi")], more);

@@ -24,7 +24,7 @@ describe("runToolLoop with a hanging journal", () => {
   // A late stop returns "finished" and does not end the run.
   const rows = places.flatMap((place) => endings.map(([how, ...ending]) => [nameOf(place), how, place, ending] as const));
   it.for(rows.filter(([, how, place]) => how !== "control.stop() is called" || !isOver(place)))(
-    "rejects a run that hangs %s as journal-unresponsive when %s",
+    'rejects with "journal-unresponsive" a run that hangs %s, when %s',
     async ([, , place, [end, ended, ms]]) => {
       const listeners = countListeners();
       const playing = start(hanging(place));
@@ -155,7 +155,7 @@ describe("the journal of a rejected run", () => {
     expect(closed).toBe(1);
   });
 
-  it("causes an error with the partial result in error.details, but not in the JSON of the error", async () => {
+  it("leads to an error whose details have the partial result, and whose JSON does not", async () => {
     const playing = start(hanging({ at: "i0/tool/0/echo", when: "after" }), {
       tools: [tool("echo", () => "paid", { sequential: true })],
       timeouts: { journalMs: 10_000 },

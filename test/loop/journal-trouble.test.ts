@@ -65,13 +65,13 @@ describe("runToolLoop with a saved journal", () => {
       expect((await play([], { tools: [echo], journal: again, runId: "another" }).result).text).toBe("Done.");
   });
 
-  it("rejects a durable journal without a runId and writes nothing", async () => {
+  it("rejects a run with a durable journal and no runId, and writes nothing", async () => {
     const store = createDurableStore();
     const thrown: unknown = await play([text("Hi.")], { runId: undefined, journal: store.open() }).result.catch((error) => error);
     expect([isLoopError(thrown, "invalid-option") && thrown.details.option, store.records.size]).toEqual(["runId", 0]);
   });
 
-  it("rejects a missing tool that was registered and called during the run", async () => {
+  it("rejects a resume without a tool that the run has called", async () => {
     const late = tool("late", () => 1);
     const registry = createToolRegistry([tool("grow", () => registry.register(late))]);
     const first = play([toolCall("grow"), toolCall("late"), text("Done.")], { tools: registry });

@@ -34,7 +34,7 @@ describe("timeouts.firstChunkMs", () => {
     [{ firstChunkMs: 10 }, 10],
     [{ firstChunkMs: 10, streamIdleMs: 400_000 }, 10],
     [{ firstChunkMs: 500_000, streamIdleMs: 1_000 }, 500_000],
-  ])("with the timeouts %j ends a silent stream after %d ms", async ([timeouts, limitMs]) => {
+  ])("ends a silent stream with the timeouts %j after %d ms", async ([timeouts, limitMs]) => {
     const playing = play([stall()], { timeouts });
     await playing.clock.runAll();
     expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs });

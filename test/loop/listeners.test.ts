@@ -16,7 +16,7 @@ describe("an event listener", () => {
     ],
     ["rejects", () => Promise.reject(broken)],
     [
-      "returns a thenable that throws",
+      "returns a thenable whose then() throws",
       () =>
         thenable({
           value: () => {

@@ -46,7 +46,7 @@ describe("two concurrent runs", () => {
     await first.result;
   });
 
-  it("leave control and runId free if one signal throws", async () => {
+  it("leave their control and runId free if the signal of one run throws", async () => {
     const control = createLoopControl();
     const options = { control, runId: "one of a kind" };
     const signal: AbortSignal = Object.create(AbortSignal.prototype);

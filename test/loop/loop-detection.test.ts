@@ -123,7 +123,7 @@ describe('detectLoops with the action "stop"', () => {
     expect([result.toolCallsExecuted, result.pendingCalls, heard(playing)]).toEqual([3, [], ["3: echo 2x2"]]);
   });
 
-  it("does not replace the reason of stopWhen or of a call without a name", async () => {
+  it("does not replace the end reason from stopWhen, or from a call without a name", async () => {
     const policy = { threshold: 2, action: "stop" } as const;
     const stopped = play(calling("aa"), {
       tools: [echo],
@@ -163,7 +163,7 @@ describe("detectLoops with compareResults", () => {
     ],
     // In this row, the third call would return a different result. But the loop is reported before that call runs.
     [
-      "reports a loop before the third call gives a different result if compareResults is true",
+      "reports a loop before the third call runs, although its result differs, if compareResults is true",
       ["1", "1", "2", "2"],
       true,
       ["2: echo 3x1"],

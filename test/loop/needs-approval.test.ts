@@ -46,7 +46,7 @@ describe("needsApproval", () => {
       ["approval-failed", "completed", "approval-failed"],
     ],
     ["the value false lets every call run", false, ["completed", "completed", "completed"]],
-  ])("if policies.approve is not set, %s", async ([, needs, outcomes]) => {
+  ])("without policies.approve: %s", async ([, needs, outcomes]) => {
     const playing = setUp(needs).start();
     const result = await playing.result;
     expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(outcomes);
@@ -139,7 +139,7 @@ describe("an approval that fails", () => {
     ["policies.approve rejects", undefined, { policies: { approve: () => Promise.reject(secret) } }, secret.message],
     ["needsApproval rejects", () => Promise.reject(secret), {}, secret.message],
     [
-      "needsApproval rejects although policies.approve approves",
+      "needsApproval rejects, even if policies.approve would approve",
       () => Promise.reject(secret),
       { policies: { approve: () => ({ kind: "approve" }) } },
       secret.message,

@@ -57,11 +57,11 @@ it.for<[title: string, fields: object, problem: string]>([
     'has an invalid "execute": it must be a function, but is undefined. Rename "handler" to "execute"',
   ],
   [
-    "parameters beside inputSchema",
+    "parameters` beside `inputSchema",
     { inputSchema: z.object({}), parameters: z.object({}) },
     'has an unknown field "parameters" (write: inputSchema: z.object({ ... }))',
   ],
-])("defineTool suggests inputSchema or execute in the error for %s", ([, fields, problem]) => {
+])("defineTool suggests inputSchema or execute in the error for the field `%s`", ([, fields, problem]) => {
   const make = (): unknown => Reflect.apply(defineTool, undefined, [{ name: "t", description: "", execute: () => 1, ...fields }]);
   expect(make).toThrow(problem);
 });

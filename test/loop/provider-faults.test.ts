@@ -211,7 +211,7 @@ describe("the result of runToolLoop", () => {
     totalTokens: inputTokens + outputTokens,
   });
 
-  it("has a usage that adds up the last snapshot or the deltas of each iteration", async () => {
+  it("has the usage of all iterations, from the last snapshot or the deltas of each iteration", async () => {
     const snapshots = [text("So. "), toolCall("t"), usage(tokens(10, 1)), usage({ ...tokens(10, 5), cachedInputTokens: 4 })];
     const deltas = [text("Done."), usage(tokens(7, 0), "delta"), usage({ ...tokens(0, 3), reasoningTokens: 2 }, "delta")];
     const result = await play([snapshots, deltas], { tools: [tool("t", () => 1)] }).result;

@@ -94,7 +94,7 @@ describe("options.decisions", () => {
     expect(ran).toEqual(["new"]);
   });
 
-  it('cannot name a call "a#2", because such a provider id is replaced by a generated id', async () => {
+  it('cannot name a call "a#2", because a generated id replaces a provider id with "#"', async () => {
     const script = [toolCall("pay", {}, { id: "a#2" }), text("Done.")];
     const { result } = play(script, { tools: [tool("pay", () => 1)] });
     expect((await result).messages.at(1)).toMatchObject({ content: [{ callId: "call_i0_0", providerCallId: "a#2" }] });

@@ -58,7 +58,7 @@ describe("a tool that returns contextRestart", () => {
     ["the tools in policies.restarts.effects", restart("x"), { x: ["other"], y: ["enrich"] }, "enrich,third"],
     ["the tools of both lists", restart("x", { disable_tools: ["third"] }), { x: ["other"] }, "enrich"],
     ['no tools after a restart with the suffix "constructor"', restart("constructor"), { x: ["other"] }, "enrich,other,third"],
-  ])("hides %s for the rest of the run", async ([, data, effects, shown]) => {
+  ])("for the rest of the run, hides %s", async ([, data, effects, shown]) => {
     const playing = start([toolCall("enrich"), toolCall("other"), text("Done.")], data, { policies: { restarts: { effects } } });
     await playing.result;
     expect(toolsOf(playing)).toEqual(["enrich,other,third", shown, shown]);

@@ -76,7 +76,7 @@ describe("tool results", () => {
       "broken getter",
     ],
     [
-      "is a thenable whose then throws",
+      "is a thenable whose then() throws",
       () =>
         thenable({
           value: () => {

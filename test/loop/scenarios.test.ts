@@ -154,7 +154,7 @@ describe("runToolLoop", () => {
     }
   });
 
-  it.for(byTitle)("puts one result per call, in order, into the next message: %s", async ([, scenario]) => {
+  it.for(byTitle)("puts one result per call, in order, into the next message (scenario: %s)", async ([, scenario]) => {
     const { result } = await play(scenario);
     result.messages.forEach((message, index) => {
       if (message.role !== "assistant") return;

@@ -70,7 +70,7 @@ describe("timeouts.settleMs", () => {
     Object.keys(verbs).map((verb) => [doesOf(where, verb), verb, where] as const),
   );
 
-  it.for(rows)("%s the end of the run after %s during %s that ignores its signal", async ([, verb, where]) => {
+  it.for(rows)("%s the end of the run after %s while a call ignores its signal (%s)", async ([, verb, where]) => {
     const kind = verbs[verb]?.[0];
     const grace = graceOf(where, verb) ? 1 : 0;
     expect(await endAfter(where, verb, undefined)).toEqual([5_000 * grace, kind]);

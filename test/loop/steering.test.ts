@@ -132,7 +132,7 @@ describe("control.steer()", () => {
     expect(linesOf(result.messages).at(-1)).toBe("assistant: Four.");
   });
 
-  it("returns the message in undelivered if the last allowed iteration answers", async () => {
+  it("returns the message in result.undelivered if the last allowed iteration answers", async () => {
     const playing = play([toolCall("quick"), text("Done.")], (stage) => ({
       tools: [quick],
       limits: { maxIterations: 2 },
@@ -209,14 +209,14 @@ describe("control.steer() in the last iteration", () => {
     ["stream-idle", [text("And"), stall()]],
     ["wall-clock", [text("And"), stall()], { limits: { wallClockMs: 10 } }],
     ["wall-clock", [wait(20), text("Done.")], { limits: { wallClockMs: 10 }, timeouts: { settleMs: 50 } }],
-  ])('returns the message in undelivered after the reason "%s" (case %#)', async ([reason, turn, options]) => {
+  ])('returns the message in result.undelivered if the run ends with "%s" (case %#)', async ([reason, turn, options]) => {
     const playing = play([turn], (stage) => ({ tools: [quick, fatal], ...options, hooks: steerIn(0)(stage) }));
     await playing.clock.runAll();
     const result = await playing.result;
     expect([result.reason.kind, textsOf(result.undelivered), playing.provider.calls]).toEqual([reason, ["Hey."], 1]);
   });
 
-  it("returns the message in undelivered if onIteration aborts the run", async () => {
+  it("returns the message in result.undelivered if onIteration aborts the run", async () => {
     const playing = play([toolCall("quick")], (stage) => ({
       tools: [quick],
       hooks: { ...steerIn(0)(stage), onIteration: () => ({ abort: true }) },

@@ -71,7 +71,7 @@ describe("a pending condition of policies.stopWhen", () => {
     ["a kill", ({ control }) => control.kill(), "killed", "killed"],
     ["the signal", ({ abort }) => abort.abort(), "aborted", "aborted"],
     ["the wall clock", ({ clock }) => clock.advance(5_000), "wall-clock", "answered"],
-  ])("does not delay the end of the run by %s", async ([, act, call, answer]) => {
+  ])("does not delay the end of a run that %s ends", async ([, act, call, answer]) => {
     const reasons: string[] = [];
     for (const turn of [[text("Look: "), toolCall("echo")], text("Look:")]) {
       const playing = hanging(turn);
@@ -90,7 +90,7 @@ describe("a pending condition of policies.stopWhen", () => {
   it.for<[answer: boolean, reason: string]>([
     [true, "stop-condition"],
     [false, "answered"],
-  ])("decides with the result %s even if control.interrupt() is called meanwhile", async ([answer, reason]) => {
+  ])("still counts if its result is %s and control.interrupt() is called meanwhile", async ([answer, reason]) => {
     const playing = play([toolCall("echo"), text("Done.")], ({ clock }) => ({
       tools,
       policies: {

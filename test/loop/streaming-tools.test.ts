@@ -71,7 +71,7 @@ describe("a tool that is a generator", () => {
       [1],
     ],
     [
-      "the return value if the generator yields values that are not JSON",
+      "its return value, even if it yields values that are not JSON",
       async function* () {
         yield row;
         yield 1n;

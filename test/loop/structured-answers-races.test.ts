@@ -64,7 +64,7 @@ describe("the validation of an answer by structuredOutput", () => {
     ["a kill", ({ control }) => control.kill(), "killed"],
     ["the signal", ({ abort }) => abort.abort(), "aborted"],
     ["the wall clock", ({ clock }) => clock.advance(500), "wall-clock"],
-  ])("does not delay the end of the run by %s", async ([, act, reason]) => {
+  ])("does not delay the end of a run that %s ends", async ([, act, reason]) => {
     const playing = validating();
     await playing.clock.flush();
     await act(playing);

@@ -119,7 +119,7 @@ describe("an invalid answer with structuredOutput", () => {
     ]);
   });
 
-  it("is also an answer for which the schema throws", async () => {
+  it("is also assumed if the schema throws", async () => {
     const broken = z.string().transform((url) => new URL(url).host);
     const result = await play([text('"nowhere"'), text('"https://example.com/"')], wanting(structuredOutput(broken))).result;
     expect([result.output, textsOf(result.messages.filter(({ role }) => role === "user") as never)[1]]).toEqual([

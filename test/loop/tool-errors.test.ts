@@ -97,8 +97,8 @@ describe("limits.maxConsecutiveToolErrors", () => {
 describe("toolResult with endTurn", () => {
   it.for<[title: string, iterations: string, ending: string, requests: number]>([
     ["ends the run", "over", "end-turn", 1],
-    ["ends the run beside other successful calls", "ok over ok", "end-turn", 1],
-    ["ends the run beside a failed call", "bad over", "end-turn", 1],
+    ["ends the run if the other calls succeed", "ok over ok", "end-turn", 1],
+    ["ends the run even if another call fails", "bad over", "end-turn", 1],
     ["ends the run in a later iteration", "ok | over", "end-turn", 2],
   ])("%s", async ([, iterations, ending, requests]) => {
     const playing = play(script(iterations), { tools });

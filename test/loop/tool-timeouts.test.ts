@@ -118,7 +118,7 @@ describe("tool.idleTimeoutMs", () => {
     ["progress", ({ progress }) => progress(1), 460],
     ["heartbeats", ({ heartbeat }) => heartbeat(), 460],
     ["nothing", () => {}, 100],
-  ])("ends a call that sends %s after 100 ms of silence", async ([, beat, endedAt]) => {
+  ])("after 100 ms of silence, ends a call that has sent %s", async ([, beat, endedAt]) => {
     const clock = createTestClock();
     const playing = play(script, { clock, tools: [beating(clock, beat)] });
     await clock.runAll();

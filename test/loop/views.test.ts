@@ -56,7 +56,7 @@ async function sent(options: Partial<LoopOptions>): Promise<readonly unknown[]> 
 describe("messages that callbacks receive", () => {
   const rows = Object.keys(readers).flatMap((who) => Object.keys(changes).map((how) => [who, how] as const));
 
-  it.for(rows)("cannot be changed if %s tries %s", async ([who, how]) => {
+  it.for(rows)("cannot be changed in `%s` by %s", async ([who, how]) => {
     const thrown: unknown[] = [];
     const options = readers[who]?.((messages) => {
       try {
@@ -103,7 +103,7 @@ describe("messages that callbacks receive", () => {
     expect(Array.isArray(first)).toBe(true);
   });
 
-  it("are in every copy of a request that a provider makes", async () => {
+  it("are kept when a provider copies a request", async () => {
     const mock = createMockProvider(script);
     const copies: (readonly Message[])[] = [];
     const transcripts: unknown[] = [];
@@ -141,7 +141,7 @@ describe("messages that the caller passes", () => {
     expect([Object.isFrozen(messages), messages.some(Object.isFrozen)]).toEqual([false, false]);
   });
 
-  it("from a result are the same objects in the next run", async () => {
+  it("are the same objects in the next run if they come from a result", async () => {
     const { messages } = await play(script, { tools: [tool("t", () => undefined)], messages: given() }).result;
     const list = [...messages, { role: "user" as const, content: "And?" }];
     const next = await play([text("So.")], { messages: list }).result;

@@ -46,7 +46,7 @@ describe("createMcpRegistry: a tool of an untrusted server", () => {
     ["annotations that are null", { annotations: null }],
     ["annotations that are an array", { annotations: [{ readOnlyHint: true }] }],
     ["annotations that are a string", { annotations: "readOnlyHint" }],
-  ])('needs approval with %s (option annotations: "assumed")', async ([, tool]) => {
+  ])('needs approval if it has %s (option annotations: "assumed")', async ([, tool]) => {
     const tools = await createMcpRegistry({ client: clientOf(tool), annotations: "assumed" });
     const { reason } = await play([toolCall("act"), text("Done.")], { tools }).result;
     expect(reason).toMatchObject({ kind: "approval-required", calls: [{ name: "act" }] });
@@ -57,7 +57,7 @@ describe("createMcpRegistry: a tool of an untrusted server", () => {
     ["a description that is an array", { description: ["Drop it."] }, "act"],
     ["a title that is a number", { title: 5, annotations: { title: "Named" } }, "Named"],
     ["an annotations.title that is an object", { annotations: { title: {} } }, "act"],
-    ["a field execution that is null", { execution: null }, "act"],
+    ["a field `execution` that is null", { execution: null }, "act"],
     ["a field execution that is a string", { execution: "required" }, "act"],
     ["an outputSchema that is null", { outputSchema: null }, "act"],
     ["an outputSchema that is an array", { outputSchema: [] }, "act"],

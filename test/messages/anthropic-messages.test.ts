@@ -67,7 +67,7 @@ function toPlainForm(messages: readonly object[]): unknown {
 }
 
 describe("toAnthropicMessages", () => {
-  it("for random transcripts without losses, is undone by fromAnthropicMessages", () => {
+  it("is undone by fromAnthropicMessages for random transcripts that are converted without losses", () => {
     let kept = 0;
     fc.assert(
       fc.property(transcripts, (messages) => {
@@ -117,7 +117,7 @@ describe("toAnthropicMessages", () => {
 });
 
 describe("fromAnthropicMessages", () => {
-  it("for random histories without losses, is undone by toAnthropicMessages", () => {
+  it("is undone by toAnthropicMessages for random histories that are converted without losses", () => {
     let kept = 0;
     fc.assert(
       fc.property(histories, (history) => {

@@ -93,8 +93,8 @@ function toPlainForm(messages: readonly object[]): readonly unknown[] {
   });
 }
 
-describe.each(["chat", "responses"] as const)("toOpenAIMessages with the API %s", (api) => {
-  it("for random transcripts without losses, is undone by fromOpenAIMessages", () => {
+describe.each(["chat", "responses"] as const)('toOpenAIMessages with api: "%s"', (api) => {
+  it("is undone by fromOpenAIMessages for random transcripts that are converted without losses", () => {
     let kept = 0;
     fc.assert(
       fc.property(transcripts, (messages) => {
@@ -116,25 +116,28 @@ describe("fromOpenAIMessages", () => {
   it.each([
     { api: "chat" as const, histories: chats as fc.Arbitrary<(ChatMessage | Item)[]> },
     { api: "responses" as const, histories: inputs as fc.Arbitrary<(ChatMessage | Item)[]> },
-  ])("for random histories of the API $api without losses, is undone by toOpenAIMessages", ({ api, histories }) => {
-    let kept = 0;
-    fc.assert(
-      fc.property(histories, (history) => {
-        const read = fromOpenAIMessages(history, { api, provider });
-        // `toOpenAIMessages` throws for a transcript that a run would reject.
-        const written = toOpenAIMessages(read.messages, {
-          api,
-          provider,
-          ...(read.system === undefined ? {} : { system: read.system }),
-        });
-        if (read.lost.length > 0) return;
-        kept += 1;
-        expect(toPlainForm(written.messages)).toEqual(toPlainForm(history));
-      }),
-      runs,
-    );
-    expect(kept).toBeGreaterThan(5);
-  });
+  ])(
+    "is undone by toOpenAIMessages for random histories of the API $api that are converted without losses",
+    ({ api, histories }) => {
+      let kept = 0;
+      fc.assert(
+        fc.property(histories, (history) => {
+          const read = fromOpenAIMessages(history, { api, provider });
+          // `toOpenAIMessages` throws for a transcript that a run would reject.
+          const written = toOpenAIMessages(read.messages, {
+            api,
+            provider,
+            ...(read.system === undefined ? {} : { system: read.system }),
+          });
+          if (read.lost.length > 0) return;
+          kept += 1;
+          expect(toPlainForm(written.messages)).toEqual(toPlainForm(history));
+        }),
+        runs,
+      );
+      expect(kept).toBeGreaterThan(5);
+    },
+  );
 
   it("lists the parts and fields of a Chat history that are lost", () => {
     const history = [

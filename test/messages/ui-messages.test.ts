@@ -7,7 +7,7 @@ import { toForm, transcripts } from "./transcripts.ts";
 describe("fromUIMessages", () => {
   const runs = { numRuns: 60, seed: 20_261_127 };
 
-  it("for random transcripts without losses, undoes toUIMessages", () => {
+  it("undoes toUIMessages for random transcripts that are converted without losses", () => {
     let kept = 0;
     const onError = ({ result }: { readonly result?: unknown }): string => String(result);
     fc.assert(
@@ -48,7 +48,7 @@ describe("fromUIMessages", () => {
       })),
     );
 
-  it("for random histories without losses, is undone by toUIMessages", async () => {
+  it("is undone by toUIMessages for random histories that are converted without losses", async () => {
     let kept = 0;
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {
@@ -93,7 +93,7 @@ describe("fromUIMessages", () => {
     expect(kept).toBeGreaterThan(5);
   });
 
-  it("keeps the metadata of services for one provider", () => {
+  it("keeps metadata from services only for the given provider", () => {
     const history = [
       { id: "m0", role: "system", parts: [{ type: "text", text: "Be brief." }] },
       {

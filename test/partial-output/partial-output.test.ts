@@ -39,7 +39,7 @@ describe("createPartialOutput", () => {
     ["broken JSON", '{"a":1,}', [{}, { a: 1 }]],
     ["swapped brackets", '{"a":1]', [{}]],
     ["a line break in a string", '["a\nb"]', [[], [""], ["a"]]],
-  ])("reads %s letter by letter", ([, answer, values]) => {
+  ])("reads letter by letter: %s", ([, answer, values]) => {
     expect(valuesOf(letters(answer))).toEqual(values);
   });
 

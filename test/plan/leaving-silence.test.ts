@@ -87,9 +87,9 @@ describe("withPlanner: timeouts of the answer", () => {
   });
 
   it.for<[what: string, wrap: (turns: readonly MockMessage[]) => ReturnType<typeof withPlanner>]>([
-    ["with withRetry inside", (turns) => withPlanner(withRetry(createMockProvider(turns)))],
+    ["if the inner provider is withRetry", (turns) => withPlanner(withRetry(createMockProvider(turns)))],
     [
-      "with withFallback inside",
+      "if the inner provider is withFallback",
       (turns) => withPlanner(withFallback([createMockProvider(() => fail({})), createMockProvider(turns)])),
     ],
   ])("start again after the plan %s", async ([, wrap]) => {

@@ -62,7 +62,7 @@ function lastWordsIn(body: unknown): string {
 }
 
 describe.for(wires)("withPlanner over $name with two rounds", (wire) => {
-  it("sends four requests without tools for two plans", async () => {
+  it("sends four requests for two plans, all without tools", async () => {
     const { result, bodies } = await play(wire, script);
     expect([result.reason.kind, result.text, result.iterations, bodies.length]).toEqual(["answered", "3, then 7.", 3, 4]);
     expect(planLogs(result).map(({ purpose, result: given }) => [purpose, given])).toEqual([

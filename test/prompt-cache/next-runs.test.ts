@@ -51,11 +51,11 @@ describe("createConversation with watchPromptCache", () => {
   });
 
   it.for<[what: string, own: RunOverrides, cause: object]>([
-    ["another system text", { system: "Be long." }, { kind: "system-changed" }],
-    ["a new tool", { tools: [look, other] }, { kind: "tool-added", name: "other" }],
+    ["a changed system text", { system: "Be long." }, { kind: "system-changed" }],
+    ["an added tool", { tools: [look, other] }, { kind: "tool-added", name: "other" }],
     ["a removed tool", { tools: [] }, { kind: "tool-removed", name: "look" }],
-    ["another model", { provider: answering("new") }, { kind: "model-changed", values: ["mock-model", "new"] }],
-  ])("reports %s between two messages", async ([, own, cause]) => {
+    ["a changed model", { provider: answering("new") }, { kind: "model-changed", values: ["mock-model", "new"] }],
+  ])("reports %s at the second message", async ([, own, cause]) => {
     const chat = openChat();
     await chat.send("One");
     expect(await chat.send("Two", own)).toEqual([[0, cause, false]]);

@@ -24,7 +24,7 @@ const pair = fc
     return [before, { ...next, messages: [...next.messages, ...added] }] as const;
   });
 
-it("watchPromptCache: counts as many shared bytes of random bodies as of their JSON texts", async () => {
+it("watchPromptCache: counts the same shared bytes for random bodies as for their JSON texts", async () => {
   await fc.assert(
     fc.asyncProperty(pair, async ([before, next]) => {
       const { result, recording } = await playReported([before, next]);

@@ -54,7 +54,7 @@ describe("watchPromptCache with a resumed run", () => {
     expect((fourth?.break?.keptBytes ?? 0) + (fourth?.break?.lostBytes ?? 0)).toBe(third?.bytes);
   });
 
-  it("counts the bytes from an edited message on as lost", async () => {
+  it("counts all bytes from the beginning of an edited message as lost", async () => {
     const provider = createMockProvider(rounds(5));
     const edited = {
       ...provider,
@@ -111,7 +111,7 @@ it.for<[what: string, cache: (cache: { requests: unknown }) => unknown]>([
   ["that is not an object", () => 5],
   ["without requests", () => ({})],
   ["with requests that are not objects", () => ({ requests: [1] })],
-  ["with a break that is not an object", () => ({ requests: [{ break: "all" }] })],
+  ["with a cache break that is not an object", () => ({ requests: [{ break: "all" }] })],
 ])('watchPromptCache: throws "journal-damaged" for recorded cache data %s', async ([, edit]) => {
   const journal = memoryJournal(await edited(edit));
   await expect(playWatched(rounds(4), { runId: "r", journal })).rejects.toMatchObject({ code: "journal-damaged" });

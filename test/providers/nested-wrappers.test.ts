@@ -90,7 +90,7 @@ describe("nested withRetry and withFallback", () => {
         ...answer,
       ],
     ],
-  ])("number all attempts in one sequence: %s", async ([, make, lines]) => {
+  ])("give all attempts consecutive numbers: %s", async ([, make, lines]) => {
     expect(await outlineAll(make())).toEqual(lines);
   });
 

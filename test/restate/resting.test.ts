@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers());
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it("restWhenWaiting: marks a run that waits again as resting, even if an earlier write of the store ends late", async () => {
+it("restWhenWaiting: marks a run as resting when it waits again, even if an earlier write of the store ends late", async () => {
   let isMarked = false;
   let isAbandoned = false;
   const held: (() => void)[] = [];

@@ -49,13 +49,13 @@ const arktypeForecast = type({
 const miniJson = z.toJSONSchema(miniForecast, { io: "input" }) as JsonSchema;
 const valibotJson = toJsonSchema(valibotForecast, { typeMode: "input" }) as JsonSchema;
 
-type Library = "zod" | "zod/mini" | "valibot" | "valibot by toStandardJsonSchema" | "arktype";
+type Library = "zod" | "zod/mini" | "valibot" | "valibot and toStandardJsonSchema" | "arktype";
 
 export const forecasts: Readonly<Record<Library, Described>> = {
   zod: { inputSchema: zodForecast },
   "zod/mini": { inputSchema: miniForecast, jsonSchema: miniJson },
   valibot: { inputSchema: valibotForecast, jsonSchema: valibotJson },
-  "valibot by toStandardJsonSchema": { inputSchema: toStandardJsonSchema(valibotForecast) },
+  "valibot and toStandardJsonSchema": { inputSchema: toStandardJsonSchema(valibotForecast) },
   arktype: { inputSchema: arktypeForecast },
 };
 

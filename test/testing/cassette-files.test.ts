@@ -180,9 +180,13 @@ describe("recordTo and replayFrom", () => {
     ["an incomplete provider", () => recordTo(cassette, Object({ id: "x" })), "invalid-option"],
     ["an unknown option", () => recordTo(cassette, provider, Object({ redacted: 1 })), "unknown-option"],
     ["an option redact that is not a function", () => recordTo(cassette, provider, Object({ redact: true })), "invalid-option"],
-    ["an unknown value of the option match", () => replayFrom(cassette, Object({ match: "strict" })), "invalid-option"],
-    ["an option timing that is not a boolean", () => replayFrom(cassette, Object({ timing: 1 })), "invalid-option"],
-    ["an option onTornLine that is not a function", () => replayFrom(cassette, Object({ onTornLine: "log" })), "invalid-option"],
+    ["an unknown value of the option `match`", () => replayFrom(cassette, Object({ match: "strict" })), "invalid-option"],
+    ["an option `timing` that is not a boolean", () => replayFrom(cassette, Object({ timing: 1 })), "invalid-option"],
+    [
+      "an option `onTornLine` that is not a function",
+      () => replayFrom(cassette, Object({ onTornLine: "log" })),
+      "invalid-option",
+    ],
   ])("throw for %s", ([, use, code]) => {
     expect(use).toThrow(expect.objectContaining({ code }));
     expect(cassette.read()).toBe("");

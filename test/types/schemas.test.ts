@@ -133,7 +133,7 @@ it("fromJsonSchema: the type argument is the type of the arguments", () => {
   expect(tool.name).toBe("report");
 });
 
-it("importTool, mergeRegistries and withValidation: return values of the types Tool and ToolRegistry", () => {
+it("importTool, mergeRegistries and withValidation: have the return types Tool and ToolRegistry", () => {
   const foreign = { inputSchema: z.object({}), execute: () => 1 };
   const imported = importTool(foreign, { name: "one" });
   expectTypeOf(imported).toExtend<Tool>();

@@ -184,7 +184,7 @@ it("result.calls: name and outcome select the types of args and result", async (
   expectTypeOf<RunCall["result"]>().toEqualTypeOf<Json>();
 });
 
-it("CallArgs and CallResult: are Json if the type is unknown, or is not plain data", () => {
+it("CallArgs and CallResult: are Json if the type is `unknown` or is not plain data", () => {
   const plain = defineTool({ ...weather, inputSchema: { type: "object" }, execute: () => undefined });
   const marked = defineTool({ ...weather, execute: () => toolResult({ data: 1 }) });
   const outside = defineTool({ name: "ask", description: "Asks", inputSchema: z.object({ why: z.string().optional() }) });

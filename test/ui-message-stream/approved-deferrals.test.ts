@@ -49,7 +49,7 @@ it.each(withApprovals)(
 );
 
 it.each(withApprovals)(
-  "a page of AI SDK $version adds the result of an approved call of a tool without execute",
+  "a page of AI SDK $version adds the result of an approved call if the tool has no execute",
   async ({ version }) => {
     const { server, page } = open(version, locate);
     await page.sendMessage({ text: "Where am I?" });

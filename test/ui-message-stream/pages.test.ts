@@ -89,7 +89,7 @@ describe.each(versions)("a page of AI SDK %i", (version) => {
   });
 
   it.each([false, true])(
-    "shows the same message after a reload at any chunk (server has only the journal: %s)",
+    "shows the same message after a reload at any chunk (the server keeps only the journal: %s)",
     async (forgets) => {
       const whole = open(version);
       await whole.chat.sendMessage({ text: "Buy tea." });

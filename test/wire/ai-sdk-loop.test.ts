@@ -168,7 +168,7 @@ describe.each(generations)("runToolLoop with aiSdkModel (@ai-sdk/openai, spec $v
       "truncated",
     ],
     ["malformed", { frames: [call("a", '{"city":'), finish("tool_calls"), done] }, "malformed"],
-  ])("sends another request without running a call whose arguments are %s", async ([, turn, outcome]) => {
+  ])("sends another request, and does not run a call whose arguments are %s", async ([, turn, outcome]) => {
     const { chat, bodies } = connect(await serve(turn, answer));
     const { result, asked } = await play(chat);
     expect(result).toMatchObject({ status: "completed", text: "Mild.", functionHistory: [{ outcome }] });

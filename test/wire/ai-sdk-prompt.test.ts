@@ -120,8 +120,8 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
     ["a URL of a file on disk", "image/png", "file:///etc/passwd"],
     ["an invalid URL", "image/png", "https://"],
     ["a data URL that cannot be decoded", "image/png", "data:image/png,%E0%A4%A"],
-    ["a data URL without data", "image/png", "data:image/png;base64"],
-  ])("fails for %s without showing the URL in the error message", async ([, mediaType, data]) => {
+    ["an empty data URL", "image/png", "data:image/png;base64"],
+  ])("fails for %s, and does not show the URL in the error message", async ([, mediaType, data]) => {
     const { provider, calls } = createBench(spec);
     const { error } = await runIteration(provider, ask("", { messages: [user([{ type: "image", mediaType, data }])] }));
     expect(error).toMatchObject({ code: "bad-request", retryable: false, message: expect.stringContaining(mediaType) });

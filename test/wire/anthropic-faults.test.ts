@@ -211,7 +211,7 @@ describe("anthropicMessages over a real connection", () => {
     });
   });
 
-  it("marks only the call that the length limit cuts off as truncated", async () => {
+  it("marks as truncated only the call that the length limit cuts off", async () => {
     const frames = [start(), oneCall, call(1, ["toolu_b", "f", '{"n":']), stop("max_tokens")];
     expect((await read({ frames })).calls).toEqual([whole, { id: "toolu_b", name: "f", args: {}, problem: "truncated" }]);
   });

@@ -133,7 +133,7 @@ describe("runToolLoop with anthropicMessages", () => {
     });
   });
 
-  it("omits calls of server tools without results from messages that are sent back", async () => {
+  it("sends messages back without calls of server tools that have no result", async () => {
     const paused: RawReply = { frames: [start(), search, text(1, "Let me look."), stop("pause_turn")] };
     const { result, bodies, again } = await play([paused, paused, answer], { limits: { maxPauses: 1 } });
     expect(result.reason).toMatchObject({ kind: "max-pauses" });

@@ -147,7 +147,7 @@ describe("structuredOutput: the schema field of the request", () => {
     ["a format in modelSettings.extra", (name) => ({ modelSettings: { extra: own[name] } })],
   ];
   it.for(fallbacks.flatMap(([title, toPlaying]) => names.map((name) => [name, title, toPlaying] as const)))(
-    "is replaced by instructions for %s with %s",
+    "is replaced by instructions (provider %s, %s)",
     async ([name, title, toPlaying]) => {
       const { formats: found, described } = await play(name, { script: [answer, answer, answer], ...toPlaying(name) });
       expect(described[0]).toBe(true);

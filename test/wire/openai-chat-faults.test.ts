@@ -143,7 +143,7 @@ describe("openaiChat over a real connection", () => {
     expect((await runIteration(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
   });
 
-  it("marks a call that the length limit cuts off as truncated", async () => {
+  it("marks as truncated a call that the length limit cuts off", async () => {
     expect(await read({ frames: [call('{"n":'), finish("length"), done] })).toEqual({
       ...nothing,
       calls: [{ id: "a", name: "f", args: {}, problem: "truncated" }],

@@ -134,13 +134,13 @@ describe("runToolLoop with openaiChat", () => {
       "truncated",
     ],
     ["malformed", { frames: [call("a", '{"city":'), finish("tool_calls"), done] }, "malformed"],
-  ])("sends another request without running a call whose arguments are %s", async ([, turn, outcome]) => {
+  ])("sends another request, and does not run a call whose arguments are %s", async ([, turn, outcome]) => {
     const { result, asked } = await play((await serve(turn, answer)).url);
     expect(result).toMatchObject({ status: "completed", text: "Mild.", functionHistory: [{ outcome }] });
     expect(asked).toEqual([]);
   });
 
-  it("sends arguments that are not an object back inside an object", async () => {
+  it("sends arguments that are not an object inside an object", async () => {
     const { bodies } = await play((await serve({ frames: [call("a", "7"), finish("tool_calls"), done] }, answer)).url);
     const sent = { tool_calls: [{ id: "a", function: { arguments: '{"INVALID_ARGUMENTS":7}' } }] };
     expect(bodies).toMatchObject([{}, { messages: [{ role: "user" }, sent, { role: "tool" }] }]);

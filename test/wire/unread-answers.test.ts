@@ -50,7 +50,7 @@ describe.for(all)("provider $name: error response", ({ keepsWords, connect }) =>
     ["status 400 with an empty body", "bad-request", 400, ""],
     ["status 403 with incomplete JSON", "auth", 403, '{"error":{"code":403,"mess'],
     [
-      "status 400 with incomplete JSON about a prompt that is too long",
+      "status 400 with incomplete JSON about a too long prompt",
       keepsWords ? "context-too-long" : "bad-request",
       400,
       '{"error":{"message":"prompt is too long: 9 tokens > 8 maximum","ty',

@@ -98,7 +98,7 @@ describe("toProviderError: SDK errors", () => {
     ["seconds with a plus sign as unknown", { "retry-after": "+10" }, undefined],
     ["seconds with spaces", { "retry-after": " 7 " }, 7_000],
     ["seconds with a unit as unknown", { "retry-after": "60s" }, undefined],
-    ["a number with words as unknown", { "retry-after": "5 minutes" }, undefined],
+    ["a number with words, as an unknown delay", { "retry-after": "5 minutes" }, undefined],
     ["seconds with a parameter as unknown", { "retry-after": "10;q=1" }, undefined],
     ["seconds in exponential notation", { "retry-after": "1e3" }, 1_000_000],
     ["an ISO date as unknown", { "retry-after": "2027-12-31" }, undefined],

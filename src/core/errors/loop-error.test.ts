@@ -65,7 +65,7 @@ describe("LoopError", () => {
       'Call "c1" is not waiting for a decision or a result. Waiting: "c2", "c2/c3". Pass the journal of the suspended run, and an "id" from its "reason.calls" or from inspectJournal.',
     ],
     [
-      "a decision in a run without waiting calls",
+      "a decision that was passed although no call waits",
       new LoopError("unknown-decision", { call: "c1" }),
       'Call "c1" is not waiting for a decision or a result. Pass the journal of the suspended run, and an "id" from its "reason.calls" or from inspectJournal.',
     ],

@@ -67,7 +67,7 @@ describe("memoryJournal", () => {
     ["an object without steps", {}],
     ["an object whose steps are an array", { steps: [] }],
     ["an object whose steps are null", { steps: null }],
-  ])("rejects %s as a saved journal", ([, saved]) => {
+  ])("rejects a saved journal that is %s", ([, saved]) => {
     let thrown: unknown;
     try {
       memoryJournal(saved as never);

@@ -123,7 +123,7 @@ describe("nextStep", () => {
       "model without tools",
     ],
     [
-      "ends the run if tool calls exceed maxToolCalls in two iterations",
+      "ends the run if tool calls exceed maxToolCalls in a second iteration",
       [inbox(), calls, batch("limit"), inbox(), calls, batch("limit"), inbox()],
       "error max-tool-calls",
       { maxIterations: 9 },

@@ -89,7 +89,7 @@ it.for<readonly [title: string, schema: JsonSchema]>([
   ["an object with any keys", object({}, { additionalProperties: text })],
   ["an object that allows more keys", object({ a: text }, { additionalProperties: true })],
   ["an object without properties", { type: "object" }],
-  ["a required property that is not described", { type: "object", properties: { a: text }, required: ["a", "b"] }],
+  ["a schema that requires a property without describing it", { type: "object", properties: { a: text }, required: ["a", "b"] }],
   ["a property of any value", object({ a: {} })],
   ["a list whose items can be any values", object({ a: { type: "array" } })],
   ["a tuple", jsonOf(z.object({ a: z.tuple([z.string()]) }))],

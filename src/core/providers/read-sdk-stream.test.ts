@@ -222,9 +222,9 @@ it("readSdkStream: continues as long as content follows the finish", async () =>
 });
 
 it.for<[what: string, events: readonly string[], mayGoOn: boolean, isLost: boolean]>([
-  ["throws a stream error before the finish", ["a"], false, true],
+  ["throws a stream error that comes before the finish", ["a"], false, true],
   ["ignores a stream error after the finish", ["a", "finish"], false, false],
-  ["throws a stream error after a finish that content may follow", ["a", "finish"], true, true],
+  ["throws a stream error that comes after a finish, if content may follow the finish", ["a", "finish"], true, true],
   ["ignores a stream error after the last event", ["a", "end"], false, false],
 ])("readSdkStream: %s", async ([, events, mayGoOn, isLost]) => {
   for (const error of [new TypeError("terminated"), new SyntaxError("Unexpected token"), new Error("It broke.")]) {

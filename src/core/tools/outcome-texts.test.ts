@@ -100,7 +100,7 @@ describe("renderOutcome", () => {
       { kind: "limit" },
       { status: "limit", reason: expect.stringContaining("limit of tool calls"), tool_name: "search" },
     ],
-  ])('describes the outcome "%s" to the model', ([, ending, read]) => {
+  ])("describes the outcome to the model: %s", ([, ending, read]) => {
     expect(renderOutcome(outcomeOf(ending))).toStrictEqual(read);
   });
 

@@ -27,7 +27,7 @@ describe("isWithin and describeRule", () => {
     expect(describeRule(rule)).toBe("a whole number of at least 0, or Infinity");
   });
 
-  it("exclude Infinity if infinite is false", () => {
+  it("exclude Infinity if the rule has infinite: false", () => {
     const rule = { min: 1, max: 5, infinite: false as const };
     expect([5, none].map((value) => isWithin(value, rule))).toEqual([true, false]);
     expect(describeRule(rule)).toBe("a whole number from 1 to 5");

@@ -39,7 +39,7 @@ describe("redactSecrets: lists, pairs and sentences", () => {
       String.raw`{"body":"{\"api_keys\":[1],\"apiKey\":[\"[redacted]\"]}"}`,
     ],
     [
-      "the value field after a key field that names a credential",
+      'the field "value" if an earlier field "key" names a credential',
       '{"key":"api_key","value":"abcdefgh12345678"}',
       '{"key":"api_key","value":"[redacted]"}',
     ],
@@ -49,7 +49,7 @@ describe("redactSecrets: lists, pairs and sentences", () => {
       String.raw`{"body":"[{\"name\":\"Authorization\",\"value\":\"[redacted]\"}]"}`,
     ],
     [
-      "the value field before a name field that names a credential",
+      'the field "value" if a later field "name" names a credential',
       "{ value: 'abcdefgh12345678', name: 'x-api-key' }",
       "{ value: '[redacted]', name: 'x-api-key' }",
     ],

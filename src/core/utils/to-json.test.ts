@@ -87,7 +87,7 @@ describe("toJson", () => {
     ],
     ["a URL", new URL("https://example.org/a?b=c")],
     ["lone surrogates", "\ud800 and \udc00"],
-  ])("converts %s as JSON.stringify does", ([, value]) => {
+  ])("converts like JSON.stringify: %s", ([, value]) => {
     expect(toJson(value)).toStrictEqual(roundTrip(value));
   });
 

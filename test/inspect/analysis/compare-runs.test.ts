@@ -116,7 +116,7 @@ describe("compareRuns", () => {
     expect(firstDifference).toBe(0);
   });
 
-  it("excludes the iterations that a rerun replayed from the totals of both runs", async () => {
+  it("excludes from the totals of both runs the iterations that a rerun replayed", async () => {
     const timed: MockScript = ({ iteration }) => [
       wait(100),
       iteration < 3 ? toolCall("look_up", { iteration }) : text("Done."),

@@ -18,7 +18,7 @@ describe("the time axis of the inspect page", () => {
     ]);
   });
 
-  it("does not shorten a gap that is short or shorter than the intervals", () => {
+  it("does not shorten a short gap, or a gap that is shorter than the intervals", () => {
     const busy = [
       { from: 0, to: 10_000 },
       { from: 11_900, to: 20_000 },

@@ -133,7 +133,7 @@ describe("a tool from defineAgentTool", () => {
     expect([(await playing.result).text, playing.endedAt()]).toEqual(["Done.", endsAt]);
   });
 
-  it("finishes while another call throws FatalToolError, but does not start afterwards", async () => {
+  it("finishes a call that runs while another call throws FatalToolError, but starts no call afterwards", async () => {
     const clock = createTestClock();
     const slow = scripted(["agent tool", "slow"], [[wait(100), text("c")]]);
     const fatal = tool("fatal", () => {

@@ -110,7 +110,7 @@ describe("a resumed run with a call that waits for approval", () => {
   });
 });
 
-it("a sequential call after an agent runs even if the agent was drained and then stopped", async () => {
+it("a sequential call that follows an agent call runs even if the agent was drained and then stopped", async () => {
   const control = createLoopControl();
   const drain = tool("drain", () => void control.drain());
   let finish = (): void => {};

@@ -140,7 +140,7 @@ it("a longer settleMs of a nested run does not delay the end of the outer run", 
   await playing.clock.runAll();
 });
 
-describe("nested runs in a tool call that ends", () => {
+describe("nested runs that a tool call has started", () => {
   it.for(busy)("end if the outer call times out during %s", async ([what, turn]) => {
     const child = scripted(["ordinary tool", "child"], [turn, text("More.")], { tools });
     const [{ execute, ...traits }] = [child.tool];

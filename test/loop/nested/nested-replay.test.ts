@@ -95,7 +95,7 @@ it.for(["i0/agent/0/child", "i0/tool/0/child/i0/model"])(
   },
 );
 
-it("context.budget counts the usage of runs inside a recorded ordinary call in a resumed run", async () => {
+it("context.budget in a resumed run counts the usage of nested runs of a recorded ordinary call", async () => {
   const ok = tool("ok", () => 1);
   const inside = nesting("ordinary tool", "inside", () => ({
     messages: question,

@@ -82,7 +82,7 @@ const decided = ({ reason }: LoopResult): Pick<LoopOptions, "decisions"> =>
     : {};
 
 const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) => Journal])[] = [
-  ["the memory journal of the result", () => (last) => last?.journal ?? memoryJournal()],
+  ["result.journal", () => (last) => last?.journal ?? memoryJournal()],
   [
     "a saved memory journal",
     () => (last) => memoryJournal(last === undefined ? undefined : JSON.parse(JSON.stringify(last.journal))),

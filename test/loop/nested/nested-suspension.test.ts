@@ -141,7 +141,7 @@ describe("control.drain() on a nested run", () => {
     expect([[...ran].sort(), other.provider.calls]).toEqual([["r/i0/tool/0/other/i0/tool/0/work", "r/i0/tool/2/work"], 2]);
   });
 
-  it.for(kinds)("inside an ordinary tool does not suspend the outer run, which was started by an %s", async (kind) => {
+  it.for(kinds)("in an ordinary tool does not suspend the outer run, which itself is nested in an %s", async (kind) => {
     const inner = nesting("ordinary tool", "inner", () => ({
       messages: question,
       provider: createMockProvider([toolCall("drain"), text("i")]),
@@ -157,7 +157,7 @@ describe("control.drain() on a nested run", () => {
     });
   });
 
-  it("lets the nested run finish if the outer run is drained instead", async () => {
+  it("lets the nested run finish if it is called on the outer run instead", async () => {
     const child = scripted(["agent tool", "child"], [[wait(10), toolCall("ok")], text("c")], { tools: [ok] });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });
     await playing.clock.flush();

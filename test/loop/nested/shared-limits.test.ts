@@ -118,7 +118,7 @@ describe.for(kinds)("limits.maxToolCalls with nested runs in an %s", (kind) => {
     }
   });
 
-  it("does not count calls that an inner run did not start", async () => {
+  it("counts only the calls that an inner run started", async () => {
     const control = createLoopControl();
     const stop = tool("stop", () => void control.stop(), { sequential: true });
     const child = scripted([kind, "child"], [[toolCall("stop"), toolCall("stop"), toolCall("stop")]], { tools: [stop], control });
@@ -129,8 +129,8 @@ describe.for(kinds)("limits.maxToolCalls with nested runs in an %s", (kind) => {
   });
 });
 
-describe.for(kinds)("context.budget of a tool inside an %s", (kind) => {
-  it("has the smallest remainder of each limit among all outer runs, except for iterations", async () => {
+describe.for(kinds)("context.budget in a nested run of an %s", (kind) => {
+  it("has, for each limit except iterations, the smallest remainder of all outer runs", async () => {
     const seen: (readonly [where: string, ToolBudget])[] = [];
     const look = tool("look", (_, { budget, depth }) => void seen.push([`tool at ${depth}`, budget]));
     const clock = createTestClock();

@@ -121,7 +121,7 @@ describe("a nested run with a call that waits for its result", () => {
     expect(ran).toHaveLength(2);
   });
 
-  it.for([false, true])("accepts the same result again after a crash (journal with has: %s)", async (hasHas) => {
+  it.for([false, true])("accepts the same result again after a crash (journal with the method has(): %s)", async (hasHas) => {
     const store = createDurableStore();
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("job") : text("Inside.")));
     const job = tool("job", (_, { defer }) => defer());

@@ -179,7 +179,7 @@ const runs = Number(process.env["OUTSIDES"] ?? 60);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it.for(Object.entries(places))(
-  "options.decisions with random results and %s deliver each result exactly once",
+  "options.decisions deliver each random result exactly once (with %s)",
   { timeout: 600_000 },
   async ([, make]) => {
     await fc.assert(

@@ -40,7 +40,7 @@ describe.for(wires)("context items in requests of $name", (wire) => {
     expect(bodies.map(userTextsIn)).toEqual([["Who am I?", 'Context:\nIt is night.\n{"at":"home"}']]);
   });
 
-  it("follow the results after a restart, without the tools that the restart disables", async () => {
+  it("follow the results after a restart, in a request without the disabled tools", async () => {
     const bodies = await send(wire, [calling("call_1", "enrich"), hello]);
     expect(bodies.map(userTextsIn)).toEqual([["Who am I?"], ["Who am I?", 'Context:\n{"name":"Ada"}']]);
     const sent = JSON.stringify(bodies[1]);

@@ -110,7 +110,7 @@ describe("result.text", () => {
     ["fails after text", [text("Mo"), fail({ status: 503 })], "Mo"],
     ["fails without text", fail({ status: 503 }), "First."],
     ["calls a tool again", [text("More."), toolCall("look")], "More."],
-  ])("is the newest text that is not blank if the last iteration %s", async ([, last, said]) => {
+  ])("is the newest text with content if the last iteration %s", async ([, last, said]) => {
     const result = await start([[text(" First. "), toolCall("look")], last], { limits: { maxIterations: 2 } }).result;
     expect(result.text).toBe(said);
   });

@@ -132,7 +132,7 @@ describe("createContextStash", () => {
     ["is followed by 16 newer keys", full, () => putBefore(full, 16), "missing"],
     ["is as old as ttlMs", own, () => putAndWait(own, 10), "missing"],
     ["is beyond maxEntries", own, () => putBefore(own, 1), "missing"],
-  ])("keeps an item only within ttlMs and maxEntries: the key %s", async ([, stash, make, found]) => {
+  ])("keeps an item only within ttlMs and maxEntries (the key %s)", async ([, stash, make, found]) => {
     const playing = start(naming(await make()), stash, { clock });
     const result = await playing.result;
     expect(lookupsOf(playing)).toEqual([found]);

@@ -203,7 +203,7 @@ describe("policies.preToolText with various values", () => {
     ["continues the run for an unlisted model family", { endAfterTextFamilies: ["kobold"] }, "novelai", "plain", wentOn],
     ["ends the run for a listed tool", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain", ended],
     ["continues the run for a tool that is not listed", { suppressFollowUpAfterText: ["plain"] }, "openai", "memory", wentOn],
-    ["ends the run for a listed tool beside another", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain quiet", ended],
+    ["ends the run for a listed and a quiet tool", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain quiet", ended],
     ["continues the run if no family is listed", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
     ["ends the run for a listed tool without families", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "memory", ended],
     ["continues the run if no tool is listed", { ...preToolText, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],

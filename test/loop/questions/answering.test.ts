@@ -94,7 +94,7 @@ describe("a question that a tool asks", () => {
     expect(answersOf(result)[0]?.result).toBe(5);
   });
 
-  it("rejects ask() with the error of the decision, which the tool may handle", async () => {
+  it("makes ask() reject with the error of the decision, and the tool may handle this error", async () => {
     const { start } = setUp(({ ask }) => ask({ question: "Which city?" }).catch(({ message }: Error) => `no city: ${message}`));
     await start().result;
     const result = await start({ call_i0_0: { kind: "failed", error: "Nobody is there." } }).result;

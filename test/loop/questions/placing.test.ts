@@ -23,7 +23,7 @@ describe("a question that a tool asks", () => {
     expect(answersOf(await start(answered).result)[0]?.result).toBe("Oslo");
   });
 
-  it("suspends the outer run with the path of the call if an agent tool contains the call", async () => {
+  it("suspends the outer run, and reports the path of the call, if an agent tool contains the call", async () => {
     const inside = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("book")] : text("Inside.")));
     const asking = tool("book", (_, { ask }) => ask({ question: "Which city?" }));
     const agent = nesting("agent tool", "agent", () => ({ messages: question, provider: inside, tools: [asking] }));

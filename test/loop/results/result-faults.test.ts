@@ -8,7 +8,7 @@ describe("a failing stage of processResults", () => {
   it.for<[stage: string, results: (fail: () => never) => ResultPipeline]>([
     ["processor", (fail) => ({ processor: fail, cacher: { threshold: 0, store: () => "stored" } })],
     ["extractor", (fail) => ({ extractor: { threshold: 0, extract: fail }, cacher: { threshold: 0, store: () => "stored" } })],
-  ])("leaves the result unchanged for the next stage: %s", async ([stage, results]) => {
+  ])("leaves the result unchanged for the next stage (failing stage: %s)", async ([stage, results]) => {
     const fail = (): never => {
       throw new Error("Out of order.");
     };
@@ -17,7 +17,7 @@ describe("a failing stage of processResults", () => {
     expect(changesOf(playing)).toEqual(["result-cached 2 -> 2"]);
   });
 
-  it("does not prevent the caching of other results: cacher", async () => {
+  it("does not prevent the caching of other results (failing stage: cacher)", async () => {
     const store = (output: string): Promise<string> =>
       output === "a" ? Promise.reject(new Error("Full.")) : Promise.resolve("stored");
     const playing = play([[toolCall("a"), toolCall("b")], text("Done.")], {

@@ -56,7 +56,7 @@ describe("createContextStash", () => {
     [[], []],
     [new Date(0), "1970-01-01T00:00:00.000Z"],
     [{ kept: 1, dropped: undefined }, { kept: 1 }],
-  ])("take() returns the stored item %j", ([item, taken]) => {
+  ])("take() returns %j if this is the stored item", ([item, taken]) => {
     const { stash } = setUp();
     expect(stash.take(stash.put(item))).toEqual(taken);
   });
@@ -72,7 +72,7 @@ describe("createContextStash", () => {
     ["the unknown key constructor", "constructor"],
     ["the unknown key toString", "toString"],
     ["an empty key", ""],
-    ["the string undefined as the key", "undefined"],
+    ['the key "undefined"', "undefined"],
     ["a key that is undefined", undefined],
     ["a key that is null", null],
     ["a key that is a number", 7],
@@ -143,7 +143,7 @@ describe("createContextStash: maxEntries", () => {
     [undefined, 16],
     [1, 1],
     [3, 3],
-  ])("put() drops the oldest items beyond $1 if maxEntries is $0", ([maxEntries, held]) => {
+  ])("put() keeps the newest $1 items if maxEntries is $0", ([maxEntries, held]) => {
     const { stash } = setUp({ maxEntries });
     const keys = Array.from({ length: held + 2 }, (_, index) => stash.put(index));
     expect(keys.map((key) => stash.take(key))).toEqual([
@@ -212,8 +212,8 @@ describe("createContextStash: errors", () => {
     ["maxEntries: 2.5", { maxEntries: 2.5 }, "maxEntries", "2.5"],
     ["maxEntries: Infinity", { maxEntries: Number.POSITIVE_INFINITY }, "maxEntries", "Infinity"],
     ["a maxEntries that is a string", { maxEntries: "16" }, "maxEntries", '"16"'],
-    ["a clock whose now is a number", { clock: { now: 7 } }, "clock", "an object"],
-    ["a clock without now", { clock: {} }, "clock", "an object"],
+    ["a clock whose field `now` is a number", { clock: { now: 7 } }, "clock", "an object"],
+    ["a clock without the field `now`", { clock: {} }, "clock", "an object"],
     ["a clock that is null", { clock: null }, "clock", "null"],
     ["a createKey that is a string", { createKey: "key" }, "createKey", '"key"'],
   ])("rejects %s", ([, given, option, received]) => {

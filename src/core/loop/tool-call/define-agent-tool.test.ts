@@ -69,7 +69,7 @@ describe("defineAgentTool", () => {
       'invalid-tool: Tool "agent" has "timeoutMs", which an agent tool cannot have. Remove it, and set the limits',
     ],
     [
-      "idempotent together with retry",
+      "the field `idempotent` together with the field `retry`",
       { ...fields, idempotent: true, retry: { maxAttempts: 2 } },
       'invalid-tool: Tool "agent" has "idempotent", which',
     ],
