@@ -33,8 +33,8 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
    */
   readonly calls: readonly RunCall<T>[];
   /**
-   * The same calls in the format of model services, with the outcome "completed" also for processed results. Entry `n` describes
-   * the same call as `calls[n]`.
+   * The same calls in the format of model services. Here, processed results also have the outcome "completed". Entry `n`
+   * describes the same call as `calls[n]`.
    */
   readonly functionHistory: readonly ToolHistoryEntry[];
   /** The provider metadata of all streams, in order: data in the provider's own format. */

@@ -10,7 +10,9 @@ import type { ApprovalView, ToolDefinition } from "./tool.ts";
 /** Processes successful results before they enter the transcript. Created by `processResults` or `truncateResults`. */
 export interface ResultProcessing {
   readonly kind: "result-processing";
-  /** The name of a tool that the cacher's texts tell the model to call. A run without this tool is rejected. */
+  /**
+   * The name of the tool that the model has to call, according to the texts of the cacher. A run without this tool is rejected.
+   */
   readonly toolName?: string | undefined;
 }
 
@@ -60,7 +62,8 @@ export interface ResultCacher {
   /** Only results with more estimated tokens than this are stored. The size is measured after the other stages. Default 2,000. */
   readonly threshold?: number | undefined;
   /**
-   * The name of a tool that the texts from `store` tell the model to call. A run without this tool is rejected. Default: none.
+   * The name of the tool that the model has to call, according to the texts from `store`. A run without this tool is rejected.
+   * Default: none.
    */
   readonly toolName?: string | undefined;
   /** Stores a result, and returns the text that replaces it. */
@@ -226,7 +229,7 @@ export interface Compaction {
 export interface CompactedMessages {
   /** The summary that the model gets instead of the messages. */
   readonly summary: string;
-  /** The number of messages at the beginning of the transcript that the summary replaces, including the messages in `kept`. */
+  /** The summary is about this number of messages at the beginning of the transcript. The messages in `kept` count too. */
   readonly count: number;
   /**
    * Some of the first `count` messages stay in requests unchanged, before the summary. `kept` has the indexes of these messages,

@@ -36,10 +36,10 @@ function addKnown(a: number | undefined, b: number | undefined): number | undefi
 
 /**
  * Corrects the counts of services that do not include cached tokens in the input tokens, or reasoning tokens in the output
- * tokens. For example, such services report 7 input tokens and 161 cached tokens, or 9 output tokens and 61 reasoning tokens, for
- * which a gateway billed 70. If cached tokens exceed the input tokens, the cached tokens are added to the input tokens. Reasoning
- * tokens are added to the output tokens by the same rule. The total becomes at least the sum of input and output. Valid counts do
- * not change.
+ * tokens. For example, a service reported 7 input tokens and 161 cached tokens. Another service reported 9 output tokens and 61
+ * reasoning tokens, and its gateway billed 70 output tokens. If cached tokens exceed the input tokens, the cached tokens are
+ * added to the input tokens. Reasoning tokens are added to the output tokens by the same rule. The total becomes at least the sum
+ * of input and output. Valid counts do not change.
  */
 export function reconcileUsage(usage: Usage): Usage {
   const inputTokens = wholeInput(usage);
@@ -60,7 +60,8 @@ export function growUsage(before: Usage | undefined, now: Usage): Usage {
 
 /**
  * Returns all input tokens. If one of the two cache counts exceeds the input tokens, adds both counts. If only the sum of the two
- * exceeds the input tokens, adds the tokens written to the cache: every such service includes the tokens read from the cache.
+ * exceeds the input tokens, adds the tokens written to the cache, because every such service already includes the tokens read
+ * from the cache.
  */
 function wholeInput({ inputTokens: input, cachedInputTokens: read = 0, cacheWriteTokens: written = 0 }: Usage): number {
   if (read > input || written > input) return input + read + written;

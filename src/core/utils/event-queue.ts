@@ -59,8 +59,8 @@ export class EventQueue<T> {
   }
 
   /**
-   * Returns undefined if the queue is not full. Before the first read, the queue is never full. Otherwise returns a promise that
-   * resolves when half of the items have been read.
+   * Returns undefined if the queue is not full. If the queue is full, returns a promise that resolves when half of the items have
+   * been read. Before the first read, the queue is never full.
    */
   room(): Promise<void> | undefined {
     if (!this.#reading || this.#ended || this.length < this.#capacity) return undefined;

@@ -60,7 +60,7 @@ const longestPair = 160;
 
 const line = /\S{4,64}[ \t]{0,8}(?=\r?\n|$)/y;
 
-/** The number of characters before a name that are searched for the words of a secret, as in "Incorrect API key provided: …". */
+/** This number of characters before a name is searched for the words of a secret, as in "Incorrect API key provided: …". */
 const longestContext = 32;
 const longestName = 80;
 

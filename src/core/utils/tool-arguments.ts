@@ -214,8 +214,8 @@ function distanceWithin(allowed: number, from: string, to: string): number {
       current[column] = distance;
       if (distance < shortest) shortest = distance;
     }
-    // The margin of 1 is for swapped letters: their distance in the next row is computed from the row before this one, whose
-    // minimum may be lower.
+    // Swapped letters need the margin of 1. The next row computes their distance from the row before this row, whose minimum may
+    // be lower.
     if (shortest > allowed + 1) return Number.POSITIVE_INFINITY;
     [beforeLast, last, current] = [last, current, beforeLast];
   }
