@@ -259,8 +259,8 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
 }
 
 /**
- * If a conversation starts with an assistant message, this message is sent first, because the service requires a user message
- * there.
+ * The message that is sent first if a conversation starts with an assistant message, because the service requires a user message
+ * at the start.
  */
 const opening: WireContent = { role: "user", parts: [{ text: "(The conversation begins.)" }] };
 
