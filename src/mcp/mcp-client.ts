@@ -267,7 +267,7 @@ export interface McpRegistryOptions {
   readonly elicitation?: boolean | undefined;
   /**
    * Called with the error if the tools cannot be listed after a change. The registry then keeps the current tools. Also called if
-   * a question of the server cannot be asked. The question is then cancelled. Default: errors are ignored.
+   * a question from the server cannot be passed to the user. The question is then cancelled. Default: errors are ignored.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
 }

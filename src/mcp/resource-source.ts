@@ -164,7 +164,10 @@ async function ask(
   try {
     return await request({ signal: cancellation.signal, timeout: longestMs });
   } catch (error) {
-    throw new Error(`The MCP server did not return this: ${toLine(toPlainError(error).message, longestError)}`, { cause: error });
+    throw new Error(
+      `The MCP server did not return the resource. Its error: ${toLine(toPlainError(error).message, longestError)}`,
+      { cause: error },
+    );
   } finally {
     cancellation.release();
   }

@@ -103,7 +103,7 @@ describe("policies.finalAnswer with a reserve", () => {
     expect([result.status, result.reason]).toEqual(["error", { kind: "max-tokens", limit: 50, spent: 30 }]);
   });
 
-  it("sends a request with tools only if a request as large as the last one would not use the reserve", async () => {
+  it("sends no further request with tools if a request as large as the last one would use the reserve", async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 12, maxLength: 12 });
     const limit = fc.integer({ min: 20, max: 120 });
     await fc.assert(

@@ -49,7 +49,7 @@ describe("streamToolLoop with a reader slower than the model", () => {
     expect((await reading.stream.result).reason).toEqual({ kind: "stream-idle", limitMs: 1_000 });
   });
 
-  it("restarts streamIdleMs for a model that waited longer than the timeout", async () => {
+  it("does not count the time in which the model waited for the reader towards streamIdleMs", async () => {
     let quiet = false;
     const isQuiet = (): boolean => quiet;
     const provider: Provider = {

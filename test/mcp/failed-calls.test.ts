@@ -61,7 +61,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
   });
 
   it.for<[what: string, pattern: string, outcome: string]>([
-    ["fails if the result does not match an exponential pattern of the output schema", "^(a+)+$", "failed"],
+    ["fails if the result does not match a pattern of the output schema that takes exponential time", "^(a+)+$", "failed"],
     ["ignores a pattern of the output schema that has a look-ahead", "^(?=(a+)+$)", "completed"],
     ["ignores an invalid pattern of the output schema", "(", "completed"],
   ])("%s", async ([, pattern, outcome]) => {

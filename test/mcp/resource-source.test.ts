@@ -114,7 +114,7 @@ describe.for(generations)("resourceSource over $name", (generation) => {
   it("reports the error of the server to the model", async () => {
     const { read } = await connect(generation);
     expect(await read({ id: "docs://nothing", action: "read" })).toMatch(
-      /^failed: The MCP server did not return this: .*No resource docs:\/\/nothing/,
+      /^failed: The MCP server did not return the resource\. Its error: .*No resource docs:\/\/nothing/,
     );
   });
 

@@ -112,7 +112,7 @@ describe.each(specs.filter(({ version }) => version !== "v2"))(
       expect(partsOf(await hear(spec, stream, { approveProviderTool })).at(-1)).toEqual({ approval: refusal });
     });
 
-    it("is denied and answered by the model in one iteration of a run", async () => {
+    it("is denied, and the model then answers in the same iteration", async () => {
       const { model, calls } = spec.create([stream, { parts: [...textParts(["Then not."]), spec.finish("stop")] }]);
       const result = await runToolLoop({ provider: aiSdkModel({ model }), messages: [{ role: "user", content: "Pay." }] });
       expect(result).toMatchObject({ status: "completed", text: "Then not.", iterations: 1, toolCallsExecuted: 0 });

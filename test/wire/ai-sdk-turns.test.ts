@@ -65,7 +65,7 @@ describe.each(specs)("aiSdkModel (spec $version): assistant message in the next 
     ],
     ["contains another text", { ...turn, providerMetadata: metadata("mock.chat", "m", ...parts.slice(0, 3).map(part)) }],
     [
-      "contains a text in place of the call",
+      "has a text part where the call should be",
       {
         ...turn,
         providerMetadata: metadata("mock.chat", "m", ...parts.slice(0, 2).map(part), part({ type: "text", text: "see." })),

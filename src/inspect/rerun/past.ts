@@ -115,7 +115,7 @@ export function isLoopWarning(message: UserMessage): boolean {
 
 const contextOf = (items: readonly Json[]): string | undefined => textIn(toContextMessage(items));
 
-/** Returns the context items as one item if every request ends with them, or else no item. */
+/** Returns an array with the context items as its only element if every request ends with them, or else an empty array. */
 export function findContext(requests: readonly (readonly Message[])[]): readonly Json[] {
   const start = contextOf([""]) ?? "";
   const last = requests.map((messages) => textIn(messages.at(-1)) ?? "");

@@ -33,7 +33,9 @@ export function BudgetPlot({ run }: { readonly run: LoggedRun }): JSX.Element {
   return (
     <section class="budget-plot" aria-label="Budgets">
       <p class="about">
-        {hasShares ? "Used share of each limit, by active time." : "The run has no limits. Used amounts, by active time."}
+        {hasShares
+          ? "How much of each limit the run used, over its active time."
+          : "The run has no limits. What it used, over its active time."}
       </p>
       <div ref={box} onPointerMove={follow} onPointerLeave={() => setAt(undefined)}>
         <Plot layout={layout} at={at} />

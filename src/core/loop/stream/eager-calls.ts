@@ -121,9 +121,9 @@ export class EagerCalls {
   }
 
   /**
-   * Finds a call with the same name and arguments that a discarded attempt has started. `offer` finds such a call too, but it is
-   * not called for calls after an incomplete call. This method finds the calls of discarded attempts for those calls. A call with
-   * unusable arguments matches no other call.
+   * Finds a call that a discarded attempt has started, with the same name and arguments as `call`. Usually, `offer` has already
+   * done this. But `offer` does not get the calls that follow an incomplete call. A call with unusable arguments matches no other
+   * call.
    */
   #claimLate(call: ToolCall): StartedCall | undefined {
     return call.problem === undefined ? this.#unclaimed.get(signatureOf(call))?.shift() : undefined;

@@ -132,7 +132,7 @@ export class Batch {
     return taken;
   }
 
-  /** Puts the calls that have begun and still wait back into `#todo`, so that the calls continue. */
+  /** Moves calls that have begun, and still wait, to `#todo` again, so that they continue. */
   takeBack(begun: readonly BatchCall[]): void {
     const left = [...new Set(begun)].filter((one) => this.#waiting.has(one) && one.pending === undefined);
     for (const one of left) one.hasBegun = true;

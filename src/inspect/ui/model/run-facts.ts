@@ -10,7 +10,7 @@ export interface StreamFacts {
   readonly label: string;
   readonly title: string;
   readonly iteration: LoggedIteration;
-  /** The newest earlier stream that sent a request. */
+  /** The last stream before this one that sent a request. */
   readonly previous: LoggedIteration | undefined;
   /** Lines before the output of the stream. `after` has the lines that follow the output. */
   readonly before: LoggedLine[];
