@@ -137,8 +137,8 @@ export async function deleteRuns(application: string, store: PostgresStore, filt
   const which = ids === undefined ? { completedBefore: endedBefore.toISOString() } : { workflowIDs: [...ids] };
   const attributes = attributesOf(application);
   if (ids?.length === 0) return 0;
-  // `deleteBatch` must be called by `changeRuns`. Otherwise, a run could be retried, or deleted and started again, between the
-  // two deletions.
+  // Deletes the data of runs, and then their workflows. `deleteBatch` must be called by `changeRuns`. Otherwise, a run could be
+  // retried, or deleted and started again, between these two steps.
   const deleteBatch = async (): Promise<number> => {
     const found = await DBOS.listWorkflows({
       ...which,

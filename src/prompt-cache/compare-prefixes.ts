@@ -110,8 +110,8 @@ function isExpected(at: number, before: Prefix, next: Prefix): boolean {
 }
 
 /**
- * Returns the bytes of the messages before the context items, or Infinity if there are no context items. The context items are one
- * of the last two messages, or the final block of one of the last two messages.
+ * Returns the number of bytes of the messages before the context items, or Infinity if there are no context items. The context
+ * items are sent together: as one of the last two messages, or as the final block of one of them.
  */
 function findContext({ messages, context }: Prefix): number {
   if (context === undefined) return Number.POSITIVE_INFINITY;

@@ -148,7 +148,7 @@ async function checkBusy(what: string, work: () => unknown): Promise<void> {
     const { message } = toPlainError(error);
     return check(
       isLoopError(error, "conversation-busy"),
-      `${what} must reject with "conversation-busy", but did with: ${message}`,
+      `${what} must reject with "conversation-busy", but rejected with: ${message}`,
     );
   }
   check(false, `${what} must reject with LoopError "conversation-busy".`);

@@ -75,7 +75,7 @@ describe("an existing lock file of fileJournal", () => {
       "invisible",
     ],
     [
-      "locks the journal if its process is in another container with the same name",
+      "locks the journal if the process that wrote the file is in another container with the same host name",
       ({ gone }) => line({ ...gone, namespace: "pid:[1] time:[1]" }),
       "invisible",
     ],

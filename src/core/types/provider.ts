@@ -276,7 +276,7 @@ export interface StreamResult {
 /** The start of one part of a streamed message. The part ends where the next part with the same type starts. */
 export interface PartStart {
   readonly type: "reasoning" | "text" | "call";
-  /** The start position in `text` or `reasoning`, in characters, or in `calls`. Counted from 0. */
+  /** The start of the part: a character position in `text` or `reasoning`, or an index in `calls`. Counted from 0. */
   readonly from: number;
 }
 

@@ -109,7 +109,7 @@ export type ToolOutcome = {
       readonly data: Json;
       readonly content?: readonly ContentPart[] | undefined;
       readonly endTurn?: boolean | undefined;
-      /** The item from the stash for `pending_context_key` of the result. */
+      /** The item from the stash whose key is the `pending_context_key` of the result. */
       readonly pendingContext?: Json | undefined;
       /** The results to remove from later requests. Set by the tool that `createContextRelease` creates. */
       readonly release?: ContextRelease | undefined;

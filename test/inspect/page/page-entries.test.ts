@@ -82,7 +82,7 @@ describe("the transcript entries of the inspect page", () => {
       "i0/note/0: Cleared 2 old results from this and later requests, 9,000 to 20 tokens",
       "i0/note/1: Message sent while the run worked",
       "i0: Iteration 0",
-      "i0/note/2: Loop detected: the last 1 iteration occurred 3 times in a row, from pay. The run continued.",
+      "i0/note/2: Loop detected: the same iteration occurred 3 times in a row, with a call of pay. The run continued.",
       "i0/note/3: new-event",
     ]);
     expect(textsOf(entries, "i0/note/1")).toEqual(['="Hurry"']);

@@ -68,7 +68,7 @@ const describers: { readonly [type: string]: Describe | undefined } = {
     value: { disableTools: disableTools ?? [], ...(pendingContext !== undefined && { pendingContext }) },
   }),
   "loop-detected": ({ toolName, count, cycle, action }) => ({
-    title: `Loop detected: the last ${countThings(Number(cycle), "iteration")} occurred ${countThings(Number(count), "time")} in a row, from ${wordOf(toolName)}. ${lookUp(actions, action) ?? ""}`,
+    title: `Loop detected: the same ${cycle === 1 ? "iteration" : countThings(Number(cycle), "iteration")} occurred ${countThings(Number(count), "time")} in a row, with a call of ${wordOf(toolName)}. ${lookUp(actions, action) ?? ""}`,
     tone: "warn",
   }),
   "result-processed": changed("Result processed for the model"),
