@@ -30,8 +30,7 @@ const pay = defineTool({
   needsApproval: ({ amount }) => amount > 100,
   execute: ({ amount }) => payBill(amount),
 });
-const options = { provider, tools: [pay], messages, runId: "bill-7" };
-const first = await runToolLoop({ ...options, journal: fileJournal(file) });
+const first = await runToolLoop({ provider, tools: [pay], messages, runId: "bill-7", journal: fileJournal(file) });
 // The status is "suspended", and `first.reason.calls` lists the calls that wait for a decision. The process can end here.
 // #endregion approve
 
@@ -42,12 +41,12 @@ assert.deepEqual(paid, []);
 // #region resume
 import { inspectJournal } from "turnwright/journal";
 
-// Days later, in any process: build the same `options`, with the same `runId`.
+// Days later, in any process: make the same provider and tools, and pass the same `messages` and `runId`.
 const { pendingCalls } = await inspectJournal(file);
 const waiting = pendingCalls.filter(({ state }) => state === "awaiting-approval"); // show these to a person, who says yes
 const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
 
-const result = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+const result = await runToolLoop({ provider, tools: [pay], messages, runId: "bill-7", journal: fileJournal(file), decisions });
 // The status is "completed", and the text is "Paid." The first request is not sent again: its response is recorded.
 // #endregion resume
 
