@@ -1,18 +1,15 @@
 import {
-  checkMessages,
   type Clock,
   isLoopError,
   type Journal,
   type LoopEvent,
   type LoopResult,
   type LoopStream,
-  type Message,
-  renderOutcome,
   systemClock,
-  type ToolResultPart,
   unlessMissing,
 } from "../core/entry-kit.ts";
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
+import { endCalls } from "../journal/inspect/end-calls.ts";
 import type { ConversationOptions } from "./conversation.ts";
 import type { Recovered } from "./conversation-state.ts";
 import type { ConversationLock } from "./conversation-store.ts";
@@ -67,28 +64,6 @@ export async function hasBegun(journal: Journal | undefined): Promise<boolean> {
   } catch {
     return true;
   }
-}
-
-/**
- * Adds the missing results of calls. The results tell the model which calls may have run, so that the model does not repeat these
- * calls.
- */
-function endCalls({ messages, pendingCalls }: JournalInspection): readonly Message[] {
-  const begun = new Set(
-    pendingCalls
-      // The last condition leaves out the calls of nested runs, whose `id` is a path.
-      .filter(({ id, callId, state }) => state !== "not-begun" && state !== "awaiting-approval" && !id.includes(`/${callId}`))
-      .map(({ callId }) => callId),
-  );
-  const endCall = (part: ToolResultPart): ToolResultPart => {
-    const { callId, name, outcome } = part;
-    if (outcome !== "not-run" || !begun.has(callId)) return part;
-    const call = { callId, name, args: {} };
-    return { callId, name, outcome: "interrupted", result: renderOutcome({ kind: "interrupted", call, durationMs: 0 }) };
-  };
-  return checkMessages(messages, true).messages.map((message) =>
-    message.role === "tool" ? { ...message, results: message.results.map(endCall) } : message,
-  );
 }
 
 interface Started<Output> {

@@ -33,6 +33,7 @@ import {
   emptyState,
   endRun,
   forkAt,
+  type Recovered,
   reopenRun,
   settleLastRun,
   usageOf,
@@ -125,7 +126,8 @@ class StoredChat<Output> implements Conversation<Output> {
     checkFields("options", options, { atMessage: numberWithin({ min: 1, infinite: false }) });
     const stored = await this.#load();
     if (stored === undefined) throw refused(this.id, "has no messages yet, so it cannot be forked. Call send first");
-    const change = forkAt(settleLastRun(stored), options.atMessage);
+    const recovered = (await this.#given.store.isLocked(this.id)) ? undefined : await this.#recover(stored);
+    const change = forkAt(settleLastRun(stored, recovered), options.atMessage);
     const lock = await this.#given.store.lock(id);
     try {
       if (lock.stored !== undefined) throw refused(id, "exists already. Fork to another id");
@@ -148,9 +150,12 @@ class StoredChat<Output> implements Conversation<Output> {
   }
 
   async #planRun(before: StoredConversation, given: readonly UserMessage[]): Promise<Changed> {
-    const { lastRun } = before.state;
-    const recovered = lastRun?.status === "running" ? await recoverRun(this.#journalOf(lastRun.runId)) : undefined;
-    return beginRun(before, given, { runId: toRunId(this.id, before.state.runs + 1), recovered });
+    return beginRun(before, given, { runId: toRunId(this.id, before.state.runs + 1), recovered: await this.#recover(before) });
+  }
+
+  /** Reads what the last run has recorded, if the process of that run was killed. */
+  async #recover({ state: { lastRun } }: StoredConversation): Promise<Recovered | undefined> {
+    return lastRun?.status === "running" ? recoverRun(this.#journalOf(lastRun.runId)) : undefined;
   }
 
   #planResume(own: object): () => Promise<Prepared> {

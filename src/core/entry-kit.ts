@@ -82,6 +82,7 @@ export {
 export {
   earlyOutcomesOf,
   fitsMessages,
+  placeResults,
   refusedAsTooLong,
   summaryTitle,
   toCompacted,

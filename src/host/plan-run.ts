@@ -11,6 +11,7 @@ import {
 } from "../core/entry-kit.ts";
 import { toCallPath } from "../core/web-kit.ts";
 import { inspectJournal } from "../journal/index.ts";
+import { endCalls } from "../journal/inspect/end-calls.ts";
 import type { ExecutionPlan } from "./execute-run.ts";
 import type { HostedLoopOptions, ResumeAnswer, ResumeOptions } from "./run-host.ts";
 import type { RunLog } from "./run-log.ts";
@@ -49,7 +50,7 @@ export async function planStart(store: RunStore, { id, turn, given }: Starting):
       turn.record = { runs: number, status: "running", messages, epoch: turn.log.epoch };
       await store.write(id, turn.record);
     };
-    // A run that was cut off by a crash may have calls without results, so its transcript must be repaired.
+    // If the run recorded nothing before the crash, its messages may still have calls without results.
     const loop = isCut && given.messages === undefined ? { repair: true, ...given.loop } : given.loop;
     const journal = store.journal(id, number);
     return { loop, messages, journal, isResumed: false, isContinued: false, previous: undefined, claim, release };
@@ -86,7 +87,7 @@ async function openCutOff(store: RunStore, id: string, record: ConversationRecor
   try {
     const inspection = journal.read === undefined ? undefined : await inspectJournal(journal);
     const hasStarted = inspection !== undefined && inspection.status !== "not-started";
-    const messages = hasStarted ? inspection.messages : record.messages;
+    const messages = hasStarted ? endCalls(inspection) : record.messages;
     return { history: { messages, undelivered: await readUnsent(journal, record) }, isCut: true, release };
   } catch (error) {
     await release();

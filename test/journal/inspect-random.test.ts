@@ -24,6 +24,18 @@ const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? nul
 
 const recordsOf = ({ read }: Journal): ReadonlyMap<string, unknown> => (read?.() ?? new Map()) as ReadonlyMap<string, unknown>;
 
+/** While calls are running, the inspection also has the results and the edited arguments of the calls that have ended. */
+function withoutEnded(messages: readonly Message[], count: number): readonly Message[] {
+  const more = messages.slice(count);
+  expect(more.map(({ role }) => role).filter((role) => role !== "tool")).toEqual([]);
+  expect(more.length).toBeLessThanOrEqual(1);
+  if (more.length === 0) return messages;
+  return messages.slice(0, count).map((message, index) => {
+    if (index !== count - 1 || message.role !== "assistant") return message;
+    return { ...message, content: message.content.map((part) => ({ ...part, approvedArgs: undefined })) };
+  });
+}
+
 interface Playing {
   readonly plan: Plan;
   readonly nested: boolean;
@@ -41,7 +53,7 @@ async function play({ plan, nested, journal, more = {} }: Playing): Promise<Loop
     const { status, messages, usage } = await inspectJournal({ ...journal, read: () => records });
     // A memory journal does not distinguish a running call from a waiting call.
     expect(journal.durable ? ["running"] : ["running", "suspended"]).toContain(status);
-    if (status === "running") expect(json(messages)).toEqual(json(known.messages));
+    if (status === "running") expect(json(withoutEnded(messages, known.messages.length))).toEqual(json(known.messages));
     if (known.usage !== undefined) expect(json(usage)).toEqual(json(known.usage));
   };
   const told: Promise<void>[] = [];

@@ -1,5 +1,6 @@
 import type { Json, Message } from "../../core/entry-kit.ts";
 import type { JournalInspection } from "../../journal/index.ts";
+import { endCalls } from "../../journal/inspect/end-calls.ts";
 import type { History } from "../start-options.ts";
 import type { DefinedLoop } from "./create-durable-loop.ts";
 import type { DurableLoop } from "./durable-loop.ts";
@@ -109,7 +110,6 @@ export class ConversationRuns {
   async readHistory(last: LastRun | undefined): Promise<{ readonly history: History; readonly isCut: boolean }> {
     if (last === undefined || last.state === "deleted") return { history: { messages: [] }, isCut: false };
     if (last.state !== "failed") return { history: await this.#loop.result(last.runId), isCut: false };
-    // A failed run has no result, and its transcript may lack results of calls.
     return { history: { messages: await this.#readCutOff(last) }, isCut: true };
   }
 
@@ -126,8 +126,9 @@ export class ConversationRuns {
     }
   }
 
+  /** A failed run has no result, and its transcript may lack results of calls. */
   async #readCutOff(last: LastRun): Promise<readonly Message[]> {
     const found = await this.inspect(last);
-    return found === undefined ? this.givenTo(last.runId) : this.messagesOf(last, found);
+    return found === undefined || found.status === "not-started" ? this.givenTo(last.runId) : endCalls(found);
   }
 }

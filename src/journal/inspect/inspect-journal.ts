@@ -8,6 +8,7 @@ import {
   LoopError,
   type LoopStatus,
   type Message,
+  placeResults,
   recordVersion,
   runKey,
   type RunRecord,
@@ -78,7 +79,8 @@ export interface JournalInspection {
  */
 export async function inspectJournal(source: string | Journal): Promise<JournalInspection> {
   const { answers, durable, records, record } = await readRecords(source);
-  const { state, ending, pendingCalls } = rebuildRun(records, record ?? { messages: [] });
+  const { state, ending, pendingCalls, over } = rebuildRun(records, record ?? { messages: [] });
+  placeResults(state, over);
   return {
     runId: record?.runId,
     status: ending?.status ?? (record === undefined ? "not-started" : "running"),

@@ -30,6 +30,8 @@ import type { PendingCall, Records } from "./records.ts";
 interface BatchProgress {
   readonly settled: readonly SettledCall[] | undefined;
   readonly pending: readonly PendingCall[];
+  /** If `settled` is undefined: the calls that have an outcome. */
+  readonly over: readonly SettledCall[];
 }
 
 export function readBatch(reading: CallReading, isOver: boolean): BatchProgress {
@@ -39,9 +41,12 @@ export function readBatch(reading: CallReading, isOver: boolean): BatchProgress 
   // A run that is called again with a higher limit may continue with the tool calls of a previous iteration. The final record of
   // the journal then belongs to one of these calls.
   const isOpen = has("begun") || !isOver || (has("waits") && isCallKey(reading.state, reading.records.last ?? ""));
-  if (isOpen && (has("begun") || !has("waits"))) return { settled: undefined, pending };
-  if (isOpen) return { settled: found.map(({ settled }) => settled), pending };
-  return { settled: addResults(reading, found.map(toLast)), pending: [] };
+  if (isOpen && (has("begun") || !has("waits"))) {
+    const over = found.flatMap(({ stage, settled }) => (stage === "over" ? [settled] : []));
+    return { settled: undefined, pending, over };
+  }
+  if (isOpen) return { settled: found.map(({ settled }) => settled), pending, over: [] };
+  return { settled: addResults(reading, found.map(toLast)), pending: [], over: [] };
 }
 
 /** If the iteration has finished and no outcome of a call is recorded, a limit has stopped the call. */

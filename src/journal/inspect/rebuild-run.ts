@@ -31,6 +31,7 @@ import {
   retryOf,
   runKey,
   type RunStart,
+  type SettledCall,
   stepKey,
   type StepResult,
   streamKey,
@@ -115,6 +116,8 @@ export interface Rebuilt {
   readonly state: LoopState;
   readonly ending: Ending | undefined;
   readonly pendingCalls: readonly PendingCall[];
+  /** The calls with an outcome in an iteration that has other calls without an outcome. Their results are not in `state` yet. */
+  readonly over: readonly SettledCall[];
 }
 
 /**
@@ -131,7 +134,7 @@ interface Reading {
   readonly watch: WatchSteps | undefined;
 }
 
-type Stop = Omit<Rebuilt, "state"> | undefined;
+type Stop = (Omit<Rebuilt, "state" | "over"> & Partial<Pick<Rebuilt, "over">>) | undefined;
 
 const unfinished: Stop = { ending: undefined, pendingCalls: [] };
 
@@ -157,7 +160,7 @@ export function rebuildRun(records: Records, start: RunStart, watch?: WatchSteps
   const reading = { records, state, start, endingKeys: findEndingKeys(records), watch };
   for (;;) {
     const stop = readNext(reading);
-    if (stop !== undefined) return { state, ...stop };
+    if (stop !== undefined) return { state, over: [], ...stop };
   }
 }
 
@@ -241,8 +244,8 @@ function readStream(reading: Reading, { finalAnswerTo }: Extract<NextStep, { kin
 function readCalls(reading: Reading): Stop {
   const { records, state, start } = reading;
   const readNested = (inner: Records): NestedProgress => toProgress(rebuildRun(inner, startOf(inner, start)));
-  const { settled, pending } = readBatch({ records, state, readNested }, isPast(reading));
-  if (settled === undefined) return { ending: undefined, pendingCalls: pending };
+  const { settled, pending, over } = readBatch({ records, state, readNested }, isPast(reading));
+  if (settled === undefined) return { ending: undefined, pendingCalls: pending, over };
   const rule = start.loops?.rule;
   fold(reading, { kind: "batch", settled, loop: findLoop(state, rule) });
   const suspension = suspensionOf(state);
