@@ -1,5 +1,5 @@
-// Internal exports of the core for the entries for web pages. These exports have a file of their own, so that other bundles do
-// not include them.
+// Internal exports of the core, which only the entries for web pages use. These exports have a file of their own, so that other
+// bundles do not include them.
 
 export { ChunkBatches, type EventItem, type EventMapper, toChunkStream } from "./web/chunk-batches.ts";
 export { failedStatuses, type OnError, toFailureText, type UIFailure } from "./web/page-values.ts";

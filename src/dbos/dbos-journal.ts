@@ -4,8 +4,8 @@ import { createReadOnlyJournal } from "../host/durable/durable-records.ts";
 
 /**
  * How a step is stored. `text` is the JSON text of the result, because DBOS's own format changes some values. `failed` is the
- * message of an error. The error itself is not thrown, because DBOS would replay the error, but a new execution must run the step
- * again.
+ * message of an error. After a failure, a new execution must run the step again. So the error itself is not thrown: DBOS would
+ * replay a thrown error.
  */
 type Stored = { readonly text: string } | { readonly failed: string };
 

@@ -111,7 +111,7 @@ export interface IterationMessage {
   /** The 0-based number of the iteration. `continuation` is the 0-based number of the stream in the iteration. */
   readonly iteration: number;
   readonly continuation: number;
-  /** True if the iteration is replayed from a journal, without sending its request and running its calls again. */
+  /** True if the iteration is replayed from a journal. Its request is then not sent again, and its calls do not run again. */
   readonly replayed: boolean;
   status?: StreamStatus | undefined;
   provider?: string | undefined;

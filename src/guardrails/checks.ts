@@ -36,9 +36,9 @@ export interface CheckedOutput {
   readonly text: string;
   readonly part: "text" | "reasoning";
   /**
-   * False while the model is still writing this part. Always true for a check without `window`. Also true at the end of a
-   * response that a second response continues. The text of the first response is shown at that point, and during the second
-   * response the check gets the text of both.
+   * False while the model is still writing this part. Always true for a check without `window`. A second response may continue
+   * the first response. The value is then also true at the end of the first response, because its text is shown at that point.
+   * During the second response, the check gets the text of both.
    */
   readonly isComplete: boolean;
   /** True if the message contains tool calls, so that its text is not the final answer. */

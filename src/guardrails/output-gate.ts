@@ -115,8 +115,7 @@ export class OutputGate {
   async #advance(part: Part): Promise<readonly ModelChunk[]> {
     const text = await this.#check(part, false);
     const end = cutBefore(text, text.length - part.window);
-    // If a chunk that is not text of this part is held, such as a call, the text stays held back too, because chunks must keep
-    // their order.
+    // Chunks must keep their order. So if another chunk is held, such as a call, the text of this part stays held back too.
     if (end <= part.shown.length || this.#held.some((chunk) => !isTextOf(chunk, part))) return [];
     const shown = text.slice(part.shown.length, end);
     part.shown = text.slice(0, end);

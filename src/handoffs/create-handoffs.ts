@@ -55,7 +55,10 @@ export interface AgentOptions {
   readonly modelSettings?: ModelSettings | undefined;
   /** Limits which tools the agent may call. Default: the option `toolChoice` of the run. */
   readonly toolChoice?: ToolChoice | undefined;
-  /** Filters the messages before the handoff to this agent, such as `withoutToolCalls`. Default: the agent sees all messages. */
+  /**
+   * A filter for the messages before the handoff to this agent, for example `withoutToolCalls`. Default: the agent sees all
+   * messages.
+   */
   readonly history?: HistoryFilter | undefined;
 }
 

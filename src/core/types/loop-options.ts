@@ -34,8 +34,8 @@ export interface LoopLimits {
   /** The maximum number of context restarts. Default 5. */
   readonly maxRestarts?: number | undefined;
   /**
-   * The maximum number of consecutive runs that can be interrupted with one control. If this number is reached, messages from
-   * `interrupt` are only queued. Default 3.
+   * The maximum number of consecutive runs that `interrupt` can end with one control. After that, `interrupt` only queues its
+   * messages. Default 3.
    */
   readonly maxInterrupts?: number | undefined;
   /**
@@ -130,7 +130,7 @@ export interface LoopControl {
    */
   steer(message: string | UserMessage): "accepted" | "finished";
   /**
-   * Ends the run as `interrupted`, and cuts the model off, if no tool call of the run has started. Otherwise the run continues,
+   * If no tool call of the run has started, cuts the model off and ends the run as `interrupted`. Otherwise the run continues,
    * and the message is returned in `undelivered`.
    */
   interrupt(message: string | UserMessage): "accepted" | "finished";
@@ -356,8 +356,8 @@ export interface ToolContext<Context = unknown> {
    */
   defer(options?: { readonly fromPage?: boolean | undefined }): Deferred;
   /**
-   * Asks a person a question, and resolves to the answer: the output of `schema`, or a string without a schema. The schema must
-   * have a conversion to JSON Schema, as zod 4 has.
+   * Asks a person a question, and resolves to the answer. With a `schema`, the answer is the output of the schema. Without a
+   * schema, the answer is a string. The schema must have a conversion to JSON Schema, as zod 4 has.
    *
    * The first time, there is no answer. The promise then rejects, the execution of the tool ends, and the call waits. When
    * `decisions` contains the answer, the tool runs again from its start, and the same `ask` resolves to the answer. So ask first and

@@ -325,8 +325,8 @@ export interface DeliberateGate {
  * runs. If it throws an error or times out, the outcome of the call is `approval-failed`.
  */
 export type Approve<Context = unknown> = {
-  // This is a method, because method parameters are bivariant: options with a typed context are also options with an unknown
-  // context.
+  // This is a method, because method parameters are bivariant: options with a typed context can be assigned to options with an
+  // unknown context.
   decide(call: ToolCall, context: ApprovalContext<Context>): ApprovalDecision | PromiseLike<ApprovalDecision>;
 }["decide"];
 
@@ -368,7 +368,10 @@ export type CallDecision = ApprovalDecision | OutsideResult;
 
 /** Settings for context restarts: the tools to hide, and the source of stored items. */
 export interface RestartPolicy {
-  /** The names of the tools to hide for the rest of the run, by the suffix of the restart type. */
+  /**
+   * The tools to hide for the rest of the run. Each key is the suffix of a restart type, and its value lists the names of the
+   * tools.
+   */
   readonly effects?: { readonly [suffix: string]: readonly string[] } | undefined;
   /** The source of the items for `pending_context_key`. Created by `createContextStash`. Default: none. */
   readonly stash?: ContextSource | undefined;

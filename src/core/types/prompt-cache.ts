@@ -40,8 +40,8 @@ export interface CacheBreakCause {
   /** The name of the tool or the setting. */
   readonly name?: string | undefined;
   /**
-   * The number of inserted messages for "messages-inserted". For some other kinds, the number of messages of the previous request
-   * that the change affects.
+   * The number of inserted messages for "messages-inserted". For some other kinds: how many messages of the previous request the
+   * change affects.
    */
   readonly count?: number | undefined;
   /** The old and the new provider or model. */

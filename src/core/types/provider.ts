@@ -93,8 +93,8 @@ export interface ModelCall {
   readonly signal: AbortSignal;
   /**
    * Reports that the stream is alive although no chunk has arrived. Heartbeats extend `streamIdleMs` and `firstChunkMs` to at
-   * most twelve times their length. Pass "waiting" during a wait that the provider itself limits; the time is then extended
-   * without a maximum.
+   * most twelve times their length. If the provider has its own time limit for a wait, pass "waiting" during this wait; the loop
+   * then sets no maximum.
    */
   heartbeat(state?: "waiting" | void): void;
   readonly iteration: number;
@@ -235,7 +235,10 @@ export interface StreamResult {
   readonly refusals?: readonly ToolOutcome[] | undefined;
   /** The ids of calls whose tools have asynchronous schemas. The validation of each of these calls is a separate step. */
   readonly lateChecks?: readonly string[] | undefined;
-  /** The spending of nested runs in `eager` calls of a discarded attempt, if the next attempt did not request the same calls. */
+  /**
+   * The usage and the cost of nested runs in `eager` calls that are lost. A call is lost if its attempt was discarded, and the
+   * next attempt did not request the same call.
+   */
   readonly eagerSpent?: readonly NestedSpending[] | undefined;
   readonly finish?: FinishReason | undefined;
   /** The point from which a new stream continues, if `finish` is "continue". */

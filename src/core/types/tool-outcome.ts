@@ -149,8 +149,8 @@ export type ToolOutcome = {
   /** The arguments are not JSON. `message` is the error of the parser. */
   | { readonly kind: "malformed"; readonly message?: string | undefined }
   /**
-   * `truncated`: the call was cut off by an output limit of the model. `interrupted`: the call was cut off and may have run.
-   * `limit`: the call exceeded `limits.maxToolCalls`.
+   * `truncated`: an output limit of the model cut off the text of the call, so it did not run. `interrupted`: the execution of
+   * the call was cut off, and the tool may have run. `limit`: the call exceeded `limits.maxToolCalls`.
    */
   | { readonly kind: "truncated" | "interrupted" | "limit" }
   /**

@@ -64,7 +64,7 @@ const line = /\S{4,64}[ \t]{0,8}(?=\r?\n|$)/y;
 const longestContext = 32;
 const longestName = 80;
 
-/** Values that are not secret, because they stand for a secret or describe a problem with it. */
+/** Values that are not secret: placeholders for a secret, and descriptions of a problem with a secret. */
 const notSecret =
   /^(?:true|false|null|nil|none|undefined|string|number|boolean|object|array|any|unknown|required|missing|expired|invalid|incorrect|wrong|empty|optional|denied|failed|rejected|hidden|masked|redacted|valid|set|unset|yes|no|ok|not|is|was|are|must|has|the|a|an)$/i;
 

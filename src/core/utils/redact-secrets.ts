@@ -87,8 +87,8 @@ export function redactSecrets(text: string): string {
 
 /**
  * Removes credentials, and cuts the text to at most `longest` UTF-16 units without splitting a character. Appends `ending` to a
- * text that was cut. Cuts the text before redaction, so that a long text takes no longer, and again after redaction, because a
- * replacement may be longer than the secret.
+ * text that was cut. The text is cut twice. The cut before redaction limits the time for a long text. The cut after redaction is
+ * needed because a replacement may be longer than the secret.
  */
 export function redactText(text: string, longest: number, ending = "…"): string {
   const clean = redactSecrets(text.length > 2 * longest ? text.slice(0, endOfWord(text, 2 * longest)) : text);

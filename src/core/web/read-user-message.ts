@@ -77,7 +77,7 @@ function readFile({ mediaType, url }: UnknownRecord, limits: RequestLimits): Use
       415,
       `The URL of each file in the last message must be a data URL${allowWebUrls ? " or an http(s) URL" : ""}.`,
     );
-  // Checks the media type in a data URL, if there is one, instead of the field `mediaType`.
+  // If the URL is a data URL with a media type, that media type is checked. Otherwise, the field `mediaType` is checked.
   if (!allowedMediaTypes.some((allowed) => matches(media.mediaType, allowed)))
     throw new RequestError(415, "A file of the last message has a media type that is not allowed.");
   return { type: media.mediaType.startsWith("image/") ? "image" : "file", mediaType: media.mediaType, data: url };
