@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
 import { renderRunPage, type RunPageLog } from "turnwright/inspect";
 import { findChromium } from "../../find-chromium.ts";
 
@@ -63,4 +64,14 @@ export async function openRunPage(
     rmSync(folder, { recursive: true, force: true });
   };
   return { page, problems, requests, dialogs, open, close };
+}
+
+/** Presses "/" until the search has the focus, because the page may be painted before it listens to keys. */
+export async function focusSearch(page: Page): Promise<void> {
+  const isFocused = (): Promise<boolean> => page.getByRole("searchbox").evaluate((box) => box === document.activeElement);
+  const press = async (): Promise<boolean> => {
+    if (!(await isFocused())) await page.keyboard.press("/");
+    return isFocused();
+  };
+  await expect.poll(press).toBe(true);
 }

@@ -3,7 +3,7 @@
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { longLog } from "./long-log.ts";
-import { launch, type OpenPage, openRunPage } from "./open-page.ts";
+import { focusSearch, launch, type OpenPage, openRunPage } from "./open-page.ts";
 import { crashedLog, failedLog, nestedLog, ordinaryLog, suspendedLog } from "./sample-logs.ts";
 
 let browser: Browser;
@@ -105,7 +105,7 @@ describe("the inspect page of a run", () => {
   it("finds texts in all parts of a run, even in folded and hidden parts", async () => {
     const opening = openRunPage(browser, { name: "a", text: await nestedLog() });
     await withPage(opening, async ({ page }) => {
-      await page.keyboard.press("/");
+      await focusSearch(page);
       await page.keyboard.type("RELIABLE");
       const count = page.getByRole("status", { name: "Hits" });
       // Both calls show the question, the answer and the result of the nested run.
