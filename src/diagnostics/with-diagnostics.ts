@@ -10,8 +10,8 @@ import {
   toPlainError,
 } from "../core/entry-kit.ts";
 import {
-  countsAsError,
   cleanName,
+  countsAsError,
   errorTypeOf,
   type EventHandlers,
   handleEvent,
@@ -99,8 +99,10 @@ class RunChannels implements RunObserver {
 
   startTool({ iteration, callId, name, index, args, replayed = false }: LoopEvents["tool-start"]): void {
     const content = this.#place.captureContent ? { args } : {};
-    const called = { callId: cleanName(callId), name: cleanName(name) };
-    const facts = (): ToolMessage => ({ runId: this.#runId, iteration, ...called, index, replayed, ...content });
+    const facts = (): ToolMessage => {
+      const called = { callId: cleanName(callId), name: cleanName(name) };
+      return { runId: this.#runId, iteration, ...called, index, replayed, ...content };
+    };
     const trace = tools.begin(facts, this.#iteration ?? this.#outer);
     if (trace !== undefined) this.#calls.set(callId, trace);
   }

@@ -1,6 +1,6 @@
 import { type Context, SpanKind } from "@opentelemetry/api";
 import { isRecord, type Json, type LoopEvents, type ToolDefinition } from "../core/entry-kit.ts";
-import { countsAsError, cleanName } from "../core/observe-kit.ts";
+import { cleanName, countsAsError } from "../core/observe-kit.ts";
 import { errorFacts, genAi, operations, own } from "./facts.ts";
 import type { LiveSpan } from "./live-span.ts";
 import type { TracePorts } from "./instruments.ts";

@@ -16,7 +16,7 @@ import {
 } from "../../core/entry-kit.ts";
 import { readJournal } from "../journal-session.ts";
 import { type PendingCall, type Records, toRecords } from "./records.ts";
-import { rebuildRun } from "./rebuild-run.ts";
+import { type Rebuilt, rebuildRun } from "./rebuild-run.ts";
 
 /**
  * The status of a run in its journal: `not-started` before the first record, `running` until the run ends (also after a crash),
@@ -79,14 +79,14 @@ export interface JournalInspection {
  */
 export async function inspectJournal(source: string | Journal): Promise<JournalInspection> {
   const { answers, durable, records, record } = await readRecords(source);
-  const { state, ending, pendingCalls, over } = rebuildRun(records, record ?? { messages: [] });
-  placeResults(state, over);
+  const rebuilt = rebuildRun(records, record ?? { messages: [] });
+  const { state, ending, pendingCalls } = rebuilt;
   return {
     runId: record?.runId,
     status: ending?.status ?? (record === undefined ? "not-started" : "running"),
     reason: ending?.reason,
     initialMessages: record?.messages ?? [],
-    messages: state.messages,
+    messages: messagesOf(rebuilt),
     pendingCalls: durable || ending !== undefined ? pendingCalls : pendingCalls.map(toUnsure),
     text: state.finalText.trim(),
     usage: state.usage,
@@ -96,6 +96,12 @@ export async function inspectJournal(source: string | Journal): Promise<JournalI
     lastSeenMs: state.lastInbox?.now,
     ...readVersions(record, answers),
   };
+}
+
+/** Adds the results of the calls that have ended, although other calls of the same message have not. */
+function messagesOf({ state, over = [] }: Rebuilt): readonly Message[] {
+  placeResults(state, over);
+  return state.messages;
 }
 
 /** The records of a journal. `record` is the record of the start of the run, and undefined if the run has not started. */

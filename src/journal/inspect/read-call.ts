@@ -31,7 +31,7 @@ interface BatchProgress {
   readonly settled: readonly SettledCall[] | undefined;
   readonly pending: readonly PendingCall[];
   /** If `settled` is undefined: the calls that have an outcome. */
-  readonly over: readonly SettledCall[];
+  readonly over?: readonly SettledCall[];
 }
 
 export function readBatch(reading: CallReading, isOver: boolean): BatchProgress {
@@ -45,8 +45,8 @@ export function readBatch(reading: CallReading, isOver: boolean): BatchProgress 
     const over = found.flatMap(({ stage, settled }) => (stage === "over" ? [settled] : []));
     return { settled: undefined, pending, over };
   }
-  if (isOpen) return { settled: found.map(({ settled }) => settled), pending, over: [] };
-  return { settled: addResults(reading, found.map(toLast)), pending: [], over: [] };
+  if (isOpen) return { settled: found.map(({ settled }) => settled), pending };
+  return { settled: addResults(reading, found.map(toLast)), pending: [] };
 }
 
 /** If the iteration has finished and no outcome of a call is recorded, a limit has stopped the call. */

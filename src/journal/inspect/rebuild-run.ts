@@ -117,7 +117,7 @@ export interface Rebuilt {
   readonly ending: Ending | undefined;
   readonly pendingCalls: readonly PendingCall[];
   /** The calls with an outcome in an iteration that has other calls without an outcome. Their results are not in `state` yet. */
-  readonly over: readonly SettledCall[];
+  readonly over?: readonly SettledCall[] | undefined;
 }
 
 /**
@@ -134,7 +134,7 @@ interface Reading {
   readonly watch: WatchSteps | undefined;
 }
 
-type Stop = (Omit<Rebuilt, "state" | "over"> & Partial<Pick<Rebuilt, "over">>) | undefined;
+type Stop = Omit<Rebuilt, "state"> | undefined;
 
 const unfinished: Stop = { ending: undefined, pendingCalls: [] };
 
@@ -160,7 +160,7 @@ export function rebuildRun(records: Records, start: RunStart, watch?: WatchSteps
   const reading = { records, state, start, endingKeys: findEndingKeys(records), watch };
   for (;;) {
     const stop = readNext(reading);
-    if (stop !== undefined) return { state, over: [], ...stop };
+    if (stop !== undefined) return { state, ...stop };
   }
 }
 
