@@ -63,7 +63,13 @@ export default {
       name: "an entry does not import another one",
       severity: "error",
       from: { path: "^src/(?!core/)([^/]+)/", pathNot: [test, mayImportEntries] },
-      to: { path: "^src/(?!core/)[^/]+/", pathNot: "^src/$1/" },
+      to: { path: "^src/(?!core/)[^/]+/", pathNot: "^src/($1|services)/" },
+    },
+    {
+      name: "the rules of services import only each other and the kit of adapters",
+      severity: "error",
+      from: { path: "^src/services/", pathNot: test },
+      to: { path: "^src/", pathNot: "^src/(services/|core/provider-kit\\.ts$)" },
     },
     {
       name: "a policy imports no policy",
