@@ -7,7 +7,6 @@ import {
   type ModelChunk,
   providerError,
   type ProviderError,
-  type ProviderErrorCode,
   recordOf,
   textOf,
   toProviderError,
@@ -60,21 +59,10 @@ export function toResponseEnd(eventType: string, response: UnknownRecord, words:
   return { kind: reason === "stop" || reason === "tool-calls" ? "completed" : "incomplete", reason, raw };
 }
 
-/** The error codes of invalid requests. A retry would fail again. `image` matches a dozen codes about images. */
-const badRequest = /^(?:invalid_prompt|data_residency_mismatch|bio_policy|cyber_policy)$|image/;
-
-const codes: ReadonlyMap<string, ProviderErrorCode> = new Map([
-  ["vector_store_timeout", "server"],
-  ["server_is_overloaded", "overloaded"],
-]);
-
 /** Some servers put the fields of the error into the event itself, others into its `error` object. */
 export function toResponseError(error: unknown): ProviderError {
   if (!isRecord(error)) return providerError("server", textOf(error) || "The response failed, and the service gave no reason.");
-  const { code: ownCode, message: ownMessage } = isRecord(error.error) ? error.error : error;
-  const code = textOf(ownCode);
-  const known = codes.get(code) ?? (badRequest.test(code) ? "bad-request" : undefined);
-  return known === undefined ? toProviderError(error) : providerError(known, textOf(ownMessage) || code);
+  return toProviderError(error);
 }
 
 interface EventReading {

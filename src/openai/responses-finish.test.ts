@@ -93,6 +93,10 @@ describe("openaiResponses: errors from the service", () => {
       { code: "image_parse_error", message: "No." },
       { code: "bad-request", retryable: false },
     ],
+    [
+      { code: "misalignment_policy_violation", message: "No." },
+      { code: "bad-request", retryable: false },
+    ],
     [{ code: "unsupported_image_media_type" }, { code: "bad-request", message: "unsupported_image_media_type" }],
     [
       { code: "weather", message: "Rain." },

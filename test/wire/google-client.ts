@@ -21,6 +21,8 @@ export function connectGoogle(
   const { fetch, bodies } = createWireFetch(pieceBytes);
   const client = new GoogleGenAI({
     vertexai,
+    // aimock does not know the version v1, which is the default of @google/genai 3.
+    apiVersion: "v1beta",
     apiKey: "test",
     httpOptions: { baseUrl, fetch, ...(retryOptions === undefined ? {} : { retryOptions }) },
   });

@@ -43,7 +43,7 @@ export function readErrorFacts(thrown: unknown): ErrorFacts {
   else draft.messages.push(cutText(String(thrown), longestRead));
   const { status, words, messages, headers, said } = draft;
   return {
-    message: pageTitle(said ?? messages[0] ?? "The error has no message."),
+    message: pageTitle(said ?? messages[0] ?? [...words][0] ?? "The error has no message."),
     status,
     words,
     messages,

@@ -119,6 +119,7 @@ function classifyWords(facts: ErrorFacts): Verdict {
   for (const word of facts.words) {
     const code = codeByWord.get(word);
     if (code !== undefined) return { code };
+    if (refusedWords.test(word)) return { code: "bad-request" };
   }
   if (isAbout(facts, abortWords, abortText)) return { code: "network", retryable: false };
   if (isAbout(facts, networkWords, networkText)) return { code: "network" };
@@ -170,6 +171,7 @@ const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["server_overloaded", "overloaded"],
   ["engine_overloaded_error", "overloaded"],
   ["slow_down", "overloaded"],
+  ["server_is_overloaded", "overloaded"],
   ["unavailable", "overloaded"],
   ["service_unavailable", "overloaded"],
   ["authentication_error", "auth"],
@@ -191,7 +193,11 @@ const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["timeout_error", "server"],
   ["deadline_exceeded", "server"],
   ["internal", "server"],
+  ["vector_store_timeout", "server"],
 ]);
+
+/** Codes of OpenAI for invalid requests that fail in the stream. A retry would fail again. `image` matches a dozen codes. */
+const refusedWords = /^(?:invalid_prompt|data_residency_mismatch|bio_policy|cyber_policy|misalignment_policy_violation)$|image/;
 
 /** "You exceeded your current quota" must not match, because Gemini also sends this text for limits per minute. */
 const usedUpWords = /^(?:insufficient_quota|insufficient_balance|billing_hard_limit_reached|billing_not_active|billing_error)$/;
