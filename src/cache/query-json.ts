@@ -1,7 +1,7 @@
 // Selects values from a JSON text with a JSONPath. The text and the path come from models, tools and servers, so the size of the
 // text, the work of the query and the size of the answer are limited.
 
-import { countBytes, cutText, isRecord, toPlainError } from "../core/entry-kit.ts";
+import { countBytes, cutText, isRecord, takeStart, toPlainError } from "../core/entry-kit.ts";
 import { Answer } from "./look-up.ts";
 import type { ReadRequest } from "./read-request.ts";
 import type { Selection } from "./select-nodes.ts";
@@ -70,7 +70,7 @@ function* piecesOf(value: unknown, longest: number): Generator<string> {
 /** Cuts a string before `JSON.stringify` copies it, because the string may have millions of characters. */
 function scalarOf(value: unknown, longest: number): string {
   if (typeof value !== "string" || value.length <= longest) return JSON.stringify(value);
-  return JSON.stringify(value.slice(0, longest)).slice(0, -1);
+  return JSON.stringify(takeStart(value, longest + 1)).slice(0, -1);
 }
 
 /** The maximum size of a JSON text, in bytes. Parsing a text of this size takes about 0.1 seconds. */

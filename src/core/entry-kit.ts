@@ -224,6 +224,7 @@ export { redactSecrets, redactText } from "./utils/redact-secrets.ts";
 export {
   countBytes,
   cutText,
+  takeStart,
   describeValue,
   estimateTokens,
   hasSucceeded,

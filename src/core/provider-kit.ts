@@ -32,6 +32,7 @@ export { finishReasonsCheck, type FinishWords, withFinishReasons } from "./provi
 export { type EventReader, readSdkStream, type SdkStream } from "./providers/read-sdk-stream.ts";
 export { type AnswerChunk, AnswerIds, cutByAnother } from "./providers/stream-attempts.ts";
 export { createOutputPlanner, isClientOf, type OutputPlan, type OutputRules } from "./providers/output-schema.ts";
+export { toWellFormed } from "./providers/well-formed.ts";
 export { type MediaForms, type MediaPlace, writeToolMedia, writeUserMedia } from "./providers/write-media.ts";
 export type { Clock, ContentPart, JsonSchema, ProviderError, ProviderErrorCode, Usage } from "./types/common.ts";
 export type { Json } from "./types/common.ts";
@@ -62,7 +63,7 @@ export {
 } from "./utils/media-source.ts";
 export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf } from "./utils/plain-error.ts";
 export { memoize } from "./utils/promises.ts";
-export { hasSucceeded, type PlainMessage, readAssistantMessage } from "./utils/texts.ts";
+export { hasSucceeded, type PlainMessage, readAssistantMessage, takeStart } from "./utils/texts.ts";
 export {
   type CallFacts,
   type CallReadyChunk,

@@ -4,6 +4,7 @@ import {
   markSignal,
   type Message,
   type StandardResult,
+  takeStart,
   type Tool,
   type ToolContext,
   toolResult,
@@ -61,7 +62,7 @@ const longestReason = 500;
 function readTransfer({ reason }: UnknownRecord): StandardResult<Transfer> {
   if (reason === undefined || reason === null || reason === "") return { value: {} };
   if (typeof reason !== "string") return issue("must be a string", "reason");
-  return { value: { reason: reason.slice(0, longestReason) } };
+  return { value: { reason: takeStart(reason, longestReason) } };
 }
 
 /** Returns the id of the first call of a handoff tool in the last assistant message. */

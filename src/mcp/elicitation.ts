@@ -10,6 +10,7 @@ import {
   LoopError,
   quote,
   type StandardSchema,
+  takeStart,
   textOf,
   type ToolContext,
   toPlainError,
@@ -148,7 +149,7 @@ function copyKeywords(field: UnknownRecord): Copied {
   const copied: Copied = {};
   for (const keyword of texts) {
     const value = field[keyword];
-    if (typeof value === "string") copied[keyword] = value.slice(0, longestText);
+    if (typeof value === "string") copied[keyword] = takeStart(value, longestText);
   }
   for (const keyword of numbers) {
     const value = field[keyword];
@@ -156,7 +157,7 @@ function copyKeywords(field: UnknownRecord): Copied {
   }
   const { default: preset } = field;
   if (typeof preset === "boolean" || typeof preset === "number") copied["default"] = preset;
-  if (typeof preset === "string") copied["default"] = preset.slice(0, longestText);
+  if (typeof preset === "string") copied["default"] = takeStart(preset, longestText);
   return copied;
 }
 

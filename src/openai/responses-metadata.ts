@@ -8,9 +8,12 @@ import {
   isRecord,
   type Json,
   type MetadataReader,
+  parseJson,
   readOwnItems,
   readAssistantMessage,
+  takeStart,
   textOf,
+  toWellFormed,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
 import { hasNoArguments, isCallType, isObjectText } from "./responses-calls.ts";
@@ -161,10 +164,16 @@ function toCall(item: InputItem): InputItem {
   return { ...named, arguments: toObjectText(item.arguments) };
 }
 
+/** An escape that may be half of a surrogate pair, or U+0000. Requests contain neither, also after the service parsed this text. */
+const badEscape = /\\u(?:d[89a-f]|0000)/i;
+
 function toObjectText(args: Json | undefined): string {
   const text = typeof args === "string" ? args : JSON.stringify(args ?? {});
   if (hasNoArguments(text)) return "{}";
-  return isObjectText(text) ? text : JSON.stringify({ INVALID_JSON: text });
+  if (!isObjectText(text)) return JSON.stringify({ INVALID_JSON: text });
+  const parsed = badEscape.test(text) ? parseJson(text) : undefined;
+  const clean = toWellFormed(parsed);
+  return clean === parsed ? text : JSON.stringify(clean);
 }
 
 const longestCallId = 64;
@@ -177,7 +186,7 @@ const longestCallId = 64;
 export function toWireCallId(callId: string): string {
   if (callId.length <= longestCallId && !looksMade(callId)) return callId;
   const hash = digest(callId);
-  return `${callId.slice(0, longestCallId - hash.length - 1)}_${hash}`;
+  return `${takeStart(callId, longestCallId - hash.length - 1)}_${hash}`;
 }
 
 function looksMade(callId: string): boolean {

@@ -1,4 +1,4 @@
-import { countBytes, cutText, type ToolDefinition } from "../core/entry-kit.ts";
+import { countBytes, cutText, takeStart, type ToolDefinition } from "../core/entry-kit.ts";
 
 const intro =
   "Finds tools that are not shown here, and shows them to you from your next step on. Use it before you say that you cannot do something. Pass words about the task, or exact names.";
@@ -109,7 +109,7 @@ function split({ prefix, names }: Group): readonly Group[] {
 
 export function toLine(text: string, longest: number): string {
   // The text is cut before the replacement, because a text from a server may be of any length.
-  const start = text.slice(0, longest * 4);
+  const start = takeStart(text, longest * 4);
   const line = start.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ").trim();
   return cutText(start.length < text.length ? `${line}…` : line, longest);
 }

@@ -5,6 +5,7 @@ import { providerError, toProviderError } from "../errors/provider-error.ts";
 import { reconcileUsage } from "../utils/count-usage.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { readAssistantMessage } from "../utils/texts.ts";
+import { toWellFormedRequest } from "./well-formed.ts";
 import { readSdkStream, type SdkStream } from "./read-sdk-stream.ts";
 import { dropPromise, Lull } from "../utils/promises.ts";
 
@@ -13,7 +14,7 @@ export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
 
 /**
  * Makes a provider from an SDK. `ask` is called once for each request, and returns two values: `open` sends the request, and
- * `reader` pushes chunks to `out`.
+ * `reader` pushes chunks to `out`. In all texts of the request, half surrogate pairs are replaced with U+FFFD, and U+0000 is removed.
  *
  * @example
  * return createSdkProvider({ id, model, family }, (request, call, out) => ({
@@ -38,7 +39,7 @@ export function createSdkProvider(
     ...(structuresOutput === true ? { structuresOutput } : {}),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
-      return readSdkStream({ ...ask(request, call, out), out }, call);
+      return readSdkStream({ ...ask(toWellFormedRequest(request), call, out), out }, call);
     },
   };
 }
