@@ -7,8 +7,14 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type Installed, installPacked } from "./install-packed.ts";
 
+interface Peer {
+  readonly name: string;
+  readonly version: string;
+  readonly peerDependencies?: { readonly [name: string]: string };
+}
+
 /** Older versions of peers that apps still use, with the fields that npm reads to resolve peers. */
-const older = [
+const older: readonly Peer[] = [
   { name: "zod", version: "3.25.76" },
   { name: "openai", version: "4.104.0", peerDependencies: { ws: "^8.18.0", zod: "^3.23.8" } },
   { name: "@anthropic-ai/sdk", version: "0.60.0" },
@@ -20,14 +26,27 @@ const older = [
   { name: "@pydantic/genai-prices", version: "0.0.1" },
 ];
 
+/** The last versions of the SDKs for Node 20, and the versions of the summer of 2026. */
+const recent: readonly Peer[] = [
+  { name: "openai", version: "6.49.0", peerDependencies: { ws: "^8.18.0", zod: "^3.25 || ^4.0" } },
+  { name: "@anthropic-ai/sdk", version: "1.11.0", peerDependencies: { zod: "^3.25.0 || ^4.0.0" } },
+  { name: "@google/genai", version: "2.32.0", peerDependencies: { "@modelcontextprotocol/sdk": "^1.25.2" } },
+  { name: "ai", version: "6.0.326", peerDependencies: { zod: "^3.25.76 || ^4.1.8" } },
+];
+
 const optional = (peers: object): object => Object.fromEntries(Object.keys(peers).map((peer) => [peer, { optional: true }]));
 
 describe("npm install", () => {
-  const folder = mkdtempSync(join(tmpdir(), "turnwright-peers-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const topmost = mkdtempSync(join(tmpdir(), "turnwright-peers-"));
+  afterAll(() => rmSync(topmost, { recursive: true, force: true }));
 
-  it("accepts the package together with older versions of all its peers", () => {
-    const sources = older.map(({ peerDependencies = {}, ...named }, index) => {
+  it.for([
+    ["older versions of all its peers", older],
+    ["the last versions of the SDKs for Node 20", recent],
+  ] as const)("accepts the package together with %s", ([title, peers]) => {
+    const folder = join(topmost, title.replaceAll(" ", "-"));
+    mkdirSync(folder);
+    const sources = peers.map(({ peerDependencies = {}, ...named }, index) => {
       const source = join(folder, `source${index}`);
       mkdirSync(source);
       const manifest = { ...named, peerDependencies, peerDependenciesMeta: optional(peerDependencies) };
