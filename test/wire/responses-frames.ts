@@ -46,7 +46,7 @@ export const customCall = ([callId, name, input]: readonly [id: string, name: st
   input,
 });
 
-const response = { id: "resp_1", created_at: 1, model: "m", incomplete_details: null, output: [] };
+const response = { id: "resp_1", object: "response", created_at: 1, model: "m", incomplete_details: null, output: [] };
 
 export const created: string = event({ type: "response.created", response: { ...response, status: "in_progress" } });
 
