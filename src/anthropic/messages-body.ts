@@ -150,10 +150,16 @@ function toWireInput(args: Json): Json {
 function toToolResult(part: ToolResultPart): WireBlock {
   const id = { type: "tool_result", tool_use_id: toWireId(part.callId) } as const;
   const content = toResultContent(part);
-  return { ...id, ...(content === undefined ? {} : { content }), ...(hasSucceeded(part) ? {} : { is_error: true }) };
+  const isError = !hasSucceeded(part) && !(Array.isArray(content) && content.some(isNoText));
+  return { ...id, ...(content === undefined ? {} : { content }), ...(isError ? { is_error: true } : {}) };
 }
 
-function toResultContent({ result, content = [] }: ToolResultPart): Json | undefined {
+/** An error result may have only texts (github.com/vellum-ai/vellum-assistant/issues/18387). Its text says that the tool failed. */
+function isNoText({ type }: WireBlock): boolean {
+  return type !== "text";
+}
+
+function toResultContent({ result, content = [] }: ToolResultPart): string | readonly WireBlock[] | undefined {
   const text = typeof result === "string" ? result : JSON.stringify(result);
   const more = toResultBlocks(content);
   if (more.length === 0) return text === "" ? undefined : text;

@@ -117,6 +117,7 @@ export { isApproval, waitWhereNeeded, withSignal } from "./policies/approval.ts"
 export { argumentSchema, findAnswerIssue, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { renderIssues, renderOutcome, wasDispatched } from "./tools/outcome-texts.ts";
+export { toEmittedPart } from "./loop/tool-call/tool-context.ts";
 export { createToolRegistry, findableTools, isToolRegistry, toRegistry } from "./tools/registry.ts";
 export {
   deferred,
@@ -127,7 +128,6 @@ export {
   type Conclusion,
   toolResult,
   type ToolResultFields,
-  toEmittedPart,
   toOutcome,
   toPreliminary,
 } from "./tools/to-outcome.ts";

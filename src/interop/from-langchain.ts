@@ -59,7 +59,8 @@ function readAnswer(message: unknown, endTurn: boolean): unknown {
   const { content, artifact, status } = message;
   const more = { ...(artifact === undefined ? {} : { metadata: artifact }), ...(endTurn ? { endTurn } : {}) };
   const answer = Array.isArray(content) ? toContentResult(content, more) : toolResult({ data: content, ...more });
-  return status === "error" ? toolResult({ success: false, error: textOrNone(answer.data), metadata: artifact }) : answer;
+  if (status !== "error") return answer;
+  return toolResult({ success: false, error: textOrNone(answer.data), content: answer.content, metadata: artifact });
 }
 
 function isToolMessage(value: unknown): value is UnknownRecord {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ToolResult, UnknownRecord } from "../core/entry-kit.ts";
+import { listOf, type ToolResult, type UnknownRecord } from "../core/entry-kit.ts";
 import { toToolResult } from "./call-tool.ts";
 import { readAnswer } from "./read-server.ts";
 
@@ -159,7 +159,8 @@ describe("toToolResult for failures", () => {
     ["a fixed text if the only content is an image", { content: [image] }, "The tool reported an error without a message."],
     ["a fixed text if there is no content", {}, "The tool reported an error without a message."],
   ])("converts an MCP error result to a failure whose message is %s", ([, result, message]) => {
-    expect(read({ ...result, isError: true })).toMatchObject({ success: false, message, content: undefined });
+    const content = listOf(result.content).includes(image) ? [shown] : [];
+    expect(read({ ...result, isError: true })).toMatchObject({ success: false, message, content });
   });
 
   it.for([{ content: [] }, {}])("returns a failure for an MCP result that has a task and the other fields %j", (result) => {

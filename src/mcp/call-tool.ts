@@ -24,7 +24,7 @@ import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-
  * breaks, otherwise null. Images become image parts; audio and binary resources become file parts. A link to a resource becomes a
  * line of text. Texts that only repeat the structured content are omitted.
  *
- * With `isError`, the result is a failure, whose message contains the texts and the structured content. `_meta` becomes the
+ * With `isError`, the result is a failure, whose message contains the texts and the structured content. Images and files are its content. `_meta` becomes the
  * `metadata` of the result, which only listeners get.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result
@@ -34,7 +34,7 @@ export function toToolResult({ content, structuredContent, isError, task, meta }
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const media = parts.filter((part) => part.type !== "text");
   const metadata = meta !== undefined && Object.keys(meta).length > 0 ? { metadata: meta } : {};
-  if (isError) return toolResult({ success: false, message: reasonOf(texts, structuredContent), ...metadata });
+  if (isError) return toolResult({ success: false, message: reasonOf(texts, structuredContent), content: media, ...metadata });
   if (task !== undefined && parts.length === 0) return refuseTask();
   if (structuredContent === undefined) {
     return toolResult({ data: texts.length === 0 ? null : texts.join("\n"), content: media, ...metadata });

@@ -1,4 +1,4 @@
-import type { Issue, Json } from "../types/common.ts";
+import type { ContentPart, Issue, Json } from "../types/common.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
 import { cutText, quote } from "../utils/texts.ts";
 
@@ -15,7 +15,10 @@ type OutcomeOf<Wanted extends Kind> = ToolOutcome & { readonly kind: Wanted };
 /** Existing prompts rely on the statuses of failed and blocked calls, so do not rename them. */
 const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json } = {
   completed: ({ data }) => data,
-  failed: (outcome) => report(outcome, "tool_execution_failed", outcome.error.message || outcome.error.name),
+  failed: (outcome) => ({
+    ...report(outcome, "tool_execution_failed", outcome.error.message || outcome.error.name),
+    ...(outcome.data === undefined ? {} : { data: outcome.data }),
+  }),
   "timed-out": (outcome) => report(outcome, "tool_execution_failed", `timed out after ${outcome.limitMs} ms`),
   blocked: (outcome) => ({
     status: outcome.by === "tool-choice" ? "blocked_by_tool_choice" : "blocked_by_deliberate_tool_mode",
@@ -80,7 +83,12 @@ export function isFatal(outcome: ToolOutcome): outcome is OutcomeOf<"failed"> {
   return outcome.kind === "failed" && outcome.fatal === true;
 }
 
-function report(outcome: ToolOutcome, status: string, reason: string | undefined): Json {
+/** Returns the content parts of a tool's result. */
+export function contentOf(outcome: ToolOutcome): readonly ContentPart[] {
+  return ("content" in outcome ? outcome.content : undefined) ?? [];
+}
+
+function report(outcome: ToolOutcome, status: string, reason: string | undefined): { readonly [field: string]: Json } {
   return { status, ...(reason === undefined ? {} : { reason }), tool_name: nameOf(outcome) };
 }
 

@@ -82,7 +82,7 @@ describe("toOutcome", () => {
     ],
     [
       "a toolResult that reports a failure without a reason",
-      toolResult({ success: false, data: 1 }),
+      toolResult({ success: false }),
       "The tool reported a failure without a reason.",
     ],
     ["cyclic data", cyclic, "The tool's result cannot be written as JSON: a cyclic value."],
@@ -130,8 +130,23 @@ describe("toOutcome", () => {
       },
       "The tool's result cannot be written as JSON: closed.",
     ],
+    [
+      "a toolResult that reports a failure and has cyclic data",
+      toolResult({ success: false, message: "Full.", data: cyclic }),
+      "Full. The tool's result cannot be written as JSON: a cyclic value.",
+    ],
   ])("returns a failure for %s", ([, output, message]) => {
     expect(toOutcome(output)).toEqual({ outcome: failure(message) });
+  });
+
+  it("keeps the data and the content of a failed toolResult", () => {
+    const content = [
+      { type: "text", text: "log" },
+      { type: "image", mediaType: "image/png", data: "aGk=" },
+    ] as const;
+    expect(toOutcome(toolResult({ success: false, message: "Full.", data: { n: 1 }, content }))).toEqual({
+      outcome: { ...failure("Full."), data: { n: 1 }, content },
+    });
   });
 
   it.for<[what: string, output: unknown]>([

@@ -1,6 +1,6 @@
 import type { ContentPart, Json, PlainError } from "../types/common.ts";
 import type { Steps } from "../cancellation/deadline.ts";
-import { invalidOption, unknownOption } from "../errors/check-fields.ts";
+import { unknownOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { partAdviceOf } from "../errors/other-words.ts";
 import { describeValue } from "../utils/texts.ts";
@@ -9,7 +9,6 @@ import type { ContextRelease, Handoff, ToolOutcome } from "../types/tool-outcome
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
 import { isPlainData, toJson } from "../utils/json.ts";
 import type { OutsideResult } from "../types/policies.ts";
-import type { EmittedPart } from "../types/loop-event.ts";
 import type { Deferred, ToolResult } from "../types/tool.ts";
 
 /** The fields of `toolResult`. `success` defaults to true, or to false if there is an `error`. */
@@ -232,9 +231,19 @@ function limitParts(content: readonly ContentPart[]): readonly ContentPart[] {
   return [...filled.slice(0, mostParts), { type: "text", text: `(${left} more parts of this result were left out.)` }];
 }
 
-function failWith({ message, error }: ToolResult): Conclusion<"failed"> {
-  const reason = [message, error].find((text: unknown) => typeof text === "string" && text.trim() !== "");
-  return { kind: "failed", error: toolFailure(reason ?? "The tool reported a failure without a reason.") };
+/** If the data or the content cannot be written, the problem is added to the reason. */
+function failWith({ message, error, data, content }: ToolResult): Conclusion<"failed"> {
+  const reason =
+    [message, error].find((text: unknown) => typeof text === "string" && text.trim() !== "") ??
+    "The tool reported a failure without a reason.";
+  const given = completeWith({ success: true, data, content });
+  if (given.kind === "failed") return { kind: "failed", error: toolFailure(`${reason} ${given.error.message}`) };
+  return {
+    kind: "failed",
+    error: toolFailure(reason),
+    ...(data === undefined ? {} : { data: given.data }),
+    ...(given.content === undefined ? {} : { content: given.content }),
+  };
 }
 
 /** True for a generator. False for arrays, maps and streams, which are iterable but are not generators. */
@@ -255,21 +264,6 @@ export function toPreliminary(value: unknown): Json | undefined {
   } catch {
     return undefined;
   }
-}
-
-export function toEmittedPart(part: unknown): EmittedPart {
-  if (!isRecord(part)) throw invalidOption("emit(part)", "an object", part);
-  const { type, text, name, data, id } = part;
-  if (type === "text") {
-    if (typeof text !== "string") throw invalidOption("emit(part).text", "a string", text);
-    return { type, text };
-  }
-  if (type !== "data") throw invalidOption("emit(part).type", '"text" or "data"', type);
-  if (typeof name !== "string" || !/^[\w-]{1,64}$/.test(name))
-    throw invalidOption("emit(part).name", '1 to 64 letters, digits, "_" or "-"', name);
-  if (id !== undefined && typeof id !== "string") throw invalidOption("emit(part).id", "a string", id);
-  if (!isPlainData(data)) throw invalidOption("emit(part).data", "plain data", data);
-  return { type, name, data: toJson(data), ...(id !== undefined && { id }) };
 }
 
 export function lossyKindOf(value: unknown): string | undefined {

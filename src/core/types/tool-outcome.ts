@@ -120,8 +120,17 @@ export type ToolOutcome = {
       /** Set if the tool returned a result of `contextRestart`. Data with the same fields has no such effect. */
       readonly restart?: true | undefined;
     }
-  /** The tool has failed. If `fatal` is true, the failure ends the run. */
-  | { readonly kind: "failed"; readonly error: PlainError; readonly fatal?: boolean | undefined }
+  /**
+   * The tool has failed. If `fatal` is true, the failure ends the run. `data` and `content` are those of the `toolResult`, and the
+   * model gets them too.
+   */
+  | {
+      readonly kind: "failed";
+      readonly error: PlainError;
+      readonly data?: Json | undefined;
+      readonly content?: readonly ContentPart[] | undefined;
+      readonly fatal?: boolean | undefined;
+    }
   | { readonly kind: "timed-out"; readonly limitMs: number }
   /** Deliberate mode or `toolChoice` blocked the call. `allowed` lists at most 50 tools; `more` is the number of all others. */
   | {

@@ -137,7 +137,7 @@ export interface ToolResult {
   readonly message?: string | undefined;
   /** Set to true to end the run as completed after the calls of this iteration. Default false. */
   readonly endTurn?: boolean | undefined;
-  /** Text, images and files for the model, in addition to `data`. */
+  /** Text, images and files for the model, in addition to `data`. The model also gets the data and content of a failed result. */
   readonly content?: readonly ContentPart[] | undefined;
   /** Data for event listeners, which the model never gets. */
   readonly metadata?: unknown;

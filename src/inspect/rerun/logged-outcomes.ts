@@ -61,7 +61,13 @@ const rebuilders: { readonly [kind: string]: Rebuild | undefined } = {
     ...(content && { content }),
     ...(handoff && { handoff }),
   }),
-  failed: ({ base }, report) => ({ ...base, kind: "failed", error: { name: "Error", message: reasonOf(report) ?? "" } }),
+  failed: ({ base, content }, report) => ({
+    ...base,
+    kind: "failed",
+    error: { name: "Error", message: reasonOf(report) ?? "" },
+    data: report["data"] as Json | undefined,
+    content,
+  }),
   "timed-out": ({ base }, report) => {
     const limitMs = Number(/^timed out after (\d+(?:\.\d+)?) ms$/.exec(reasonOf(report) ?? "")?.[1]);
     return { ...base, kind: "timed-out", limitMs };

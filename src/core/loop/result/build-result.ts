@@ -67,7 +67,7 @@ function toRunCall(entry: ToolHistoryEntry): RunCall {
   const { functionCall, functionResponse, processed, approvedArgs, error, iteration, durationMs, content, preToolText } = entry;
   const { id: callId, name, args } = functionCall;
   const { result } = functionResponse.response;
-  const outcome = processed ? "processed" : entry.outcome;
+  const outcome = processed && entry.outcome === "completed" ? "processed" : entry.outcome;
   // Lists each field, because V8 needs ten times the memory for an object from a rest pattern or a leading spread.
   return {
     iteration,

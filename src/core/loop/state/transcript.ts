@@ -16,7 +16,7 @@ import { problemOf } from "../../providers/judge-finish.ts";
 import type { Json } from "../../types/common.ts";
 import type { CompactedMessages } from "../../types/policies.ts";
 import { memoize } from "../../utils/promises.ts";
-import { renderOutcome } from "../../tools/outcome-texts.ts";
+import { contentOf, renderOutcome } from "../../tools/outcome-texts.ts";
 
 export function noteBeforeMessage(state: LoopState): void {
   const { modelParts, functionHistory, finalText, detailsText, thoughtLog } = state;
@@ -185,7 +185,7 @@ function toResultPart({ outcome, restart, awaiting, textForModel }: SettledCall)
     return { callId, name, outcome: `awaiting-${waitsFor}`, result: { status: `awaiting_${waitsFor}` } };
   }
   if (restart !== undefined) return { callId, name, outcome: "restarted", result: restartedResult };
-  const content = outcome.kind === "completed" ? (outcome.content ?? []) : [];
+  const content = contentOf(outcome);
   // `textForModel` already includes the text parts.
   const beside = textForModel === undefined ? content : content.filter(({ type }) => type !== "text");
   const part = { callId, name, outcome: outcome.kind, result: textForModel ?? renderOutcome(outcome) };

@@ -19,7 +19,7 @@ import { estimateTokens } from "../../utils/texts.ts";
 import { costOf } from "../state/apply-call.ts";
 import { lastUserText } from "../state/transcript.ts";
 import type { SettledCall } from "../state/step-result.ts";
-import { renderOutcome } from "../../tools/outcome-texts.ts";
+import { contentOf, renderOutcome } from "../../tools/outcome-texts.ts";
 import { askHook } from "../run/ask-hook.ts";
 import { eventBase, type Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
@@ -139,10 +139,11 @@ function isDue(settled: readonly SettledCall[]): boolean {
 }
 
 /**
- * True if the stages may process the result. False for errors, which the model gets unchanged, and for context restarts, which
- * have no result.
+ * True if the stages may process the result. False for errors without data and content, which the model gets unchanged, and for
+ * context restarts, which have no result.
  */
 function isEligible({ outcome, restart }: SettledCall): boolean {
+  if (outcome.kind === "failed") return outcome.data !== undefined || outcome.content !== undefined;
   return outcome.kind === "completed" && restart === undefined;
 }
 
@@ -200,8 +201,7 @@ async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPip
 /** Returns all text that the model would read: the data, and the text parts of the content. */
 function textOf(outcome: ToolOutcome): string {
   const result = renderOutcome(outcome);
-  const content = outcome.kind === "completed" ? (outcome.content ?? []) : [];
-  const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const texts = contentOf(outcome).flatMap((part) => (part.type === "text" ? [part.text] : []));
   return [typeof result === "string" ? result : JSON.stringify(result), ...texts].join("\n");
 }
 

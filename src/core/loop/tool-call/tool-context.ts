@@ -10,13 +10,16 @@ import { frozenView } from "../state/transcript.ts";
 import { type Level, levelKey, noteLevel } from "../run/meter.ts";
 import type { ControlClaim, Run, NestedRun, Nesting, StartedRun } from "../run/run.ts";
 import { callKey } from "../state/step-key.ts";
-import type { CallEvent, LoopEventType } from "../../types/loop-event.ts";
+import type { CallEvent, EmittedPart, LoopEventType } from "../../types/loop-event.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import { answerQuestion, readQuestion } from "../run/decisions.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { findableKey } from "../../tools/registry.ts";
-import { deferred, deferredToPage, toEmittedPart } from "../../tools/to-outcome.ts";
+import { deferred, deferredToPage } from "../../tools/to-outcome.ts";
+import { invalidOption } from "../../errors/check-fields.ts";
+import { isRecord } from "../../utils/guards.ts";
+import { isPlainData, toJson } from "../../utils/json.ts";
 import { addSpending, noUsage } from "../../utils/count-usage.ts";
 
 export class CallContext implements ToolContext {
@@ -254,4 +257,19 @@ function endRun({ run, result }: NestedRun): Promise<Raced<LoopResult>> {
   run.scope.cancel({ kind: "abort", reason: new DOMException("The tool call has ended.", "AbortError") });
   const limitMs = Math.max(1, run.timeouts.settleMs);
   return new Deadline({ limitMs }, { clock: run.clock, scope: new CancelScope() }).race(result);
+}
+
+export function toEmittedPart(part: unknown): EmittedPart {
+  if (!isRecord(part)) throw invalidOption("emit(part)", "an object", part);
+  const { type, text, name, data, id } = part;
+  if (type === "text") {
+    if (typeof text !== "string") throw invalidOption("emit(part).text", "a string", text);
+    return { type, text };
+  }
+  if (type !== "data") throw invalidOption("emit(part).type", '"text" or "data"', type);
+  if (typeof name !== "string" || !/^[\w-]{1,64}$/.test(name))
+    throw invalidOption("emit(part).name", '1 to 64 letters, digits, "_" or "-"', name);
+  if (id !== undefined && typeof id !== "string") throw invalidOption("emit(part).id", "a string", id);
+  if (!isPlainData(data)) throw invalidOption("emit(part).data", "plain data", data);
+  return { type, name, data: toJson(data), ...(id !== undefined && { id }) };
 }
