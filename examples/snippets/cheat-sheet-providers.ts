@@ -13,12 +13,13 @@ interface OpenAIEntry {
     client: openai.OpenAIChatClient; // new OpenAI(), or any other client of Chat Completions
     model: string;
     id?: string; // "openai"
+    service?: openai.ServiceName; // the service whose rules the requests follow, such as "mistral"; recognized by address, id or model
     family?: string;
     includeUsage?: boolean; // true
-    maxTokensField?: "max_completion_tokens" | "max_tokens";
-    echoReasoning?: "reasoning_content" | "reasoning";
+    maxTokensField?: "max_completion_tokens" | "max_tokens"; // by service
+    echoReasoning?: "reasoning_content" | "reasoning"; // by model
     toolResultMedia?: "user-message" | "tool-message";
-    toWireCallId?: (callId: string) => string;
+    toWireCallId?: (callId: string) => string; // by service
     promptCacheKey?: string; // sent as prompt_cache_key: requests with equal keys and beginnings share a cache
     structuredOutput?: boolean; // sends the schema of policies.output; true for OpenAI's own address, false for other servers
     finishReasons?: { readonly [word: string]: FinishReason }; // { "FUNCTION_CALL": "tool-calls" }: words that the adapter does not know
@@ -27,6 +28,7 @@ interface OpenAIEntry {
     client: openai.OpenAIResponsesClient; // new OpenAI(), or any other client of Responses
     model: string;
     id?: string; // "openai"
+    service?: openai.ServiceName; // as above
     family?: string;
     store?: boolean; // false: the service stores nothing; with true and false, each request has the whole conversation
     include?: readonly string[]; // ["reasoning.encrypted_content"] if nothing is stored

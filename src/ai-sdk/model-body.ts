@@ -27,6 +27,7 @@ import {
   writeToolMedia,
   writeUserMedia,
 } from "../core/provider-kit.ts";
+import { withoutUnusedFields } from "../services/plan-tools.ts";
 import {
   type AiSdkCallOptions,
   type FileFacts,
@@ -232,7 +233,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
     const { system, schema } = planOutput(request, request.settings?.extra?.["responseFormat"] === undefined);
-    return {
+    const options = {
       prompt: joinMessages(system, convert(request.messages, urls)),
       ...toToolFields(request, settings, words.providerToolType),
       ...toSettingFields(request.settings ?? {}),
@@ -245,6 +246,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
       includeRawChunks: !model.provider.startsWith("gateway"),
       abortSignal: signal,
     };
+    return withoutUnusedFields(options, ["toolChoice"]);
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AssistantPart, Json, Message, ToolResultPart } from "../core/provider-kit.ts";
+import { type AssistantPart, idRules, type Json, type Message, type ToolResultPart, toWireId } from "../core/provider-kit.ts";
 import { createMessageConverter } from "./messages-body.ts";
 
 const reader = { id: "anthropic", model: "m" };
@@ -61,7 +61,11 @@ describe("anthropicMessages: the messages of a request", () => {
       turn({ type: "tool-call", callId: "a", name: "x".repeat(99), args: {} }),
       [wireCall("a", {}, "x".repeat(64))],
     ],
-    ["a call with invalid characters in the call id", turn(call("functions.f:0")), [wireCall("functions_x2e_f_x3a_0")]],
+    [
+      "a call with invalid characters in the call id",
+      turn(call("functions.f:0")),
+      [wireCall(toWireId("functions.f:0", idRules.anthropic))],
+    ],
     [
       "tool results",
       {
@@ -79,7 +83,7 @@ describe("anthropicMessages: the messages of a request", () => {
         wireResult("b", { content: '{"n":[1,null]}' }),
         wireResult("c", { content: "null" }),
         wireResult("d", {}),
-        wireResult("e_x2e_1"),
+        wireResult(toWireId("e.1", idRules.anthropic)),
       ],
     ],
     [

@@ -4,6 +4,7 @@ import {
   type ContentPart,
   groupByRole,
   hasSucceeded,
+  idRules,
   isOnWeb,
   isRecord,
   isTextType,
@@ -23,10 +24,12 @@ import {
   type ToolChoice,
   type ToolDefinition,
   type ToolResultPart,
+  toWireId,
   toWireName,
   writeToolMedia,
   writeUserMedia,
 } from "../core/provider-kit.ts";
+import { withoutUnusedFields } from "../services/plan-tools.ts";
 import type { createMarker, JoinedMessage, MarkableRequest, MarkedRequest } from "./cache-marks.ts";
 import {
   type CompactionEdit,
@@ -37,7 +40,7 @@ import {
   type WireBlock,
   type WireMessage,
 } from "./messages-options.ts";
-import { closeMessage, invalidJsonKey, readMetadata, toContainerField, toWireId } from "./provider-metadata.ts";
+import { closeMessage, invalidJsonKey, readMetadata, toContainerField } from "./provider-metadata.ts";
 
 /**
  * Omits blank texts, because the service rejects them. Throws a ProviderError `bad-request` for content that the API does not
@@ -139,7 +142,7 @@ function rebuildMessage(message: AssistantMessage): readonly WireBlock[] {
 }
 
 function toToolUse({ callId, name, args }: ToolCallPart): WireBlock {
-  return { type: "tool_use", id: toWireId(callId), name: toWireName(name), input: toWireInput(args) };
+  return { type: "tool_use", id: toWireId(callId, idRules.anthropic), name: toWireName(name), input: toWireInput(args) };
 }
 
 /** The API accepts only objects, but the arguments of an invalid call may be any value. */
@@ -148,7 +151,7 @@ function toWireInput(args: Json): Json {
 }
 
 function toToolResult(part: ToolResultPart): WireBlock {
-  const id = { type: "tool_result", tool_use_id: toWireId(part.callId) } as const;
+  const id = { type: "tool_result", tool_use_id: toWireId(part.callId, idRules.anthropic) } as const;
   const content = toResultContent(part);
   const isError = !hasSucceeded(part) && !(Array.isArray(content) && content.some(isNoText));
   return { ...id, ...(content === undefined ? {} : { content }), ...(isError ? { is_error: true } : {}) };
@@ -180,7 +183,7 @@ export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): Mess
   const { settings, mark } = ports;
   const { system: text, schema } = planOutput(request, settings.serverTools);
   const { system, tools, messages: wire } = (mark ?? withoutMarks)(toMarkable(request, text, ports));
-  return {
+  const body = {
     model: settings.model,
     max_tokens: model.maxOutputTokens ?? settings.maxTokens,
     ...(system === undefined ? {} : { system }),
@@ -194,7 +197,8 @@ export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): Mess
     ...toConfigField(schema, request),
     ...toContainerField(request, { id: settings.id, now: ports.now }),
     stream: true,
-  };
+  } as const;
+  return withoutUnusedFields(body, ["tool_choice"]);
 }
 
 function toMarkable(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json } from "../core/provider-kit.ts";
 import type { WireBlock } from "./messages-options.ts";
-import { closeMessage, readContainer, readMetadata, toContainer, toMetadataItems, toWireId } from "./provider-metadata.ts";
+import { closeMessage, readContainer, readMetadata, toContainer, toMetadataItems } from "./provider-metadata.ts";
 
 const reader = { id: "anthropic", model: "m" };
 const thinking = { type: "thinking", thinking: "", signature: "s" };
@@ -115,25 +115,5 @@ describe("anthropicMessages: the container in provider metadata", () => {
     [null, undefined],
   ])("is read from %j as %j", ([value, container]) => {
     expect(toContainer(value)).toEqual(container);
-  });
-});
-
-describe("anthropicMessages", () => {
-  it.for<[id: string]>([["toolu_01A"], ["call_xyz"], ["a_x"], ["a_x3a"], ["srvtoolu_bdrk_01-x"]])(
-    "sends the call id %s unchanged",
-    ([id]) => {
-      expect(toWireId(id)).toBe(id);
-    },
-  );
-
-  it("sends different call ids for different ids, with only the characters that the service accepts", () => {
-    const pieces = ["_", "x", "3a", ":", "_x3a_", "_x5f_", "-", "é", "😀"];
-    const ids = pieces.flatMap((one) =>
-      pieces.flatMap((two) => pieces.flatMap((three) => pieces.map((four) => one + two + three + four))),
-    );
-    const different = new Set(ids);
-    const sent = [...different].map(toWireId);
-    expect(new Set(sent).size).toBe(different.size);
-    expect(sent.every((id) => /^[\w-]+$/.test(id))).toBe(true);
   });
 });

@@ -3,6 +3,7 @@
 
 import {
   type AssistantMessage,
+  idRules,
   isRecord,
   type Json,
   type Message,
@@ -13,6 +14,7 @@ import {
   type RecordedMessage,
   saysTheSame,
   type ToolCallPart,
+  toWireId,
 } from "../core/provider-kit.ts";
 import type { WireBlock, WireContainer } from "./messages-options.ts";
 
@@ -114,25 +116,11 @@ function toRecorded(blocks: readonly WireBlock[]): RecordedMessage<WireBlock> {
   return { text, calls: blocks.filter(({ type }) => type === "tool_use"), isCall };
 }
 
-/** The tool names and call ids that the service accepts. */
+/** The tool names that the service accepts. */
 const wireName = /^[\w-]{1,128}$/;
 
 function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {
-  return (
-    id === call.callId &&
-    name === call.name &&
-    wireName.test(call.callId) &&
-    wireName.test(call.name) &&
-    toWireId(call.callId) === id
-  );
-}
-
-/**
- * Replaces each invalid character of a call id with its code point, such as `_x20_`. Text that already looks like a code point is
- * also replaced; otherwise two different ids could become equal. Ids from the service stay unchanged.
- */
-export function toWireId(callId: string): string {
-  return callId.replace(/[^\w-]|_(?=x[\da-f]+(?:_|[^\w-]))/gu, (character) => `_x${character.codePointAt(0)?.toString(16)}_`);
+  return id === call.callId && name === call.name && wireName.test(call.name) && toWireId(call.callId, idRules.anthropic) === id;
 }
 
 /**

@@ -2,17 +2,22 @@ import {
   assertNever,
   type AssistantMessage,
   type ContentPart,
+  continueText,
+  recordOf,
   groupByRole,
   hasSucceeded,
   isOnWeb,
+  isRecord,
   isTextType,
   type Json,
+  listOf,
   type MediaForms,
   type MediaPart,
   type MediaPlace,
   memoize,
   type Message,
   type ModelRequest,
+  openingText,
   readAssistantMessage,
   toArgumentsObject,
   toBase64,
@@ -174,10 +179,14 @@ function toCallPart({ name, args }: ToolCallPart): WirePart {
 /** A placeholder that the service accepts as a signature (https://ai.google.dev/gemini-api/docs/thought-signatures, FAQ). */
 const noSignature = "skip_thought_signature_validator";
 
-/** Gemini 3 requires a signature on the first call, so a message from another model gets `noSignature`. */
+/**
+ * Gemini 3 and later require a signature on the first call, so a message from another model gets `noSignature`. The signature of a text
+ * is not enough.
+ */
 function signFirstCall(parts: readonly WirePart[]): readonly WirePart[] {
   const first = parts.findIndex(isCallPart);
-  if (first === -1 || parts.some(({ thoughtSignature }) => thoughtSignature !== undefined)) return parts;
+  if (parts.every((part) => !isCallPart(part) || part.thoughtSignature !== undefined)) return parts;
+  if (parts.some((part) => isCallPart(part) && part.thoughtSignature !== undefined)) return parts;
   return parts.map((part, position) => (position === first ? { ...part, thoughtSignature: noSignature } : part));
 }
 
@@ -241,8 +250,8 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
   const { system, schema } = planOutput(request, settings);
   return {
     model: settings.model,
-    contents: joinContents(messages, convert),
-    config: {
+    contents: joinContents(messages, convert, continuationToken !== undefined),
+    config: withoutUnusedMode({
       ...(system === undefined || system.trim() === "" ? {} : { systemInstruction: { parts: [{ text: system }] } }),
       ...toToolFields(request, settings),
       ...toSettingFields(model),
@@ -254,23 +263,37 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
       automaticFunctionCalling: { disable: true },
       automaticContinuation: false,
       abortSignal: signal,
-    },
+    }),
   };
 }
 
 /**
- * The message that is sent first if a conversation starts with an assistant message, because the service requires a user message
- * at the start.
+ * Removes a calling mode that the caller set in `extra`, because the service refuses it without functions: "Function calling config is
+ * set without function_declarations."
  */
-const opening: WireContent = { role: "user", parts: [{ text: "(The conversation begins.)" }] };
+function withoutUnusedMode<Config extends object>(config: Config): Config {
+  const { tools, toolConfig } = recordOf(config);
+  if (listOf(tools).some((tool) => isRecord(tool) && listOf(tool.functionDeclarations).length > 0)) return config;
+  if (!isRecord(toolConfig)) return config;
+  const { functionCallingConfig: _mode, ...rest } = toolConfig;
+  return { ...config, toolConfig: rest };
+}
 
-function joinContents(messages: readonly Message[], convert: ContentConverter): readonly WireContent[] {
+const opening: WireContent = { role: "user", parts: [{ text: openingText }] };
+const continuation: WireContent = { role: "user", parts: [{ text: continueText }] };
+
+/**
+ * A conversation must begin and end with a user message. If the service continues its last message, it sends the token for that
+ * message, so nothing follows the message.
+ */
+function joinContents(messages: readonly Message[], convert: ContentConverter, isContinued: boolean): readonly WireContent[] {
   const contents = messages.map((message, index) => convert(message, messages[index - 1], index));
   const groups = groupByRole(contents.filter(({ parts }) => parts.length > 0));
   const joined = groups.map((group) =>
     group.length === 1 ? group[0] : { role: group[0].role, parts: group.flatMap(({ parts }) => parts) },
   );
-  return joined[0]?.role === "model" ? [opening, ...joined] : joined;
+  const begun = joined[0]?.role === "user" ? joined : [opening, ...joined];
+  return begun.at(-1)?.role === "user" || isContinued ? begun : [...begun, continuation];
 }
 
 function toToolFields({ tools, toolChoice }: ModelRequest, settings: GenerateSettings): object {

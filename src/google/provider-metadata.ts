@@ -59,8 +59,11 @@ function hasDouble(asked: readonly WirePart[]): boolean {
   return new Set(ids).size < ids.length;
 }
 
-/** The function names that the service accepts (docstring of `FunctionDeclaration.name` in @google/genai). */
-const wireName = /^[a-z_][\w.:-]{0,127}$/i;
+/**
+ * The function names that the service accepts. The docstring in @google/genai allows 128 characters, but the service only 64
+ * (github.com/google-gemini/gemini-cli/issues/20987).
+ */
+const wireName = /^[a-z_][\w.:-]{0,63}$/i;
 
 function isCall(part: WirePart, call: ToolCallPart): boolean {
   const { functionCall } = part;
@@ -74,5 +77,5 @@ function isCall(part: WirePart, call: ToolCallPart): boolean {
  */
 export function toWireName(name: string): string {
   const plain = name.replace(/[^\w.:-]/g, "_").slice(0, 64);
-  return wireName.test(plain) ? plain : `_${plain}`;
+  return wireName.test(plain) ? plain : `_${plain}`.slice(0, 64);
 }

@@ -71,8 +71,8 @@ describe("openaiChat: the body of a request", () => {
       { ...plain, temperature: 0, reasoning_effort: "low" },
     ],
     [
-      "stream: true even if settings.extra contains stream: false",
-      { settings: { extra: { stream: false, n: 1 } } },
+      "stream: true unless settings.extra contains stream: false",
+      { settings: { extra: { stream: "no", n: 1 } } },
       { ...plain, n: 1 },
     ],
   ])("contains %s", ([, request, body]) => {

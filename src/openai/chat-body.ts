@@ -25,7 +25,10 @@ import {
   writeToolMedia,
   writeUserMedia,
 } from "../core/provider-kit.ts";
+import { planTools, withoutUnusedFields } from "../services/plan-tools.ts";
+import { checkChatTools, toAcceptedSettings } from "../services/sampling.ts";
 import type { ChatCall, ChatMessage, ChatPart, ChatRequestBody, ChatSettings, ChatTool } from "./chat-options.ts";
+import { orderMessages } from "./chat-order.ts";
 import {
   planOutput,
   sortResult,
@@ -83,7 +86,8 @@ const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
   ["audio/mp3", "mp3"],
 ]);
 
-export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId">;
+export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId"> &
+  Partial<Pick<ChatSettings, "quirks">>;
 
 /** `index` is the position of the message in the conversation. Errors about the message name this position. */
 type MessageConverter = (message: Message, index: number) => readonly ChatMessage[];
@@ -109,16 +113,18 @@ function toChatMessages(message: Message, index: number, settings: MessageSettin
 function toAssistantMessages(message: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
   const { text, calls: asked } = readAssistantMessage(message);
   if (text === "" && asked.length === 0) return [];
+  const { callText = null, firstCallExtra } = settings.quirks ?? {};
   const { reasoningDetails, extras, argumentTexts } = readChatMetadata(message.providerMetadata, settings);
   const calls = asked.map((part, position) => {
-    const call = toChatCall(part, extras.get(position), settings);
+    const extra = extras.size === 0 && position === 0 ? firstCallExtra : extras.get(position);
+    const call = toChatCall(part, extra, settings);
     const text = argumentTexts.get(position);
     return text === undefined ? call : { ...call, function: { ...call.function, arguments: keepText(text, part.args) } };
   });
   return [
     {
       role: "assistant",
-      content: text === "" ? null : text,
+      content: text === "" ? callText : text,
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
       ...(settings.echoReasoning === undefined ? {} : { [settings.echoReasoning]: reasoningOf(message) }),
       ...(reasoningDetails === undefined ? {} : { reasoning_details: reasoningDetails }),
@@ -171,23 +177,33 @@ function toToolMessages({ results }: ToolMessage, settings: MessageSettings): re
 }
 
 export function buildChatBody(request: ModelRequest, settings: ChatSettings, toMessages: MessageConverter): ChatRequestBody {
-  const { messages, tools, toolChoice, settings: model = {} } = request;
-  const { system, schema } = planOutput(request, model.extra?.["response_format"] === undefined);
+  const { messages, settings: model = {} } = request;
+  const { quirks, promptCacheKey } = settings;
+  const extra = model.extra ?? {};
+  const effort = extra["reasoning_effort"];
+  const { system, schema } = planOutput(request, extra["response_format"] === undefined);
+  const { tools, choice, instruction, fields } = planTools(request, quirks);
+  if (tools.length > 0) checkChatTools(quirks, settings.model, effort);
   const wire: ChatMessage[] = [];
   if (system !== undefined && system !== "") wire.push({ role: "system", content: system });
   for (const [index, message] of messages.entries()) wire.push(...toMessages(message, index));
-  return {
+  if (instruction !== undefined) wire.push({ role: "user", content: instruction });
+  const isStreamed = extra["stream"] !== false;
+  const body = {
     model: settings.model,
-    messages: wire,
-    ...(tools.length === 0 ? {} : { tools: tools.map(toChatTool), ...toChatChoice(toolChoice) }),
-    ...(settings.includeUsage ? { stream_options: { include_usage: true } } : {}),
-    ...(settings.promptCacheKey === undefined ? {} : { prompt_cache_key: settings.promptCacheKey }),
-    ...toChatSettings(model, settings.maxTokensField),
+    messages: orderMessages(wire, quirks),
+    ...(tools.length === 0 ? {} : { tools: tools.map(toChatTool), ...toChatChoice(choice) }),
+    ...(settings.includeUsage && isStreamed ? { stream_options: { include_usage: true } } : {}),
+    ...(promptCacheKey === undefined ? {} : { prompt_cache_key: promptCacheKey }),
+    ...toChatSettings(toAcceptedSettings(model, quirks, effort), settings.maxTokensField),
     ...(schema === undefined ? {} : { response_format: { type: "json_schema", json_schema: toFormat(schema) } }),
+    ...fields,
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
-    ...model.extra,
-    stream: true,
+    ...extra,
+    // The type of the body has only `true`, which the types of all versions of the SDK accept.
+    stream: isStreamed as true,
   };
+  return withoutUnusedFields(body, ["tool_choice", "parallel_tool_calls"]);
 }
 
 function toChatSettings(model: ModelSettings, maxTokensField: string): object {

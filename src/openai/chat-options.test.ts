@@ -55,6 +55,7 @@ it("openaiChat: fills in the default options", () => {
     echoReasoning: undefined,
     toolResultMedia: "user-message",
     structuresOutput: false,
+    quirks: {},
   });
   expect(toWireCallId("call_1")).toBe("call_1");
 });

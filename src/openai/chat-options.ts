@@ -8,9 +8,13 @@ import {
   finishReasonsCheck,
   is,
   isFilled,
+  idRules,
   isRecord,
   oneOf,
+  toWireId,
 } from "../core/provider-kit.ts";
+import { findQuirks, serviceNames } from "../services/find-quirks.ts";
+import type { ChatQuirks, ServiceName } from "../services/service.ts";
 import { enforcesSchemas } from "./wire-values.ts";
 
 export type ChatPart =
@@ -44,7 +48,7 @@ export interface ChatTool {
   readonly function: { readonly name: string; readonly description: string; readonly parameters: object };
 }
 
-/** The body of a streaming request. The run option `settings.extra` may add any field. */
+/** The body of a request. The run option `settings.extra` may add any field. With `stream: false` there, `stream` is false. */
 export interface ChatRequestBody {
   readonly model: string;
   readonly messages: readonly { readonly role: string }[];
@@ -70,18 +74,25 @@ export interface OpenAIChatOptions {
   readonly model: string;
   /** The name of the service that runs the model, as in the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai". */
   readonly id?: string | undefined;
+  /**
+   * The service whose rules the requests follow, for example "mistral". docs/guides/providers.md lists the rules of each service.
+   * Default: recognized by the host of the client's `baseURL`, by `id` or by the port. Models such as Mistral's have rules of their
+   * own at every address.
+   */
+  readonly service?: ServiceName | undefined;
   /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
   readonly family?: string | undefined;
   /** True to request token counts with `stream_options`. Set to `false` for servers that reject this field. Default true. */
   readonly includeUsage?: boolean | undefined;
   /**
-   * The request field for `maxOutputTokens`. Default "max_completion_tokens"; many compatible servers only support "max_tokens".
+   * The request field for `maxOutputTokens`. Default: the field of the service, or "max_completion_tokens" for an unknown service.
+   * Many compatible servers only support "max_tokens".
    */
   readonly maxTokensField?: "max_completion_tokens" | "max_tokens" | undefined;
   /**
-   * The field in which reasoning is sent back. By default reasoning is not sent back, because most servers reject it. DeepSeek
-   * and Kimi in thinking mode answer 400 without "reasoning_content". In a message without reasoning, the field contains a single
-   * space.
+   * The field in which reasoning is sent back. In a message without reasoning, the field contains a single space. Default:
+   * "reasoning_content" for models that require it, such as DeepSeek V4 and Kimi. Other reasoning is not sent back, because most
+   * servers reject it.
    */
   readonly echoReasoning?: "reasoning_content" | "reasoning" | undefined;
   /**
@@ -90,8 +101,9 @@ export interface OpenAIChatOptions {
    */
   readonly toolResultMedia?: "user-message" | "tool-message" | undefined;
   /**
-   * Converts a call id to an id that the server accepts. For example, Mistral requires 9 letters and digits. The function must
-   * return equal ids for equal ids, and different ids for different ids. By default ids are sent unchanged.
+   * Converts a call id to an id that the server accepts. The function must return equal ids for equal ids, and different ids for
+   * different ids. By default an id that the service rejects is replaced. Mistral accepts 9 letters and digits, most services 40
+   * characters.
    */
   readonly toWireCallId?: ((callId: string) => string) | undefined;
   /**
@@ -127,12 +139,14 @@ export interface ChatSettings {
   readonly toWireCallId: (callId: string) => string;
   readonly promptCacheKey: string | undefined;
   readonly structuresOutput: boolean;
+  readonly quirks: ChatQuirks;
 }
 
 const checks: Checks<OpenAIChatOptions> = {
   client: ["an OpenAI client", isChatClient],
   model: ["the name of a model", isFilled],
   id: is.name,
+  service: oneOf(...serviceNames),
   family: is.name,
   includeUsage: is.flag,
   maxTokensField: oneOf("max_completion_tokens", "max_tokens"),
@@ -148,16 +162,21 @@ export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);
   const { client, model, id = "openai", family, includeUsage = true } = options;
+  const quirks = findQuirks(options);
   const {
-    maxTokensField = "max_completion_tokens",
-    echoReasoning,
+    maxTokensField = quirks.maxTokensField ?? "max_completion_tokens",
+    echoReasoning = quirks.echoReasoning,
     toolResultMedia = "user-message",
-    toWireCallId = (callId) => callId,
+    toWireCallId = createIdConverter(quirks),
     promptCacheKey,
     structuredOutput: structuresOutput = enforcesSchemas(client, model),
   } = options;
   const formats = { maxTokensField, echoReasoning, toolResultMedia, toWireCallId };
-  return { client, model, id, family, includeUsage, ...formats, promptCacheKey, structuresOutput };
+  return { client, model, id, family, includeUsage, ...formats, promptCacheKey, structuresOutput, quirks };
+}
+
+function createIdConverter({ callIds }: ChatQuirks): (callId: string) => string {
+  return (callId) => (callIds === "any" ? callId : toWireId(callId, idRules[callIds ?? "chat"]));
 }
 
 function isChatClient(value: unknown): boolean {

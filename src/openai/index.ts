@@ -1,5 +1,6 @@
 export type { OpenAIChatOptions } from "./chat-options.ts";
 export type { ChatRequestBody, OpenAIChatClient } from "./chat-options.ts";
+export type { ServiceName } from "../services/service.ts";
 export { openaiChat } from "./openai-chat.ts";
 export { openaiResponses } from "./openai-responses.ts";
 export type { OpenAICustomToolFormat, OpenAIReasoning, OpenAIResponsesOptions, OpenAIServerTool } from "./responses-options.ts";

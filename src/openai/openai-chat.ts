@@ -1,7 +1,8 @@
-import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
+import { createSdkProvider, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildChatBody, createMessageConverter } from "./chat-body.ts";
 import { chatWords, createChatReader } from "./chat-events.ts";
 import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
+import { openEvents, toChatChunk } from "./whole-answer.ts";
 
 /**
  * Makes a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
@@ -12,7 +13,8 @@ import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
  * answer. Otherwise the answer is incomplete, and there is no `finish`.
  *
  * Errors that the SDK throws are passed on unchanged. Errors inside the stream that the SDK does not throw become `error` chunks.
- * The provider reads reasoning from every field that servers use for it, and sends reasoning back only with `echoReasoning`.
+ * The provider reads reasoning from every field that servers use for it, and sends reasoning back to models that require it, or with
+ * `echoReasoning`.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *
@@ -21,7 +23,7 @@ import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
  *
  * @example
  * const client = new OpenAI({ baseURL: "https://api.deepseek.com", apiKey });
- * const provider = openaiChat({ client, model: "deepseek-reasoner", id: "deepseek", maxTokensField: "max_tokens", echoReasoning: "reasoning_content" });
+ * const provider = openaiChat({ client, model: "deepseek-v4-pro", id: "deepseek" });
  */
 export function openaiChat(options: OpenAIChatOptions): Provider {
   const settings = checkChatOptions(options);
@@ -31,7 +33,8 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
     open: async (signal) => {
       const body = buildChatBody(request, settings, toMessages);
       call.sending?.(body, settings);
-      return openAnswer(settings.client.chat.completions.create(body, { signal }), call.clock);
+      const send = (): unknown => settings.client.chat.completions.create(body, { signal });
+      return openEvents(send, { body, call, toEvent: toChatChunk });
     },
     reader: createChatReader(out, words),
   }));

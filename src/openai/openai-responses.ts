@@ -1,7 +1,8 @@
-import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
+import { createSdkProvider, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildResponsesBody, createInputConverter, createToolConverter } from "./responses-body.ts";
 import { createResponsesReader, incompleteWords } from "./responses-events.ts";
 import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-options.ts";
+import { openEvents, toResponseEvent } from "./whole-answer.ts";
 
 /**
  * Makes a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
@@ -47,7 +48,8 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
     open: async (signal) => {
       const body = buildResponsesBody(request, ports);
       call.sending?.(body, settings);
-      return openAnswer(client.responses.create(body, { signal }), call.clock);
+      const send = (): unknown => client.responses.create(body, { signal });
+      return openEvents(send, { body, call, toEvent: toResponseEvent });
     },
     reader: createResponsesReader(out, store, words),
   }));

@@ -64,8 +64,8 @@ describe("openaiResponses: the body of a request", () => {
       { ...plain, temperature: 0, service_tier: "flex", store: true },
     ],
     [
-      "stream: true even if settings.extra contains stream: false",
-      { settings: { extra: { stream: false, n: 1 } } },
+      "stream: true unless settings.extra contains stream: false",
+      { settings: { extra: { stream: "no", n: 1 } } },
       { ...plain, n: 1 },
     ],
   ])("contains %s", ([, request, body]) => {

@@ -2,6 +2,7 @@ import {
   assertNever,
   type AssistantMessage,
   type ContentPart,
+  idRules,
   isOnWeb,
   isRecord,
   isTextType,
@@ -21,6 +22,7 @@ import {
   type ToolChoice,
   type ToolDefinition,
   type ToolMessage,
+  toWireId,
   toWireName,
   writeToolMedia,
   writeUserMedia,
@@ -35,9 +37,11 @@ import {
   toWireArguments,
   toWireContent,
 } from "./wire-values.ts";
+import { planTools, withoutUnusedFields } from "../services/plan-tools.ts";
+import { toAcceptedSettings } from "../services/sampling.ts";
 import type { InputItem, ResponsesRequestBody, ResponsesSettings } from "./responses-options.ts";
 import { type CallType, isCallType } from "./responses-calls.ts";
-import { readResponsesMetadata, toWireCallId } from "./responses-metadata.ts";
+import { readResponsesMetadata } from "./responses-metadata.ts";
 
 /** Throws a ProviderError `bad-request` for content that the API does not support. */
 export function toInputContent(
@@ -167,7 +171,7 @@ function rebuildMessage(message: AssistantMessage, settings: InputSettings): rea
 }
 
 function rebuildCall({ callId, name, args }: ToolCallPart, { customTools }: InputSettings): InputItem {
-  const known = { call_id: toWireCallId(callId), name: toWireName(name) };
+  const known = { call_id: toWireId(callId, idRules.responses), name: toWireName(name) };
   if (customTools.has(name) && isRecord(args) && typeof args.input === "string") {
     return { type: "custom_tool_call", ...known, input: args.input };
   }
@@ -185,7 +189,7 @@ function toResultInput(
   const aside: InputItem[] = [];
   for (const result of results) {
     const { text, media: parts } = sortResult(result, toInputMedia);
-    const id = toWireCallId(result.callId);
+    const id = toWireId(result.callId, idRules.responses);
     const { type, caller } = calls.get(id) ?? { type: "function_call" };
     items.push({
       type: `${type}_output`,
@@ -211,27 +215,36 @@ interface BodyPorts {
 
 type ToolConverter = (definition: ToolDefinition) => object;
 
-/** `settings.extra` of the request may replace every field except `stream`. */
+/** `settings.extra` of the request may replace every field. */
 export function buildResponsesBody(request: ModelRequest, { settings, toInput, toTool }: BodyPorts): ResponsesRequestBody {
-  const { messages, tools, toolChoice, settings: model = {} } = request;
+  const { messages, settings: model = {} } = request;
   const text = recordOf(model.extra?.["text"]);
   const { system, schema } = planOutput(request, text["format"] === undefined);
-  const { serverTools, include, reasoning, store, promptCacheKey } = settings;
+  const { serverTools, include, reasoning, store, promptCacheKey, quirks } = settings;
+  const { tools, choice, instruction, fields } = planTools(request, quirks);
+  const { effort } = recordOf(model.extra?.["reasoning"] ?? reasoning);
   const isSearched = settings.searchesTools && tools.some(({ deferred }) => deferred === true);
   const wireTools = [...tools.map(toTool), ...serverTools, ...(isSearched ? [{ type: "tool_search" }] : [])];
-  const fields = {
+  const input = toInput(messages);
+  const body = {
+    model: settings.model,
     ...(system === undefined || system === "" ? {} : { instructions: system }),
-    input: toInput(messages),
-    ...(wireTools.length === 0 ? {} : { tools: wireTools, ...toChoiceField(toolChoice, settings) }),
+    input: instruction === undefined ? input : [...input, { role: "user", content: instruction }],
+    ...(wireTools.length === 0 ? {} : { tools: wireTools, ...toChoiceField(choice, settings) }),
     store,
     ...(include.length === 0 ? {} : { include }),
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(promptCacheKey === undefined ? {} : { prompt_cache_key: promptCacheKey }),
     ...toCompactionField(request, settings),
-    ...toSettingFields(model),
+    ...toSettingFields(toAcceptedSettings(model, quirks, effort)),
+    ...fields,
+    // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
+    ...model.extra,
+    ...toTextField(schema, text),
+    // The type of the body has only `true`, which the types of all versions of the SDK accept.
+    stream: (model.extra?.["stream"] !== false) as true,
   };
-  // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
-  return { model: settings.model, ...fields, ...model.extra, ...toTextField(schema, text), stream: true };
+  return withoutUnusedFields(body, ["tool_choice", "parallel_tool_calls"]);
 }
 
 /** Keeps the other fields of `text`, such as `verbosity`. */

@@ -4,16 +4,16 @@
 import {
   type AssistantMessage,
   copyFields,
-  digest,
+  idRules,
   isRecord,
   type Json,
   type MetadataReader,
   parseJson,
   readOwnItems,
   readAssistantMessage,
-  takeStart,
   textOf,
   toWellFormed,
+  toWireId,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
 import { hasNoArguments, isCallType, isObjectText } from "./responses-calls.ts";
@@ -159,7 +159,7 @@ function withoutLogprobs(content: Json | undefined): Json {
 }
 
 function toCall(item: InputItem): InputItem {
-  const named = { ...item, call_id: toWireCallId(textOf(item.call_id)) };
+  const named = { ...item, call_id: toWireId(textOf(item.call_id), idRules.responses) };
   if (item.type === "custom_tool_call") return named;
   return { ...named, arguments: toObjectText(item.arguments) };
 }
@@ -174,21 +174,4 @@ function toObjectText(args: Json | undefined): string {
   const parsed = badEscape.test(text) ? parseJson(text) : undefined;
   const clean = toWellFormed(parsed);
   return clean === parsed ? text : JSON.stringify(clean);
-}
-
-const longestCallId = 64;
-
-/**
- * The service rejects call ids of more than 64 characters, although some of its backends send longer ids
- * (github.com/openclaw/openclaw/pull/137489). A shortened id is the beginning of the id and a digest of the whole id. Ids that look
- * already shortened are shortened too, so that two different ids never become equal.
- */
-export function toWireCallId(callId: string): string {
-  if (callId.length <= longestCallId && !looksMade(callId)) return callId;
-  const hash = digest(callId);
-  return `${takeStart(callId, longestCallId - hash.length - 1)}_${hash}`;
-}
-
-function looksMade(callId: string): boolean {
-  return callId.length === longestCallId && /_[\da-f]{14}$/.test(callId);
 }

@@ -75,6 +75,7 @@ it.for<[what: string, options: object, settings: object]>([
     customTools: new Map(),
     serverTools: [],
     structuresOutput: false,
+    quirks: {},
     searchesTools: false,
     toolResultMedia: "tool-message",
     ...settings,

@@ -12,6 +12,8 @@ import {
   type Json,
   oneOf,
 } from "../core/provider-kit.ts";
+import { findQuirks, serviceNames } from "../services/find-quirks.ts";
+import type { ChatQuirks, ServiceName } from "../services/service.ts";
 import { enforcesSchemas } from "./wire-values.ts";
 
 /** An item that the model created may have any type and fields. A message may omit `type`. */
@@ -19,7 +21,7 @@ export interface InputItem {
   readonly [field: string]: Json | undefined;
 }
 
-/** The body of a streaming request. It also contains `input` and `store`. The run option `settings.extra` may add any field. */
+/** The body of a request. It also contains `input` and `store`. The run option `settings.extra` may add any field. */
 export interface ResponsesRequestBody {
   readonly model: string;
   readonly stream: true;
@@ -60,6 +62,8 @@ export interface OpenAIResponsesOptions {
   readonly model: string;
   /** The name of the service that runs the model, as in the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai". */
   readonly id?: string | undefined;
+  /** The service whose rules the requests follow. Default: recognized as by `openaiChat`. */
+  readonly service?: ServiceName | undefined;
   /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
   readonly family?: string | undefined;
   /** True to let the service store the responses. Each request still contains the whole conversation. Default false. */
@@ -132,12 +136,14 @@ export interface ResponsesSettings {
   readonly toolResultMedia: "tool-message" | "user-message";
   readonly promptCacheKey: string | undefined;
   readonly structuresOutput: boolean;
+  readonly quirks: ChatQuirks;
 }
 
 const checks: Checks<OpenAIResponsesOptions> = {
   client: ["an OpenAI client", isResponsesClient],
   model: ["the name of a model", isFilled],
   id: is.name,
+  service: oneOf(...serviceNames),
   family: is.name,
   store: is.flag,
   include: ["a list of names", (value) => Array.isArray(value) && value.every(isFilled)],
@@ -170,7 +176,8 @@ export function checkResponsesOptions(options: OpenAIResponsesOptions): Response
   const { toolSearch: searchesTools = false, structuredOutput: structuresOutput = enforcesSchemas(client, model) } = options;
   const byName = new Map(Object.entries(customTools));
   const tools = { customTools: byName, serverTools, searchesTools, toolResultMedia };
-  return { client, model, id, family, store, include, compacts, reasoning, ...tools, promptCacheKey, structuresOutput };
+  const service = { quirks: findQuirks(options), structuresOutput };
+  return { client, model, id, family, store, include, compacts, reasoning, ...tools, promptCacheKey, ...service };
 }
 
 function isResponsesClient(value: unknown): boolean {

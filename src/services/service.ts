@@ -1,55 +1,104 @@
 // One file per model service in this folder holds its rules and quirks as data. The adapters read the quirks to build requests that
 // the service accepts, and `strictService` of `turnwright/testing` reads the rules to refuse what the service refuses.
 
+import type { Json } from "../core/provider-kit.ts";
+
 /** The model services whose rules are known. */
 export type ServiceName =
   | "anthropic"
   | "azure"
   | "bedrock"
+  | "dashscope"
   | "deepseek"
+  | "fireworks"
   | "google"
   | "groq"
+  | "litellm"
   | "llama-server"
   | "lm-studio"
+  | "meta"
+  | "minimax"
   | "mistral"
   | "moonshot"
   | "ollama"
   | "openai"
   | "openrouter"
-  | "vllm";
+  | "together"
+  | "vllm"
+  | "xai"
+  | "zai";
 
-/** How a service on the Chat Completions wire differs from OpenAI. A quirk that is absent has OpenAI's behaviour. */
+/**
+ * How a service on OpenAI's wires differs from a server that accepts every valid request. An absent quirk means that the service
+ * has no such rule. Most quirks are for Chat Completions. Responses uses those about tools and sampling.
+ */
 export interface ChatQuirks {
-  /** "nine": a call id must have exactly 9 letters and digits. Default: at most 40 characters. */
-  readonly callIds?: "nine" | undefined;
-  /** True if a user message must not follow a tool message directly: an assistant message then comes between the two. */
+  /**
+   * The call ids that the service accepts. "nine": exactly 9 letters and digits. "plain": at most 40 letters, digits, "_" and "-".
+   * "any": no rule. Default: at most 40 characters.
+   */
+  readonly callIds?: "nine" | "plain" | "any" | undefined;
+  /** True if a user message must not follow a tool message directly. An assistant message then comes between the two. */
   readonly answersTools?: true | undefined;
+  /** True if a user message must come first, and two messages of the user or the model must not follow each other. */
+  readonly alternates?: true | undefined;
+  /** True if an assistant message must not come last. */
+  readonly endsWithUser?: true | undefined;
+  /** A text for assistant messages that have only calls. Default: their content is `null`. */
+  readonly callText?: string | undefined;
+  /** `extra_content` for the first call of an assistant message, unless the service sent its own. */
+  readonly firstCallExtra?: Json | undefined;
   /**
    * The form of a choice of one tool. "single": the request has only this tool, and the choice "required". Default: an object with
    * the name of the tool.
    */
   readonly namedChoice?: "single" | undefined;
   /**
-   * "never": the service refuses a forced call. "without-thinking": it refuses a forced call while the model thinks. The request then
-   * has the choice "auto" and an instruction. Default: forced calls are accepted.
+   * "never": the service refuses or ignores a forced call. The request then has the choice "auto" and an instruction. An object: the
+   * service refuses a forced call while the model thinks, and these fields turn thinking off. If the caller set one of the fields to
+   * another value, the request has "auto" and an instruction instead.
    */
-  readonly forcedChoice?: "never" | "without-thinking" | undefined;
+  readonly forcedChoice?: "never" | { readonly [field: string]: Json } | undefined;
+  /** "no-tools": the service refuses the choice "none". The request then has no tools. */
+  readonly noneChoice?: "no-tools" | undefined;
   /** True if a request must declare tools when its messages have calls. */
   readonly declaresOldTools?: true | undefined;
+  /** The largest number of tools in a request. */
+  readonly maxTools?: number | undefined;
+  /** The largest number of stop sequences in a request. */
+  readonly maxStops?: number | undefined;
   /** The field for `maxOutputTokens`. Default "max_completion_tokens". */
   readonly maxTokensField?: "max_tokens" | undefined;
   /** The field in which the reasoning of earlier messages must be sent back. Default: reasoning is not sent back. */
   readonly echoReasoning?: "reasoning_content" | "reasoning" | undefined;
+  /**
+   * When the model reasons: in every request, unless the effort is "none", or only if the request has an effort. While it reasons,
+   * the service refuses `temperature`, `top_p` and `stop`. Default: the service accepts these fields.
+   */
+  readonly reasons?: "always" | "by-default" | "on-request" | undefined;
+  /** True if Chat Completions refuses function tools while the model reasons. */
+  readonly toolsNeedResponses?: true | undefined;
+}
+
+/** Quirks of certain models. */
+export interface ModelQuirks {
+  /** Matches the name of the model. */
+  readonly model: RegExp;
+  readonly chat: ChatQuirks;
 }
 
 /** A model service: how it is recognized, and its quirks. */
 export interface Service {
   readonly name: ServiceName;
-  /** Matches the host and port of the service, for example "api.mistral.ai" or "127.0.0.1:1234". */
+  /** Matches the host of the service, for example "api.mistral.ai". */
   readonly address?: RegExp | undefined;
+  /** The port on which the service listens by default, if it usually runs on the user's own computer. */
+  readonly port?: string | undefined;
   /** Matches the option `id` of the adapter, in lower case. */
   readonly id?: RegExp | undefined;
-  /** Matches names of models that need these quirks at any address, because they come with the model's chat template. */
-  readonly model?: RegExp | undefined;
   readonly chat?: ChatQuirks | undefined;
+  /** Further quirks of certain models at this service. All entries that match apply. Later entries take precedence. */
+  readonly models?: readonly ModelQuirks[] | undefined;
+  /** Quirks that the service's models have at every address, because they come with the model, for example with its chat template. */
+  readonly everywhere?: readonly ModelQuirks[] | undefined;
 }

@@ -1,0 +1,71 @@
+import {
+  isRecord,
+  keepAlive,
+  listOf,
+  type ModelCall,
+  openAnswer,
+  recordOf,
+  textOf,
+  toProviderError,
+  providerError,
+  type UnknownRecord,
+} from "../core/provider-kit.ts";
+
+/** A request to an SDK, with the body that it sends. */
+interface SentRequest {
+  readonly body: { readonly stream: boolean };
+  readonly call: ModelCall;
+  /** Converts an answer without a stream to an event of the stream. */
+  toEvent(answer: UnknownRecord): UnknownRecord;
+}
+
+/**
+ * Waits for the stream of an SDK. With `stream: false` the answer arrives as a whole, and is returned as a stream of one event. If
+ * the service does not stream this model, the error says how to request a whole answer.
+ */
+export async function openEvents(send: () => unknown, { body, call, toEvent }: SentRequest): Promise<unknown> {
+  const release = body.stream ? undefined : keepAlive(call);
+  try {
+    const answer = await openAnswer(send(), call.clock);
+    return !body.stream && isRecord(answer) ? oneEvent(toEvent(answer)) : answer;
+  } catch (error) {
+    throw body.stream ? explain(error) : error;
+  } finally {
+    release?.();
+  }
+}
+
+// eslint-disable-next-line typescript/require-await -- The loop reads an async stream.
+async function* oneEvent(event: UnknownRecord): AsyncGenerator<UnknownRecord, void, undefined> {
+  yield event;
+}
+
+/**
+ * The texts of services that refuse to stream (github.com/lobehub/lobe-chat/issues/9385,
+ * github.com/danny-avila/LibreChat/issues/8877).
+ */
+const noStreaming = /must be verified to stream|unsupported for streaming|does(?: not|n't) support streaming/i;
+
+function explain(error: unknown): unknown {
+  const { code, message } = toProviderError(error);
+  if (!noStreaming.test(message)) return error;
+  return providerError(code, `${message} To request whole answers, set \`stream: false\` in \`extra\` of the model settings.`);
+}
+
+/** Makes a chunk of Chat Completions from a whole completion. */
+export function toChatChunk({ choices, ...rest }: UnknownRecord): UnknownRecord {
+  return {
+    ...rest,
+    choices: listOf(choices).map((choice) => {
+      const { message, ...fields } = recordOf(choice);
+      const { tool_calls: calls, ...delta } = recordOf(message);
+      return { ...fields, delta: { ...delta, tool_calls: listOf(calls).map((call, index) => ({ ...recordOf(call), index })) } };
+    }),
+  };
+}
+
+/** Makes the last event of a stream from a whole response. */
+export function toResponseEvent(response: UnknownRecord): UnknownRecord {
+  const status = textOf(response.status);
+  return { type: `response.${status === "" ? "completed" : status}`, response };
+}

@@ -1,0 +1,67 @@
+import { azure } from "./azure.ts";
+import { bedrock } from "./bedrock.ts";
+import { claude } from "./claude.ts";
+import { dashscope } from "./dashscope.ts";
+import { deepseek } from "./deepseek.ts";
+import { google } from "./google.ts";
+import { groq } from "./groq.ts";
+import { fireworks, together } from "./hosts.ts";
+import { litellm } from "./litellm.ts";
+import { llamaServer } from "./llama-server.ts";
+import { lmStudio } from "./lm-studio.ts";
+import { meta } from "./meta.ts";
+import { minimax } from "./minimax.ts";
+import { mistral } from "./mistral.ts";
+import { moonshot } from "./moonshot.ts";
+import { ollama } from "./ollama.ts";
+import { openai } from "./openai.ts";
+import { openrouter } from "./openrouter.ts";
+import type { ChatQuirks, ModelQuirks, Service, ServiceName } from "./service.ts";
+import { vllm } from "./vllm.ts";
+import { xai } from "./xai.ts";
+import { zai } from "./zai.ts";
+
+const services: readonly Service[] = [
+  ...[openai, azure, bedrock, claude, dashscope, deepseek, fireworks, google, groq, litellm, llamaServer, lmStudio, meta],
+  ...[minimax, mistral, moonshot, ollama, openrouter, together, vllm, xai, zai],
+];
+
+export const serviceNames: readonly ServiceName[] = services.map(({ name }) => name);
+
+/** The facts about a provider that identify its service. */
+export interface ServiceFacts {
+  /** The option `service`. */
+  readonly service?: ServiceName | undefined;
+  /** The SDK client. Its `baseURL` identifies the service. */
+  readonly client?: object | undefined;
+  /** The option `id`. */
+  readonly id?: string | undefined;
+  readonly model: string;
+}
+
+/**
+ * Returns the quirks of the service. The option `service` identifies it, else the host of the client's address, the option `id` or the
+ * port of the address, in this order. Models also have quirks of their own at every address. The quirks of the service take precedence
+ * over these.
+ */
+export function findQuirks({ service, client, id, model }: ServiceFacts): ChatQuirks {
+  const { hostname, port } = addressOf(client);
+  const found =
+    services.find(({ name }) => name === service) ??
+    services.find(({ address }) => address?.test(hostname)) ??
+    services.find((known) => id !== undefined && known.id?.test(id.toLowerCase())) ??
+    services.find((known) => port !== "" && known.port === port);
+  const everywhere = services.flatMap((known) => known.everywhere ?? []);
+  return { ...quirksOf(everywhere, model), ...found?.chat, ...quirksOf(found?.models ?? [], model) };
+}
+
+function quirksOf(entries: readonly ModelQuirks[], model: string): ChatQuirks {
+  return Object.assign({}, ...entries.filter((entry) => entry.model.test(model)).map(({ chat }) => chat));
+}
+
+const noAddress = { hostname: "", port: "" };
+
+function addressOf(client: object | undefined): { readonly hostname: string; readonly port: string } {
+  const baseURL: unknown = client === undefined ? undefined : Reflect.get(client, "baseURL");
+  return typeof baseURL === "string" && URL.canParse(baseURL) ? new URL(baseURL) : noAddress;
+}
