@@ -131,7 +131,7 @@ it.for<[what: string, messages: readonly Message[], contents: readonly object[]]
   [
     "two assistant messages in a row to one content",
     [user, turn, turn],
-    [said("hi"), { role: "model", parts: [{ text: "A" }, { text: "A" }] }],
+    [said("hi"), { role: "model", parts: [{ text: "A" }, { text: "A" }] }, said("Continue.")],
   ],
   [
     "two user messages around an empty message to one content",
@@ -143,7 +143,7 @@ it.for<[what: string, messages: readonly Message[], contents: readonly object[]]
     [turn, user],
     [said("(The conversation begins.)"), { role: "model", parts: [{ text: "A" }] }, said("hi")],
   ],
-  ["an empty conversation to no contents", [], []],
+  ["an empty conversation to a message that begins it", [], [{ role: "user", parts: [{ text: "(The conversation begins.)" }] }]],
 ])("googleGenerateContent: converts %s", ([, messages, contents]) => {
   expect(build({ messages }).contents).toEqual(contents);
 });

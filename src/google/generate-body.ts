@@ -3,14 +3,11 @@ import {
   type AssistantMessage,
   type ContentPart,
   continueText,
-  recordOf,
   groupByRole,
   hasSucceeded,
   isOnWeb,
-  isRecord,
   isTextType,
   type Json,
-  listOf,
   type MediaForms,
   type MediaPart,
   type MediaPlace,
@@ -37,6 +34,7 @@ import {
   planOutput,
   type WireContent,
   type WirePart,
+  withoutUnusedMode,
 } from "./generate-options.ts";
 import { idOfCall, isCallPart, readMetadata, toWireName } from "./provider-metadata.ts";
 
@@ -265,18 +263,6 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
       abortSignal: signal,
     }),
   };
-}
-
-/**
- * Removes a calling mode that the caller set in `extra`, because the service refuses it without functions: "Function calling config is
- * set without function_declarations."
- */
-function withoutUnusedMode<Config extends object>(config: Config): Config {
-  const { tools, toolConfig } = recordOf(config);
-  if (listOf(tools).some((tool) => isRecord(tool) && listOf(tool.functionDeclarations).length > 0)) return config;
-  if (!isRecord(toolConfig)) return config;
-  const { functionCallingConfig: _mode, ...rest } = toolConfig;
-  return { ...config, toolConfig: rest };
 }
 
 const opening: WireContent = { role: "user", parts: [{ text: openingText }] };

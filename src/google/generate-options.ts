@@ -12,9 +12,11 @@ import {
   isFilled,
   isRecord,
   type Json,
+  listOf,
   type ModelRequest,
   oneOf,
   type OutputPlan,
+  recordOf,
 } from "../core/provider-kit.ts";
 
 export interface WirePart {
@@ -183,4 +185,16 @@ const withoutSchemas = /gemma|gemini-(?:1|2\.0|2-|pro|ultra)|image|tts|live|audi
 
 function enforcesSchemas(model: string): boolean {
   return !withoutSchemas.test(model);
+}
+
+/**
+ * Removes a calling mode that the caller set in `extra`, because the service refuses it without functions: "Function calling config is
+ * set without function_declarations."
+ */
+export function withoutUnusedMode<Config extends object>(config: Config): Config {
+  const { tools, toolConfig } = recordOf(config);
+  if (listOf(tools).some((tool) => isRecord(tool) && listOf(tool.functionDeclarations).length > 0)) return config;
+  if (!isRecord(toolConfig)) return config;
+  const { functionCallingConfig: _mode, ...rest } = toolConfig;
+  return { ...config, toolConfig: rest };
 }

@@ -25,7 +25,7 @@ import {
   writeToolMedia,
   writeUserMedia,
 } from "../core/provider-kit.ts";
-import { planTools, withoutUnusedFields } from "../services/plan-tools.ts";
+import { planTools, type ToolPlan, withoutUnusedFields } from "../services/plan-tools.ts";
 import { checkChatTools, toAcceptedSettings } from "../services/sampling.ts";
 import type { ChatCall, ChatMessage, ChatPart, ChatRequestBody, ChatSettings, ChatTool } from "./chat-options.ts";
 import { orderMessages } from "./chat-order.ts";
@@ -177,33 +177,35 @@ function toToolMessages({ results }: ToolMessage, settings: MessageSettings): re
 }
 
 export function buildChatBody(request: ModelRequest, settings: ChatSettings, toMessages: MessageConverter): ChatRequestBody {
-  const { messages, settings: model = {} } = request;
-  const { quirks, promptCacheKey } = settings;
+  const { settings: model = {} } = request;
+  const { quirks } = settings;
   const extra = model.extra ?? {};
   const effort = extra["reasoning_effort"];
-  const { system, schema } = planOutput(request, extra["response_format"] === undefined);
-  const { tools, choice, instruction, fields } = planTools(request, quirks);
-  if (tools.length > 0) checkChatTools(quirks, settings.model, effort);
-  const wire: ChatMessage[] = [];
-  if (system !== undefined && system !== "") wire.push({ role: "system", content: system });
-  for (const [index, message] of messages.entries()) wire.push(...toMessages(message, index));
-  if (instruction !== undefined) wire.push({ role: "user", content: instruction });
+  const { system = "", schema } = planOutput(request, extra["response_format"] === undefined);
+  const plan = planTools(request, quirks);
+  if (plan.tools.length > 0) checkChatTools(quirks, settings.model, effort);
+  const wire = request.messages.flatMap(toMessages);
+  const first: readonly ChatMessage[] = system === "" ? [] : [{ role: "system", content: system }];
+  const last: readonly ChatMessage[] = plan.instruction === undefined ? [] : [{ role: "user", content: plan.instruction }];
   const isStreamed = extra["stream"] !== false;
   const body = {
     model: settings.model,
-    messages: orderMessages(wire, quirks),
-    ...(tools.length === 0 ? {} : { tools: tools.map(toChatTool), ...toChatChoice(choice) }),
+    messages: orderMessages([...first, ...wire, ...last], quirks),
+    ...toToolFields(plan),
     ...(settings.includeUsage && isStreamed ? { stream_options: { include_usage: true } } : {}),
-    ...(promptCacheKey === undefined ? {} : { prompt_cache_key: promptCacheKey }),
+    ...(settings.promptCacheKey === undefined ? {} : { prompt_cache_key: settings.promptCacheKey }),
     ...toChatSettings(toAcceptedSettings(model, quirks, effort), settings.maxTokensField),
     ...(schema === undefined ? {} : { response_format: { type: "json_schema", json_schema: toFormat(schema) } }),
-    ...fields,
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...extra,
     // The type of the body has only `true`, which the types of all versions of the SDK accept.
     stream: isStreamed as true,
   };
   return withoutUnusedFields(body, ["tool_choice", "parallel_tool_calls"]);
+}
+
+function toToolFields({ tools, choice, fields }: ToolPlan): object {
+  return tools.length === 0 ? {} : { tools: tools.map(toChatTool), ...toChatChoice(choice), ...fields };
 }
 
 function toChatSettings(model: ModelSettings, maxTokensField: string): object {

@@ -37,7 +37,7 @@ import {
   toWireArguments,
   toWireContent,
 } from "./wire-values.ts";
-import { planTools, withoutUnusedFields } from "../services/plan-tools.ts";
+import { planTools, type ToolPlan, withoutUnusedFields } from "../services/plan-tools.ts";
 import { toAcceptedSettings } from "../services/sampling.ts";
 import type { InputItem, ResponsesRequestBody, ResponsesSettings } from "./responses-options.ts";
 import { type CallType, isCallType } from "./responses-calls.ts";
@@ -216,35 +216,40 @@ interface BodyPorts {
 type ToolConverter = (definition: ToolDefinition) => object;
 
 /** `settings.extra` of the request may replace every field. */
-export function buildResponsesBody(request: ModelRequest, { settings, toInput, toTool }: BodyPorts): ResponsesRequestBody {
-  const { messages, settings: model = {} } = request;
-  const text = recordOf(model.extra?.["text"]);
-  const { system, schema } = planOutput(request, text["format"] === undefined);
-  const { serverTools, include, reasoning, store, promptCacheKey, quirks } = settings;
-  const { tools, choice, instruction, fields } = planTools(request, quirks);
-  const { effort } = recordOf(model.extra?.["reasoning"] ?? reasoning);
-  const isSearched = settings.searchesTools && tools.some(({ deferred }) => deferred === true);
-  const wireTools = [...tools.map(toTool), ...serverTools, ...(isSearched ? [{ type: "tool_search" }] : [])];
-  const input = toInput(messages);
+export function buildResponsesBody(request: ModelRequest, ports: BodyPorts): ResponsesRequestBody {
+  const { settings: model = {} } = request;
+  const { settings, toInput } = ports;
+  const { include, reasoning, store, promptCacheKey, quirks } = settings;
+  const extra = model.extra ?? {};
+  const text = recordOf(extra["text"]);
+  const { system = "", schema } = planOutput(request, text["format"] === undefined);
+  const plan = planTools(request, quirks);
+  const { effort } = recordOf(extra["reasoning"] ?? reasoning);
+  const last: readonly InputItem[] = plan.instruction === undefined ? [] : [{ role: "user", content: plan.instruction }];
   const body = {
     model: settings.model,
-    ...(system === undefined || system === "" ? {} : { instructions: system }),
-    input: instruction === undefined ? input : [...input, { role: "user", content: instruction }],
-    ...(wireTools.length === 0 ? {} : { tools: wireTools, ...toChoiceField(choice, settings) }),
+    ...(system === "" ? {} : { instructions: system }),
+    input: [...toInput(request.messages), ...last],
+    ...toToolFields(plan, ports),
     store,
     ...(include.length === 0 ? {} : { include }),
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(promptCacheKey === undefined ? {} : { prompt_cache_key: promptCacheKey }),
     ...toCompactionField(request, settings),
     ...toSettingFields(toAcceptedSettings(model, quirks, effort)),
-    ...fields,
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
-    ...model.extra,
+    ...extra,
     ...toTextField(schema, text),
     // The type of the body has only `true`, which the types of all versions of the SDK accept.
-    stream: (model.extra?.["stream"] !== false) as true,
+    stream: (extra["stream"] !== false) as true,
   };
   return withoutUnusedFields(body, ["tool_choice", "parallel_tool_calls"]);
+}
+
+function toToolFields({ tools, choice, fields }: ToolPlan, { settings, toTool }: BodyPorts): object {
+  const isSearched = settings.searchesTools && tools.some(({ deferred }) => deferred === true);
+  const wire = [...tools.map(toTool), ...settings.serverTools, ...(isSearched ? [{ type: "tool_search" }] : [])];
+  return wire.length === 0 ? {} : { tools: wire, ...toChoiceField(choice, settings), ...fields };
 }
 
 /** Keeps the other fields of `text`, such as `verbosity`. */

@@ -35,7 +35,6 @@ export async function openEvents(send: () => unknown, { body, call, toEvent }: S
   }
 }
 
-// eslint-disable-next-line typescript/require-await -- The loop reads an async stream.
 async function* oneEvent(event: UnknownRecord): AsyncGenerator<UnknownRecord, void, undefined> {
   yield event;
 }

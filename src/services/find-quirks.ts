@@ -56,7 +56,7 @@ export function findQuirks({ service, client, id, model }: ServiceFacts): ChatQu
 }
 
 function quirksOf(entries: readonly ModelQuirks[], model: string): ChatQuirks {
-  return Object.assign({}, ...entries.filter((entry) => entry.model.test(model)).map(({ chat }) => chat));
+  return entries.reduce<ChatQuirks>((quirks, entry) => (entry.model.test(model) ? { ...quirks, ...entry.chat } : quirks), {});
 }
 
 const noAddress = { hostname: "", port: "" };
