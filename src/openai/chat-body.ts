@@ -191,7 +191,7 @@ export function buildChatBody(request: ModelRequest, settings: ChatSettings, toM
   const body = {
     model: settings.model,
     messages: orderMessages([...first, ...wire, ...last], quirks),
-    ...toToolFields(plan),
+    ...toChatToolFields(plan),
     ...(settings.includeUsage && isStreamed ? { stream_options: { include_usage: true } } : {}),
     ...(settings.promptCacheKey === undefined ? {} : { prompt_cache_key: settings.promptCacheKey }),
     ...toChatSettings(toAcceptedSettings(model, quirks, effort), settings.maxTokensField),
@@ -204,7 +204,7 @@ export function buildChatBody(request: ModelRequest, settings: ChatSettings, toM
   return withoutUnusedFields(body, ["tool_choice", "parallel_tool_calls"]);
 }
 
-function toToolFields({ tools, choice, fields }: ToolPlan): object {
+function toChatToolFields({ tools, choice, fields }: ToolPlan): object {
   return tools.length === 0 ? {} : { tools: tools.map(toChatTool), ...toChatChoice(choice), ...fields };
 }
 

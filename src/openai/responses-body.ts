@@ -230,7 +230,7 @@ export function buildResponsesBody(request: ModelRequest, ports: BodyPorts): Res
     model: settings.model,
     ...(system === "" ? {} : { instructions: system }),
     input: [...toInput(request.messages), ...last],
-    ...toToolFields(plan, ports),
+    ...toResponsesToolFields(plan, ports),
     store,
     ...(include.length === 0 ? {} : { include }),
     ...(reasoning === undefined ? {} : { reasoning }),
@@ -246,7 +246,7 @@ export function buildResponsesBody(request: ModelRequest, ports: BodyPorts): Res
   return withoutUnusedFields(body, ["tool_choice", "parallel_tool_calls"]);
 }
 
-function toToolFields({ tools, choice, fields }: ToolPlan, { settings, toTool }: BodyPorts): object {
+function toResponsesToolFields({ tools, choice, fields }: ToolPlan, { settings, toTool }: BodyPorts): object {
   const isSearched = settings.searchesTools && tools.some(({ deferred }) => deferred === true);
   const wire = [...tools.map(toTool), ...settings.serverTools, ...(isSearched ? [{ type: "tool_search" }] : [])];
   return wire.length === 0 ? {} : { tools: wire, ...toChoiceField(choice, settings), ...fields };

@@ -46,10 +46,13 @@ export interface ServiceFacts {
  */
 export function findQuirks({ service, client, id, model }: ServiceFacts): ChatQuirks {
   const { hostname, port } = addressOf(client);
+  const byHost = services.find(({ address }) => address?.test(hostname));
   const found =
     services.find(({ name }) => name === service) ??
-    services.find(({ address }) => address?.test(hostname)) ??
+    // OpenAI's address is the default of the client, which may also send its requests through a `fetch` of its own.
+    (byHost === openai ? undefined : byHost) ??
     services.find((known) => id !== undefined && known.id?.test(id.toLowerCase())) ??
+    byHost ??
     services.find((known) => port !== "" && known.port === port);
   const everywhere = services.flatMap((known) => known.everywhere ?? []);
   return { ...quirksOf(everywhere, model), ...found?.chat, ...quirksOf(found?.models ?? [], model) };

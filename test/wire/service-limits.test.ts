@@ -1,0 +1,134 @@
+import { type ModelSettings } from "turnwright";
+import { openaiChat } from "turnwright/openai";
+import { describe, expect, it } from "vitest";
+import { type ChatOptions, connect, type RunOptions, sendChat, sendResponses, tool, user } from "./service-client.ts";
+
+const local = "http://127.0.0.1";
+
+describe("limits of a service", () => {
+  const many = Array.from({ length: 129 }, (_, index) => tool(`tool_${index}`));
+  const stopSequences = ["a", "b", "c", "d", "e"];
+
+  it.for<[what: string, options: ChatOptions, run: RunOptions, message: RegExp]>([
+    [
+      "OpenAI: 129 tools",
+      {},
+      { tools: many },
+      /^The request has 129 tools, but the service accepts at most 128\. Show fewer tools/,
+    ],
+    ["Groq: 129 tools", { service: "groq" }, { tools: many }, /at most 128/],
+    [
+      "OpenAI: 5 stop sequences",
+      { model: "gpt-4.1" },
+      { modelSettings: { stopSequences } },
+      /^The request has 5 stop sequences, but .* at most 4/,
+    ],
+    [
+      "Azure: 5 stop sequences",
+      { at: "https://x.openai.azure.com/openai/v1", model: "gpt-4.1" },
+      { modelSettings: { stopSequences } },
+      /at most 4/,
+    ],
+  ])("%s: the error names the limit before any request", async ([, options, run, message]) => {
+    const { result, bodies } = await sendChat(options, run);
+    expect(result.error).toMatchObject({ code: "bad-request", message: expect.stringMatching(message) });
+    expect(bodies).toEqual([]);
+  });
+
+  it("unknown services have no limits", async () => {
+    const run: RunOptions = { tools: many, modelSettings: { stopSequences } };
+    const { result } = await sendChat({ at: "https://models.test/v1" }, run);
+    expect(result.status).toBe("completed");
+  });
+});
+
+describe("reasoning models of OpenAI", () => {
+  const modelSettings: ModelSettings = { temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 1 };
+  const sampling = { temperature: 0, top_p: 0.5, stop: ["END"] };
+  const withEffort = (effort: string): RunOptions => ({
+    modelSettings: { ...modelSettings, extra: { reasoning_effort: effort } },
+  });
+
+  it.for<[model: string, run: RunOptions, isSent: boolean]>([
+    ["gpt-5-mini", { modelSettings }, false],
+    ["o3", { modelSettings }, false],
+    ["gpt-6-sol", { modelSettings }, false],
+    ["gpt-6-sol", withEffort("none"), true],
+    ["gpt-6.2-sol", withEffort("none"), false],
+    ["gpt-5.4", { modelSettings }, true],
+    ["gpt-5.4", withEffort("low"), false],
+    ["gpt-5-chat-latest", { modelSettings }, true],
+    ["gpt-4.1", { modelSettings }, true],
+    ["some-model", { modelSettings }, true],
+  ])("%s: sampling settings of %j are sent: %s", async ([model, run, isSent]) => {
+    const { body } = await sendChat({ model }, run);
+    expect(body).toMatchObject({ seed: 1, ...(isSent ? sampling : {}) });
+    if (!isSent) for (const field of Object.keys(sampling)) expect(body).not.toHaveProperty(field);
+  });
+
+  it("openaiResponses: the effort of the option reasoning counts", async () => {
+    const run = { modelSettings };
+    expect((await sendResponses({ model: "gpt-5.4", reasoning: { effort: "low" } }, run)).body).not.toHaveProperty("temperature");
+    expect((await sendResponses({ model: "gpt-5.4" }, run)).body).toMatchObject({ temperature: 0 });
+    expect((await sendResponses({ model: "gpt-6-sol", reasoning: { effort: "none" } }, run)).body).toMatchObject({
+      temperature: 0,
+    });
+  });
+
+  it.for<[model: string, options: ChatOptions, effort: string | undefined, error: RegExp | undefined]>([
+    [
+      "gpt-5.6-sol",
+      {},
+      undefined,
+      /^The model gpt-5\.6-sol accepts no function tools in Chat Completions while it reasons\. Use `openaiResponses`\. .*none/,
+    ],
+    ["gpt-5.6-sol", {}, "none", undefined],
+    ["gpt-6.2-sol", {}, undefined, /Use `openaiResponses`\.$/],
+    ["gpt-6-astra", {}, "none", /Use `openaiResponses`\.$/],
+    ["gpt-5.5", {}, undefined, undefined],
+    ["gpt-5.5", {}, "low", /openaiResponses/],
+    ["gpt-5-mini", {}, "low", undefined],
+    ["gpt-6-sol", { at: "https://x.openai.azure.com/openai/v1" }, undefined, /openaiResponses/],
+    ["gpt-6-sol", { at: "https://gateway.test/v1" }, undefined, undefined],
+  ])("%s with tools, %j, effort %s: %s", async ([model, options, effort, error]) => {
+    const extra = effort === undefined ? {} : { reasoning_effort: effort };
+    const { result, bodies } = await sendChat({ model, ...options }, { tools: [tool("look")], modelSettings: { extra } });
+    if (error === undefined) expect(result.status).toBe("completed");
+    else expect(result.error).toMatchObject({ code: "bad-request", message: expect.stringMatching(error) });
+    expect(bodies).toHaveLength(error === undefined ? 1 : 0);
+  });
+});
+
+describe("fields by service", () => {
+  it.for<[options: ChatOptions, field: string]>([
+    [{}, "max_completion_tokens"],
+    [{ at: "https://api.mistral.ai/v1" }, "max_tokens"],
+    [{ at: "https://api.deepseek.com" }, "max_tokens"],
+    [{ at: `${local}:11434/v1` }, "max_tokens"],
+    [{ service: "mistral", maxTokensField: "max_completion_tokens" }, "max_completion_tokens"],
+  ])("%j: the output limit is in %s", async ([options, field]) => {
+    expect((await sendChat(options, { modelSettings: { maxOutputTokens: 9 } })).body).toMatchObject({ [field]: 9 });
+  });
+
+  it.for<[options: ChatOptions, field: string | undefined]>([
+    [{ model: "deepseek-v4-pro" }, "reasoning_content"],
+    [{ at: "https://api.deepseek.com", model: "deepseek-reasoner" }, "reasoning_content"],
+    [{ model: "moonshotai/kimi-k3", at: "https://openrouter.ai/api/v1" }, "reasoning_content"],
+    [{ model: "deepseek-ai/DeepSeek-R1" }, undefined],
+    [{ model: "gpt-4.1" }, undefined],
+    [{ model: "deepseek-v4-pro", echoReasoning: "reasoning" }, "reasoning"],
+  ])("%j: reasoning goes back in %s", async ([options, field]) => {
+    const content = [
+      { type: "reasoning", text: "Hm." },
+      { type: "text", text: "A" },
+    ] as const;
+    const { body } = await sendChat(options, { messages: [user("Hi"), { role: "assistant", content }, user("B")] });
+    const { role: _role, content: _content, ...rest } = body.messages[1] ?? { role: "", content: "" };
+    expect(rest).toEqual(field === undefined ? {} : { [field]: "Hm." });
+  });
+
+  it("openaiChat: rejects an unknown service", () => {
+    const options = { client: connect(fetch), model: "m", service: "mistrall" };
+    expect(() => Reflect.apply(openaiChat, undefined, [options])).toThrow(/"mistral"/);
+  });
+});

@@ -1,0 +1,125 @@
+import { createTestClock } from "turnwright/testing";
+import { defineTool, type LoopResult, runToolLoop } from "turnwright";
+import { openaiChat, openaiResponses } from "turnwright/openai";
+import { describe, expect, it } from "vitest";
+import { chatText, connect, createRecorder, outputText, refuse, type SentBody, user, wholeResponse } from "./service-client.ts";
+
+const look = defineTool({
+  name: "look",
+  description: "Looks",
+  inputSchema: { type: "object", properties: {} },
+  execute: () => "seen",
+});
+const extra = { stream: false };
+const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+
+const choice = (message: object, finish: string): object => ({
+  id: "chatcmpl-1",
+  object: "chat.completion",
+  choices: [{ index: 0, message: { role: "assistant", ...message }, finish_reason: finish }],
+  usage,
+});
+const call = (id: string): object => ({ id, type: "function", function: { name: "look", arguments: "{}" } });
+
+const chatAnswer = ({ messages }: SentBody): Response =>
+  Response.json(
+    messages.length > 1
+      ? choice({ content: "Seen.", reasoning_content: "Hm." }, "stop")
+      : choice({ content: null, tool_calls: [call("c1"), call("c2")] }, "tool_calls"),
+  );
+
+const responsesCall = { id: "fc_1", type: "function_call", status: "completed", call_id: "c1", name: "look", arguments: "{}" };
+const responsesAnswer = ({ input }: SentBody): Response =>
+  Response.json(wholeResponse(input.length > 1 ? outputText("Seen.") : responsesCall));
+
+describe("stream: false in extra", () => {
+  it("openaiChat: reads whole answers with calls, reasoning and token counts", async () => {
+    const { fetch, bodies } = createRecorder(chatAnswer);
+    const provider = openaiChat({ client: connect(fetch), model: "m" });
+    const result = await runToolLoop({ provider, tools: [look], messages: [user("Look.")], modelSettings: { extra } });
+    expect(result).toMatchObject({ status: "completed", text: "Seen.", usage: { totalTokens: 30 } });
+    expect(result.functionHistory).toHaveLength(2);
+    expect(result.messages.at(-1)).toMatchObject({
+      content: [
+        { type: "reasoning", text: "Hm." },
+        { type: "text", text: "Seen." },
+      ],
+    });
+    expect(bodies.map(({ stream, stream_options }) => [stream, stream_options])).toEqual([
+      [false, undefined],
+      [false, undefined],
+    ]);
+  });
+
+  it("openaiResponses: reads whole answers", async () => {
+    const { fetch, bodies } = createRecorder(responsesAnswer);
+    const provider = openaiResponses({ client: connect(fetch), model: "m" });
+    const result = await runToolLoop({ provider, tools: [look], messages: [user("Look.")], modelSettings: { extra } });
+    expect(result).toMatchObject({ status: "completed", text: "Seen.", usage: { totalTokens: 10 } });
+    expect(bodies).toMatchObject([{ stream: false }, { stream: false }]);
+  });
+
+  it.for<[what: string, answer: object, error: object]>([
+    [
+      "an error with the status 200",
+      { error: { message: "The model is overloaded.", code: 503 } },
+      { message: "The model is overloaded." },
+    ],
+    ["a response without an answer", { id: "x" }, { code: "stream-ended-early" }],
+  ])("openaiChat: %s fails the run", async ([, answer, error]) => {
+    const { fetch } = createRecorder(() => Response.json(answer));
+    const provider = openaiChat({ client: connect(fetch), model: "m" });
+    const result = await runToolLoop({ provider, messages: [user("Look.")], modelSettings: { extra } });
+    expect(result.error).toMatchObject(error);
+  });
+
+  it.for<[status: string, output: readonly object[], expected: object]>([
+    ["incomplete", [outputText("Se")], { text: "Se" }],
+    ["failed", [], { status: "error" }],
+  ])("openaiResponses: a whole response with the status %s", async ([status, output, expected]) => {
+    const { fetch } = createRecorder(() => Response.json({ ...wholeResponse(...output), status, error: { message: "No." } }));
+    const provider = openaiResponses({ client: connect(fetch), model: "m" });
+    const result = await runToolLoop({ provider, messages: [user("Look.")], modelSettings: { extra } });
+    expect(result).toMatchObject(expected);
+    expect(result.reason.kind).not.toBe("completed");
+  });
+
+  it("openaiChat: the limits on silence do not apply while a whole answer is awaited", async () => {
+    const clock = createTestClock();
+    const answers: ((response: Response) => void)[] = [];
+    const fetch: typeof globalThis.fetch = () => new Promise((resolve) => answers.push(resolve));
+    const provider = openaiChat({ client: connect(fetch), model: "m" });
+    const run = runToolLoop({ provider, clock, messages: [user("Look.")], modelSettings: { extra } });
+    await clock.advance(3_600_000);
+    for (const answer of answers) answer(Response.json(choice({ content: "Seen." }, "stop")));
+    expect((await run).text).toBe("Seen.");
+  });
+});
+
+describe("a service that refuses to stream", () => {
+  const refusals = [
+    "Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings",
+    "The model is unsupported for streaming.",
+  ];
+
+  it.for(refusals.flatMap((message) => [["openaiChat", message] as const, ["openaiResponses", message] as const]))(
+    "%s: the error says how to request whole answers: %s",
+    async ([wire, message]) => {
+      const { fetch } = createRecorder(() => refuse(400, { error: { message, type: "invalid_request_error", param: "stream" } }));
+      const options = { client: connect(fetch), model: "m" };
+      const provider = wire === "openaiChat" ? openaiChat(options) : openaiResponses(options);
+      const result: LoopResult = await runToolLoop({ provider, messages: [user("Look.")] });
+      expect(result.error?.code).toBe("bad-request");
+      expect(result.error?.message).toContain(message);
+      expect(result.error?.message).toContain("set `stream: false` in `extra` of the model settings");
+    },
+  );
+
+  it("other errors stay unchanged", async () => {
+    const { fetch } = createRecorder((body) =>
+      body["stream"] === true ? refuse(400, { error: { message: "No such field." } }) : chatText(),
+    );
+    const result = await runToolLoop({ provider: openaiChat({ client: connect(fetch), model: "m" }), messages: [user("Hi")] });
+    expect(result.error?.message).toBe("No such field.");
+  });
+});
