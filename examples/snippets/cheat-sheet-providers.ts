@@ -66,6 +66,8 @@ interface AnthropicEntry {
     cache?: boolean | { readonly ttl?: "5m" | "1h" }; // false
     compaction?: boolean | { readonly instructions?: string }; // false: the service makes the summaries of compactMessages
     betas?: readonly string[];
+    apiVersion?: string; // the client's; from "2026-10-21" on, temperature and topP are not sent
+    dropsUnfitThinking?: boolean; // true for models that check their thinking
     serverTools?: readonly anthropic.AnthropicServerTool[]; // run by the service, never calls of the run
     toolSearch?: "bm25" | "regex"; // the service finds tools with `deferred`
     structuredOutput?: boolean; // sends the schema of policies.output; true for Anthropic's own address

@@ -12,6 +12,7 @@ import {
 } from "../core/history-kit.ts";
 import { checkFields, type Checks, is, isRecord, type Message } from "../core/provider-kit.ts";
 import { createMessageConverter, joinMessages, toUserBlocks } from "./messages-body.ts";
+import { closeServerCalls } from "./server-calls.ts";
 import { readMetadata } from "./provider-metadata.ts";
 import { createBlockWriter, readAnthropicMessages } from "./read-messages-history.ts";
 
@@ -137,11 +138,13 @@ export function toAnthropicMessages<Item extends object = AnthropicMessage>(
     keepFitting(all, (part) => toUserBlocks([part], { provider: "anthropic", message: 0 }));
   const lost = findLostMessages(checked, {
     joins: ["user", "assistant"],
-    write: (unit) => keep(unit).map((message) => convert(message, 0).asLast),
+    write: (unit) => keep(unit).map((message) => convert(message, 0).wire),
     read: (wire) => readUnit(wire, owner),
     keepsMetadata: (message) => owner !== undefined && readMetadata(message, owner) !== undefined,
   });
-  const written = joinMessages(keep(checked), convert).map(({ message }) => message) as object[] as Item[];
+  const kept = keep(checked);
+  const wire = kept.map((message, position) => convert(message, position).wire);
+  const written = joinMessages(closeServerCalls(kept, wire, () => true)).map(({ message }) => message) as object[] as Item[];
   const opening = checked[0]?.role === "assistant" ? [{ index: 0, field: "", reason: "added" as const }] : [];
   const { system } = options;
   return { messages: written, ...(system === undefined ? {} : { system }), lost: [...opening, ...lost] };

@@ -1,8 +1,22 @@
-import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
+import {
+  createSdkProvider,
+  openAnswer,
+  type Provider,
+  type RequestChange,
+  toProviderError,
+  withFinishReasons,
+} from "../core/provider-kit.ts";
+import { bindingBeta, refusesBinding, refusesThinking } from "../services/anthropic.ts";
 import { createMarker } from "./cache-marks.ts";
 import { buildMessagesBody, createMessageConverter } from "./messages-body.ts";
 import { createMessagesReader, stopWords } from "./messages-events.ts";
-import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-options.ts";
+import { createKeptThinking, leftOut } from "./kept-thinking.ts";
+import {
+  type AnthropicMessagesOptions,
+  checkMessagesOptions,
+  type MessagesRequestOptions,
+  type MessagesSettings,
+} from "./messages-options.ts";
 
 /**
  * Makes a provider from an Anthropic client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
@@ -41,17 +55,49 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const settings = checkMessagesOptions(options);
   const convert = createMessageConverter(settings);
   const mark = settings.cacheControl && createMarker(settings.cacheControl);
+  const kept = createKeptThinking();
   const words = withFinishReasons(stopWords, options.finishReasons);
-  const { client, betas, compaction, toolSearch } = settings;
-  const headers = betas.length === 0 ? {} : { headers: { "anthropic-beta": betas.join(",") } };
+  const { client, id, model, compaction, toolSearch } = settings;
   const abilities = { compacts: compaction !== undefined, searchesTools: toolSearch !== undefined };
-  return createSdkProvider({ ...settings, ...abilities }, (request, call, out) => ({
-    open: async (signal) => {
+  let { dropsUnfit } = settings;
+  return createSdkProvider({ ...settings, ...abilities }, (request, call, out) => {
+    const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
+    const send = async (signal: AbortSignal): Promise<unknown> => {
       // `Date.now()` is used because containers expire at a date, and `call.clock` may start at any number.
-      const body = buildMessagesBody(request, { settings, convert, mark, now: Date.now() });
-      call.sending?.(body, settings);
-      return openAnswer(client.messages.create(body, { signal, ...headers }), call.clock);
+      const body = buildMessagesBody(request, { settings, convert, mark, kept, now: Date.now(), dropsUnfit, report });
+      call.sending?.(body, { id, model });
+      return openAnswer(client.messages.create(body, { signal, ...toHeaders(settings, dropsUnfit) }), call.clock);
+    };
+    /** Changes what is sent, so that the service accepts the request. Returns false if there is nothing to change. */
+    const adapt = (refusal: string): boolean => {
+      if (refusesThinking.test(refusal)) {
+        if (!kept.refuse(request.messages)) return false;
+        report(leftOut);
+      } else if (dropsUnfit && refusesBinding.test(refusal)) dropsUnfit = false;
+      else return false;
+      // The service refused the request before the model read it, so nothing was spent.
+      return call.mayAsk?.([]) !== false;
+    };
+    const open = (signal: AbortSignal): Promise<unknown> =>
+      send(signal).catch((error: unknown) => {
+        if (signal.aborted || !adapt(toProviderError(error).message)) throw error;
+        return open(signal);
+      });
+    return { open, reader: createMessagesReader(out, words) };
+  });
+}
+
+/** The header of a request replaces the client's header, so it also contains the betas of the client. */
+function toHeaders(
+  { apiVersion, betas, clientBetas }: MessagesSettings,
+  dropsUnfit: boolean,
+): Pick<MessagesRequestOptions, "headers"> {
+  const own = dropsUnfit ? [...betas, bindingBeta] : betas;
+  if (own.length === 0 && apiVersion === undefined) return {};
+  return {
+    headers: {
+      ...(apiVersion === undefined ? {} : { "anthropic-version": apiVersion }),
+      ...(own.length === 0 ? {} : { "anthropic-beta": [...new Set([...clientBetas, ...own])].join(",") }),
     },
-    reader: createMessagesReader(out, words),
-  }));
+  };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AssistantPart, Json, Message, ModelRequest, ToolDefinition } from "../core/provider-kit.ts";
 import { createMarker } from "./cache-marks.ts";
+import { createKeptThinking } from "./kept-thinking.ts";
 import { buildMessagesBody, createMessageConverter } from "./messages-body.ts";
 import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-options.ts";
 
@@ -20,7 +21,7 @@ function createBuild(options: Partial<AnthropicMessagesOptions> = {}, now = 0): 
   return (request) =>
     buildMessagesBody(
       { messages: [{ role: "user", content: "hi" }], tools: [], iteration: 0, ...request },
-      { settings, convert, mark, now },
+      { settings, convert, mark, now, kept: createKeptThinking(), dropsUnfit: settings.dropsUnfit, report: () => {} },
     );
 }
 
@@ -32,6 +33,7 @@ const plain = { model: "m", max_tokens: 16_384, messages: [{ role: "user", conte
 const wireTool = { name: "weather", description: "Weather of a city", input_schema: { type: "object" } };
 const user = (content: string): Message => ({ role: "user", content });
 const turn = (...content: readonly AssistantPart[]): Message => ({ role: "assistant", content });
+const thought = { type: "thinking", thinking: "", signature: "s" };
 const call: AssistantPart = { type: "tool-call", callId: "a", name: "f", args: {} };
 const answer: Message = { role: "tool", results: [{ callId: "a", name: "f", outcome: "completed", result: "ok" }] };
 const held = (id: string): Message => ({
@@ -156,12 +158,28 @@ describe("anthropicMessages: the body of a request", () => {
           role: "assistant",
           content: [call],
           providerMetadata: [
+            { provider: "anthropic", model: "m", item: { content_block: thought } },
             { provider: "anthropic", model: "m", item: { content_block: { type: "tool_use", id: "a", name: "f", input: {} } } },
           ],
         },
         answer,
       ],
       true,
+    ],
+    [
+      "no thinking budget after the results of a message without thinking, such as one with a forced call",
+      [
+        user("a"),
+        {
+          role: "assistant",
+          content: [call],
+          providerMetadata: [
+            { provider: "anthropic", model: "m", item: { content_block: { type: "tool_use", id: "a", name: "f", input: {} } } },
+          ],
+        },
+        answer,
+      ],
+      false,
     ],
   ])("contains %s", ([, messages, thinks]) => {
     const thinking = { type: "enabled", budget_tokens: 1_024 };

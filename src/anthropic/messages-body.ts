@@ -17,12 +17,11 @@ import {
   type ModelRequest,
   type ModelSettings,
   type ReadableMedia,
+  type RequestChange,
   readText,
   readAssistantMessage,
   toBase64,
   type ToolCallPart,
-  type ToolChoice,
-  type ToolDefinition,
   type ToolResultPart,
   toWireId,
   toWireName,
@@ -40,7 +39,11 @@ import {
   type WireBlock,
   type WireMessage,
 } from "./messages-options.ts";
-import { closeMessage, invalidJsonKey, readMetadata, toContainerField } from "./provider-metadata.ts";
+import { fitRequest } from "./fit-request.ts";
+import { type KeptThinking, leftOut } from "./kept-thinking.ts";
+import { invalidJsonKey, isThinkingBlock, readMetadata, toContainerField } from "./provider-metadata.ts";
+import { closeServerCalls } from "./server-calls.ts";
+import { findDeclared, toWireTools } from "./wire-tools.ts";
 
 /**
  * Omits blank texts, because the service rejects them. Throws a ProviderError `bad-request` for content that the API does not
@@ -95,8 +98,6 @@ function toTextDocument(media: ReadableMedia): WireBlock | undefined {
 
 interface ConvertedMessage {
   readonly wire: WireMessage;
-  /** Replaces `wire` at the end of a request, because only the final message may have unfinished calls to server tools. */
-  readonly asLast: WireMessage;
   readonly isRebuilt: boolean;
 }
 
@@ -120,16 +121,12 @@ function convert(message: Message, index: number, reader: MetadataReader): Conve
 }
 
 function toUserMessage(content: readonly WireBlock[]): ConvertedMessage {
-  const wire: WireMessage = { role: "user", content };
-  return { wire, asLast: wire, isRebuilt: false };
+  return { wire: { role: "user", content }, isRebuilt: false };
 }
 
 function convertAssistantMessage(message: AssistantMessage, reader: MetadataReader): ConvertedMessage {
   const blocks = readMetadata(message, reader);
-  const asLast: WireMessage = { role: "assistant", content: blocks ?? rebuildMessage(message) };
-  const closed = closeMessage(asLast.content);
-  const wire = closed === asLast.content ? asLast : { ...asLast, content: closed };
-  return { wire, asLast, isRebuilt: blocks === undefined };
+  return { wire: { role: "assistant", content: blocks ?? rebuildMessage(message) }, isRebuilt: blocks === undefined };
 }
 
 /**
@@ -169,29 +166,35 @@ function toResultContent({ result, content = [] }: ToolResultPart): string | rea
   return [...toTextBlocks(text), ...more];
 }
 
-interface BodyPorts {
+export interface BodyPorts {
   readonly settings: MessagesSettings;
   readonly convert: MessageConverter;
   readonly mark: ReturnType<typeof createMarker> | undefined;
+  readonly kept: KeptThinking;
   /** The current time in milliseconds since 1970. Used to detect expired containers. */
   readonly now: number;
+  /** True to ask the service to drop thinking that no longer fits. */
+  readonly dropsUnfit: boolean;
+  report(change: RequestChange): void;
 }
 
 /** `settings.extra` of the request may replace every field except `stream`. */
 export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): MessagesRequestBody {
-  const { messages, settings: model = {} } = request;
+  const { settings: model = {} } = request;
   const { settings, mark } = ports;
+  const { fields, instruction, asksToDrop } = fitRequest(request, { ...ports, lacksThinking: lacksThinking(request, ports) });
+  const { tool_choice: choice, ...fitted } = fields;
   const { system: text, schema } = planOutput(request, settings.serverTools);
-  const { system, tools, messages: wire } = (mark ?? withoutMarks)(toMarkable(request, text, ports));
+  const asked = withTail(request, instruction, ports);
+  const { system, tools, messages: wire } = (mark ?? withoutMarks)(toMarkable(asked, text, { ...ports, asksToDrop }));
   const body = {
     model: settings.model,
-    max_tokens: model.maxOutputTokens ?? settings.maxTokens,
     ...(system === undefined ? {} : { system }),
-    ...(tools.length === 0 ? {} : { tools, ...toChoiceField(request.toolChoice) }),
+    ...(tools.length === 0 ? {} : { tools, ...(choice === undefined ? {} : { tool_choice: choice }) }),
     messages: wire,
-    ...toThinkingField(messages, ports),
+    ...fitted,
     ...toCompactionField(request, settings.compaction),
-    ...toSettingFields(model),
+    ...toStopField(model),
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...model.extra,
     ...toConfigField(schema, request),
@@ -201,17 +204,43 @@ export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): Mess
   return withoutUnusedFields(body, ["tool_choice"]);
 }
 
+/**
+ * Adds a user message that asks for a forced call. Also adds one if the final message is from the model, and the model refuses to
+ * continue it. A message with blocks of server tools is one that the service paused, and is continued.
+ */
+function withTail(request: ModelRequest, instruction: string | undefined, { settings, convert }: BodyPorts): ModelRequest {
+  const { messages } = request;
+  const last = messages[messages.length - 1];
+  const isRefused =
+    last?.role === "assistant" &&
+    settings.facts?.prefill === false &&
+    convert(last, messages.length - 1).wire.content.every((block) => block.type === "text" || isThinkingBlock(block));
+  const content = last?.role !== "assistant" ? instruction : isRefused ? "Continue." : undefined;
+  return content === undefined ? request : { ...request, messages: [...messages, { role: "user", content }] };
+}
+
 function toMarkable(
-  { tools, messages, settings: model }: ModelRequest,
-  system: string | undefined,
-  { settings, convert }: BodyPorts,
+  request: ModelRequest,
+  text: string | undefined,
+  ports: BodyPorts & { readonly asksToDrop: boolean },
 ): MarkableRequest {
-  return {
-    system: system === undefined || system.trim() === "" ? undefined : system,
-    tools: toWireTools(tools, settings),
-    joined: joinMessages(messages, convert),
-    extra: model?.extra ?? {},
-  };
+  const system = text === undefined || text.trim() === "" ? undefined : text;
+  const tools = toWireTools(request.tools, ports.settings);
+  const extra = request.settings?.extra ?? {};
+  const wire = toWireMessages(request, { system, tools, extra }, ports);
+  return { system, tools, joined: joinMessages(wire), extra };
+}
+
+function toWireMessages(
+  request: ModelRequest,
+  { system, tools, extra }: Omit<MarkableRequest, "joined">,
+  { settings, convert, kept, asksToDrop, report }: BodyPorts & { readonly asksToDrop: boolean },
+): readonly WireMessage[] {
+  const { messages } = request;
+  const converted = messages.map((message, position) => convert(message, position).wire);
+  const wire = closeServerCalls(messages, converted, findDeclared(tools, extra));
+  if (settings.facts?.checksPrefix === true && !asksToDrop && kept.compare(request, { system, tools, wire })) report(leftOut);
+  return wire.map((message, position) => kept.strip(message, messages[position]));
 }
 
 function withoutMarks({ system, tools, joined }: MarkableRequest): MarkedRequest {
@@ -227,11 +256,7 @@ const opening: JoinedMessage = {
   parts: [],
 };
 
-export function joinMessages(messages: readonly Message[], convert: MessageConverter): readonly JoinedMessage[] {
-  const wire = messages.map((message, position) => {
-    const { wire: followed, asLast } = convert(message, position);
-    return position === messages.length - 1 ? asLast : followed;
-  });
+export function joinMessages(wire: readonly WireMessage[]): readonly JoinedMessage[] {
   const joined = groupByRole(wire.filter(({ content }) => content.length > 0)).map(join);
   return joined[0]?.message.role === "assistant" ? [opening, ...joined] : joined;
 }
@@ -242,56 +267,26 @@ function join(parts: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
   return { message: { role: first.role, content: parts.flatMap((message) => message.content) }, parts };
 }
 
-/** Puts the search tool at the end. The final tool may get a cache mark, and the service rejects a mark on a deferred tool. */
-function toWireTools(
-  tools: readonly ToolDefinition[],
-  { serverTools, toolSearch }: Pick<MessagesSettings, "serverTools" | "toolSearch">,
-): readonly object[] {
-  if (toolSearch === undefined || !tools.some(isDeferred)) return [...tools.map(toWireTool), ...serverTools];
-  const wire = tools.map((tool) => (isDeferred(tool) ? toDeferredTool(tool) : toWireTool(tool)));
-  return [...wire, ...serverTools, { type: `tool_search_tool_${toolSearch}_20251119`, name: `tool_search_tool_${toolSearch}` }];
-}
-
-function isDeferred({ deferred }: ToolDefinition): boolean {
-  return deferred === true;
-}
-
-const toWireTool = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({
-  name,
-  description,
-  input_schema: inputSchema,
-}));
-
-const toDeferredTool = memoize((tool: ToolDefinition): object => ({ ...toWireTool(tool), defer_loading: true }));
-
-function toChoiceField(choice: ToolChoice | undefined): object {
-  if (choice === undefined) return {};
-  if (typeof choice === "object") return { tool_choice: { type: "tool", name: choice.name } };
-  return { tool_choice: { type: choice === "required" ? "any" : choice } };
-}
-
 /** The API has no field for `seed`, and rejects unknown fields. */
-function toSettingFields({ temperature, topP, stopSequences }: ModelSettings): object {
-  return {
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(topP === undefined ? {} : { top_p: topP }),
-    ...(stopSequences === undefined || stopSequences.length === 0 ? {} : { stop_sequences: stopSequences }),
-  };
+function toStopField({ stopSequences }: ModelSettings): object {
+  return stopSequences === undefined || stopSequences.length === 0 ? {} : { stop_sequences: stopSequences };
 }
 
 /**
- * With a thinking budget, the service rejects tool results if the assistant message before them does not begin with thinking. An
- * assistant message from another model has no thinking. If the request ends with the results of its calls, the request is sent
- * without `thinking`.
+ * With a thinking budget, the service rejects tool results unless the assistant messages since the last user message begin with
+ * thinking. Messages of other models and messages with a forced call do not. If the request ends with the results of such messages,
+ * it is sent without `thinking`.
  */
-function toThinkingField(messages: readonly Message[], { settings, convert }: BodyPorts): object {
-  const { thinking } = settings;
-  if (thinking === undefined) return {};
+function lacksThinking({ messages }: ModelRequest, { convert, kept }: BodyPorts): boolean {
   let position = messages.length - 1;
   while (messages[position]?.role === "user") position -= 1;
-  const before = messages[position - 1];
-  const goesOn = messages[position]?.role === "tool" && before !== undefined && convert(before, position - 1).isRebuilt;
-  return thinking.type === "enabled" && goesOn ? {} : { thinking };
+  const last = messages[position - 1];
+  if (messages[position]?.role !== "tool" || last === undefined) return false;
+  let first = position - 1;
+  while (first > 0 && messages[first - 1]?.role !== "user") first -= 1;
+  const opener = messages[first] ?? last;
+  const [block] = kept.strip(convert(opener, first).wire, opener).content;
+  return convert(last, position - 1).isRebuilt || !isThinkingBlock(block);
 }
 
 /** The smallest trigger that the service accepts, in tokens. */

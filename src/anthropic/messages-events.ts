@@ -7,6 +7,7 @@ import {
   growUsage,
   isRecord,
   type ModelChunk,
+  type RequestChange,
   usageOf,
   recordOf,
   textOf,
@@ -105,6 +106,7 @@ interface Reading {
   /** True after the first event that follows `message_start`. */
   hasBegun: boolean;
   container: WireContainer | undefined;
+  changes: readonly RequestChange[];
   stopReason: string | undefined;
   explanation: string;
   hasText: boolean;
@@ -122,6 +124,7 @@ export function createMessagesReader(out: ModelChunk[], words: FinishWords = sto
     messageId: "",
     hasBegun: false,
     container: undefined,
+    changes: [],
     stopReason: undefined,
     explanation: "",
     hasText: false,
@@ -178,7 +181,7 @@ function readMessage(message: unknown, reading: Reading): void {
   if (Array.isArray(message.content) && reading.blocks.size === 0) {
     for (const [index, block] of message.content.entries()) startBlock(index, block, reading);
   }
-  readEnding({ delta: message, usage: message.usage }, reading);
+  readEnding({ delta: message, usage: message.usage, input_transformations: message.input_transformations }, reading);
 }
 
 function startBlock(index: unknown, block: unknown, reading: Reading): void {
@@ -197,7 +200,9 @@ function watchText(text: unknown, reading: Reading): void {
   if (!reading.hasText && typeof text === "string" && text.trim() !== "") reading.hasText = true;
 }
 
-function readEnding({ delta, usage: wire }: UnknownRecord, reading: Reading): void {
+function readEnding({ delta, usage: wire, input_transformations: changes }: UnknownRecord, reading: Reading): void {
+  // After another model has taken over in the middle of a stream, a second list replaces the first.
+  if (Array.isArray(changes)) reading.changes = toChanges(changes);
   const usage = reading.usage.add(wire);
   if (usage !== undefined) reading.out.push({ type: "usage", usage, mode: "snapshot" });
   if (!isRecord(delta)) return;
@@ -219,7 +224,36 @@ function fail(error: unknown, reading: Reading): void {
   pushError(error, reading.out);
 }
 
-function endReading({ out, words, blocks, container, stopReason, explanation, hasText, finished, failed }: Reading): void {
+/** The meaning of each type that is known. Other types may be added, and are ignored. */
+const transformations: { readonly [type: string]: RequestChange["action"] | undefined } = {
+  thinking_dropped: "removed",
+  thinking_mismatch_allowed: "kept",
+};
+
+function toChanges(given: readonly unknown[]): readonly RequestChange[] {
+  return given.slice(0, mostChanges).flatMap((item) => {
+    const { type, path, reason } = recordOf(item);
+    const action = Object.hasOwn(transformations, textOf(type)) ? transformations[textOf(type)] : undefined;
+    return action === undefined ? [] : [{ by: "service", field: textOf(path), action, reason: textOf(reason) }];
+  });
+}
+
+/** The number of reported changes per request is limited, because the journal records them. */
+const mostChanges = 100;
+
+function endReading({
+  out,
+  words,
+  blocks,
+  container,
+  changes,
+  stopReason,
+  explanation,
+  hasText,
+  finished,
+  failed,
+}: Reading): void {
+  if (changes.length > 0) out.push({ type: "request-adjusted", changes });
   if (!finished || failed || stopReason === undefined) return;
   const reason = toFinishReason(stopReason, blocks.hasCalls, words);
   if (reason === "refusal") {

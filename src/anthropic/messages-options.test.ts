@@ -48,6 +48,8 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", compaction: { instruction: "Be brief." } }, invalid("compaction", compaction, "an object")],
   [{ client, model: "m", betas: "b" }, invalid("betas", "a list of names", '"b"')],
   [{ client, model: "m", betas: [""] }, invalid("betas", "a list of names", "an array of 1 item")],
+  [{ client, model: "m", apiVersion: "v1" }, invalid("apiVersion", 'a date such as "2026-10-21"', '"v1"')],
+  [{ client, model: "m", dropsUnfitThinking: 1 }, invalid("dropsUnfitThinking", "true or false", "1")],
   [{ client, model: "m", serverTools: [{}] }, invalid("serverTools", serverTools, "an array of 1 item")],
   [
     { client, model: "m", apiKey: "sk-x" },
@@ -73,6 +75,12 @@ it("anthropicMessages: fills in the default options", () => {
     betas: [],
     serverTools: [],
     structuresOutput: false,
+    toolSearch: undefined,
+    facts: undefined,
+    apiVersion: undefined,
+    refusesSampling: false,
+    clientBetas: [],
+    dropsUnfit: false,
   });
 });
 

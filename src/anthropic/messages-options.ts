@@ -19,6 +19,8 @@ import {
   type OutputPlan,
   recordOf,
 } from "../core/provider-kit.ts";
+import { type ClaudeFacts, findClaudeFacts, hostsWithoutBinding, unsampledVersion } from "../services/anthropic.ts";
+import { headerOf, sdkVersionOf } from "./client-headers.ts";
 
 export interface WireBlock {
   readonly type: string;
@@ -89,10 +91,15 @@ export interface AnthropicMessagesOptions {
   readonly family?: string | undefined;
   /**
    * The maximum number of tokens in one answer, including thinking. The API requires a limit, so `maxTokens` applies if the
-   * settings of the run have no `maxOutputTokens`. Default 16,384, plus the thinking budget if there is one.
+   * settings of the run have no `maxOutputTokens`. Default 16,384, plus the thinking budget if there is one. The budget is always
+   * added to `maxOutputTokens`, up to the limit of the model.
    */
   readonly maxTokens?: number | undefined;
-  /** Controls how the model thinks. Default: the model's default. */
+  /**
+   * Controls how the model thinks. A type that the model refuses is replaced or left out, with the event `request-adjusted`. Default:
+   * the model's default. If a model writes its notes between tool calls as thinking, the default also has `display: "summarized"`,
+   * because the notes would otherwise be empty.
+   */
   readonly thinking?: AnthropicThinking | undefined;
   /**
    * Set to true to make the server cache the parts of a request that later requests repeat. The cache lasts 5 minutes unless you
@@ -107,9 +114,21 @@ export interface AnthropicMessagesOptions {
    */
   readonly compaction?: boolean | { readonly instructions?: string | undefined } | undefined;
   /**
-   * The names of beta features for the header `anthropic-beta`. These names replace the names that the client sends. Default none.
+   * The names of beta features for the header `anthropic-beta`, in addition to those of the client's default headers. Default none.
    */
   readonly betas?: readonly string[] | undefined;
+  /**
+   * The version of the API, for the header `anthropic-version`. From "2026-10-21" on, the service refuses `temperature` and `topP`, so
+   * they are not sent. Default: the version in the client's default headers, otherwise the version that the client's SDK sends.
+   */
+  readonly apiVersion?: string | undefined;
+  /**
+   * True to let the service drop thinking that no longer fits a changed request, instead of refusing the request (beta
+   * `thinking-binding-controls-2026-08-01`). The dropped blocks are reported with the event `request-adjusted`. If false, or if the
+   * service refuses the beta, the adapter leaves such thinking out itself. Default: true for models that check their thinking, except
+   * on Bedrock, Vertex AI and Microsoft Foundry: docs/guides/models-of-autumn-2026.md.
+   */
+  readonly dropsUnfitThinking?: boolean | undefined;
   /**
    * Tools that the server runs. The model sees them after the tools of the run. The run never executes calls to these tools, and
    * sends the calls and their results back unchanged. Default none.
@@ -155,6 +174,15 @@ export interface MessagesSettings {
   readonly cacheControl: CacheControl | undefined;
   readonly compaction: CompactionEdit | undefined;
   readonly betas: readonly string[];
+  /** The betas in the client's default headers, which a header of the request would replace. */
+  readonly clientBetas: readonly string[];
+  /** Undefined for a model that is not a Claude model. */
+  readonly facts: ClaudeFacts | undefined;
+  /** The option `apiVersion`. The client sets the header without it. */
+  readonly apiVersion: string | undefined;
+  /** True if the service refuses `temperature` and `top_p`. */
+  readonly refusesSampling: boolean;
+  readonly dropsUnfit: boolean;
   readonly serverTools: readonly AnthropicServerTool[];
   readonly toolSearch: AnthropicMessagesOptions["toolSearch"];
   readonly structuresOutput: boolean;
@@ -175,6 +203,8 @@ const checks: Checks<AnthropicMessagesOptions> = {
   cache: ['true, false, { ttl: "5m" } or { ttl: "1h" }', isCache],
   compaction: ['true, false or { instructions: "..." }', isCompaction],
   betas: ["a list of names", (value) => isListOf(value, isFilled)],
+  apiVersion: ['a date such as "2026-10-21"', (value) => typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value)],
+  dropsUnfitThinking: is.flag,
   serverTools: ['a list of objects with a "type"', (value) => isListOf(value, isTyped)],
   toolSearch: oneOf("bm25", "regex"),
   structuredOutput: is.flag,
@@ -190,8 +220,37 @@ export function checkMessagesOptions(options: AnthropicMessagesOptions): Message
   const compaction = toCompactionEdit(options.compaction);
   const betas = toBetas(options.betas ?? [], compaction);
   const { toolSearch, structuredOutput: structuresOutput = enforcesSchemas(client, model) } = options;
-  const abilities = { compaction, toolSearch, structuresOutput };
+  const abilities = { compaction, toolSearch, structuresOutput, ...toRules(options) };
   return { client, model, id, family, maxTokens, thinking, cacheControl, betas, serverTools, ...abilities };
+}
+
+function toRules({
+  client,
+  model,
+  apiVersion,
+  dropsUnfitThinking,
+}: AnthropicMessagesOptions): Pick<MessagesSettings, "facts" | "apiVersion" | "refusesSampling" | "clientBetas" | "dropsUnfit"> {
+  const facts = findClaudeFacts(model);
+  const isPossible = facts?.checksPrefix === true && !hostsWithoutBinding.some((host) => isClientOf(client, host));
+  return {
+    facts,
+    apiVersion,
+    refusesSampling: facts?.sampling === "no" || refusesSampling({ client, apiVersion }, facts),
+    clientBetas:
+      headerOf(client, "anthropic-beta")
+        ?.split(/\s*,\s*/)
+        .filter(isFilled) ?? [],
+    dropsUnfit: dropsUnfitThinking ?? isPossible,
+  };
+}
+
+/** Services for other models than Claude ignore the version. */
+function refusesSampling(
+  { client, apiVersion }: Pick<AnthropicMessagesOptions, "client" | "apiVersion">,
+  facts: ClaudeFacts | undefined,
+): boolean {
+  const version = apiVersion ?? headerOf(client, "anthropic-version") ?? sdkVersionOf(client) ?? "";
+  return version >= unsampledVersion && (facts !== undefined || isClientOf(client, "anthropic.com"));
 }
 
 function toMaxTokens({ maxTokens, thinking }: AnthropicMessagesOptions): number {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json } from "../core/provider-kit.ts";
 import type { WireBlock } from "./messages-options.ts";
-import { closeMessage, readContainer, readMetadata, toContainer, toMetadataItems } from "./provider-metadata.ts";
+import { readContainer, readMetadata, toContainer, toMetadataItems } from "./provider-metadata.ts";
 
 const reader = { id: "anthropic", model: "m" };
 const thinking = { type: "thinking", thinking: "", signature: "s" };
@@ -9,8 +9,6 @@ const text = (content: string): WireBlock => ({ type: "text", text: content });
 const use = (id: string, name = "f"): WireBlock => ({ type: "tool_use", id, name, input: {} });
 const said = (content: string): AssistantPart => ({ type: "text", text: content });
 const call = (callId: string, name = "f"): AssistantPart => ({ type: "tool-call", callId, name, args: {} });
-const asked = { type: "server_tool_use", id: "srv_1", name: "web_search", input: {} };
-const found = { type: "web_search_tool_result", tool_use_id: "srv_1", content: [] };
 
 const providerMetadata = (items: readonly Json[], changes: object = {}): NonNullable<AssistantMessage["providerMetadata"]> =>
   items.map((item) => ({ provider: "anthropic", model: "m", ...changes, item }));
@@ -38,6 +36,10 @@ describe("anthropicMessages: sending back an assistant message", () => {
 
   it("removes blank texts, which the service rejects", () => {
     expect(blocksOf(turn([said("\n\n"), call("t1")], [thinking, text("\n\n"), use("t1")]))).toEqual([thinking, use("t1")]);
+  });
+
+  it("removes a document, which the service accepts only in results", () => {
+    expect(blocksOf(turn([said("a")], [text("a"), { type: "document", source: {} }]))).toEqual([text("a")]);
   });
 
   it.for<[what: string, content: readonly AssistantPart[], blocks: readonly WireBlock[], sent: readonly WireBlock[]]>([
@@ -84,15 +86,6 @@ describe("anthropicMessages: sending back an assistant message", () => {
     ["has a call id that the service rejects", turn([call("f:0")], [use("f:0")])],
   ])("rebuilds a message from text and calls if the message %s", ([, message]) => {
     expect(blocksOf(message)).toBeUndefined();
-  });
-
-  it.for<[what: string, blocks: readonly WireBlock[], closed: readonly WireBlock[]]>([
-    ["keeps a server tool call with its result", [asked, found, text("a")], [asked, found, text("a")]],
-    ["removes a server tool call without its result", [text("a"), asked], [text("a")]],
-    ["keeps a server tool call that has no result but stands next to a tool call", [asked, use("t1")], [asked, use("t1")]],
-    ["removes an MCP tool call without its result", [{ ...asked, type: "mcp_tool_use" }], []],
-  ])("%s if the message is not the last", ([, blocks, closed]) => {
-    expect(closeMessage(blocks)).toEqual(closed);
   });
 });
 

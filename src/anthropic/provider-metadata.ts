@@ -40,21 +40,25 @@ export function readMetadata(message: AssistantMessage, reader: MetadataReader):
 }
 
 /**
- * Omits blank texts, which the service sends between thinking and a call but rejects in a request. Also omits thinking at the end
- * of a cut-off message, which the service rejects (github.com/tailcallhq/forgecode/issues/2107).
+ * Omits blank texts, which the service sends between thinking and a call but rejects in a request. Also omits documents, which the
+ * service accepts only in results (platform.claude.com/docs/en/api/migration-2026-10-21).
  */
 function toSendable(blocks: readonly WireBlock[]): readonly WireBlock[] {
-  const sendable = blocks.filter((block) => !isBlank(block));
-  let end = sendable.length;
-  while (isThinkingBlock(sendable[end - 1])) end -= 1;
-  return sendable.slice(0, end);
+  return trimThinking(blocks.filter((block) => !isBlank(block) && block.type !== "document"));
+}
+
+/** Omits thinking at the end of a cut-off message, which the service rejects (github.com/tailcallhq/forgecode/issues/2107). */
+export function trimThinking(blocks: readonly WireBlock[]): readonly WireBlock[] {
+  let end = blocks.length;
+  while (isThinkingBlock(blocks[end - 1])) end -= 1;
+  return blocks.slice(0, end);
 }
 
 function isBlank({ type, text }: WireBlock): boolean {
   return type === "text" && typeof text === "string" && text.trim() === "";
 }
 
-function isThinkingBlock(block: WireBlock | undefined): boolean {
+export function isThinkingBlock(block: WireBlock | undefined): boolean {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
@@ -121,15 +125,4 @@ const wireName = /^[\w-]{1,128}$/;
 
 function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {
   return id === call.callId && name === call.name && wireName.test(call.name) && toWireId(call.callId, idRules.anthropic) === id;
-}
-
-/**
- * Removes unfinished calls to server tools from a message that is not the final one. Keeps the server calls if the message also
- * calls tools of the run, because the service completes the server calls after it has the results of the run's tools.
- */
-export function closeMessage(blocks: readonly WireBlock[]): readonly WireBlock[] {
-  if (blocks.some(({ type }) => type === "tool_use")) return blocks;
-  const answered = new Set(blocks.map((block) => block.tool_use_id));
-  const closed = blocks.filter(({ type, id }) => !type.endsWith("_tool_use") || answered.has(id));
-  return closed.length === blocks.length ? blocks : closed;
 }

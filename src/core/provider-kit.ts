@@ -48,7 +48,16 @@ export type {
   ToolResultPart,
   UserMessage,
 } from "./types/message.ts";
-export type { FinishReason, ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider, ToolChoice } from "./types/provider.ts";
+export type {
+  FinishReason,
+  ModelCall,
+  ModelChunk,
+  ModelRequest,
+  ModelSettings,
+  Provider,
+  RequestChange,
+  ToolChoice,
+} from "./types/provider.ts";
 export type { ToolDefinition } from "./types/tool.ts";
 export { assertNever } from "./utils/guards.ts";
 export { growUsage, reconcileUsage } from "./utils/count-usage.ts";

@@ -65,7 +65,7 @@ export class OutputGate {
   /** Takes the next chunk, and returns the chunks that may be shown now. Throws `StoppedStream` if a check refuses. */
   async take(chunk: ModelChunk): Promise<readonly ModelChunk[]> {
     if (isText(chunk)) return this.#takeText(chunk);
-    if (chunk.type === "usage") return [chunk];
+    if (chunk.type === "usage" || chunk.type === "request-adjusted") return [chunk];
     if (chunk.type === "finish" || chunk.type === "error") return [...(await this.end()), chunk];
     if (chunk.type === "attempt-discarded") return this.#restart(chunk);
     if (!extras.has(chunk.type)) return this.#keepOrder(chunk);

@@ -124,6 +124,7 @@ const eventTypes: { readonly [Type in LoopEventType]: true } = {
   "compaction-start": true,
   "compaction-end": true,
   "cache-break": true,
+  "request-adjusted": true,
   steered: true,
   "attempt-discarded": true,
   "late-result": true,

@@ -115,7 +115,7 @@ function toLines(source: EventSource, options: EventStreamOptions): SSELines<str
 }
 
 /** Events for the logs of the server. Pages get them only with `includeMetadata`. */
-const logEvents: ReadonlySet<LoopEvent["type"]> = new Set(["cache-break", "hidden-notice", "listener-error"]);
+const logEvents: ReadonlySet<LoopEvent["type"]> = new Set(["cache-break", "hidden-notice", "listener-error", "request-adjusted"]);
 
 /**
  * Converts an event to JSON. Never throws, even if a tool put values into the event that JSON cannot represent. Unless

@@ -82,6 +82,7 @@ export const own = {
   continuation: "turnwright.continuation",
   iteration: "turnwright.iteration",
   iterations: "turnwright.run.iterations",
+  requestChanges: "turnwright.request.changes",
   cacheBreakCause: "turnwright.cache_break.cause",
   cacheKeptBytes: "turnwright.cache_break.kept_bytes",
   cacheLostBytes: "turnwright.cache_break.lost_bytes",

@@ -75,6 +75,7 @@ export interface Noted {
   readonly restart: LoopEvents["restart"];
   readonly "loop-detected": LoopEvents["loop-detected"];
   readonly "cache-break": LoopEvents["cache-break"];
+  readonly "request-adjusted": LoopEvents["request-adjusted"];
   readonly "approval-asked": LoopEvents["approval-asked"];
   readonly "approval-decided": LoopEvents["approval-decided"];
   readonly "late-result": LoopEvents["late-result"];
@@ -117,6 +118,11 @@ export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], captu
     [own.cacheBreakCause]: cause.kind,
     [own.cacheKeptBytes]: keptBytes,
     [own.cacheLostBytes]: lostBytes,
+  }),
+  "request-adjusted": ({ changes }) => ({
+    [own.requestChanges]: changes
+      .slice(0, mostNames)
+      .map(({ by, field, action, reason }) => redactText(`${field} ${action} by ${by}: ${reason}`, longestText)),
   }),
   "approval-asked": callFacts,
   "approval-decided": ({ decision, ...call }) => ({ ...callFacts(call), [own.decision]: decision }),

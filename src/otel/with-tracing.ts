@@ -70,6 +70,7 @@ const handlers: EventHandlers<RunTrace> = {
   restart: (run, event) => run.note("restart", event),
   "loop-detected": (run, event) => run.note("loop-detected", event),
   "cache-break": (run, event) => run.note("cache-break", event),
+  "request-adjusted": (run, event) => run.note("request-adjusted", event),
   "approval-asked": (run, event) => run.note("approval-asked", event),
   "approval-decided": (run, event) => run.note("approval-decided", event),
   "late-result": (run, event) => run.note("late-result", event),

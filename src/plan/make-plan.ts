@@ -58,6 +58,7 @@ const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
   "reasoning-delta": false,
   "thought-log": false,
   usage: false,
+  "request-adjusted": false,
   "attempt-start": false,
   "attempt-discarded": false,
   error: false,

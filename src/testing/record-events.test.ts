@@ -75,6 +75,12 @@ const samples: LoopEvents = {
     keptBytes: 10,
     lostBytes: 90,
   },
+  "request-adjusted": {
+    ...base,
+    provider: "mock",
+    model: "mock-model",
+    changes: [{ by: "adapter", field: "temperature", action: "removed", reason: "unsupported" }],
+  },
   steered: { ...base, message: { role: "user", content: "In Celsius, please." } },
   "attempt-discarded": { ...base, attempt: 1, error: { name: "Error", code: "overloaded", message: "Busy.", retryable: true } },
   "late-result": { ...call, success: false },

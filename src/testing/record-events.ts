@@ -108,6 +108,7 @@ const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => re
     ...(name === undefined ? [] : [name]),
     `${lostBytes} bytes lost`,
   ],
+  "request-adjusted": ({ changes }) => changes.map(({ by, field, action, reason }) => `${field} ${action} by ${by} (${reason})`),
   steered: ({ message: { content } }) => [JSON.stringify(content)],
   "attempt-discarded": ({ attempt, error }) => (attempt === undefined ? [] : [attempt, error?.code ?? ""]),
   "late-result": ({ name, callId, success }) => [name, `(${callId})`, success ? "success" : "failure"],

@@ -11,7 +11,7 @@ import type { Masked, ResultMasking } from "./run/features.ts";
 import { partsOf } from "./stream/call-drafts.ts";
 import { applyStep } from "./state/apply-step.ts";
 import { type ModelStep, openStream, planRequest } from "./open-stream.ts";
-import { noteCache, noteGuardrails } from "./stream/between-streams.ts";
+import { noteAdjustments, noteCache, noteGuardrails } from "./stream/between-streams.ts";
 import { exposeRecorded } from "./stream/visible-tools.ts";
 import type { OpenIteration } from "./run/request.ts";
 import { eventBase, type Run } from "./run/run.ts";
@@ -53,6 +53,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
     }
     return whenReady(guard?.checked, (checked) => {
       noteGuardrails(run, result.guardrails, { stage: "output", live });
+      noteAdjustments(run, result.adjustments, live);
       noteCache(run, result.cache, live);
       run.meter.addUsage(result);
       applyStep(state, { kind: "model", result, checked, finalAnswerTo: next.finalAnswerTo });

@@ -194,6 +194,7 @@ export class AttemptReader implements GuardedStream {
       case "provider-metadata":
       case "details":
       case "thought-log":
+      case "request-adjusted":
         return;
       default:
         return assertNever(chunk);

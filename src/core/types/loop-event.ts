@@ -2,7 +2,7 @@ import type { EventEmitter } from "eventemitter3";
 import type { DenyingGuardrail, GuardrailRecord } from "./guardrails.ts";
 import type { Json, PlainError, ProviderError, Usage } from "./common.ts";
 import type { UserMessage } from "./message.ts";
-import type { FinishReason } from "./provider.ts";
+import type { FinishReason, RequestAdjustment } from "./provider.ts";
 import type { EndReason, LoopStatus, StreamStatus } from "./termination.ts";
 import type { PromptCacheBreak } from "./prompt-cache.ts";
 import type { AnyTool } from "./tool.ts";
@@ -218,6 +218,11 @@ export interface LoopEvents {
    * event for each request that begins differently. Only emitted with `policies.promptCache`.
    */
   "cache-break": EventBase & PromptCacheBreak;
+  /**
+   * Emitted after a stream if the model did not read the request as the run wrote it: the adapter left out or replaced a setting that
+   * the model refuses, or the service removed reasoning that no longer fits the request. Each change is reported once per run.
+   */
+  "request-adjusted": EventBase & RequestAdjustment;
   /**
    * Emitted before old messages are summarized: "due" because the context is nearly full, or "forced" because the service refused
    * the previous request as too long.

@@ -158,6 +158,33 @@ export type FinishReason =
   | "error"
   | "unknown";
 
+/** One difference between the request of the run and the request that the model read. */
+export interface RequestChange {
+  /** "adapter": the adapter changed the request before sending it. "service": the service changed it before the model read it. */
+  readonly by: "adapter" | "service";
+  /**
+   * The setting or option that changed, such as "temperature", or the path of a part in the request body, such as
+   * "messages.3.content.0".
+   */
+  readonly field: string;
+  /**
+   * "kept" means that the service found a problem, but the model read the part anyway.
+   */
+  readonly action: "removed" | "replaced" | "kept";
+  /**
+   * "unsupported" if the model refuses the field, "request-changed" if reasoning no longer fits the request, or the service's own
+   * word, such as "prefix_binding_mismatch".
+   */
+  readonly reason: string;
+}
+
+/** The changes of one request, and the model that read it. */
+export interface RequestAdjustment {
+  readonly provider: string;
+  readonly model: string;
+  readonly changes: readonly RequestChange[];
+}
+
 /** One chunk of a model's stream. */
 export type ModelChunk =
   | { readonly type: "text-delta"; readonly text: string }
@@ -181,6 +208,11 @@ export type ModelChunk =
   | { readonly type: "usage"; readonly usage: Usage; readonly mode: "snapshot" | "delta" }
   /** A part of the message in the provider's own format, which is sent back unchanged in the next iteration. */
   | { readonly type: "provider-metadata"; readonly item: Json }
+  /**
+   * Differences between the request of the run and the request that the model read. May be sent several times in a stream. The run
+   * reports each difference once, with the event `request-adjusted`.
+   */
+  | { readonly type: "request-adjusted"; readonly changes: readonly RequestChange[] }
   /** Text to show below the answer. */
   | { readonly type: "details"; readonly text: string }
   /** A thought log. The last thought log of a run becomes `result.thoughtLog`. */
@@ -271,6 +303,8 @@ export interface StreamResult {
   readonly stop?: { readonly reason?: string | undefined } | undefined;
   /** The checks of the output by `policies.guardrails`, in order. Absent if there were none. */
   readonly guardrails?: readonly GuardrailRecord[] | undefined;
+  /** How the requests of the stream differ from what the model read. Absent if they do not. */
+  readonly adjustments?: readonly RequestAdjustment[] | undefined;
   /** The requests as `policies.promptCache` saw them. Absent without that policy. */
   readonly cache?: StreamCache | undefined;
   readonly durationMs: number;

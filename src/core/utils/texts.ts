@@ -27,10 +27,12 @@ export function textIn<Field extends string>(
  */
 export const hiddenContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
+const bookkeeping: ReadonlySet<ModelChunk["type"]> = new Set(["usage", "request-adjusted", "attempt-start", "attempt-discarded"]);
+
 /** True if a chunk adds to the answer. False for empty texts, token counts, and the start or end of an attempt. */
 export function isContent(chunk: ModelChunk): boolean {
   if ("text" in chunk) return chunk.text !== "" || chunk === hiddenContent;
-  return chunk.type !== "usage" && chunk.type !== "attempt-start" && chunk.type !== "attempt-discarded";
+  return !bookkeeping.has(chunk.type);
 }
 
 const longestShown = 24;

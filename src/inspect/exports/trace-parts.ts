@@ -63,6 +63,7 @@ const marked: ReadonlySet<string> = new Set([
   "loop-detected",
   "masked",
   "cache-break",
+  "request-adjusted",
   "steered",
   "late-result",
   "replay-end",

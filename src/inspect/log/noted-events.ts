@@ -46,6 +46,7 @@ export const places: { readonly [Type in Exclude<LoopEventType, "run-start" | "t
   "compaction-start": "event",
   "compaction-end": "error",
   "cache-break": "event",
+  "request-adjusted": "event",
   steered: "messages",
   "attempt-discarded": "error",
   "late-result": "event",

@@ -118,6 +118,8 @@ export interface Run {
   parking: Parking | undefined;
   view: MaskedView | undefined;
   readonly cacheWatcher: CacheWatcher | undefined;
+  /** The changes of requests that the run has reported with `request-adjusted`. */
+  readonly toldChanges: Set<string>;
   /** The guard of the current request. Undefined without `policies.guardrails`. */
   guard: RequestGuard | undefined;
   /** The nested runs that use this run's journal and still hold resources. */

@@ -61,6 +61,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     path: nesting === undefined ? "" : `${nesting.run.path}${nesting.callId}/`,
     view: settings.features.masking?.createView(),
     cacheWatcher: settings.features.promptCache?.createWatcher(),
+    toldChanges: new Set<string>(),
     guard: undefined,
     parking: undefined,
     sharingRuns,

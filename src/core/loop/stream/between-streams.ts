@@ -151,6 +151,20 @@ export function noteGuardrails(
   }
 }
 
+/** Emits only the changes that the run has not reported yet, because most changes are the same in each request. */
+export function noteAdjustments(run: Run, adjustments: StreamResult["adjustments"], live: boolean): void {
+  for (const { provider, model, changes } of adjustments ?? []) {
+    const untold = changes.filter(({ field, action, reason }) => {
+      const key = JSON.stringify([provider, model, field, action, reason]);
+      if (run.toldChanges.has(key)) return false;
+      run.toldChanges.add(key);
+      return true;
+    });
+    if (untold.length > 0)
+      run.events.send({ type: "request-adjusted", ...eventBase(run, live), provider, model, changes: untold });
+  }
+}
+
 /**
  * In a replay, passes the recorded requests to the watcher, so that the watcher can compare the following request with the
  * recorded requests.

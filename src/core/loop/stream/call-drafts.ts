@@ -1,6 +1,7 @@
-import type { ModelChunk, PartStart, StreamResult } from "../../types/provider.ts";
+import type { ModelChunk, PartStart, RequestChange, StreamResult } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { assertNever, isRecord } from "../../utils/guards.ts";
+import { textOf } from "../../utils/plain-error.ts";
 import { textIn } from "../../utils/texts.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
 import { parseToolArguments } from "../../utils/tool-arguments.ts";
@@ -274,4 +275,13 @@ export function wasRefused(
 export function mergeDetails(before: string, incoming: string): string {
   if (incoming.trim() === "") return before;
   return before === "" ? incoming : `${before}\n\n${incoming}`;
+}
+
+/** Copies only the known fields, because the journal records the changes. */
+export function addAdjustment(
+  { provider, model, adjustments = [] }: Pick<StreamResult, "provider" | "model" | "adjustments">,
+  changes: readonly RequestChange[],
+): NonNullable<StreamResult["adjustments"]> {
+  const copied = changes.map(({ by, field, action, reason }) => ({ by, field: textOf(field), action, reason: textOf(reason) }));
+  return [...adjustments, { provider, model, changes: copied }];
 }

@@ -1,6 +1,14 @@
 import type { EventSink } from "../../types/loop-event.ts";
 import type { Json, ProviderError, Usage } from "../../types/common.ts";
-import type { AttemptSpending, FinishReason, ModelCall, ModelChunk, ModelRequest, Provider } from "../../types/provider.ts";
+import type {
+  AttemptSpending,
+  FinishReason,
+  ModelCall,
+  ModelChunk,
+  ModelRequest,
+  Provider,
+  StreamResult,
+} from "../../types/provider.ts";
 import type { EndReason } from "../../types/termination.ts";
 import type { CacheWatcher, StreamWatch } from "../run/features.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
@@ -16,6 +24,7 @@ import {
   CallDrafts,
   createCallIds,
   type IdOf,
+  addAdjustment,
   type AttemptContent,
   beginPart,
   emptyAttempt,
@@ -69,6 +78,8 @@ export class StreamDraft implements GuardedStream {
   finishRaw: string | undefined;
   token: string | undefined;
   error: ProviderError | undefined;
+  /** The adjustments of all attempts, because each attempt has its own request. */
+  adjustments: StreamResult["adjustments"];
   readonly #eager: EagerCalls | undefined;
   readonly #idOf: IdOf;
   readonly mayAsk: ModelCall["mayAsk"];
@@ -160,6 +171,8 @@ export class StreamDraft implements GuardedStream {
       this.#sendDelta("reasoning-delta", text);
     } else if (type === "call-start" || type === "call-args-delta" || type === "call-ready") {
       this.#takeCall(chunk);
+    } else if (type === "request-adjusted") {
+      this.adjustments = addAdjustment(this, chunk.changes);
     } else {
       this.#takeBookkeeping(chunk);
     }
@@ -177,7 +190,7 @@ export class StreamDraft implements GuardedStream {
     return this.#eager === undefined || this.#eager.isEmpty ? undefined : this.#eager.settle(calls);
   }
 
-  #takeBookkeeping(chunk: Exclude<ModelChunk, { type: `${string}-delta` | `call-${string}` }>): void {
+  #takeBookkeeping(chunk: Exclude<ModelChunk, { type: `${string}-delta` | `call-${string}` | "request-adjusted" }>): void {
     switch (chunk.type) {
       case "usage":
         this.#usage = chunk.mode === "delta" ? addUsage(this.#usage ?? noUsage, toUsage(chunk.usage)) : toUsage(chunk.usage);

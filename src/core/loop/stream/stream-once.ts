@@ -97,6 +97,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     family: draft.family,
     visibleTools: namesOf(request.tools),
     error,
+    adjustments: draft.adjustments,
     cache: draft.watch?.read(spendings, (spent, by) => costOf(spent, { ...by, iteration: draft.iteration }, ports)),
     durationMs,
   };

@@ -1,0 +1,148 @@
+// Fits the settings of a request to the model: leaves out or replaces what the model refuses, and reports each change.
+
+import { isRecord, type Json, type ModelRequest, type RequestChange, type ToolChoice } from "../core/provider-kit.ts";
+import type { ClaudeThinking } from "../services/anthropic.ts";
+import type { AnthropicThinking, MessagesSettings } from "./messages-options.ts";
+
+/** The fields of a request that depend on the model. */
+export interface FittedRequest {
+  readonly max_tokens: number;
+  readonly thinking?: AnthropicThinking;
+  readonly tool_choice?: Json;
+  readonly temperature?: number | undefined;
+  readonly top_p?: number | undefined;
+}
+
+export interface FitPorts {
+  readonly settings: MessagesSettings;
+  /** True if the final assistant message does not begin with thinking, although the request ends with results of its calls. */
+  readonly lacksThinking: boolean;
+  /** True to ask the service to drop thinking that no longer fits. */
+  readonly dropsUnfit: boolean;
+  report(change: RequestChange): void;
+}
+
+export interface Fit {
+  readonly fields: FittedRequest;
+  /** The text that asks the model to call a tool. Set if the model refuses a forced call. */
+  readonly instruction: string | undefined;
+  /** True if the request asks the service to drop thinking that no longer fits. */
+  readonly asksToDrop: boolean;
+}
+
+export function fitRequest(request: ModelRequest, ports: FitPorts): Fit {
+  const { settings = {}, toolChoice } = request;
+  const extra = settings.extra?.["thinking"];
+  const hasTools = request.tools.length + ports.settings.serverTools.length > 0;
+  const choice = hasTools ? toolChoice : undefined;
+  const own = extra === undefined ? fitThinking(choice, ports) : undefined;
+  const used = extra === undefined ? own : extra;
+  const { fields: choiceFields, instruction } = fitChoice(choice, used, ports);
+  const fields = {
+    max_tokens: fitMaxTokens(settings.maxOutputTokens, budgetOf(used), ports.settings),
+    ...(own === undefined ? {} : { thinking: own }),
+    ...choiceFields,
+    ...fitSampling(request, typeOf(used), ports),
+  };
+  return { fields, instruction, asksToDrop: isRecord(used) && used["block_binding"] !== undefined };
+}
+
+function typeOf(thinking: Json | AnthropicThinking | undefined): string | undefined {
+  return isRecord(thinking) && typeof thinking["type"] === "string" ? thinking["type"] : undefined;
+}
+
+function budgetOf(thinking: Json | AnthropicThinking | undefined): number {
+  const budget = isRecord(thinking) && thinking["type"] === "enabled" ? thinking["budget_tokens"] : undefined;
+  return typeof budget === "number" ? budget : 0;
+}
+
+/** The service counts thinking as output, and refuses a budget that is not less than `max_tokens`. */
+function fitMaxTokens(asked: number | undefined, budget: number, { maxTokens, facts }: MessagesSettings): number {
+  if (asked === undefined && maxTokens > budget) return maxTokens;
+  const answer = asked ?? maxTokens;
+  return Math.max(answer, Math.min(answer + budget, facts?.maxOutput ?? Number.POSITIVE_INFINITY));
+}
+
+const knownTypes: readonly string[] = ["adaptive", "enabled", "disabled", "between_tools"] satisfies readonly ClaudeThinking[];
+
+function fitThinking(choice: ToolChoice | undefined, ports: FitPorts): AnthropicThinking | undefined {
+  const accepted = acceptThinking(ports);
+  if (accepted?.type === "enabled" && isForced(choice)) {
+    // "Thinking may not be enabled when tool_choice forces tool use." (.../build-with-claude/thinking)
+    ports.report({ by: "adapter", field: "thinking", action: "removed", reason: "forced-call" });
+    return undefined;
+  }
+  return accepted?.type === "enabled" && ports.lacksThinking ? undefined : addControls(accepted, ports);
+}
+
+/** Adds the fields that `adaptive` and `enabled` have. Models with these fields think adaptively by default. */
+function addControls(
+  thinking: AnthropicThinking | undefined,
+  { settings: { facts }, dropsUnfit }: FitPorts,
+): AnthropicThinking | undefined {
+  const controls = {
+    ...(facts?.hidesNotes === true ? { display: "summarized" } : {}),
+    ...(dropsUnfit ? { block_binding: { prefix_mismatch_behavior: "drop_block" } } : {}),
+  };
+  const { type = "adaptive" } = thinking ?? {};
+  const isPossible = type === "adaptive" || type === "enabled";
+  return isPossible && Object.keys(controls).length > 0 ? { type, ...controls, ...thinking } : thinking;
+}
+
+/** Adaptive thinking replaces the other types, because all models with a thinking budget that lack it are older. */
+function acceptThinking({ settings: { thinking, facts }, report }: FitPorts): AnthropicThinking | undefined {
+  const types: readonly string[] = facts?.thinking ?? knownTypes;
+  if (thinking === undefined || types.includes(thinking.type) || !knownTypes.includes(thinking.type)) return thinking;
+  const isReplaced = thinking.type !== "disabled" && types.includes("adaptive");
+  report({ by: "adapter", field: "thinking", action: isReplaced ? "replaced" : "removed", reason: "unsupported" });
+  if (!isReplaced) return undefined;
+  const { display } = thinking;
+  return display === undefined ? { type: "adaptive" } : { type: "adaptive", display };
+}
+
+function isForced(choice: ToolChoice | undefined): choice is "required" | { readonly name: string } {
+  return choice === "required" || typeof choice === "object";
+}
+
+/**
+ * If the model refuses a forced call, an instruction asks for the call. The same is done if `extra` has a thinking budget, because
+ * fields in `extra` are sent unchanged.
+ */
+function fitChoice(
+  choice: ToolChoice | undefined,
+  thinking: Json | AnthropicThinking | undefined,
+  { settings: { facts }, report }: FitPorts,
+): Pick<Fit, "instruction"> & { readonly fields: Pick<FittedRequest, "tool_choice"> } {
+  if (choice === undefined) return { fields: {}, instruction: undefined };
+  if (isForced(choice) && (facts?.forcedChoice === "no" || typeOf(thinking) === "enabled")) {
+    report({ by: "adapter", field: "toolChoice", action: "replaced", reason: "unsupported" });
+    const instruction =
+      choice === "required"
+        ? "Call at least one of the tools now, instead of answering."
+        : `Call the tool ${JSON.stringify(choice.name)} now, instead of answering.`;
+    return { fields: { tool_choice: { type: "auto" } }, instruction };
+  }
+  if (typeof choice === "object") return { fields: { tool_choice: { type: "tool", name: choice.name } }, instruction: undefined };
+  return { fields: { tool_choice: { type: choice === "required" ? "any" : choice } }, instruction: undefined };
+}
+
+/** The smallest `top_p` that is accepted while the model thinks (.../build-with-claude/thinking). */
+const smallestTopP = 0.95;
+
+function fitSampling(
+  { settings: { temperature, topP } = {} }: ModelRequest,
+  thinking: string | undefined,
+  { settings: { facts, refusesSampling }, report }: FitPorts,
+): Pick<FittedRequest, "temperature" | "top_p"> {
+  const thinks = facts !== undefined && (thinking === "enabled" || thinking === "adaptive");
+  const accepts = (field: string, value: number | undefined, fits: boolean): boolean => {
+    if (value === undefined) return false;
+    if (!refusesSampling && fits) return true;
+    report({ by: "adapter", field, action: "removed", reason: "unsupported" });
+    return false;
+  };
+  return {
+    ...(accepts("temperature", temperature, !thinks || temperature === 1) ? { temperature } : {}),
+    ...(accepts("topP", topP, !thinks || (topP ?? 0) >= smallestTopP) ? { top_p: topP } : {}),
+  };
+}

@@ -1,0 +1,68 @@
+// Leaves out thinking that the service would refuse, because the request before it has changed since the model thought.
+
+import { memoize, type Message, type ModelRequest, type RequestChange } from "../core/provider-kit.ts";
+import type { WireMessage } from "./messages-options.ts";
+import { isThinkingBlock } from "./provider-metadata.ts";
+
+/** Everything before a thinking block in its request. The block is bound to it. */
+export interface Prefix {
+  readonly system: unknown;
+  readonly tools: readonly object[];
+  readonly wire: readonly WireMessage[];
+}
+
+export interface KeptThinking {
+  /** Remembers that the thinking of these messages is refused. Returns false if all of this was known. */
+  refuse(messages: readonly Message[]): boolean;
+  /**
+   * Compares a request with the previous request of its run. If they differ, the thinking of all messages after the first difference
+   * is refused. Returns true if there is such thinking.
+   */
+  compare(request: ModelRequest, prefix: Prefix): boolean;
+  /** Returns the message without its thinking, if that is refused. */
+  strip(wire: WireMessage, message: Message | undefined): WireMessage;
+}
+
+/** Reports that thinking was left out. */
+export const leftOut: RequestChange = { by: "adapter", field: "thinking", action: "removed", reason: "request-changed" };
+
+export function createKeptThinking(): KeptThinking {
+  const refused = new WeakSet<Message>();
+  /** The newest request of each run. The key is the first message of the transcript, which stays the same object. */
+  const sent = new WeakMap<Message, Prefix>();
+  const refuse = (messages: readonly Message[]): boolean => {
+    const fresh = messages.filter((message) => message.role === "assistant" && !refused.has(message));
+    for (const message of fresh) refused.add(message);
+    return fresh.length > 0;
+  };
+  return {
+    refuse,
+    compare({ transcript, messages }, prefix) {
+      const first = transcript?.messages[0] ?? messages[0];
+      if (first === undefined) return false;
+      const before = sent.get(first);
+      sent.set(first, prefix);
+      const changed = before === undefined ? undefined : findChange(before, prefix);
+      if (changed === undefined) return false;
+      refuse(messages.slice(changed));
+      return prefix.wire.slice(changed).some((wire) => withoutThinking(wire) !== wire);
+    },
+    strip: (wire, message) => (message !== undefined && refused.has(message) ? withoutThinking(wire) : wire),
+  };
+}
+
+/** Returns the position of the first message that differs. 0 if the system text or the tools differ. */
+function findChange(before: Prefix, now: Prefix): number | undefined {
+  if (!isSame(before.system, now.system) || !isSame(before.tools, now.tools)) return 0;
+  const at = before.wire.findIndex((message, index) => !isSame(message, now.wire[index]));
+  return at === -1 ? undefined : at;
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}
+
+const withoutThinking = /* @__PURE__ */ memoize((wire: WireMessage): WireMessage => {
+  const content = wire.content.filter((block) => !isThinkingBlock(block));
+  return content.length === wire.content.length ? wire : { ...wire, content };
+});
