@@ -14,25 +14,49 @@ const look = defineTool({
 const said: WirePart = { type: "text", text: "Done." };
 const asked: WirePart = { type: "tool_use", id: "toolu_1", name: "look", input: {} };
 
+interface Facts {
+  readonly budget: number;
+  readonly isForced: boolean;
+  readonly samples: boolean;
+  readonly version: string | null;
+}
+
+type Rule = readonly [text: string, breaks: (body: WireBody, facts: Facts) => boolean];
+
 /** The rules of the service that depend on the model. The first one that a request breaks is answered. */
+const rules: readonly Rule[] = [
+  ["`max_tokens` must be greater than `thinking.budget_tokens`.", (body, { budget }) => body.max_tokens <= budget],
+  ["Thinking may not be enabled when tool_choice forces tool use.", (_, { isForced, budget }) => isForced && budget > 0],
+  [
+    'tool_choice: type "tool" and "any" are not supported for this model.',
+    ({ model }, { isForced }) => isForced && /(?:fable|mythos)-5-[12]|(?:opus|sonnet)-5-5/.test(model),
+  ],
+  ["temperature: Extra inputs are not permitted", (_, { samples, version }) => samples && version === "2026-10-21"],
+  ["temperature: Extra inputs are not permitted", (body, { samples }) => samples && isNewer(body)],
+  ["adaptive thinking is not supported on this model", (body) => body.thinking?.type === "adaptive" && isOld(body)],
+  ['"thinking.type.enabled" is not supported for this model.', (body, { budget }) => budget > 0 && isNewer(body)],
+  [
+    '"thinking.type.disabled" is not supported for this model.',
+    ({ model, thinking }) => thinking?.type === "disabled" && /fable|mythos|opus-5-5/.test(model),
+  ],
+  [
+    "This model does not support assistant message prefill.",
+    (body) => body.messages.at(-1)?.role === "assistant" && !isOld(body),
+  ],
+];
+
+const isOld = ({ model }: WireBody): boolean => /-(?:4-5|3-7|4-2025)/.test(model);
+const isNewer = ({ model }: WireBody): boolean => /claude-\w+-5|4-[78]/.test(model);
+
 function findRefusal({ body, headers }: SentRequest): string | undefined {
-  const { model, max_tokens: maxTokens, thinking, tool_choice: choice, temperature, top_p: topP, messages } = body;
-  const isNew = headers.get("anthropic-version") === "2026-10-21";
-  const isForced = choice?.type === "any" || choice?.type === "tool";
-  const budget = thinking?.type === "enabled" ? Number(thinking.budget_tokens) : 0;
-  if (maxTokens <= budget) return "`max_tokens` must be greater than `thinking.budget_tokens`.";
-  if (isForced && budget > 0) return "Thinking may not be enabled when tool_choice forces tool use.";
-  if (isForced && /(?:fable|mythos)-5-[12]|(?:opus|sonnet)-5-5/.test(model))
-    return 'tool_choice: type "tool" and "any" are not supported for this model.';
-  if ((temperature ?? topP) !== undefined && (isNew || /claude-\w+-5|4-[78]/.test(model)))
-    return "temperature: Extra inputs are not permitted";
-  const isOld = /-(?:4-5|3-7|4-2025)/.test(model);
-  if (thinking?.type === "adaptive" && isOld) return "adaptive thinking is not supported on this model";
-  if (budget > 0 && /claude-\w+-5|4-[78]/.test(model)) return '"thinking.type.enabled" is not supported for this model.';
-  if (thinking?.type === "disabled" && /fable|mythos|opus-5-5/.test(model))
-    return '"thinking.type.disabled" is not supported for this model.';
-  if (messages.at(-1)?.role === "assistant" && !isOld) return "This model does not support assistant message prefill.";
-  return undefined;
+  const { thinking, tool_choice: choice, temperature, top_p: topP } = body;
+  const facts = {
+    budget: thinking?.type === "enabled" ? Number(thinking.budget_tokens) : 0,
+    isForced: choice?.type === "any" || choice?.type === "tool",
+    samples: (temperature ?? topP) !== undefined,
+    version: headers.get("anthropic-version"),
+  };
+  return rules.find(([, breaks]) => breaks(body, facts))?.[0];
 }
 
 interface Played {

@@ -63,7 +63,7 @@ export function createAnthropicService(rules: ServiceRules, options: ClientOptio
     const error = { type: "error", error: { type: "invalid_request_error", message: refusal } };
     return Promise.resolve(Response.json(error, { status: 400 }));
   };
-  const client = new Anthropic({ apiKey: "test", maxRetries: 0, logLevel: "off", ...options, fetch: respond as typeof fetch });
+  const client = new Anthropic({ apiKey: "test", maxRetries: 0, logLevel: "off", ...options, fetch: respond });
   return { client, requests, refusals };
 }
 
