@@ -184,20 +184,29 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
     read: (chunk) => {
       if (isRecord(chunk) && !reading.isLeft) readChunk(chunk, reading);
     },
-    end: () => endReading(reading),
+    end: () => {
+      for (const held of reading.ids.rest()) takeChunk(held, reading);
+      endReading(reading);
+    },
   };
 }
 
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
-  const { error, candidates, promptFeedback, usageMetadata } = chunk;
+  const { error, candidates, responseId: id } = chunk;
   // The SDK usually throws the errors of the service. Some SDK versions and clients yield these errors as chunks instead.
   if (error !== undefined && error !== null) return fail(error, reading);
   const answers = listOf(candidates).filter(isFirst).map(recordOf);
   const contents = answers.map(({ content }) => recordOf(content));
   const saysRole = contents.some(({ role }) => textOf(role) !== "");
   const hasContent = contents.some(({ parts }) => listOf(parts).length > 0);
-  if (reading.ids.isOther(chunk.responseId, { saysRole, hasContent, hasBegun: reading.hasBegun })) return leave(reading);
-  for (const candidate of answers) readCandidate(candidate, reading);
+  const isLast = answers.some(({ finishReason }) => textOf(finishReason) !== "");
+  const chunks = reading.ids.sort(chunk, { id, saysRole, hasContent, isLast, hasBegun: reading.hasBegun });
+  if (chunks === undefined) return leave(reading);
+  for (const next of chunks) takeChunk(next, reading);
+}
+
+function takeChunk({ candidates, promptFeedback, usageMetadata }: UnknownRecord, reading: Reading): void {
+  for (const candidate of listOf(candidates).filter(isFirst)) readCandidate(recordOf(candidate), reading);
   if (isRecord(promptFeedback)) readFeedback(promptFeedback, reading);
   const usage = reading.usage.add(usageMetadata);
   if (usage !== undefined) reading.out.push({ type: "usage", usage, mode: "snapshot" });

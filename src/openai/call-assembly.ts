@@ -52,8 +52,9 @@ interface OpenCall extends IndexedCall {
 /**
  * A fragment is an entry of `delta.tool_calls`. Servers differ in how a fragment identifies its call:
  *
- * - A fragment with a known id is part of the call with that id. A fragment with a new id begins a call, even if its index is
- *   already used: Ollama, Grok, and DeepSeek behind gateways give every call the index 0.
+ * - A fragment with a known id is part of the call with that id. A fragment with a new id and a name begins a call, even if its
+ *   index is already used: Ollama, Grok, and DeepSeek behind gateways give every call the index 0. A new id alone does not begin a
+ *   call at a used index, unless new arguments begin after complete ones.
  * - A fragment without an id is part of the newest call with the fragment's index. A fragment with neither an id nor an index is
  *   part of the newest call.
  * - If the call found by these rules is already complete, a fragment with a function name begins a new call. The arguments of two
@@ -67,9 +68,12 @@ interface OpenCall extends IndexedCall {
 export function createCallAssembly(out: ModelChunk[]): CallAssembly {
   const calls = createCallIndex<OpenCall>();
   const ports: CallPorts = { out, finished: new FinishedCalls() };
+  /** The ids of fragments that have neither a name nor arguments, by index. The call itself follows without the id. */
+  const heads = new Map<number | undefined, string>();
   let readyCalls = 0;
 
-  function open({ id, index }: Fragment): OpenCall {
+  function open({ index, id = heads.get(index) }: Fragment): OpenCall {
+    heads.delete(index);
     while (settleComplete(calls.all[readyCalls], ports)) readyCalls += 1;
     const begun = { name: "", args: createObjectScan(""), sent: 0, announced: false, ready: false, extra: undefined };
     const held = { out: calls.hasId(id) ? [] : out, isRepeated: false };
@@ -90,7 +94,10 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
     add(entry) {
       const fragment = toFragment(entry);
       const found = calls.find(fragment);
-      if (found === undefined && isEmpty(fragment)) return true;
+      if (found === undefined && isEmpty(fragment)) {
+        if (fragment.id !== undefined) heads.set(fragment.index, fragment.id);
+        return true;
+      }
       const call = found ?? open(fragment);
       call.extra = entry.extra_content ?? call.extra;
       calls.identify(call, fragment.id);
@@ -122,7 +129,8 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
 function toFragment(entry: UnknownRecord): Fragment {
   const { name, arguments: args } = recordOf(entry.function);
   return {
-    id: filledOrNone(entry.id),
+    // Mistral's gateway writes "null" (github.com/mistralai/mistral-vibe/issues/1127).
+    id: entry.id === "null" ? undefined : filledOrNone(entry.id),
     index: typeof entry.index === "number" ? entry.index : undefined,
     name: textOf(name),
     // Some servers send the arguments as an object.
@@ -130,8 +138,8 @@ function toFragment(entry: UnknownRecord): Fragment {
   };
 }
 
-function isEmpty({ id, name, args }: Fragment): boolean {
-  return id === undefined && name === "" && args.trim() === "";
+function isEmpty({ name, args }: Fragment): boolean {
+  return name === "" && args.trim() === "";
 }
 
 function contradict(out: ModelChunk[]): false {

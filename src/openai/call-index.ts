@@ -85,24 +85,10 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   const byIndex = new Map<number, Call>();
   const byId = new Map<string, Call>();
   const byBoth = new Map<string, Call>();
-  const nameless = new Map<number | undefined, Call>();
 
   function register(call: Call, id: string): void {
     byId.set(id, call);
     byBoth.set(`${call.index} ${id}`, call);
-    if (nameless.get(call.index) === call) nameless.delete(call.index);
-  }
-
-  function findById(id: string, fragment: Fragment): Call | undefined {
-    const { index, name } = fragment;
-    const call = byBoth.get(`${index} ${id}`) ?? byId.get(id);
-    if (call !== undefined) {
-      if (isRepetition(call, fragment)) return call;
-      return beginsAnother(call, fragment) || isHeadElsewhere(call, fragment) ? undefined : call;
-    }
-    // Some servers send the name of a call in one fragment, and the id only in a later fragment.
-    const begun = nameless.get(index);
-    return begun !== undefined && (name === "" || (name === begun.name && begun.args.text === "")) ? begun : undefined;
   }
 
   function findByIndex(index: number, fragment: Fragment): Call | undefined {
@@ -111,6 +97,14 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
     // A fragment without a name cannot begin a call. A fragment with neither a name nor a known index therefore counts as part of
     // the newest call.
     return fragment.name === "" ? all[all.length - 1] : undefined;
+  }
+
+  function findByUnknownId(fragment: Fragment): Call | undefined {
+    const { index } = fragment;
+    const newest = all[all.length - 1];
+    const at = index === undefined ? newest : byIndex.get(index);
+    if (at !== undefined) return continuesUnderOtherId(at, fragment) ? at : undefined;
+    return newest !== undefined && continuesElsewhere(newest, fragment) ? newest : undefined;
   }
 
   return {
@@ -124,12 +118,16 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
     add(call) {
       all.push(call);
       if (call.index !== undefined) byIndex.set(call.index, call);
-      if (call.id === undefined) nameless.set(call.index, call);
-      else register(call, call.id);
+      if (call.id !== undefined) register(call, call.id);
     },
     find(fragment) {
       const { id, index, name } = fragment;
-      if (id !== undefined) return findById(id, fragment);
+      const known = id === undefined ? undefined : (byBoth.get(`${index} ${id}`) ?? byId.get(id));
+      if (known !== undefined) {
+        if (isRepetition(known, fragment)) return known;
+        return beginsAnother(known, fragment) || isHeadElsewhere(known, fragment) ? undefined : known;
+      }
+      if (id !== undefined) return findByUnknownId(fragment);
       if (index !== undefined) return findByIndex(index, fragment);
       const current = all[all.length - 1];
       if (current === undefined || beginsAnother(current, fragment)) return undefined;
@@ -139,13 +137,44 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
 }
 
 /**
+ * True if a fragment with an unknown id is part of the call at its index. Some servers give the later fragments of a call another
+ * id, such as the id of an inner server (github.com/mistralai/mistral-vibe/issues/1127), or each fragment a new id
+ * (github.com/poolsideai/pool/issues/9).
+ */
+function continuesUnderOtherId(call: IndexedCall, fragment: Fragment): boolean {
+  const { name, args } = fragment;
+  if (isRepetition(call, fragment)) return true;
+  const isFresh = !(beginsObject(args) && isComplete(call));
+  if (call.name === "") return isFresh;
+  // The id of a call may arrive after its name.
+  if (call.id === undefined) return name === "" ? isFresh : name === call.name && call.args.text === "";
+  if (args.trim() === "" || name === "") return args.trim() !== "" && isFresh;
+  if (name !== call.name) return false;
+  return call.args.text === "" ? beginsObject(args) && !isWholeObject(createObjectScan(args)) : isFresh && !beginsObject(args);
+}
+
+/** True if a fragment with an unknown id and an unknown index is part of the newest call: the arguments are in the middle of a text. */
+function continuesElsewhere(newest: IndexedCall, { name, args }: Fragment): boolean {
+  if (name !== "" || args.trim() === "") return false;
+  return beginsObject(args) ? newest.name !== "" && newest.args.text === "" : !isComplete(newest);
+}
+
+function beginsObject(args: string): boolean {
+  return args.trimStart().startsWith("{");
+}
+
+function isComplete({ args }: IndexedCall): boolean {
+  return !mayBePrefix(args.text) && isWholeObject(args);
+}
+
+/**
  * A fragment with another name begins a new call if `call` has arguments. A fragment with the same name begins a new call if
  * `call` is complete and more arguments arrive.
  */
 function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
   if (name === "" || call.name === "") return false;
   if (name !== call.name) return call.args.text !== "";
-  return args.trimStart().startsWith("{") && !mayBePrefix(call.args.text) && isWholeObject(call.args);
+  return beginsObject(args) && isComplete(call);
 }
 
 /**
@@ -157,9 +186,12 @@ function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean 
   return name !== call.name || isWholeObject(call.args);
 }
 
-/** True if the fragment is a second copy of a complete call. Some servers send such copies. */
+/**
+ * True if the fragment is a second copy of a complete call, or of its arguments. Some servers send the arguments in fragments and
+ * then whole.
+ */
 export function isRepetition(call: IndexedCall, { id, name, args }: Fragment): boolean {
-  if (id === undefined || id !== call.id || (name !== "" && name !== call.name)) return false;
+  if (name === "" ? call.name === "" : id === undefined || id !== call.id || name !== call.name) return false;
   return args.trim() !== "" && isWholeObject(call.args) && isSameArguments(args, call.args.text);
 }
 

@@ -142,7 +142,10 @@ export function createChatReader(out: ModelChunk[], words: FinishWords = chatWor
     read: (chunk) => {
       if (isRecord(chunk) && !reading.isLeft) readChunk(chunk, reading);
     },
-    end: () => endReading(reading),
+    end: () => {
+      for (const held of reading.ids.rest()) takeChunk(held, reading);
+      endReading(reading);
+    },
   };
 }
 
@@ -156,8 +159,15 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const choices = listOf(chunk.choices);
   const deltas = choices.map((choice) => recordOf(recordOf(choice).delta));
   const saysRole = deltas.some(({ role }) => textOf(role) !== "");
-  const facts = { saysRole, hasContent: deltas.some(hasContent), hasBegun: reading.hasSpoken };
-  if (reading.ids.isOther(chunk.id, facts)) return leave(reading);
+  const isLast = choices.some((choice) => wordOf(recordOf(choice)) !== "");
+  const facts = { id: chunk.id, saysRole, hasContent: deltas.some(hasContent), isLast, hasBegun: reading.hasSpoken };
+  const chunks = reading.ids.sort(chunk, facts);
+  if (chunks === undefined) return leave(reading);
+  for (const next of chunks) takeChunk(next, reading);
+}
+
+function takeChunk(chunk: UnknownRecord, reading: Reading): void {
+  const choices = listOf(chunk.choices);
   const isSpeech = choices.map((choice) => readChoice(choice, reading)).includes(true);
   if (isSpeech) reading.hasSpoken = true;
   if (isSpeech) reading.isCounted = false;
@@ -168,7 +178,7 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
   }
 }
 
-function hasContent(delta: UnknownRecord): boolean {
+function hasContent({ role: _, ...delta }: UnknownRecord): boolean {
   return Object.values(delta).some((value) => textOf(value) !== "" || listOf(value).length > 0 || isRecord(value));
 }
 
@@ -199,22 +209,27 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
 }
 
 /**
- * Most servers that send `reasoning_details` repeat the text in `reasoning`. The text of the details is used only if the server
- * sends no plain text.
+ * Servers send reasoning in one of three fields. Some servers send two of them, equal or one empty (LiteLLM, chutes), so the first
+ * filled field is used. Most servers that send `reasoning_details` repeat the text in `reasoning`. The text of the details is used
+ * only if the server sends no plain text.
  */
 function readReasoning(delta: UnknownRecord, { out, details }: Reading): void {
-  const plain = delta.reasoning_content ?? delta.reasoning;
-  const detailed = details.add(listOf(delta.reasoning_details));
-  pushText(out, "reasoning-delta", typeof plain === "string" && plain !== "" ? plain : detailed);
+  const { reasoning_content: content, reasoning, reasoning_text: text, reasoning_details: list } = delta;
+  const detailed = details.add(listOf(list));
+  pushText(out, "reasoning-delta", textOf(content) || textOf(reasoning) || textOf(text) || detailed);
 }
 
 function readCalls(entries: readonly unknown[], reading: Reading): void {
   for (const entry of entries) if (!reading.failed && isRecord(entry)) reading.failed = !reading.calls.add(entry);
 }
 
+function wordOf({ finish_reason: word, finishReason: other }: UnknownRecord): string {
+  return textOf(word ?? other);
+}
+
 function readFinish(choice: UnknownRecord, reading: Reading): void {
-  const raw = choice.finish_reason ?? choice.finishReason;
-  if (typeof raw !== "string" || raw === "") return;
+  const raw = wordOf(choice);
+  if (raw === "") return;
   if (isRecord(choice.error)) return fail(choice.error, reading);
   const said = { raw, reason: reading.words.get(raw) ?? "unknown" } as const;
   // A second finish reason replaces the first only if the first was normal, so that an abnormal finish reason is never lost.

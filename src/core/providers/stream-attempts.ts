@@ -1,5 +1,4 @@
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
-import { textOf } from "../utils/plain-error.ts";
 import { providerError, toProviderError } from "../errors/provider-error.ts";
 import { assertNever } from "../utils/guards.ts";
 import { EventQueue } from "../utils/event-queue.ts";
@@ -15,42 +14,6 @@ import {
   type PlannedAttempt,
   type ReaderPorts,
 } from "./attempt-reader.ts";
-
-/** Returns the error chunk for a stream in which a second answer begins before the first is complete: `stream-ended-early`, retryable. */
-export function cutByAnother(): ModelChunk {
-  const message = "The service began another answer before the first was complete.";
-  return { type: "error", error: providerError("stream-ended-early", message) };
-}
-
-/** Properties of a chunk that show if it belongs to a second answer. */
-export interface AnswerChunk {
-  /** True if the chunk has a role, like the first chunk of an answer. */
-  readonly saysRole: boolean;
-  /** True if the chunk contains a part of an answer. Some gateways send a last chunk with another id and without content. */
-  readonly hasContent: boolean;
-  /** True if an earlier chunk contained a part of an answer. */
-  readonly hasBegun: boolean;
-}
-
-/** Detects a second answer within one stream, if each chunk has the id of its answer. */
-export class AnswerIds {
-  #id = "";
-  #isRepeated = false;
-
-  /**
-   * Returns true if a chunk belongs to a second answer. A new id alone is not enough, because some gateways make a new id for
-   * each chunk. The chunk must also have a role, or it must have content and the previous id must have occurred more than once.
-   */
-  isOther(id: unknown, { saysRole, hasContent, hasBegun }: AnswerChunk): boolean {
-    const said = textOf(id);
-    if (said === "") return false;
-    const isNew = this.#id !== "" && said !== this.#id;
-    if (isNew && hasBegun) return saysRole || (hasContent && this.#isRepeated);
-    this.#isRepeated = said === this.#id;
-    this.#id = said;
-    return false;
-  }
-}
 
 export interface AttemptPlan {
   readonly first: PlannedAttempt;

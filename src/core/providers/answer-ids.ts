@@ -1,0 +1,77 @@
+import type { ModelChunk } from "../types/provider.ts";
+import { providerError } from "../errors/provider-error.ts";
+import type { UnknownRecord } from "../utils/guards.ts";
+import { textOf } from "../utils/plain-error.ts";
+
+/** Returns the error chunk for a stream in which a second answer begins before the first is complete: `stream-ended-early`, retryable. */
+export function cutByAnother(): ModelChunk {
+  const message = "The service began another answer before the first was complete.";
+  return { type: "error", error: providerError("stream-ended-early", message) };
+}
+
+/** Properties of a chunk that show if it belongs to a second answer. */
+export interface AnswerChunk {
+  readonly id: unknown;
+  /** True if the chunk has a role, like the first chunk of an answer. */
+  readonly saysRole: boolean;
+  /** True if the chunk contains a part of an answer. */
+  readonly hasContent: boolean;
+  /** True if the chunk has a finish reason. Some gateways send a last chunk with another id. */
+  readonly isLast: boolean;
+  /** True if an earlier chunk contained a part of an answer. */
+  readonly hasBegun: boolean;
+}
+
+/**
+ * Detects a second answer within one stream, if each chunk has the id of its answer. A new id alone is not enough, because some
+ * gateways make a new id for each chunk or for the last chunk, and some send a role in each chunk. The evidence is content with a
+ * new id, and either the only second role of the stream, or an earlier id that occurred more than once.
+ */
+export class AnswerIds {
+  #id = "";
+  #isRepeated = false;
+  #roles = 0;
+  /** The new id of a chunk with a role and without content. */
+  #opened = "";
+  #held: UnknownRecord | undefined;
+
+  /**
+   * Returns the chunks to read now, or undefined if the chunk belongs to a second answer. A chunk is held back if only the next
+   * chunk can show that it does.
+   */
+  sort(chunk: UnknownRecord, facts: AnswerChunk): readonly UnknownRecord[] | undefined {
+    const id = textOf(facts.id);
+    const isNew = id !== "" && this.#id !== "" && id !== this.#id && facts.hasBegun;
+    const held = this.rest();
+    if (held.length > 0 && id === this.#opened) return undefined;
+    if (held.length > 0) this.#roles = Number.POSITIVE_INFINITY;
+    if (facts.saysRole) this.#roles += 1;
+    const tellsRole = this.#roles <= 2 && (facts.saysRole || id === this.#opened);
+    if (isNew && facts.hasContent) {
+      const isSure = this.#isRepeated || id === this.#opened;
+      if (isSure && (tellsRole || !facts.isLast)) return undefined;
+      if (!isSure && tellsRole && !facts.isLast) return this.#hold(chunk, id);
+    }
+    if (isNew && facts.saysRole && !facts.isLast) this.#opened = id;
+    else if (id !== "") this.#note(id);
+    return [...held, chunk];
+  }
+
+  /** Returns the chunk that was held back. Call this method at the end of the stream. */
+  rest(): readonly UnknownRecord[] {
+    const held = this.#held === undefined ? [] : [this.#held];
+    this.#held = undefined;
+    return held;
+  }
+
+  #hold(chunk: UnknownRecord, id: string): readonly UnknownRecord[] {
+    this.#held = chunk;
+    this.#opened = id;
+    return [];
+  }
+
+  #note(id: string): void {
+    this.#isRepeated = id === this.#id;
+    this.#id = id;
+  }
+}
