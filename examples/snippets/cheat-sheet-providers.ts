@@ -23,6 +23,7 @@ interface OpenAIEntry {
     promptCacheKey?: string; // sent as prompt_cache_key: requests with equal keys and beginnings share a cache
     structuredOutput?: boolean; // sends the schema of policies.output; true for OpenAI's own address, false for other servers
     finishReasons?: { readonly [word: string]: FinishReason }; // { "FUNCTION_CALL": "tool-calls" }: words that the adapter does not know
+    thinkTags?: boolean | "opened"; // reads <think> at the beginning of an answer as reasoning; false for OpenAI's models
   }): Provider;
   openaiResponses(options: {
     client: openai.OpenAIResponsesClient; // new OpenAI(), or any other client of Responses

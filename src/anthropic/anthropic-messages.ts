@@ -23,7 +23,7 @@ import {
  * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If your own
  * code also retries, the numbers of attempts multiply.
  *
- * The stream ends with `finish` if the service sent a stop reason and `message_stop`. Otherwise the answer is incomplete, and there
+ * The stream ends with `finish` if the service sent a stop reason. Without a stop reason, the answer is incomplete, and there
  * is no `finish`. Errors that the SDK throws are passed on unchanged.
  *
  * The blocks of a finished message become `provider-metadata` chunks. The next request sends these blocks back to the same model

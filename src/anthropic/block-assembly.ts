@@ -18,6 +18,7 @@ import { invalidJsonKey } from "./provider-metadata.ts";
 export interface BlockAssembly {
   readonly size: number;
   readonly hasCalls: boolean;
+  has(index: unknown): boolean;
   start(index: unknown, block: UnknownRecord): void;
   /** Returns false if the stream contradicts itself. The caller must then stop reading. */
   extend(index: unknown, delta: UnknownRecord): boolean;
@@ -86,6 +87,7 @@ export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
     get hasCalls() {
       return hasCalls;
     },
+    has: (index) => byIndex.has(index),
     start,
     extend(index, delta) {
       if (!fits(byIndex.get(index), delta)) {

@@ -95,7 +95,8 @@ describe("anthropicMessages: the chunks of a stream", () => {
     ],
     ["a refusal without an explanation", [stop("refusal", { stop_details: null })], ["finish refusal (refusal)"]],
     ["no finish if the stop reason is missing", [text(0, "a"), [{ type: "message_stop" }]], ["text a"]],
-    ["no finish if message_stop is missing", [text(0, "a"), stop("end_turn").slice(0, 1)], ["text a"]],
+    ["a finish if message_stop is missing", [text(0, "a"), stop("end_turn").slice(0, 1)], ["text a", "finish stop (end_turn)"]],
+    ["no finish if the stop reason and message_stop are missing", [text(0, "a")], ["text a"]],
     [
       "an error if a second message starts before the first is complete",
       [[opening({ id: "msg_1" })], text(0, "a"), call(1, '{"n":'), [opening({ id: "msg_2" })], call(0, "{}"), stop("tool_use")],

@@ -102,15 +102,19 @@ interface Reading {
   readonly blocks: BlockAssembly;
   readonly usage: UsageCounts;
   readonly words: FinishWords;
-  messageId: string;
   /** True after the first event that follows `message_start`. */
   hasBegun: boolean;
+  /** True after a second `message_start` in the middle of the answer. */
+  isDoubled: boolean;
   container: WireContainer | undefined;
   changes: readonly RequestChange[];
   stopReason: string | undefined;
   explanation: string;
   hasText: boolean;
+  /** True after `message_stop`. */
   finished: boolean;
+  /** True after a `message_delta` with a stop reason. Some gateways end the stream without `message_stop`. */
+  isEnded: boolean;
   failed: boolean;
 }
 
@@ -121,14 +125,15 @@ export function createMessagesReader(out: ModelChunk[], words: FinishWords = sto
     blocks: createBlockAssembly(out),
     usage: countUsage(),
     words,
-    messageId: "",
     hasBegun: false,
+    isDoubled: false,
     container: undefined,
     changes: [],
     stopReason: undefined,
     explanation: "",
     hasText: false,
     finished: false,
+    isEnded: false,
     failed: false,
   };
   return {
@@ -160,7 +165,9 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
       return readDelta(event.index, event.delta, reading);
     case "message_delta":
       reading.hasBegun = true;
-      return readEnding(event, reading);
+      readEnding(event, reading);
+      reading.isEnded ||= textOf(recordOf(event.delta).stop_reason) !== "";
+      return;
     case "message_stop":
       reading.finished = true;
       return;
@@ -174,10 +181,8 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
 /** `message_start` contains the whole message if code on the server calls a tool and the model generates nothing. */
 function readMessage(message: unknown, reading: Reading): void {
   if (!isRecord(message)) return;
-  const id = textOf(message.id);
-  // Some gateways send `message_start` twice in a row. After other events, a second `message_start` begins another message.
-  if (reading.hasBegun || (id !== "" && reading.messageId !== "" && id !== reading.messageId)) return failSpliced(reading);
-  reading.messageId ||= id;
+  // Some gateways send `message_start` twice. Only blocks that begin again show that another message has begun.
+  if (reading.hasBegun) reading.isDoubled = true;
   if (Array.isArray(message.content) && reading.blocks.size === 0) {
     for (const [index, block] of message.content.entries()) startBlock(index, block, reading);
   }
@@ -186,6 +191,7 @@ function readMessage(message: unknown, reading: Reading): void {
 
 function startBlock(index: unknown, block: unknown, reading: Reading): void {
   if (!isRecord(block)) return;
+  if (reading.isDoubled && reading.blocks.has(index)) return failSpliced(reading);
   if (block.type === "text") watchText(block.text, reading);
   reading.blocks.start(index, block);
 }
@@ -241,20 +247,9 @@ function toChanges(given: readonly unknown[]): readonly RequestChange[] {
 /** The number of reported changes per request is limited, because the journal records them. */
 const mostChanges = 100;
 
-function endReading({
-  out,
-  words,
-  blocks,
-  container,
-  changes,
-  stopReason,
-  explanation,
-  hasText,
-  finished,
-  failed,
-}: Reading): void {
+function endReading({ out, words, blocks, container, changes, stopReason, explanation, hasText, ...said }: Reading): void {
   if (changes.length > 0) out.push({ type: "request-adjusted", changes });
-  if (!finished || failed || stopReason === undefined) return;
+  if (said.failed || stopReason === undefined || !(said.finished || said.isEnded)) return;
   const reason = toFinishReason(stopReason, blocks.hasCalls, words);
   if (reason === "refusal") {
     // A refused message has no provider metadata, because its content must not be sent back to the model.

@@ -99,6 +99,13 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
     return fragment.name === "" ? all[all.length - 1] : undefined;
   }
 
+  function findCurrent(fragment: Fragment): Call | undefined {
+    const current = all[all.length - 1];
+    if (current === undefined || beginsAnother(current, fragment)) return undefined;
+    const { name } = fragment;
+    return name === "" || current.name === "" || name === current.name ? current : undefined;
+  }
+
   function findByUnknownId(fragment: Fragment): Call | undefined {
     const { index } = fragment;
     const newest = all[all.length - 1];
@@ -121,17 +128,15 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
       if (call.id !== undefined) register(call, call.id);
     },
     find(fragment) {
-      const { id, index, name } = fragment;
+      const { id, index } = fragment;
       const known = id === undefined ? undefined : (byBoth.get(`${index} ${id}`) ?? byId.get(id));
       if (known !== undefined) {
-        if (isRepetition(known, fragment)) return known;
-        return beginsAnother(known, fragment) || isHeadElsewhere(known, fragment) ? undefined : known;
+        const isOther = beginsAnother(known, fragment) || isHeadElsewhere(known, fragment);
+        return isRepetition(known, fragment) || !isOther ? known : undefined;
       }
       if (id !== undefined) return findByUnknownId(fragment);
       if (index !== undefined) return findByIndex(index, fragment);
-      const current = all[all.length - 1];
-      if (current === undefined || beginsAnother(current, fragment)) return undefined;
-      return name === "" || current.name === "" || name === current.name ? current : undefined;
+      return findCurrent(fragment);
     },
   };
 }
@@ -148,9 +153,14 @@ function continuesUnderOtherId(call: IndexedCall, fragment: Fragment): boolean {
   if (call.name === "") return isFresh;
   // The id of a call may arrive after its name.
   if (call.id === undefined) return name === "" ? isFresh : name === call.name && call.args.text === "";
-  if (args.trim() === "" || name === "") return args.trim() !== "" && isFresh;
-  if (name !== call.name) return false;
-  return call.args.text === "" ? beginsObject(args) && !isWholeObject(createObjectScan(args)) : isFresh && !beginsObject(args);
+  if (args.trim() === "") return false;
+  return name === "" ? isFresh : name === call.name && isTail(call, args);
+}
+
+/** True for arguments that cannot begin a call, and for the incomplete first arguments of `call`. */
+function isTail(call: IndexedCall, args: string): boolean {
+  if (call.args.text !== "") return !beginsObject(args) && !isComplete(call);
+  return beginsObject(args) && !isWholeObject(createObjectScan(args));
 }
 
 /** True if a fragment with an unknown id and an unknown index is part of the newest call: the arguments are in the middle of a text. */

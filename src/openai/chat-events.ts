@@ -1,6 +1,5 @@
 import {
   AnswerIds,
-  countOf,
   cutByAnother,
   type EventReader,
   type FinishReason,
@@ -9,7 +8,6 @@ import {
   isRecord,
   listOf,
   type ModelChunk,
-  usageOf,
   recordOf,
   textOf,
   type UnknownRecord,
@@ -17,41 +15,9 @@ import {
   pushError,
 } from "../core/provider-kit.ts";
 import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
+import { toUsage } from "./chat-usage.ts";
+import { AnswerText, type ThinkTags } from "./think-tags.ts";
 import { collectReasoningDetails, type ReasoningDetails, toChatMetadata } from "./chat-metadata.ts";
-
-/**
- * `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI, `completion_tokens`
- * exclude reasoning tokens (recorded: 291 prompt, 26 completion, 196 reasoning, 513 in total). A server counts like xAI if the
- * total is the sum of the three counts, or if there are more reasoning tokens than completion tokens.
- */
-export function toUsage(usage: unknown): Usage | undefined {
-  if (!isRecord(usage)) return undefined;
-  const prompt = countOf(usage.prompt_tokens);
-  const completion = countOf(usage.completion_tokens);
-  if (prompt === undefined && completion === undefined) return undefined;
-  const total = countOf(usage.total_tokens);
-  const inputDetails = recordOf(usage.prompt_tokens_details);
-  const reasoning = countOf(recordOf(usage.completion_tokens_details).reasoning_tokens);
-  return usageOf({
-    input: prompt,
-    output: outputOf({ prompt: prompt ?? 0, completion: completion ?? 0, reasoning: reasoning ?? 0, total }),
-    total,
-    cached: countOf(inputDetails.cached_tokens) ?? countOf(usage.prompt_cache_hit_tokens),
-    cacheWrite: countOf(inputDetails.cache_write_tokens),
-    reasoning,
-  });
-}
-
-interface Counts {
-  readonly prompt: number;
-  readonly completion: number;
-  readonly reasoning: number;
-  readonly total: number | undefined;
-}
-
-function outputOf({ prompt, completion, reasoning, total }: Counts): number {
-  return total === prompt + completion + reasoning ? completion + reasoning : completion;
-}
 
 interface FinishedMessage {
   readonly hasCalls: boolean;
@@ -95,6 +61,7 @@ export function isCleanEnd(reason: FinishReason): boolean {
 interface Reading {
   readonly out: ModelChunk[];
   readonly calls: CallAssembly;
+  readonly text: AnswerText;
   readonly details: ReasoningDetails;
   readonly words: FinishWords;
   readonly ids: AnswerIds;
@@ -111,12 +78,19 @@ interface Reading {
   failed: boolean;
 }
 
+/** How to read the answers of one model. */
+export interface ChatAnswers {
+  readonly words?: FinishWords;
+  readonly thinkTags?: ThinkTags;
+}
+
 /** Reads every field in which a known server sends content. Azure also sends chunks without choices or without a delta. */
-export function createChatReader(out: ModelChunk[], words: FinishWords = chatWords): EventReader {
+export function createChatReader(out: ModelChunk[], { words = chatWords, thinkTags = false }: ChatAnswers = {}): EventReader {
   const calls = createCallAssembly(out);
   const reading: Reading = {
     out,
     calls,
+    text: new AnswerText(out, thinkTags),
     details: collectReasoningDetails(),
     words,
     ids: new AnswerIds(),
@@ -188,7 +162,8 @@ function readChoice(choice: unknown, reading: Reading): boolean {
   const { out } = reading;
   const before = out.length;
   const hasCalls = isRecord(choice.delta) && readDelta(choice.delta, reading);
-  const isSpeech = hasCalls || out.length > before;
+  // Text may be held back until its tag is complete.
+  const isSpeech = hasCalls || out.length > before || textOf(recordOf(choice.delta).content) !== "";
   readFinish(choice, reading);
   return isSpeech;
 }
@@ -197,13 +172,14 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
   const { content, refusal, tool_calls: calls, function_call: onlyCall } = delta;
   const { out } = reading;
   readReasoning(delta, reading);
-  if (typeof content === "string") pushText(out, "text-delta", content);
-  else for (const part of listOf(content)) readContentPart(part, out);
+  if (typeof content === "string") reading.text.push(content);
+  else for (const part of listOf(content)) readContentPart(part, reading);
   if (typeof refusal === "string" && refusal !== "") {
     reading.refused = true;
     out.push({ type: "refusal-delta", text: refusal });
   }
   const entries = isRecord(onlyCall) ? [...listOf(calls), { function: onlyCall }] : listOf(calls);
+  if (entries.length > 0) reading.text.flush();
   readCalls(entries, reading);
   return entries.length > 0;
 }
@@ -213,10 +189,12 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
  * filled field is used. Most servers that send `reasoning_details` repeat the text in `reasoning`. The text of the details is used
  * only if the server sends no plain text.
  */
-function readReasoning(delta: UnknownRecord, { out, details }: Reading): void {
+function readReasoning(delta: UnknownRecord, { out, details, text: answer }: Reading): void {
   const { reasoning_content: content, reasoning, reasoning_text: text, reasoning_details: list } = delta;
   const detailed = details.add(listOf(list));
-  pushText(out, "reasoning-delta", textOf(content) || textOf(reasoning) || textOf(text) || detailed);
+  const thought = textOf(content) || textOf(reasoning) || textOf(text) || detailed;
+  if (thought !== "") answer.noteReasoning();
+  pushThought(out, thought);
 }
 
 function readCalls(entries: readonly unknown[], reading: Reading): void {
@@ -268,7 +246,8 @@ function fail(error: unknown, reading: Reading): void {
   pushError(error, reading.out);
 }
 
-function endReading({ finish, isCounted, failed, refused, calls, details, out }: Reading): void {
+function endReading({ finish, isCounted, failed, refused, calls, text, details, out }: Reading): void {
+  if (!failed) text.end();
   if (failed || (finish === undefined && !isCounted)) return;
   if (finish === undefined) calls.settleWhole();
   else calls.settle(isCut(finish.reason));
@@ -277,15 +256,14 @@ function endReading({ finish, isCounted, failed, refused, calls, details, out }:
   out.push({ type: "finish", reason, raw: finish?.raw });
 }
 
-function pushText(out: ModelChunk[], type: "text-delta" | "reasoning-delta", text: string): void {
-  if (text !== "") out.push({ type, text });
+function pushThought(out: ModelChunk[], text: string): void {
+  if (text !== "") out.push({ type: "reasoning-delta", text });
 }
 
 /** Mistral's reasoning models send content parts: `{ type: "text", text }` or `{ type: "thinking", thinking: [{ text }] }`. */
-function readContentPart(part: unknown, out: ModelChunk[]): void {
+function readContentPart(part: unknown, { out, text: answer }: Reading): void {
   if (!isRecord(part)) return;
-  if (typeof part.text === "string") pushText(out, "text-delta", part.text);
-  if (typeof part.thinking === "string") pushText(out, "reasoning-delta", part.thinking);
-  for (const thought of listOf(part.thinking))
-    if (isRecord(thought) && typeof thought.text === "string") pushText(out, "reasoning-delta", thought.text);
+  if (typeof part.text === "string") answer.push(part.text);
+  pushThought(out, textOf(part.thinking));
+  for (const thought of listOf(part.thinking)) pushThought(out, textOf(recordOf(thought).text));
 }

@@ -56,6 +56,7 @@ it("openaiChat: fills in the default options", () => {
     toolResultMedia: "user-message",
     structuresOutput: false,
     quirks: {},
+    thinkTags: true,
   });
   expect(toWireCallId("call_1")).toBe("call_1");
 });

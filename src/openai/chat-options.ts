@@ -15,6 +15,7 @@ import {
 } from "../core/provider-kit.ts";
 import { findQuirks, serviceNames } from "../services/find-quirks.ts";
 import type { ChatQuirks, ServiceName } from "../services/service.ts";
+import type { ThinkTags } from "./think-tags.ts";
 import { enforcesSchemas } from "./wire-values.ts";
 
 export type ChatPart =
@@ -125,6 +126,13 @@ export interface OpenAIChatOptions {
    * precedence over the built-in ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
+  /**
+   * How to read reasoning that the server leaves in the text, between `<think>` and `</think>`. With true, such text at the
+   * beginning of an answer becomes reasoning. Set to "opened" if the chat template of the model writes the opening tag: all text up
+   * to `</think>` then becomes reasoning, and an answer without this tag arrives as text only at its end. Set to false to keep the
+   * tags in the text. Default: by service and model; true for unknown ones, and "opened" for DeepSeek R1, QwQ and Qwen3 Thinking.
+   */
+  readonly thinkTags?: boolean | "opened" | undefined;
 }
 
 export interface ChatSettings {
@@ -140,6 +148,7 @@ export interface ChatSettings {
   readonly promptCacheKey: string | undefined;
   readonly structuresOutput: boolean;
   readonly quirks: ChatQuirks;
+  readonly thinkTags: ThinkTags;
 }
 
 const checks: Checks<OpenAIChatOptions> = {
@@ -156,6 +165,7 @@ const checks: Checks<OpenAIChatOptions> = {
   promptCacheKey: is.name,
   structuredOutput: is.flag,
   finishReasons: finishReasonsCheck,
+  thinkTags: ['true, false or "opened"', (value) => typeof value === "boolean" || value === "opened"],
 };
 
 export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
@@ -170,9 +180,10 @@ export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
     toWireCallId = createIdConverter(quirks),
     promptCacheKey,
     structuredOutput: structuresOutput = enforcesSchemas(client, model),
+    thinkTags = quirks.thinkTags ?? true,
   } = options;
   const formats = { maxTokensField, echoReasoning, toolResultMedia, toWireCallId };
-  return { client, model, id, family, includeUsage, ...formats, promptCacheKey, structuresOutput, quirks };
+  return { client, model, id, family, includeUsage, ...formats, promptCacheKey, structuresOutput, quirks, thinkTags };
 }
 
 function createIdConverter({ callIds }: ChatQuirks): (callId: string) => string {

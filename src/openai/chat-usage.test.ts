@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { toUsage } from "./chat-events.ts";
+import { toUsage } from "./chat-usage.ts";
 
 it.for<[what: string, wire: unknown, usage: object | undefined]>([
   ["missing usage as undefined", undefined, undefined],

@@ -36,6 +36,6 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
       const send = (): unknown => settings.client.chat.completions.create(body, { signal });
       return openEvents(send, { body, call, toEvent: toChatChunk });
     },
-    reader: createChatReader(out, words),
+    reader: createChatReader(out, { words, thinkTags: settings.thinkTags }),
   }));
 }

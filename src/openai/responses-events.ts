@@ -12,7 +12,7 @@ import {
   toProviderError,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
-import { toUsage } from "./chat-events.ts";
+import { toUsage } from "./chat-usage.ts";
 import { ItemAssembly } from "./responses-items.ts";
 import { toResponsesMetadata } from "./responses-metadata.ts";
 import { kindOf, type TextKind, wordsOf } from "./responses-texts.ts";
@@ -71,6 +71,8 @@ interface EventReading {
   readonly store: boolean;
   readonly words: FinishWords;
   readonly items: ItemAssembly;
+  /** True after `response.created`. */
+  isCreated: boolean;
   failed: boolean;
   /** The chunks to send at the end: the provider metadata to send back, then `finish`. */
   ending: readonly ModelChunk[] | undefined;
@@ -81,7 +83,15 @@ interface EventReading {
  * text, but are kept and sent back.
  */
 export function createResponsesReader(out: ModelChunk[], store: boolean, words: FinishWords = incompleteWords): EventReader {
-  const reading: EventReading = { out, store, words, items: new ItemAssembly(out), failed: false, ending: undefined };
+  const reading: EventReading = {
+    out,
+    store,
+    words,
+    items: new ItemAssembly(out),
+    isCreated: false,
+    failed: false,
+    ending: undefined,
+  };
   return {
     get finished() {
       return reading.ending !== undefined;
@@ -129,9 +139,11 @@ function readEvent(event: UnknownRecord, reading: EventReading): void {
   }
 }
 
-/** A second response in the stream is an error, unless the first one was empty. */
+/** A second response in the stream is an error, unless the first one was empty. The event may arrive after the first item. */
 function beginResponse(reading: EventReading): void {
-  if (reading.items.isEmpty) return;
+  const isSecond = reading.isCreated;
+  reading.isCreated = true;
+  if (!isSecond || reading.items.isEmpty) return;
   reading.failed = true;
   reading.out.push(cutByAnother());
 }
@@ -190,14 +202,7 @@ function endResponse(eventType: string, value: unknown, reading: EventReading): 
   ];
 }
 
-function readUsage({ usage: wire }: UnknownRecord, out: ModelChunk[]): void {
-  if (!isRecord(wire)) return;
-  const usage = toUsage({
-    prompt_tokens: wire.input_tokens,
-    completion_tokens: wire.output_tokens,
-    total_tokens: wire.total_tokens,
-    prompt_tokens_details: wire.input_tokens_details,
-    completion_tokens_details: wire.output_tokens_details,
-  });
+function readUsage(response: UnknownRecord, out: ModelChunk[]): void {
+  const usage = toUsage(response.usage);
   if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
 }

@@ -35,16 +35,23 @@ export interface ItemIndex {
 /**
  * Finds the item of an event, even if ids and positions are unreliable:
  *
- * 1. The item with the event's `item_id`, if it has the right type.
- * 2. The item at the event's `output_index`. GitHub Copilot changes the id of an item in each event
+ * 1. The item with the event's `item_id`, if it has the right type, and the event's `output_index` or an index that no item of this
+ *    type has.
+ * 2. The latest item at the event's `output_index`, even if another item has the `item_id`
+ *    (opencode#45013). GitHub Copilot changes the id of an item in each event
  *    (github.com/vercel/ai/pull/18548).
  * 3. The latest item of the right type, if the event has no index or the item at the index has another type.
  */
 export function createItemIndex(flow: TextFlow): ItemIndex {
   const all: OpenItem[] = [];
   const byId = new Map<unknown, OpenItem>();
-  const byIndex = new Map<unknown, OpenItem>();
+  const byIndex = new Map<unknown, OpenItem[]>();
   const pending = new Map<string, OpenItem[]>();
+
+  function findById(address: ItemAddress): OpenItem | undefined {
+    const known = byId.get(address.id);
+    return known !== undefined && fits(known, address) ? known : undefined;
+  }
 
   function identify(item: OpenItem, id: unknown): void {
     if (typeof id === "string" && id !== "") byId.set(id, item);
@@ -66,32 +73,29 @@ export function createItemIndex(flow: TextFlow): ItemIndex {
         fields: undefined,
       };
       all.push(item);
-      pushTo(pending, item);
+      pushTo(pending, type, item);
       identify(item, id);
-      if (typeof index === "number") byIndex.set(index, item);
+      if (typeof index === "number") pushTo(byIndex, index, item);
       return item;
     },
     find(address, isFree) {
-      const known = byId.get(address.id);
-      if (known !== undefined && fits(known, address)) return known;
-      const at = byIndex.get(address.index);
-      if (at !== undefined && fits(at, address)) return isFree(at) ? at : undefined;
-      if (at === undefined && typeof address.index === "number") return undefined;
+      const known = findById(address);
+      const placed = byIndex.get(address.index) ?? [];
+      const here = placed.filter((item) => fits(item, address));
+      if (known !== undefined && (here.length === 0 || here.includes(known))) return known;
+      if (here.length > 0) return here.findLast(isFree) ?? known;
+      if (placed.length === 0 && typeof address.index === "number") return undefined;
       const others = pending.get(address.type) ?? [];
       while (others[others.length - 1]?.fields !== undefined) others.pop();
       return findRecent(others, farthest, (item) => fits(item, address) && isFree(item));
     },
-    takeFrom: () =>
-      createQueues(all, (address) => {
-        const known = byId.get(address.id);
-        return known !== undefined && fits(known, address) ? known : undefined;
-      }),
+    takeFrom: () => createQueues(all, findById),
   };
 }
 
-function pushTo(byType: Map<string, OpenItem[]>, item: OpenItem): void {
-  const items = byType.get(item.type);
-  if (items === undefined) byType.set(item.type, [item]);
+function pushTo<Key>(lists: Map<Key, OpenItem[]>, key: Key, item: OpenItem): void {
+  const items = lists.get(key);
+  if (items === undefined) lists.set(key, [item]);
   else items.push(item);
 }
 
@@ -114,7 +118,7 @@ function createQueues(items: readonly OpenItem[], findKnown: (address: ItemAddre
   const taken = new Set<OpenItem>();
   for (const item of items) {
     if (item.call?.id !== undefined) byCallId.set(item.call.id, item);
-    pushTo(byType, item);
+    pushTo(byType, item.type, item);
   }
   for (const queue of byType.values()) queue.reverse();
 

@@ -9,7 +9,7 @@ export const claude: Service = {
   address: /(?:^|\.)anthropic\.com$/,
   id: /^anthropic/,
   everywhere: [
-    { model: /claude-/i, chat: { declaresOldTools: true, callIds: "plain", endsWithUser: true } },
+    { model: /claude-/i, chat: { declaresOldTools: true, callIds: "plain", endsWithUser: true, thinkTags: false } },
     { model: /claude-(?:(?:fable|mythos)-5[.-][12]|(?:opus|sonnet)-5[.-]5)/i, chat: { forcedChoice: "never" } },
   ],
 };

@@ -19,6 +19,7 @@ export const openaiModels: readonly ModelQuirks[] = [
 export const openai: Service = {
   name: "openai",
   address: /(?:^|\.)openai\.com$/,
-  chat: { maxTools: 128, maxStops: 4 },
+  chat: { maxTools: 128, maxStops: 4, thinkTags: false },
   models: openaiModels,
+  everywhere: [{ model: /(?:^|\/)(?:gpt-(?!oss)|chatgpt|o\d)/, chat: { thinkTags: false } }],
 };

@@ -76,6 +76,11 @@ export interface ChatQuirks {
    * the service refuses `temperature`, `top_p` and `stop`. Default: the service accepts these fields.
    */
   readonly reasons?: "always" | "by-default" | "on-request" | undefined;
+  /**
+   * True if the text of an answer may begin with reasoning in tags, such as `<think>`. "opened": the chat template writes the opening
+   * tag, so that an answer has only the closing tag. Default true.
+   */
+  readonly thinkTags?: boolean | "opened" | undefined;
   /** True if Chat Completions refuses function tools while the model reasons. */
   readonly toolsNeedResponses?: true | undefined;
 }

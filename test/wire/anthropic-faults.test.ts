@@ -42,16 +42,11 @@ describe("anthropicMessages over a real connection", () => {
 
   it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
     ["the stream ends after a text", { frames: [start(), text(0, "Hel")] }, { text: "Hel", usage: spent(1) }],
-    [
-      "the stream ends after the stop reason",
-      { frames: [start(), text(0, "Hel"), ending("end_turn")] },
-      { text: "Hel", usage: spent(2) },
-    ],
     // An event is complete only if a blank line follows.
     [
-      "the blank line after message_stop is missing",
-      { frames: [start(), text(0, "Hel"), stop("end_turn").trimEnd()] },
-      { text: "Hel", usage: spent(2) },
+      "the blank line after the stop reason is missing",
+      { frames: [start(), text(0, "Hel"), ending("end_turn").trimEnd()] },
+      { text: "Hel", usage: spent(1) },
     ],
     [
       "message_stop arrives without a stop reason",
@@ -74,12 +69,14 @@ describe("anthropicMessages over a real connection", () => {
     expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
-  it("after a complete call, reports no finish reason if message_stop is missing", async () => {
-    expect(await read({ frames: [start(), oneCall, ending("tool_use")] })).toEqual({
-      ...nothing,
-      calls: [whole],
-      usage: spent(2),
-    });
+  it("reports the finish reason if the stream ends after the stop reason", async () => {
+    const answer = { ...nothing, calls: [whole], usage: spent(2), finish: "tool-calls" };
+    expect(await read({ frames: [start(), oneCall, ending("tool_use")] })).toEqual(answer);
+  });
+
+  it("reports an error and no finish reason if the connection drops after the stop reason", async () => {
+    const dropped = await read({ frames: [start(), text(0, "Hel"), ending("end_turn")], ending: "drop" });
+    expect([dropped.finish, dropped.error]).toMatchObject([undefined, { code: "network", retryable: true }]);
   });
 
   it.for<[what: string, reply: RawReply, error: object]>([

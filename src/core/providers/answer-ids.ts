@@ -31,7 +31,7 @@ export class AnswerIds {
   #id = "";
   #isRepeated = false;
   #roles = 0;
-  /** The new id of a chunk with a role and without content. */
+  /** The latest new id of a chunk with a role. */
   #opened = "";
   #held: UnknownRecord | undefined;
 
@@ -41,20 +41,19 @@ export class AnswerIds {
    */
   sort(chunk: UnknownRecord, facts: AnswerChunk): readonly UnknownRecord[] | undefined {
     const id = textOf(facts.id);
-    const isNew = id !== "" && this.#id !== "" && id !== this.#id && facts.hasBegun;
     const held = this.rest();
-    if (held.length > 0 && id === this.#opened) return undefined;
-    if (held.length > 0) this.#roles = Number.POSITIVE_INFINITY;
-    if (facts.saysRole) this.#roles += 1;
-    const tellsRole = this.#roles <= 2 && (facts.saysRole || id === this.#opened);
-    if (isNew && facts.hasContent) {
-      const isSure = this.#isRepeated || id === this.#opened;
-      if (isSure && (tellsRole || !facts.isLast)) return undefined;
-      if (!isSure && tellsRole && !facts.isLast) return this.#hold(chunk, id);
+    if (held.length > 0) {
+      if (id === this.#opened) return undefined;
+      this.#roles = Number.POSITIVE_INFINITY;
     }
-    if (isNew && facts.saysRole && !facts.isLast) this.#opened = id;
-    else if (id !== "") this.#note(id);
-    return [...held, chunk];
+    if (facts.saysRole) this.#roles += 1;
+    const isNew = id !== "" && this.#id !== "" && id !== this.#id && facts.hasBegun;
+    const verdict = isNew ? this.#judge(id, facts) : "same";
+    if (!isNew) this.#note(id);
+    if (verdict === "other") return undefined;
+    if (verdict === "same") return [...held, chunk];
+    this.#held = chunk;
+    return held;
   }
 
   /** Returns the chunk that was held back. Call this method at the end of the stream. */
@@ -64,13 +63,20 @@ export class AnswerIds {
     return held;
   }
 
-  #hold(chunk: UnknownRecord, id: string): readonly UnknownRecord[] {
-    this.#held = chunk;
-    this.#opened = id;
-    return [];
+  #judge(id: string, facts: AnswerChunk): "same" | "other" | "unsure" {
+    const { saysRole, isLast } = facts;
+    const isOpened = id === this.#opened;
+    const isRepeated = this.#isRepeated || isOpened;
+    if (saysRole && !isLast) this.#opened = id;
+    else this.#note(id);
+    if (!facts.hasContent) return "same";
+    const tellsRole = this.#roles <= 2 && (saysRole || isOpened);
+    if (isRepeated) return tellsRole || !isLast ? "other" : "same";
+    return tellsRole && !isLast ? "unsure" : "same";
   }
 
   #note(id: string): void {
+    if (id === "") return;
     this.#isRepeated = id === this.#id;
     this.#id = id;
   }

@@ -1,0 +1,123 @@
+// Finds the reasoning that a server without a reasoning parser leaves in the text of an answer.
+
+import type { ModelChunk } from "../core/provider-kit.ts";
+
+export type ThinkTags = boolean | "opened";
+
+/**
+ * The tags that models put around their reasoning. `<think>`: langchain-ai/langchain#33126, vllm-project/vllm#47027. `[THINK]` of
+ * Magistral: ggml-org/llama.cpp#16158.
+ */
+const tags = [
+  ["<think>", "</think>"],
+  ["[THINK]", "[/THINK]"],
+] as const;
+
+/** Space is held back up to this length. The limit keeps the work proportional to the length of the answer. */
+const longestSpace = 64;
+
+/**
+ * Sends the text of an answer. Tagged text at the beginning of the answer becomes reasoning, without the tags and the space around
+ * them. If an opening tag was assumed and no closing tag arrives, all of the text is sent as text at the end.
+ */
+export class AnswerText {
+  readonly #out: ModelChunk[];
+  #state: "start" | "thinking" | "after" | "text";
+  #held = "";
+  #closing = "";
+  #isAssumed: boolean;
+  #assumed = "";
+  #hasThought = false;
+
+  constructor(out: ModelChunk[], thinkTags: ThinkTags) {
+    this.#out = out;
+    this.#state = thinkTags === false ? "text" : "start";
+    this.#isAssumed = thinkTags === "opened";
+  }
+
+  push(text: string): void {
+    if (this.#isAssumed) this.#assumed += text;
+    this.#take(text);
+  }
+
+  /** Sends text that was held back, because something other than text follows. */
+  flush(): void {
+    if (this.#state === "start" && this.#held !== "" && !this.#isAssumed) this.#begin(this.#held);
+  }
+
+  /** Notes that the server separates the reasoning, so that no opening tag is assumed. */
+  noteReasoning(): void {
+    if (this.#state === "start") this.#isAssumed = false;
+  }
+
+  end(): void {
+    this.flush();
+    if (this.#state === "thinking") this.#think(this.#held.trimEnd());
+    if (this.#isAssumed) this.#send("text-delta", this.#assumed);
+  }
+
+  #take(text: string): void {
+    if (this.#state === "text") return this.#send("text-delta", text);
+    this.#held += text;
+    if (this.#state === "start") this.#findOpening();
+    else if (this.#state === "thinking") this.#findClosing();
+    else this.#begin(this.#held.trimStart());
+  }
+
+  #findOpening(): void {
+    const text = this.#held.trimStart();
+    const tag = tags.find(([opening]) => text.startsWith(opening));
+    if (tag !== undefined) {
+      this.#isAssumed = false;
+      return this.#enter(tag[1], text.slice(tag[0].length));
+    }
+    if (this.#held.length < longestSpace && tags.some(([opening]) => opening.startsWith(text))) return;
+    if (this.#isAssumed) this.#enter(tags[0][1], this.#held);
+    else this.#begin(this.#held);
+  }
+
+  #enter(closing: string, text: string): void {
+    this.#state = "thinking";
+    this.#closing = closing;
+    this.#held = "";
+    this.#take(text);
+  }
+
+  #findClosing(): void {
+    const held = this.#held;
+    const end = held.indexOf(this.#closing);
+    const sent = end === -1 ? held.length - tailOf(held, this.#closing) : end;
+    this.#think(end === -1 ? held.slice(0, sent) : held.slice(0, end).trimEnd());
+    this.#held = held.slice(sent);
+    if (end === -1) return;
+    this.#isAssumed = false;
+    this.#state = "after";
+    this.#held = "";
+    this.#take(held.slice(end + this.#closing.length));
+  }
+
+  /** Sends the first text of the answer. */
+  #begin(text: string): void {
+    this.#held = "";
+    if (text !== "") this.#state = "text";
+    this.#send("text-delta", text);
+  }
+
+  #think(text: string): void {
+    const thought = this.#hasThought ? text : text.trimStart();
+    this.#hasThought ||= thought !== "";
+    this.#send("reasoning-delta", thought);
+  }
+
+  #send(type: "text-delta" | "reasoning-delta", text: string): void {
+    if (text !== "") this.#out.push({ type, text });
+  }
+}
+
+/** Returns how many characters at the end may be space before the closing tag, or the beginning of that tag. */
+function tailOf(text: string, closing: string): number {
+  let length = Math.min(text.length, closing.length - 1);
+  while (length > 0 && !closing.startsWith(text.slice(text.length - length))) length -= 1;
+  const tail = text.length - text.slice(0, text.length - length).trimEnd().length;
+  return tail < longestSpace ? tail : length;
+}
