@@ -129,7 +129,7 @@ describe("openaiChat: thinkTags", () => {
       limits: { maxIterations: 1 },
     });
     const said = messages.find(({ role }) => role === "assistant");
-    expect(Object(said).content.map(({ type }: Delta) => type)).toEqual(["text", "tool-call"]);
+    expect(said).toMatchObject({ content: [{ type: "text" }, { type: "tool-call" }] });
   });
 
   it("reads a structured output, and its partial values, after the reasoning", async () => {
