@@ -180,7 +180,7 @@ export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
     toWireCallId = createIdConverter(quirks),
     promptCacheKey,
     structuredOutput: structuresOutput = enforcesSchemas(client, model),
-    thinkTags = quirks.thinkTags ?? true,
+    thinkTags = toThinkTags(quirks),
   } = options;
   const formats = { maxTokensField, echoReasoning, toolResultMedia, toWireCallId };
   return { client, model, id, family, includeUsage, ...formats, promptCacheKey, structuresOutput, quirks, thinkTags };
@@ -188,6 +188,10 @@ export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
 
 function createIdConverter({ callIds }: ChatQuirks): (callId: string) => string {
   return (callId) => (callIds === "any" ? callId : toWireId(callId, idRules[callIds ?? "chat"]));
+}
+
+function toThinkTags({ thinkTags, separatesReasoning }: ChatQuirks): ThinkTags {
+  return thinkTags === "opened" && separatesReasoning === true ? true : (thinkTags ?? true);
 }
 
 function isChatClient(value: unknown): boolean {

@@ -5,5 +5,5 @@ export const groq: Service = {
   name: "groq",
   address: /(?:^|\.)groq\.com$/,
   id: /^groq/,
-  chat: { maxTools: 128, maxStops: 4, thinkTags: true },
+  chat: { maxTools: 128, maxStops: 4, separatesReasoning: true },
 };

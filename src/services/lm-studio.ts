@@ -5,5 +5,5 @@ export const lmStudio: Service = {
   name: "lm-studio",
   port: "1234",
   id: /^lm-?studio/,
-  chat: { alternates: true, endsWithUser: true, namedChoice: "single", maxTokensField: "max_tokens", thinkTags: true },
+  chat: { alternates: true, endsWithUser: true, namedChoice: "single", maxTokensField: "max_tokens", separatesReasoning: true },
 };

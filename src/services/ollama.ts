@@ -16,6 +16,6 @@ export const ollama: Service = {
     forcedChoice: "never",
     noneChoice: "no-tools",
     maxTokensField: "max_tokens",
-    thinkTags: true,
+    separatesReasoning: true,
   },
 };

@@ -8,7 +8,7 @@ export const openrouter: Service = {
   name: "openrouter",
   address: /(?:^|\.)openrouter\.ai$/,
   id: /^openrouter/,
-  chat: { namedChoice: "single", thinkTags: true },
+  chat: { namedChoice: "single", separatesReasoning: true },
   models: [
     { model: /^z-ai\//, chat: { forcedChoice: "never" } },
     { model: /^meta(?:-llama)?\/muse-/, chat: { forcedChoice: "never", noneChoice: "no-tools" } },

@@ -80,7 +80,9 @@ export interface ChatQuirks {
    * True if the text of an answer may begin with reasoning in tags, such as `<think>`. "opened": the chat template writes the opening
    * tag, so that an answer has only the closing tag. Default true.
    */
-  readonly thinkTags?: boolean | "opened" | undefined;
+  readonly thinkTags?: false | "opened" | undefined;
+  /** True if the service separates or hides the reasoning of models whose chat template writes the opening tag. */
+  readonly separatesReasoning?: true | undefined;
   /** True if Chat Completions refuses function tools while the model reasons. */
   readonly toolsNeedResponses?: true | undefined;
 }

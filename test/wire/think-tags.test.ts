@@ -107,6 +107,8 @@ describe("openaiChat: thinkTags", () => {
     ["Qwen/Qwen3-235B-A22B-Thinking-2507", "http://gpu:8000/v1", true],
     ["deepseek-r1:14b", "http://localhost:11434/v1", false],
     ["deepseek/deepseek-r1", "https://openrouter.ai/api/v1", false],
+    ["deepseek-r1", "http://localhost:1234/v1", false],
+    ["deepseek-r1-distill-llama-70b", "https://api.groq.com/openai/v1", false],
     ["qwen3", "http://localhost:8000/v1", false],
   ])("by default, for the model %s at %s, assumes an opening tag: %s", async ([model, baseURL, read]) => {
     const content = "Think.\n</think>\n\nYes.";
