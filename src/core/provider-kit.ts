@@ -12,7 +12,9 @@ export {
   oneOf,
 } from "./errors/check-fields.ts";
 export { isLoopError } from "./errors/loop-error.ts";
-export { providerError, type ProviderErrorFacts, toProviderError } from "./errors/provider-error.ts";
+export { keepBody } from "./errors/error-facts.ts";
+export type { ErrorWord } from "./errors/error-words.ts";
+export { errorWordsCheck, providerError, type ProviderErrorFacts, toProviderError } from "./errors/provider-error.ts";
 export {
   createSdkProvider,
   groupByRole,
@@ -23,6 +25,7 @@ export {
   type RoleGroup,
   saysTheSame,
   type SdkAnswer,
+  type SdkProviderFacts,
   type TokenCounts,
   toSettingFields,
   usageOf,

@@ -78,6 +78,9 @@ export const providerErrorCodes: Names<ProviderErrorCode> = {
   overloaded: true,
   "bad-request": true,
   "context-too-long": true,
+  "request-changed": true,
+  "content-filter": true,
+  "malformed-call": true,
   network: true,
   server: true,
 };

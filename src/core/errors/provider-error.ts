@@ -4,6 +4,7 @@ import { toPlainError } from "../utils/plain-error.ts";
 import { type ErrorFacts, readErrorFacts } from "./error-facts.ts";
 import type { Provider } from "../types/provider.ts";
 import { type Check, invalidOption } from "./check-fields.ts";
+import { type ErrorVerdict, type ErrorWord, exactWords, findVerdict, looseWords } from "./error-words.ts";
 
 const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
   "stream-ended-early": true,
@@ -16,6 +17,9 @@ const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
   overloaded: true,
   "bad-request": false,
   "context-too-long": false,
+  "request-changed": false,
+  "content-filter": false,
+  "malformed-call": true,
   network: true,
   server: true,
 };
@@ -60,13 +64,11 @@ export function providerError(code: ProviderErrorCode, message: string, facts: P
 
 /** Returns true if a value has the required fields of a provider error. */
 export function isProviderError(value: unknown): value is ProviderError {
-  return (
-    isRecord(value) &&
-    typeof value.message === "string" &&
-    typeof value.retryable === "boolean" &&
-    typeof value.code === "string" &&
-    Object.hasOwn(retryableByCode, value.code)
-  );
+  return isRecord(value) && typeof value.message === "string" && typeof value.retryable === "boolean" && isCode(value.code);
+}
+
+function isCode(value: unknown): boolean {
+  return typeof value === "string" && Object.hasOwn(retryableByCode, value);
 }
 
 /**
@@ -75,14 +77,19 @@ export function isProviderError(value: unknown): value is ProviderError {
  *
  * A value that is already a provider error keeps its code and fields. For other values, the first match decides the code:
  *
- * - a used-up quota or balance: `rate-limit`, not retryable
- * - the HTTP status; a rejected request is `context-too-long` if its message is about the context length, and `auth` if its
- *   message is about the API key
- * - the error type that the service sent
+ * - a text or code of a service with one exact meaning, such as a used-up quota (`rate-limit`, not retryable), a filtered prompt, a
+ *   malformed call of the model, or an overload
+ * - the HTTP status, except for statuses with many meanings, such as 400 and 500. If a gateway passes on the error of another
+ *   service, the status and code of that service precede those of the gateway
+ * - a text about the context length, the API key or the name of the model
+ * - the HTTP status, or the error type that the service sent
  * - an abort: `network`, not retryable
  * - a failed connection: `network`
  * - a body that is not JSON: `server`
  * - anything else: `server`, not retryable, because the cause may be a mistake in the program that a retry would repeat
+ *
+ * The message is the reason that the service gives. If a gateway passes on the error of another service, the message contains the
+ * reason of that service. If no header says how long to wait, `retryAfterMs` comes from the message, such as "try again in 6.3s".
  *
  * The header `x-should-retry` overrides `retryable`. The result never contains a header, a body or a credential.
  *
@@ -101,26 +108,24 @@ export function toProviderError(thrown: unknown): ProviderError {
   }
 }
 
-interface Verdict {
-  readonly code: ProviderErrorCode;
-  readonly retryable?: boolean | undefined;
+function classify(facts: ErrorFacts): ErrorVerdict {
+  const exact = findVerdict(exactWords, facts);
+  if (exact !== undefined) return exact;
+  const { status, upstream } = facts;
+  const said = [judgeStatus(upstream.status), judgeWords(upstream.words), judgeStatus(status)].flatMap((one) => one ?? []);
+  const definite = said.find(({ code }) => code !== "bad-request" && code !== "server");
+  return definite ?? findVerdict(looseWords, facts) ?? said[0] ?? judgeWords(facts.words) ?? classifyFailure(facts);
 }
 
-function classify(facts: ErrorFacts): Verdict {
-  if (facts.status === 402 || isAbout(facts, usedUpWords, usedUpText)) return { code: "rate-limit", retryable: false };
-  const code = codeOfStatus(facts.status);
-  if (code !== undefined && code !== "bad-request") return { code };
-  if (isAbout(facts, contextWords, contextText)) return { code: "context-too-long" };
-  if (isAbout(facts, keyWords, keyText)) return { code: "auth" };
-  return code === undefined ? classifyWords(facts) : { code };
-}
-
-function classifyWords(facts: ErrorFacts): Verdict {
-  for (const word of facts.words) {
+function judgeWords(words: ReadonlySet<string>): ErrorVerdict | undefined {
+  for (const word of words) {
     const code = codeByWord.get(word);
     if (code !== undefined) return { code };
-    if (refusedWords.test(word)) return { code: "bad-request" };
   }
+  return undefined;
+}
+
+function classifyFailure(facts: ErrorFacts): ErrorVerdict {
   if (isAbout(facts, abortWords, abortText)) return { code: "network", retryable: false };
   if (isAbout(facts, networkWords, networkText)) return { code: "network" };
   if (facts.words.has("syntaxerror")) return { code: "server" };
@@ -134,16 +139,16 @@ function isAbout({ words, messages }: ErrorFacts, word: RegExp, text: RegExp): b
 /**
  * Some statuses are not obvious:
  *
+ * - 402: the balance or the quota is used up.
  * - 408: the server saw a network failure.
  * - 409: a lock timed out. The openai SDK retries it too.
  * - 413: the request is too large. A request with fewer messages may succeed.
  * - 498 from Groq and 529 from Anthropic: the service is overloaded.
  */
-function codeOfStatus(status: number | undefined): ProviderErrorCode | undefined {
+function judgeStatus(status: number | undefined): ErrorVerdict | undefined {
   if (status === undefined || status < 400) return undefined;
-  const code = codeByStatus.get(status);
-  if (code !== undefined) return code;
-  return status >= 500 ? "server" : "bad-request";
+  if (status === 402) return { code: "rate-limit", retryable: false };
+  return { code: codeByStatus.get(status) ?? (status >= 500 ? "server" : "bad-request") };
 }
 
 const codeByStatus: ReadonlyMap<number, ProviderErrorCode> = new Map([
@@ -159,19 +164,15 @@ const codeByStatus: ReadonlyMap<number, ProviderErrorCode> = new Map([
   [529, "overloaded"],
 ]);
 
-/** Error types that OpenAI, Anthropic and Google send in streams that fail after status 200, in lower case. */
+/** Error types of OpenAI, Anthropic, Google, OpenRouter and Bedrock, in lower case. Streams that fail have no other status than 200. */
 const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
-  ["rate_limit_exceeded", "rate-limit"],
-  ["rate_limit_error", "rate-limit"],
   ["resource_exhausted", "rate-limit"],
   ["too_many_requests", "rate-limit"],
-  ["throttlingexception", "rate-limit"],
-  ["overloaded_error", "overloaded"],
   ["overloaded", "overloaded"],
-  ["server_overloaded", "overloaded"],
-  ["engine_overloaded_error", "overloaded"],
+  ["provider_unavailable", "overloaded"],
+  ["serviceunavailableexception", "overloaded"],
+  ["modelnotreadyexception", "overloaded"],
   ["slow_down", "overloaded"],
-  ["server_is_overloaded", "overloaded"],
   ["unavailable", "overloaded"],
   ["service_unavailable", "overloaded"],
   ["authentication_error", "auth"],
@@ -179,10 +180,12 @@ const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["invalid_api_key", "auth"],
   ["unauthenticated", "auth"],
   ["permission_denied", "auth"],
+  ["authentication", "auth"],
+  ["accessdeniedexception", "auth"],
   ["invalid_request_error", "bad-request"],
   ["not_found_error", "bad-request"],
-  ["request_too_large", "bad-request"],
-  ["model_not_found", "bad-request"],
+  ["invalid_request", "bad-request"],
+  ["validationexception", "bad-request"],
   ["badrequesterror", "bad-request"],
   ["invalid_argument", "bad-request"],
   ["failed_precondition", "bad-request"],
@@ -191,26 +194,13 @@ const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["internal_server_error", "server"],
   ["api_error", "server"],
   ["timeout_error", "server"],
+  ["timeout", "server"],
+  ["vector_store_timeout", "server"],
+  ["internalserverexception", "server"],
+  ["modelstreamerrorexception", "server"],
   ["deadline_exceeded", "server"],
   ["internal", "server"],
-  ["vector_store_timeout", "server"],
 ]);
-
-/** Codes of OpenAI for invalid requests that fail in the stream. A retry would fail again. `image` matches a dozen codes. */
-const refusedWords = /^(?:invalid_prompt|data_residency_mismatch|bio_policy|cyber_policy|misalignment_policy_violation)$|image/;
-
-/** "You exceeded your current quota" must not match, because Gemini also sends this text for limits per minute. */
-const usedUpWords = /^(?:insufficient_quota|insufficient_balance|billing_hard_limit_reached|billing_not_active|billing_error)$/;
-const usedUpText = /insufficient balance|credit balance is too low/i;
-
-const contextWords = /^(?:context_length_exceeded|exceed_context_size_error|model_context_window_exceeded)$/;
-/** Messages about the context length, as sent by OpenAI, Anthropic, Gemini, Bedrock, xAI, Groq, vLLM and llama.cpp. */
-const contextText =
-  /context[ _](?:length|limit|window|size)|prompt is too long|input is too long|too many (?:input )?tokens|input token count|maximum prompt length|reduce the length of the (?:messages|prompt|input)/i;
-
-/** Messages about an invalid key that Google and xAI send with status 400. */
-const keyWords = /^api_key_invalid$/;
-const keyText = /^(?:incorrect api key|invalid api key|api key (?:not valid|not found|expired))/i;
 
 const abortWords = /^(?:aborterror|apiuseraborterror|err_aborted)$/;
 const abortText = /^(?:request was aborted\.?|this operation was aborted\.?)$/i;
@@ -220,6 +210,19 @@ const networkWords =
 /** Messages of failed connections, from `fetch` in Node, Chromium, Firefox, Safari, Bun and Deno, and from the provider SDKs. */
 const networkText =
   /^(?:terminated|fetch failed|failed to fetch|load failed|network ?error.*|connection error\.?|request timed out\.?|premature close|socket hang up|other side closed|error sending request.*|the socket connection was closed.*|connection closed.*|incomplete json segment at the end)$/i;
+
+/** The check for the option `errorWords`. */
+export const errorWordsCheck: Check = [
+  'an array such as [{ pattern: /input too big/i, code: "context-too-long" }]',
+  (value) =>
+    Array.isArray(value) && value.every((row: unknown) => isRecord(row) && row.pattern instanceof RegExp && isCode(row.code)),
+];
+
+/** Changes the code of an error whose message matches one of the words. The first match is used. */
+export function withErrorWords(error: ProviderError, words: readonly ErrorWord[] = []): ProviderError {
+  const found = words.find(({ pattern }) => error.message.search(pattern) >= 0);
+  return found === undefined ? error : { ...error, code: found.code, retryable: defaultRetryable(found.code) };
+}
 
 function causeOf(thrown: unknown): unknown {
   return isRecord(thrown) ? thrown.cause : undefined;

@@ -4,7 +4,9 @@ import { type FollowingSignal, followSignal } from "../cancellation/signals.ts";
 import { isRecord } from "../utils/guards.ts";
 import { Lull } from "../utils/promises.ts";
 import { isContent } from "../utils/texts.ts";
+import type { ErrorWord } from "../errors/error-words.ts";
 import { providerError } from "../errors/provider-error.ts";
+import { settleError, type SettlePorts } from "./settle-error.ts";
 
 /** Converts the events of one provider API to chunks, and pushes the chunks to `out`. */
 export interface EventReader {
@@ -28,6 +30,8 @@ export interface SdkStream {
   readonly reader: EventReader;
   /** The array to which the reader pushes chunks. */
   readonly out: ModelChunk[];
+  /** Texts of errors, and the codes of these errors. They precede the built-in ones. Default none. */
+  readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 
 /** How long a connection may stay open after the last expected event, in milliseconds. */
@@ -40,6 +44,8 @@ const quietAfterMs = 5_000;
  * Yields the chunks of an SDK's stream. Errors from the SDK are thrown until the answer has finished. After that, an error,
  * invalid data or a lost connection is ignored, unless `mayGoOn` of the reader is true. A finished answer is complete when its
  * stream ends, or after a short silence.
+ *
+ * An error that reports a filtered prompt or a malformed call becomes a `finish` chunk, whether it was thrown or is in the stream.
  *
  * Each event without content is a heartbeat. If the consumer stops reading, even while it waits for a chunk, the signal for the
  * SDK is aborted, because some SDKs would otherwise keep the connection open.
@@ -61,7 +67,7 @@ export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterable
 }
 
 async function* readChunks(
-  { open, reader, out }: SdkStream,
+  { open, reader, out, errorWords }: SdkStream,
   call: ModelCall,
   follow: () => FollowingSignal,
 ): AsyncGenerator<ModelChunk, void, undefined> {
@@ -69,11 +75,14 @@ async function* readChunks(
   const patience = new Patience(reader, call.clock, followed.signal);
   let events: AsyncIterator<unknown> | undefined;
   let hasEnded = false;
+  let hasText = false;
   function take(event: IteratorResult<unknown> | undefined): boolean {
     hasEnded = event?.done === true;
     if (event === undefined || hasEnded) return false;
     reader.read(event.value);
+    if (reader.failed) settleChunks(out, { errorWords, hasText });
     const hasContent = out.some(isContent);
+    hasText ||= hasContent && out.some(({ type }) => type === "text-delta");
     if (!hasContent) call.heartbeat();
     patience.note(hasContent);
     return true;
@@ -90,7 +99,12 @@ async function* readChunks(
     }
   } catch (error) {
     if (isLeft(followed, call)) return;
-    if (!reader.finished || reader.mayGoOn === true) throw error;
+    if (!reader.finished || reader.mayGoOn === true) {
+      const settled = settleError(error, { errorWords, hasText });
+      if (settled === undefined) throw error;
+      yield* settled;
+      return;
+    }
   } finally {
     followed.release();
     if (!hasEnded) {
@@ -100,6 +114,11 @@ async function* readChunks(
   }
   reader.end();
   yield* out;
+}
+
+function settleChunks(out: ModelChunk[], ports: SettlePorts): void {
+  const settled = out.flatMap((chunk) => (chunk.type === "error" ? (settleError(chunk.error, ports) ?? chunk) : chunk));
+  out.splice(0, out.length, ...settled);
 }
 
 class Patience {

@@ -1,4 +1,4 @@
-import type { Clock, Usage } from "../types/common.ts";
+import type { Clock, ProviderError, Usage } from "../types/common.ts";
 import type { AssistantMessage, ProviderMetadata, ToolCallPart } from "../types/message.ts";
 import type { ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider } from "../types/provider.ts";
 import { providerError, toProviderError } from "../errors/provider-error.ts";
@@ -11,6 +11,9 @@ import { dropPromise, Lull } from "../utils/promises.ts";
 
 /** The SDK stream for one request, and the reader for its events. */
 export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
+
+/** The facts about a provider, and the option `errorWords` of its adapter. */
+export interface SdkProviderFacts extends Omit<Provider, "stream">, Pick<SdkStream, "errorWords"> {}
 
 /**
  * Makes a provider from an SDK. `ask` is called once for each request, and returns two values: `open` sends the request, and
@@ -27,7 +30,7 @@ export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
  * }));
  */
 export function createSdkProvider(
-  { id, model, family, compacts, searchesTools, structuresOutput }: Omit<Provider, "stream">,
+  { id, model, family, compacts, searchesTools, structuresOutput, errorWords }: SdkProviderFacts,
   ask: (request: ModelRequest, call: ModelCall, out: ModelChunk[]) => SdkAnswer,
 ): Provider {
   return {
@@ -39,15 +42,21 @@ export function createSdkProvider(
     ...(structuresOutput === true ? { structuresOutput } : {}),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
-      return readSdkStream({ ...ask(toWellFormedRequest(request), call, out), out }, call);
+      return readSdkStream({ ...ask(toWellFormedRequest(request), call, out), out, errorWords }, call);
     },
   };
 }
 
 /** Pushes an error chunk for an error that a stream event contains. */
 export function pushError(error: unknown, out: ModelChunk[]): void {
-  const said = typeof error === "string" ? error : "The service sent an error without a message.";
-  out.push({ type: "error", error: isRecord(error) ? toProviderError(error) : providerError("server", said) });
+  out.push({ type: "error", error: isRecord(error) ? toProviderError(error) : readErrorText(error) });
+}
+
+function readErrorText(error: unknown): ProviderError {
+  const said = typeof error === "string" && error !== "" ? error : "The service sent an error without a message.";
+  const found = toProviderError({ error: said });
+  // A text from a service is not a mistake in the program, so a retry may help.
+  return found.code === "server" ? providerError("server", found.message) : found;
 }
 
 /** The provider that reads the provider metadata of a message. */

@@ -35,7 +35,8 @@ const checks: Checks<FallbackOptions> = {
  * - the stream ends without a finish reason
  * - the stream is silent for too long
  *
- * If text was already emitted, the chunk `attempt-discarded` revokes it. An empty answer and a refusal are not failures. If the
+ * If text was already emitted, the chunk `attempt-discarded` revokes it. An empty answer, a refusal and a filtered prompt are not failures. If
+ * the
  * run is stopped or aborted, no further provider is tried.
  *
  * Each attempt gets the same request, with all tool results, so no tool runs again. The chunk `attempt-start` names the current
@@ -146,7 +147,9 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
   };
   return {
     first: askNext(),
-    next: () => {
+    next: ({ error }) => {
+      // A filtered prompt must not go to another service.
+      if (error.code === "content-filter") return undefined;
       failed += 1;
       roster.rest(current, call.clock.now());
       return asked < order.length ? askNext() : undefined;

@@ -37,15 +37,21 @@ const checks: Checks<RetryOptions> = {
 };
 
 /** A repeated request causes these errors again, even if the service marks them as retryable. */
-const final: ReadonlySet<ProviderErrorCode> = new Set(["auth", "bad-request", "context-too-long"]);
+const final: ReadonlySet<ProviderErrorCode> = new Set([
+  "auth",
+  "bad-request",
+  "context-too-long",
+  "request-changed",
+  "content-filter",
+]);
 
 /**
  * Makes a provider that repeats a request after a `retryable` error, which may be thrown or in the stream. There is no retry if
  * the attempt has already emitted text, reasoning or a call. The stream then ends with the error.
  *
  * A stream without a finish reason, or with the finish reason "error", also counts as a retryable error. The finish reason
- * "unknown" and the codes `auth`, `bad-request` and `context-too-long` are never retried. If the run is stopped or aborted, there
- * is no retry. A silent stream is not retried: the silence ends the iteration.
+ * "unknown" and the codes `auth`, `bad-request`, `context-too-long`, `request-changed` and `content-filter` are never retried. If
+ * the run is stopped or aborted, there is no retry. A silent stream is not retried: the silence ends the iteration.
  *
  * The wait is between half and all of `baseDelayMs`, which doubles with each attempt up to `maxDelayMs`. If the service requests
  * a longer wait, that wait is used. If no retry follows, the error is passed on unchanged. Each attempt emits the chunk

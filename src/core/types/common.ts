@@ -30,6 +30,9 @@ export interface PlainError {
  * - `stream-ended-early`: the stream ended without a finish reason.
  * - `finish-error`, `finish-unknown`: the stream ended with the finish reason "error" or "unknown".
  * - `no-output`: the stream ended normally, but contained no text and no calls.
+ * - `content-filter`, `malformed-call`: the service reported a filtered prompt, or an invalid call of the model, as an error. The
+ *   built-in adapters end the stream with the finish reason of the same name instead.
+ * - `request-changed`: the model requires that the beginning of a conversation stays unchanged, and it has changed.
  * - All other codes: an error from the service or the network.
  */
 export type ProviderErrorCode =
@@ -42,6 +45,9 @@ export type ProviderErrorCode =
   | "overloaded"
   | "bad-request"
   | "context-too-long"
+  | "request-changed"
+  | "content-filter"
+  | "malformed-call"
   | "network"
   | "server";
 

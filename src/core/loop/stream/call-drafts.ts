@@ -259,7 +259,15 @@ export function partsOf({
 }
 
 /** The error codes with which a service rejects a request before the model starts. */
-const refusals: ReadonlySet<ProviderErrorCode> = new Set(["auth", "rate-limit", "overloaded", "bad-request", "context-too-long"]);
+const refusals: ReadonlySet<ProviderErrorCode> = new Set([
+  "auth",
+  "rate-limit",
+  "overloaded",
+  "bad-request",
+  "context-too-long",
+  "request-changed",
+  "content-filter",
+]);
 
 /**
  * True if the service rejected the attempt before the model started. Such an attempt costs nothing, even without a usage report.
