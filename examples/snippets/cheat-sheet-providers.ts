@@ -1,6 +1,6 @@
 // A summary for llms.txt: the adapters for providers. If a type here differs from the real type, the compiler reports an error.
 
-import type { FinishReason, Json, Message, Provider } from "turnwright";
+import type { ErrorWord, FinishReason, Json, Message, Provider } from "turnwright";
 import * as aiSdk from "turnwright/ai-sdk";
 import * as anthropic from "turnwright/anthropic";
 import * as google from "turnwright/google";
@@ -24,6 +24,7 @@ interface OpenAIEntry {
     structuredOutput?: boolean; // sends the schema of policies.output; true for OpenAI's own address, false for other servers
     finishReasons?: { readonly [word: string]: FinishReason }; // { "FUNCTION_CALL": "tool-calls" }: words that the adapter does not know
     thinkTags?: boolean | "opened"; // reads <think> at the beginning of an answer as reasoning; false for OpenAI's models
+    errorWords?: readonly ErrorWord[]; // [{ pattern: /input too big/i, code: "context-too-long" }]: texts that the adapter does not know
   }): Provider;
   openaiResponses(options: {
     client: openai.OpenAIResponsesClient; // new OpenAI(), or any other client of Responses
@@ -42,6 +43,7 @@ interface OpenAIEntry {
     promptCacheKey?: string;
     structuredOutput?: boolean; // as above
     finishReasons?: { readonly [word: string]: FinishReason };
+    errorWords?: readonly ErrorWord[];
   }): Provider;
   fromOpenAIMessages(
     messages: readonly object[], // Chat messages, or Responses items
@@ -73,6 +75,7 @@ interface AnthropicEntry {
     toolSearch?: "bm25" | "regex"; // the service finds tools with `deferred`
     structuredOutput?: boolean; // sends the schema of policies.output; true for Anthropic's own address
     finishReasons?: { readonly [word: string]: FinishReason };
+    errorWords?: readonly ErrorWord[];
   }): Provider;
   fromAnthropicMessages(
     messages: readonly object[],
@@ -98,6 +101,7 @@ interface GoogleEntry {
     serverTools?: readonly google.GoogleServerTool[]; // run by the service, never calls of the run
     structuredOutput?: boolean; // sends the schema of policies.output; true for Gemini 2.5 and later
     finishReasons?: { readonly [word: string]: FinishReason };
+    errorWords?: readonly ErrorWord[];
   }): Provider;
 }
 // #endregion google
@@ -115,6 +119,7 @@ interface AiSdkEntry {
     structuredOutput?: boolean; // false; sends the schema of policies.output to the package
     onWarning?: (warning: aiSdk.AiSdkWarning) => void; // parts that could not be sent unchanged
     finishReasons?: { readonly [word: string]: FinishReason };
+    errorWords?: readonly ErrorWord[];
   }): Provider; // does not retry: wrap it in withRetry
 }
 // #endregion ai-sdk

@@ -31,6 +31,20 @@ const answered = (): Response => {
 }
 
 {
+  const fetch = async (): Promise<Response> => Response.json({ error: { message: "The input is too big." } }, { status: 400 });
+  const client = new OpenAI({ apiKey: "not-a-key", maxRetries: 0, fetch });
+  // #region words
+  const provider = openaiChat({
+    client,
+    model: "gpt-5-mini",
+    errorWords: [{ pattern: /input is too big/i, code: "context-too-long" }],
+  });
+  // #endregion words
+  const { error } = await runToolLoop({ provider, messages });
+  assert.equal(error?.code, "context-too-long");
+}
+
+{
   let asked = 0;
   const anthropic = new Anthropic({
     apiKey: "not-a-key",

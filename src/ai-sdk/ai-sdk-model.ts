@@ -44,7 +44,8 @@ export function aiSdkModel(options: AiSdkModelOptions): Provider {
   const buildCall = createCallBuilder(settings);
   const words = toModelWords(options.finishReasons);
   const sender = { id, model: model.modelId };
-  return createSdkProvider({ ...sender, family, structuresOutput: settings.structuredOutput }, (request, call, out) => {
+  const facts = { ...sender, family, structuresOutput: settings.structuredOutput, errorWords: options.errorWords };
+  return createSdkProvider(facts, (request, call, out) => {
     const reader = createPartsReader(out, { settings, words, tools: request.tools });
     const open = async (signal: AbortSignal): Promise<unknown> => {
       const callOptions = await buildCall(request, signal);

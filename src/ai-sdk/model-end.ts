@@ -80,6 +80,11 @@ export class RawEnding {
    * True if the latest event had the finish reason. If the package cannot parse that event, the other content of the event is lost.
    */
   isLast = false;
+  /**
+   * The latest event, if it reports an error. The packages keep only the fields of the error that they know, so the reason of an
+   * upstream service is only here.
+   */
+  error: UnknownRecord | undefined;
 
   get finish(): SaidFinish | undefined {
     const raw = this.#word;
@@ -92,6 +97,7 @@ export class RawEnding {
 
   read(event: unknown): void {
     this.isLast = false;
+    this.error = isRecord(event) && isErrorEvent(event) ? event : undefined;
     if (!isRecord(event)) return;
     const response = recordOf(event.response);
     const counts = event.usage ?? event.usageMetadata ?? response.usage;
@@ -116,6 +122,13 @@ export class RawEnding {
     this.#word = textOf(word);
     this.isLast = true;
   }
+}
+
+/** Bedrock names the error in the key: `{ throttlingException: { message } }`. */
+function isErrorEvent(event: UnknownRecord): boolean {
+  const { error, type, object, choices, detail } = event;
+  if (isRecord(error) || textOf(error) !== "" || type === "error" || object === "error") return true;
+  return (choices === undefined && detail !== undefined) || Object.keys(event).some((key) => key.endsWith("Exception"));
 }
 
 function toRawUsage(counts: UnknownRecord): Usage | undefined {
@@ -212,8 +225,8 @@ const codeByName: ReadonlyMap<string, ProviderErrorCode> = new Map([
 ]);
 
 /**
- * Converts an error that a provider package threw, or sent as a stream part. The response body of an `APICallError` is in `data`
- * (parsed) or `responseBody` (text). With `isRetryable: true`, an unknown error becomes retryable. With `isRetryable: false`, an
+ * Converts an error that a provider package threw, or sent as a stream part. The response body of an `APICallError` is in
+ * `responseBody` (text); `data` has only the fields that the package knows. With `isRetryable: true`, an unknown error becomes retryable. With `isRetryable: false`, an
  * error with a status that is retryable by default is not retryable.
  */
 export function toModelError(thrown: unknown): ProviderError {
@@ -221,12 +234,12 @@ export function toModelError(thrown: unknown): ProviderError {
   const { name, message } = thrown;
   const code = typeof name === "string" ? codeByName.get(name) : undefined;
   if (code !== undefined) return providerError(code, typeof message === "string" ? message : "", { cause: thrown.cause });
-  const body = thrown.data ?? parseBody(thrown.responseBody);
-  const error = toProviderError(isRecord(body) ? withBody(thrown, body) : thrown);
+  const body = parseBody(thrown.responseBody) ?? thrown.data;
+  const error = toProviderError(body === undefined ? thrown : withBody(thrown, body));
   return judgeRetry(error, thrown);
 }
 
-function withBody(thrown: UnknownRecord, body: UnknownRecord): UnknownRecord {
+function withBody(thrown: UnknownRecord, body: unknown): UnknownRecord {
   const { name, message, code, type, statusCode, responseHeaders, cause } = thrown;
   return { name, message, code, type, statusCode, responseHeaders, cause, error: body };
 }
@@ -246,5 +259,7 @@ function isRetriedByRule(status: unknown): boolean {
 const longestBody = 100_000;
 
 function parseBody(text: unknown): unknown {
-  return typeof text === "string" && text.length <= longestBody ? parseJson(text) : undefined;
+  if (typeof text !== "string" || text.length > longestBody || text.trim() === "") return undefined;
+  const parsed = parseJson(text);
+  return isRecord(parsed) || Array.isArray(parsed) ? parsed : text;
 }

@@ -172,10 +172,17 @@ function readRarePart(part: UnknownRecord, reading: Reading): void {
     case "stream-start":
       return tellWarnings(part.warnings, settings);
     case "raw":
-      return reading.ending.read(part.rawValue);
+      return readRaw(part.rawValue, reading);
     default:
       return;
   }
+}
+
+/** A package may overlook an error in an event that has other fields too, such as OpenRouter's with `choices`. */
+function readRaw(event: unknown, reading: Reading): void {
+  const { ending } = reading;
+  ending.read(event);
+  if (ending.error !== undefined) fail(ending.error, reading);
 }
 
 function readDelta(

@@ -4,6 +4,8 @@ import {
   checkFields,
   checkRequired,
   type Checks,
+  type ErrorWord,
+  errorWordsCheck,
   type FinishReason,
   finishReasonsCheck,
   is,
@@ -178,6 +180,11 @@ export interface AiSdkModelOptions {
    * Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
+  /**
+   * Texts of errors and the codes of these errors, for services whose wording is not known yet. A pattern is matched with the message
+   * of the error. These entries take precedence over the built-in ones. Default none.
+   */
+  readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 
 export interface ModelSettings extends AiSdkModelOptions {
@@ -195,6 +202,7 @@ const checks: Checks<AiSdkModelOptions> = {
   structuredOutput: is.flag,
   onWarning: is.fn,
   finishReasons: finishReasonsCheck,
+  errorWords: errorWordsCheck,
 };
 
 export function checkModelOptions(options: AiSdkModelOptions): ModelSettings {

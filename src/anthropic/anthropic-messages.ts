@@ -60,7 +60,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const { client, id, model, compaction, toolSearch } = settings;
   const abilities = { compacts: compaction !== undefined, searchesTools: toolSearch !== undefined };
   let { dropsUnfit } = settings;
-  return createSdkProvider({ ...settings, ...abilities }, (request, call, out) => {
+  return createSdkProvider({ ...settings, ...abilities, errorWords: options.errorWords }, (request, call, out) => {
     const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
     const send = async (signal: AbortSignal): Promise<unknown> => {
       // `Date.now()` is used because containers expire at a date, and `call.clock` may start at any number.

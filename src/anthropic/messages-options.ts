@@ -5,6 +5,8 @@ import {
   checkRequired,
   type Checks,
   createOutputPlanner,
+  type ErrorWord,
+  errorWordsCheck,
   type FinishReason,
   finishReasonsCheck,
   invalidOption,
@@ -152,6 +154,11 @@ export interface AnthropicMessagesOptions {
    * precedence over the built-in ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
+  /**
+   * Texts of errors and the codes of these errors, for services whose wording is not known yet. A pattern is matched with the message
+   * of the error. These entries take precedence over the built-in ones. Default none.
+   */
+  readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 
 export interface CacheControl {
@@ -209,6 +216,7 @@ const checks: Checks<AnthropicMessagesOptions> = {
   toolSearch: oneOf("bm25", "regex"),
   structuredOutput: is.flag,
   finishReasons: finishReasonsCheck,
+  errorWords: errorWordsCheck,
 };
 
 export function checkMessagesOptions(options: AnthropicMessagesOptions): MessagesSettings {

@@ -5,6 +5,8 @@ import {
   checkRequired,
   type Checks,
   createOutputPlanner,
+  type ErrorWord,
+  errorWordsCheck,
   type FinishReason,
   finishReasonsCheck,
   invalidOption,
@@ -101,6 +103,11 @@ export interface GoogleGenerateContentOptions {
    * precedence over the built-in ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
+  /**
+   * Texts of errors and the codes of these errors, for services whose wording is not known yet. A pattern is matched with the message
+   * of the error. These entries take precedence over the built-in ones. Default none.
+   */
+  readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 
 export interface GenerateSettings {
@@ -126,6 +133,7 @@ const checks: Checks<GoogleGenerateContentOptions> = {
   serverTools: ["a list of non-empty objects, such as { googleSearch: {} }", isToolList],
   structuredOutput: is.flag,
   finishReasons: finishReasonsCheck,
+  errorWords: errorWordsCheck,
 };
 
 export function checkGenerateOptions(options: GoogleGenerateContentOptions): GenerateSettings {

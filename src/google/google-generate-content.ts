@@ -49,7 +49,7 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
   const convert = createContentConverter(settings);
   const words = withFinishReasons(generateWords, options.finishReasons);
   const { client } = settings;
-  return createSdkProvider(settings, (request, call, out) => ({
+  return createSdkProvider({ ...settings, errorWords: options.errorWords }, (request, call, out) => ({
     open: async (signal) => {
       const watched = watchFetch(client, buildGenerateParams(request, { settings, convert, signal }), call.clock);
       call.sending?.(watched.params, settings);

@@ -124,7 +124,7 @@ export function createChatReader(out: ModelChunk[], { words = chatWords, thinkTa
 }
 
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
-  const error = chunk.error ?? (chunk.object === "error" ? chunk : undefined);
+  const error = isErrorBody(chunk) ? chunk : chunk.error;
   if (error !== undefined && error !== null) {
     // After the finish reason, the answer is complete, so the error is ignored.
     if (reading.finish === undefined) fail(error, reading);
@@ -150,6 +150,11 @@ function takeChunk(chunk: UnknownRecord, reading: Reading): void {
     const counted = toUsage(usage);
     if (counted !== undefined) takeUsage(counted, { isAlone: choices.length === 0, isSpeech }, reading);
   }
+}
+
+/** Servers also send bodies of errors without the field `error`: see the shapes in `readReason`. */
+function isErrorBody({ object, type, choices, message, detail }: UnknownRecord): boolean {
+  return object === "error" || type === "error" || (choices === undefined && (message ?? detail) !== undefined);
 }
 
 function hasContent({ role: _, ...delta }: UnknownRecord): boolean {

@@ -4,6 +4,8 @@ import {
   checkFields,
   checkRequired,
   type Checks,
+  type ErrorWord,
+  errorWordsCheck,
   type FinishReason,
   finishReasonsCheck,
   is,
@@ -133,6 +135,11 @@ export interface OpenAIChatOptions {
    * tags in the text. Default: by service and model; true for unknown ones, and "opened" for DeepSeek R1, QwQ and Qwen3 Thinking.
    */
   readonly thinkTags?: boolean | "opened" | undefined;
+  /**
+   * Texts of errors and the codes of these errors, for services whose wording is not known yet. A pattern is matched with the message
+   * of the error. These entries take precedence over the built-in ones. Default none.
+   */
+  readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 
 export interface ChatSettings {
@@ -166,6 +173,7 @@ const checks: Checks<OpenAIChatOptions> = {
   structuredOutput: is.flag,
   finishReasons: finishReasonsCheck,
   thinkTags: ['true, false or "opened"', (value) => typeof value === "boolean" || value === "opened"],
+  errorWords: errorWordsCheck,
 };
 
 export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {

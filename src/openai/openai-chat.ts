@@ -1,6 +1,7 @@
 import { createSdkProvider, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildChatBody, createMessageConverter } from "./chat-body.ts";
 import { chatWords, createChatReader } from "./chat-events.ts";
+import { keepErrorBodies } from "./keep-error-bodies.ts";
 import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
 import { openEvents, toChatChunk } from "./whole-answer.ts";
 
@@ -27,9 +28,10 @@ import { openEvents, toChatChunk } from "./whole-answer.ts";
  */
 export function openaiChat(options: OpenAIChatOptions): Provider {
   const settings = checkChatOptions(options);
+  keepErrorBodies(settings.client, settings.client.chat.completions);
   const toMessages = createMessageConverter(settings);
   const words = withFinishReasons(chatWords, options.finishReasons);
-  return createSdkProvider(settings, (request, call, out) => ({
+  return createSdkProvider({ ...settings, errorWords: options.errorWords }, (request, call, out) => ({
     open: async (signal) => {
       const body = buildChatBody(request, settings, toMessages);
       call.sending?.(body, settings);

@@ -1,6 +1,7 @@
 import { createSdkProvider, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildResponsesBody, createInputConverter, createToolConverter } from "./responses-body.ts";
 import { createResponsesReader, incompleteWords } from "./responses-events.ts";
+import { keepErrorBodies } from "./keep-error-bodies.ts";
 import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-options.ts";
 import { openEvents, toResponseEvent } from "./whole-answer.ts";
 
@@ -43,8 +44,9 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   const settings = checkResponsesOptions(options);
   const ports = { settings, toInput: createInputConverter(settings), toTool: createToolConverter(settings) };
   const { client, store } = settings;
+  keepErrorBodies(client, client.responses);
   const words = withFinishReasons(incompleteWords, options.finishReasons);
-  return createSdkProvider(settings, (request, call, out) => ({
+  return createSdkProvider({ ...settings, errorWords: options.errorWords }, (request, call, out) => ({
     open: async (signal) => {
       const body = buildResponsesBody(request, ports);
       call.sending?.(body, settings);

@@ -87,7 +87,7 @@ describe("openaiResponses: errors from the service", () => {
     ],
     [
       { code: "invalid_prompt", message: "No." },
-      { code: "bad-request", retryable: false, message: "No." },
+      { code: "content-filter", retryable: false, message: "No." },
     ],
     [
       { code: "image_parse_error", message: "No." },
@@ -95,7 +95,7 @@ describe("openaiResponses: errors from the service", () => {
     ],
     [
       { code: "misalignment_policy_violation", message: "No." },
-      { code: "bad-request", retryable: false },
+      { code: "content-filter", retryable: false },
     ],
     [{ code: "unsupported_image_media_type" }, { code: "bad-request", message: "unsupported_image_media_type" }],
     [
@@ -108,7 +108,7 @@ describe("openaiResponses: errors from the service", () => {
     ],
     [
       { type: "error", error: { type: "x", code: "invalid_prompt", message: "No." } },
-      { code: "bad-request", retryable: false, message: "No." },
+      { code: "content-filter", retryable: false, message: "No." },
     ],
     [{ code: "invalid_prompt", message: "Key sk-abc123def456." }, { message: "Key [redacted]." }],
     ["It broke.", { code: "server", message: "It broke." }],

@@ -4,6 +4,8 @@ import {
   checkFields,
   checkRequired,
   type Checks,
+  type ErrorWord,
+  errorWordsCheck,
   type FinishReason,
   finishReasonsCheck,
   is,
@@ -119,6 +121,11 @@ export interface OpenAIResponsesOptions {
    * precedence over the built-in ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
+  /**
+   * Texts of errors and the codes of these errors, for services whose wording is not known yet. A pattern is matched with the message
+   * of the error. These entries take precedence over the built-in ones. Default none.
+   */
+  readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 
 export interface ResponsesSettings {
@@ -156,6 +163,7 @@ const checks: Checks<OpenAIResponsesOptions> = {
   promptCacheKey: is.name,
   structuredOutput: is.flag,
   finishReasons: finishReasonsCheck,
+  errorWords: errorWordsCheck,
 };
 
 export function checkResponsesOptions(options: OpenAIResponsesOptions): ResponsesSettings {

@@ -92,11 +92,6 @@ describe("openaiResponses over a real connection", () => {
       { code: "server", retryable: true, message: "It broke." },
     ],
     [
-      "the response fails because of an invalid prompt",
-      { frames: [said, ended("failed", { usage: null, error: { code: "invalid_prompt", message: "No." } })] },
-      { code: "bad-request", retryable: false },
-    ],
-    [
       "the service sends an error event",
       { frames: [said, event({ type: "error", code: "rate_limit_exceeded", message: "Slow.", param: null })] },
       { code: "rate-limit", retryable: true, message: "Slow." },

@@ -30,28 +30,25 @@ const inPieces = (text: string): readonly string[] => [" \n", text.slice(0, 9), 
 
 interface Connected {
   readonly name: string;
-  /** True if error messages quote a body that is not JSON. Packages of the AI SDK do not quote it. */
-  readonly keepsWords: boolean;
   connect(url: string): Provider;
 }
 
 const all: readonly Connected[] = [
-  ...vendors.map(({ name, connect }) => ({ name, keepsWords: true, connect: (url: string) => connect(url).provider })),
+  ...vendors.map(({ name, connect }) => ({ name, connect: (url: string) => connect(url).provider })),
   ...packageWires.map(({ name, connect }) => ({
     name,
-    keepsWords: false,
     connect: (url: string) => aiSdkModel({ model: connect(url).model }),
   })),
 ];
 
-describe.for(all)("provider $name: error response", ({ keepsWords, connect }) => {
+describe.for(all)("provider $name: error response", ({ connect }) => {
   it.for<[title: string, code: ProviderErrorCode, status: number, body: string]>([
     ["status 401 with an empty body", "auth", 401, ""],
     ["status 400 with an empty body", "bad-request", 400, ""],
     ["status 403 with incomplete JSON", "auth", 403, '{"error":{"code":403,"mess'],
     [
       "status 400 with incomplete JSON about a too long prompt",
-      keepsWords ? "context-too-long" : "bad-request",
+      "context-too-long",
       400,
       '{"error":{"message":"prompt is too long: 9 tokens > 8 maximum","ty',
     ],

@@ -76,7 +76,7 @@ function readRecord(body: UnknownRecord, place: Place): string | undefined {
   for (const status of [body.code, body.status, body.status_code, body.http_code, body.raw_status_code])
     noteStatus(status, level);
   noteDetails(body, place);
-  const values = reasonFields.map((field) => body[field]);
+  const values = [...reasonFields.map((field) => body[field]), readException(body, level)];
   const ordered = typeof body.error === "object" ? [body.error, ...values] : [...values, body.error];
   const [own] = ordered.flatMap((value) => readReason(value, place) ?? []);
   const upstream = upstreamOf(body);
@@ -85,6 +85,14 @@ function readRecord(body: UnknownRecord, place: Place): string | undefined {
   const name = textOf(upstream.name);
   if (own === undefined) return name === "" ? reason : `${name}: ${reason}`;
   return `${own}${name === "" ? "" : ` (${name})`}: ${reason}`;
+}
+
+/** Events of Bedrock's streams name the error in the key: `{ throttlingException: { message } }`. */
+function readException(body: UnknownRecord, { words }: ErrorLevel): unknown {
+  const key = Object.keys(body).find((candidate) => candidate.endsWith("Exception"));
+  if (key === undefined) return undefined;
+  words.add(key.toLowerCase());
+  return body[key];
 }
 
 /** Notes the code words that stand beside the reason. */

@@ -70,8 +70,10 @@ function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   const message = typeof error.message === "string" ? error.message : undefined;
   if (message !== undefined) draft.messages.push(cutText(message, longestRead));
   const place = { facts: draft, level: draft.own, depth: 0 };
-  const reason = readReason(bodies.get(error) ?? error.error, place) ?? readReason(parseBody(message ?? ""), place);
-  draft.reason = reason ?? draft.reason;
+  // A stream may contain the inner object of a body in place of an error, so the error itself is read too.
+  const values = [bodies.get(error) ?? error.error, parseBody(message ?? ""), error];
+  draft.reason =
+    values.reduce<string | undefined>((found, value) => found ?? readReason(value, place), undefined) ?? draft.reason;
   noteStatus(error.code, draft.own);
   const cause: unknown = error.cause ?? (Array.isArray(error.errors) ? error.errors[0] : undefined);
   if (isRecord(cause) && depth < deepest) readError(cause, draft, depth + 1);
@@ -84,11 +86,11 @@ function readResponse(error: UnknownRecord, draft: Draft): void {
   for (const status of [error.status, error.statusCode, response.status]) noteStatus(status, draft.own);
 }
 
-/** The SDKs of OpenAI and Anthropic write "413 status code (no body)" if the body is empty. */
+/** The SDKs of OpenAI and Anthropic write "413 status code (no body)" if the body is empty, and the status before a text. */
 function explainSilence(message: string | undefined, status: number | undefined): string {
-  if (message !== undefined && !/^(?:\d{3} )?\(?(?:no )?status code (?:or body\)|\(no body\))$/.test(message)) {
-    return pageTitle(message);
-  }
+  const said = message?.replace(/^\d{3} /, (number) => (Number(number) === status ? "" : number)).trim();
+  if (said !== undefined && said !== "" && !/^\(?(?:no )?status code (?:or body\)|\(no body\))$/.test(said))
+    return pageTitle(said);
   return status === undefined
     ? "The error has no message."
     : `The service answered with the status ${status} and gave no reason.`;

@@ -6,7 +6,7 @@ import { Lull } from "../utils/promises.ts";
 import { isContent } from "../utils/texts.ts";
 import type { ErrorWord } from "../errors/error-words.ts";
 import { providerError } from "../errors/provider-error.ts";
-import { settleError, type SettlePorts } from "./settle-error.ts";
+import { settleError } from "./settle-error.ts";
 
 /** Converts the events of one provider API to chunks, and pushes the chunks to `out`. */
 export interface EventReader {
@@ -75,14 +75,12 @@ async function* readChunks(
   const patience = new Patience(reader, call.clock, followed.signal);
   let events: AsyncIterator<unknown> | undefined;
   let hasEnded = false;
-  let hasText = false;
   function take(event: IteratorResult<unknown> | undefined): boolean {
     hasEnded = event?.done === true;
     if (event === undefined || hasEnded) return false;
     reader.read(event.value);
-    if (reader.failed) settleChunks(out, { errorWords, hasText });
+    if (reader.failed) settleChunks(out, errorWords);
     const hasContent = out.some(isContent);
-    hasText ||= hasContent && out.some(({ type }) => type === "text-delta");
     if (!hasContent) call.heartbeat();
     patience.note(hasContent);
     return true;
@@ -100,7 +98,7 @@ async function* readChunks(
   } catch (error) {
     if (isLeft(followed, call)) return;
     if (!reader.finished || reader.mayGoOn === true) {
-      const settled = settleError(error, { errorWords, hasText });
+      const settled = settleError(error, errorWords);
       if (settled === undefined) throw error;
       yield* settled;
       return;
@@ -116,8 +114,8 @@ async function* readChunks(
   yield* out;
 }
 
-function settleChunks(out: ModelChunk[], ports: SettlePorts): void {
-  const settled = out.flatMap((chunk) => (chunk.type === "error" ? (settleError(chunk.error, ports) ?? chunk) : chunk));
+function settleChunks(out: ModelChunk[], errorWords: SdkStream["errorWords"]): void {
+  const settled = out.flatMap((chunk) => (chunk.type === "error" ? (settleError(chunk.error, errorWords) ?? chunk) : chunk));
   out.splice(0, out.length, ...settled);
 }
 

@@ -1,0 +1,23 @@
+import { isRecord, keepBody, recordOf } from "../core/provider-kit.ts";
+
+const kept = new WeakSet<object>();
+
+/**
+ * Keeps the bodies of error responses. The SDK reads only the field `error` of a body, so the reason is lost if a service sends it
+ * in another field (github.com/appstrate/appstrate/issues/138). The client's errors do not change. `resource` is the part of the
+ * client that sends the requests; it knows the client of the SDK, also if `client` is a wrapper.
+ */
+export function keepErrorBodies(client: object, resource: object): void {
+  const own: unknown = Reflect.get(resource, "_client");
+  const sdk: object = isRecord(own) ? own : client;
+  const make = recordOf(sdk).makeStatusError;
+  if (typeof make !== "function" || kept.has(sdk)) return;
+  kept.add(sdk);
+  // `makeStatusError(status, body, message, headers)` exists in all versions from 4.
+  const value = (...args: readonly unknown[]): unknown => {
+    const error: unknown = Reflect.apply(make, sdk, args);
+    keepBody(error, args[1]);
+    return error;
+  };
+  Reflect.defineProperty(sdk, "makeStatusError", { value, configurable: true, writable: true });
+}

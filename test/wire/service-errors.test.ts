@@ -1,0 +1,154 @@
+// The error bodies of model services, through the real SDKs. Each body is tested on every wire, because gateways send them on all.
+
+// Up to version 6, the SDK drops a body without the field "error".
+import OpenAI from "openai-6";
+import type { ProviderErrorCode } from "turnwright";
+import { openaiChat, type OpenAIChatClient } from "turnwright/openai";
+import { describe, expect, it } from "vitest";
+import { ask, runIteration } from "./provider-iteration.ts";
+import { answerWith, clients, events, refusal, wires } from "./service-clients.ts";
+import { errorBodies } from "./service-error-bodies.ts";
+
+/** The SDKs of Google and the AI SDK write the text of the status if there is no body. */
+const hasOwnText = (wire: string): boolean => wire === "googleGenerateContent" || wire === "aiSdkModel";
+
+describe.for(wires)("%s: errors of services", ([wire, connect]) => {
+  it.for(errorBodies.map((row) => [row.service, row] as const))("reports the reason of %s", async ([, row]) => {
+    const { service: _, body, headers, status, message, ...fields } = row;
+    const { error } = await runIteration(connect(answerWith(refusal(status, body, headers))), ask("Go."));
+    expect(error).toMatchObject({ status, ...fields });
+    if (body !== "" || !hasOwnText(wire)) expect(error?.message).toBe(message);
+    expect(error?.message).not.toMatch(/^$|no body/);
+  });
+
+  it.for<[title: string, headers: Readonly<Record<string, string>>, message: string, retryAfterMs: number | undefined]>([
+    ["a message with seconds", {}, "Rate limit reached. Please try again in 6.379s. Visit https://a.test.", 6_379],
+    ["a message with milliseconds", {}, "Rate limit reached. Please try again in 564ms.", 564],
+    ["a message with minutes", {}, "Rate limit reached. Please try again in 1m2.5s.", 62_500],
+    ["a message of Azure", {}, "You have exceeded the token rate limit. Please retry after 86400 seconds.", 86_400_000],
+    ["a message of Codex", {}, "Rate limit is exceeded. Try again in 17 seconds.", 17_000],
+    ["a message with hours", {}, "Too many requests, please wait 2 hours.", 7_200_000],
+    ["a message without a time", {}, "Too many requests, please wait before trying again.", undefined],
+    ["a message with another number", {}, "Rate limit reached. Limit 3 requests per 20 s.", undefined],
+    ["the header retry-after before the message", { "retry-after": "2" }, "Please try again in 9s.", 2_000],
+    ["x-ratelimit-reset-tokens of Groq", { "x-ratelimit-reset-tokens": "7.66s" }, "Slow.", 7_660],
+    ["x-ratelimit-reset-requests of Groq", { "x-ratelimit-reset-requests": "2m59.56s" }, "Slow.", 179_560],
+    [
+      "the limit of which nothing remains",
+      { "x-ratelimit-reset-requests": "1h", "x-ratelimit-remaining-requests": "9", "x-ratelimit-reset-tokens": "3s" },
+      "Slow.",
+      3_000,
+    ],
+    ["retry-after before x-ratelimit-reset-tokens", { "retry-after": "2", "x-ratelimit-reset-tokens": "7.66s" }, "Slow.", 2_000],
+  ])("reads the time to wait from %s", async ([, headers, message, retryAfterMs]) => {
+    const { error } = await runIteration(connect(answerWith(refusal(429, { error: { message } }, headers))), ask("Go."));
+    expect(error).toMatchObject({ code: "rate-limit", retryable: true });
+    expect(error?.retryAfterMs).toBe(retryAfterMs);
+  });
+
+  it("ignores x-ratelimit-reset-tokens of an error other than 429", async () => {
+    const reply = refusal(503, { error: { message: "Busy." } }, { "x-ratelimit-reset-tokens": "7.66s" });
+    const { error } = await runIteration(connect(answerWith(reply)), ask("Go."));
+    expect(error).toMatchObject({ code: "overloaded" });
+    expect(error?.retryAfterMs).toBeUndefined();
+  });
+
+  it("gives an error the code of the option errorWords", async () => {
+    const errorWords = [
+      { pattern: /too plump/, code: "context-too-long" },
+      { pattern: /shy/, code: "rate-limit" },
+    ] as const;
+    const code = async (message: string): Promise<unknown> => {
+      const provider = connect(answerWith(refusal(400, { error: { message } })), { errorWords });
+      return (await runIteration(provider, ask("Go."))).error;
+    };
+    expect(await code("The prompt is too plump.")).toMatchObject({ code: "context-too-long", retryable: false, status: 400 });
+    expect(await code("The model is shy.")).toMatchObject({ code: "rate-limit", retryable: true });
+    expect(await code("The prompt is odd.")).toMatchObject({ code: "bad-request" });
+  });
+
+  it("refuses errorWords with an unknown code", () => {
+    const errorWords = [{ pattern: /x/, code: "odd" as ProviderErrorCode }];
+    expect(() => connect(answerWith(refusal(400, {})), { errorWords })).toThrow(/errorWords.*\{ pattern: \/input too big\/i/);
+  });
+});
+
+const chunk = { id: "1", object: "chat.completion.chunk", created: 1, model: "m" };
+const said = { ...chunk, choices: [{ index: 0, delta: { role: "assistant", content: "Hel" }, finish_reason: null }] };
+
+describe.for([
+  ["openaiChat", clients.openaiChat],
+  ["aiSdkModel", clients.aiSdkModel],
+] as const)("%s: errors in a stream", ([, connect]) => {
+  const upstream = { raw: '{"error":{"message":"Slow down.","code":429}}', provider_name: "Acme" };
+  it.for<[service: string, frame: object | string, error: object]>([
+    [
+      "OpenRouter, with JSON of the upstream",
+      { ...chunk, error: { code: 502, message: "Provider returned error", metadata: upstream }, choices: [] },
+      { code: "rate-limit", message: "Provider returned error (Acme): Slow down.", status: 502 },
+    ],
+    [
+      "Vercel's gateway",
+      {
+        error: {
+          type: "stream_error",
+          message: "Stream error occurred",
+          value: { error_message: '{"error":{"message":"prompt is too long: 9 tokens > 8 maximum"}}' },
+        },
+      },
+      { code: "context-too-long", message: "Stream error occurred: prompt is too long: 9 tokens > 8 maximum" },
+    ],
+    ["a text", { error: "model is overloaded" }, { code: "overloaded", message: "model is overloaded", retryable: true }],
+    [
+      "a flat body",
+      { object: "error", message: "Prompt exceeds max length", type: "x", code: 400 },
+      { code: "context-too-long", message: "Prompt exceeds max length" },
+    ],
+    ["FastAPI", { detail: "Not allowed" }, { message: "Not allowed" }],
+    [
+      "LM Studio",
+      'event: error\ndata: {"error":{"message":"Trying to keep the first 900 tokens when context the overflows."}}\n\n',
+      { code: "context-too-long" },
+    ],
+  ])("reports the reason of %s", async ([, frame, error]) => {
+    const iteration = await runIteration(connect(answerWith(events(said, frame))), ask("Go."));
+    expect(iteration.text).toBe("Hel");
+    expect(iteration.error).toMatchObject(error);
+  });
+});
+
+describe("openaiChat with openai 6: the client of the caller", () => {
+  const fetch = answerWith(refusal(400, { object: "error", message: "Unexpected role", code: "3230" }));
+  const create = (client: OpenAI): Promise<unknown> =>
+    client.chat.completions.create({ model: "m", messages: [] }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+
+  it("throws the same errors as before", async () => {
+    const client = new OpenAI({ apiKey: "k", baseURL: "https://a.test/v1", fetch, maxRetries: 0 });
+    const before = await create(client);
+    openaiChat({ client, model: "m" });
+    openaiChat({ client, model: "m" });
+    const after = await create(client);
+    expect(after).toBeInstanceOf(OpenAI.BadRequestError);
+    expect({ ...(after as object), headers: undefined }).toEqual({ ...(before as object), headers: undefined });
+    expect(Object.keys(client)).not.toContain("makeStatusError");
+  });
+
+  it("may be wrapped in a proxy", async () => {
+    const client = new OpenAI({ apiKey: "k", baseURL: "https://a.test/v1", fetch, maxRetries: 0 });
+    const proxied = new Proxy(client, {});
+    const { error } = await runIteration(openaiChat({ client: proxied, model: "m" }), ask("Go."));
+    expect(error?.message).toBe("Unexpected role");
+  });
+
+  it("reports the status of an error without a reason if it only has the method that sends requests", async () => {
+    const { chat } = new OpenAI({ apiKey: "k", baseURL: "https://a.test/v1", fetch, maxRetries: 0 });
+    const create: OpenAIChatClient["chat"]["completions"]["create"] = ({ model }, options) =>
+      chat.completions.create({ model, messages: [], stream: true }, options);
+    const client = { chat: { completions: { create } } };
+    const { error } = await runIteration(openaiChat({ client, model: "m" }), ask("Go."));
+    expect(error).toMatchObject({ code: "bad-request", message: "The service answered with the status 400 and gave no reason." });
+  });
+});
