@@ -81,8 +81,8 @@ export class RawEnding {
    */
   isLast = false;
   /**
-   * The latest event, if it reports an error. The packages keep only the fields of the error that they know, so the reason of an
-   * upstream service is only here.
+   * The error in the latest event. The packages keep only the fields that they know, so the reason of an upstream service is only
+   * here. Packages of AI SDK 5 ignore some errors.
    */
   error: UnknownRecord | undefined;
 
@@ -97,7 +97,7 @@ export class RawEnding {
 
   read(event: unknown): void {
     this.isLast = false;
-    this.error = isRecord(event) && isErrorEvent(event) ? event : undefined;
+    this.error = isRecord(event) ? findError(event) : undefined;
     if (!isRecord(event)) return;
     const response = recordOf(event.response);
     const counts = event.usage ?? event.usageMetadata ?? response.usage;
@@ -125,10 +125,13 @@ export class RawEnding {
 }
 
 /** Bedrock names the error in the key: `{ throttlingException: { message } }`. */
-function isErrorEvent(event: UnknownRecord): boolean {
+function findError(event: UnknownRecord): UnknownRecord | undefined {
   const { error, type, object, choices, detail } = event;
-  if (isRecord(error) || textOf(error) !== "" || type === "error" || object === "error") return true;
-  return (choices === undefined && detail !== undefined) || Object.keys(event).some((key) => key.endsWith("Exception"));
+  const ofResponse = type === "response.failed" ? recordOf(event.response).error : undefined;
+  if (isRecord(ofResponse)) return ofResponse;
+  if (isRecord(error) || textOf(error) !== "" || type === "error" || object === "error") return event;
+  const isError = (choices === undefined && detail !== undefined) || Object.keys(event).some((key) => key.endsWith("Exception"));
+  return isError ? event : undefined;
 }
 
 function toRawUsage(counts: UnknownRecord): Usage | undefined {

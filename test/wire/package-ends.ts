@@ -45,7 +45,6 @@ function responsesEnds(version: Version): Ends {
       length: ["max_output_tokens", misread("max_messages")],
       refusal: [{ word: "completed", reads: "stop", because: "the package ignores refusals" }],
       unknown: ["steered", "weather", "toString"].map(misread),
-      broken: ["error", "response.failed"].map((word) => ({ word, reads: "lost", because: "the package ignores error events" })),
     };
   }
   return {
