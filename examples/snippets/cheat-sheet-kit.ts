@@ -51,6 +51,9 @@ import type {
   JournalSuiteSetup,
   RegistrySuiteSetup,
   RunToolOverrides,
+  StrictAnswers,
+  StrictService,
+  StrictServiceKind,
   SuiteCheck,
   TestClock,
 } from "turnwright/testing";
@@ -130,6 +133,11 @@ interface Testing {
     },
   ): Provider;
   memoryCassette(text?: string): Cassette;
+  // a fake model service that refuses what the real one refuses; it has fetch, listen(), requests and refusals
+  strictService(
+    kind: StrictServiceKind, // "mistral", "openai-chat", "anthropic", ...
+    options?: { answers?: StrictAnswers; oddities?: boolean | number },
+  ): StrictService;
   // other helpers
   createTestClock(startMs?: number): TestClock; // advance(ms), flush(), runAll(), pending
   runTool(tool: Tool, args?: unknown, overrides?: RunToolOverrides): Promise<ToolOutcome>;

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import OpenAI from "openai";
 import { z } from "zod";
 import {
   defineAgentTool,
@@ -15,6 +16,7 @@ import {
   type Provider,
   runToolLoop,
 } from "turnwright";
+import { openaiChat } from "turnwright/openai";
 import {
   createMockProvider,
   createTestClock,
@@ -25,6 +27,7 @@ import {
   replayFrom,
   runTool,
   stall,
+  strictService,
   text,
   toolCall,
   usage,
@@ -173,4 +176,24 @@ const weather = defineTool({
   assert.equal(result.text, "Your key is ****."); // the recorded run gets the same redacted chunks as the file
   // #endregion redact-cassette
   assert(!cassette.read().includes("4711"));
+}
+
+{
+  // #region strict
+  const service = strictService("mistral", { answers: [toolCall("get_weather", { city: "Oslo" }), text("Take a coat.")] });
+  const client = new OpenAI({ apiKey: "test", baseURL: "https://api.mistral.ai/v1", fetch: service.fetch });
+  const provider = openaiChat({ client, model: "mistral-large-4" });
+  const result = await runToolLoop({ provider, tools: [weather], messages });
+
+  assert.equal(result.text, "Take a coat.");
+  assert.equal(service.refusals.length, 0);
+
+  // Mistral refuses a user message directly after a tool message. The adapter puts an assistant message between them.
+  const wrong = [
+    { role: "tool" as const, tool_call_id: "abcdefghi", content: "7" },
+    { role: "user" as const, content: "Coat?" },
+  ];
+  await assert.rejects(client.chat.completions.create({ model: "mistral-large-4", messages: wrong }), { status: 400 });
+  assert.match(service.refusals[0]?.rule ?? "", /^A user message does not come directly after a tool message/);
+  // #endregion strict
 }

@@ -1,5 +1,8 @@
 import { openai } from "./openai.ts";
 import type { Service } from "./service.ts";
+import type { Rule } from "./rule.ts";
+import { when } from "./rule-checks.ts";
+import type { ChatStyle } from "./oddities.ts";
 
 /** Azure runs OpenAI's models with OpenAI's rules (github.com/palantir/foundry-dev-tools/issues/779). */
 export const azure: Service = {
@@ -8,3 +11,18 @@ export const azure: Service = {
   address: /\.(?:openai|services\.ai|cognitiveservices)\.azure\.com$/,
   id: /^(?:az|azure)(?:$|[.\-_])/,
 };
+
+/** Azure has these rules beside OpenAI's. */
+export const azureRules: readonly Rule[] = [
+  {
+    rule: "A request has at most 50 images.",
+    source: "azure-rest-api-specs#46145",
+    refuses: ({ media }) =>
+      when(
+        media.filter(({ kind }) => kind === "image").length > 50,
+        "Exceeded maximum number of images (50) allowed in the request.",
+      ),
+  },
+];
+
+export const azureStyle: ChatStyle = { oddities: ["first-chunk-without-choices"] };

@@ -1,4 +1,7 @@
 import type { Service } from "./service.ts";
+import type { Rule } from "./rule.ts";
+import { firstOf, hasHalfPair, recordAt, when } from "./rule-checks.ts";
+import type { ChatStyle } from "./oddities.ts";
 
 const thinks = /deepseek-(?:v4|flash)/i;
 
@@ -21,4 +24,55 @@ export const deepseek: Service = {
     { model: thinks, chat: { echoReasoning: "reasoning_content" } },
     { model: /deepseek-r1/i, chat: { thinkTags: "opened" } },
   ],
+};
+
+/** True for the models that think unless the request says otherwise. */
+function thinksAtDeepseek(model: string, body: object): boolean {
+  return /deepseek-(?:v4|flash|chat|reasoner)/i.test(model) && recordAt(body, "thinking").type !== "disabled";
+}
+
+export const deepseekRules: readonly Rule[] = [
+  {
+    rule: "While the model thinks, `tool_choice` is auto or none.",
+    source: "github.com/deepseek-ai/DeepSeek-V3#1376, github.com/BerriAI/litellm#37470",
+    refuses: ({ model, body }) =>
+      when(
+        thinksAtDeepseek(model, body) && ![undefined, "auto", "none"].some((choice) => choice === body.tool_choice),
+        "Thinking mode does not support this tool_choice",
+      ),
+  },
+  {
+    rule: "While DeepSeek V4 thinks, every assistant message with calls has `reasoning_content`.",
+    source: "oai-compatible-copilot#215, AionUi#2746, @ai-sdk/deepseek@3.0.56",
+    refuses: ({ model, body, items, calls }) =>
+      firstOf(items, ({ at, fields }) =>
+        when(
+          /deepseek-(?:v4|flash)/i.test(model) &&
+            thinksAtDeepseek(model, body) &&
+            calls.some((call) => call.at === at) &&
+            typeof fields.reasoning_content !== "string",
+          "The reasoning_content in the thinking mode must be passed back to the API.",
+        ),
+      ),
+  },
+  {
+    rule: "The body has no half of a surrogate pair.",
+    source: "oai-compatible-copilot#206",
+    refuses: ({ text }) =>
+      when(hasHalfPair(text), "Failed to parse the request body as JSON: lone leading surrogate in hex escape"),
+  },
+  {
+    rule: "A tool is only strict at the beta address.",
+    source: "https://api-docs.deepseek.com/guides/function_calling",
+    refuses: ({ tools }) =>
+      when(
+        tools.some(({ strict }) => strict),
+        "strict mode is only supported with the base URL https://api.deepseek.com/beta",
+      ),
+  },
+];
+
+export const deepseekStyle: ChatStyle = {
+  reasoning: "reasoning_content",
+  oddities: ["index-reused", "two-reasoning-fields", "no-finish-reason"],
 };

@@ -1,4 +1,7 @@
 import type { Service } from "./service.ts";
+import type { Refused, Rule } from "./rule.ts";
+import { firstOf, recordAt, show, when } from "./rule-checks.ts";
+import type { ChatStyle } from "./oddities.ts";
 
 /**
  * llama-server treats a choice in object form as "auto". It refuses two assistant messages at the end, and one if the model thinks
@@ -10,3 +13,53 @@ export const llamaServer: Service = {
   id: /^llama[.-]?(?:cpp|server)/,
   chat: { alternates: true, endsWithUser: true, namedChoice: "single" },
 };
+
+/** llama-server and Ollama. */
+export const localEndRules: readonly Rule[] = [
+  {
+    rule: "The last two messages are not both from the assistant.",
+    source: "github.com/ggml-org/llama.cpp tools/server/server-common.cpp, github.com/NousResearch/hermes-agent#80265",
+    refuses: ({ items }) => {
+      const [last, before] = [items[items.length - 1], items[items.length - 2]];
+      return when(
+        last?.role === "assistant" && before?.role === "assistant",
+        "Cannot have 2 or more assistant messages at the end of the list.",
+      );
+    },
+  },
+];
+
+export const llamaServerRules: readonly Rule[] = [
+  {
+    rule: "While the model thinks, the last message is not from the assistant.",
+    source: "github.com/ggml-org/llama.cpp tools/server/server-common.cpp",
+    refuses: ({ items, body }) =>
+      when(
+        items[items.length - 1]?.role === "assistant" && recordAt(body, "chat_template_kwargs").enable_thinking !== false,
+        "Assistant response prefill is incompatible with enable_thinking.",
+      ),
+  },
+  {
+    rule: "A content part is text, an image or audio.",
+    source: "github.com/ggml-org/llama.cpp tools/server/server-common.cpp",
+    refuses: ({ items }) =>
+      firstOf(items, ({ parts }) =>
+        when(
+          parts.some(({ type }) => !["text", "image_url", "input_audio"].includes(show(type))),
+          "unsupported content[].type",
+        ),
+      ),
+  },
+  {
+    rule: "A grammar and tools exclude each other.",
+    source: "github.com/ggml-org/llama.cpp tools/server/server-common.cpp",
+    refuses: ({ body, tools }) =>
+      when(body.grammar !== undefined && tools.length > 0, "Cannot use custom grammar constraints with tools."),
+  },
+];
+
+export const toLlamaServerError = ({ status, message, type }: Refused): object => ({
+  error: { code: status, message, type: type ?? "invalid_request_error" },
+});
+
+export const llamaServerStyle: ChatStyle = { reasoning: "reasoning_content", oddities: ["role-in-each-chunk", "repeated-name"] };

@@ -1,4 +1,7 @@
 import type { Service } from "./service.ts";
+import type { Refused, Rule } from "./rule.ts";
+import { show, when } from "./rule-checks.ts";
+import type { ChatStyle } from "./oddities.ts";
 
 /** LM Studio accepts `tool_choice` only as a word (github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670), and separates reasoning. */
 export const lmStudio: Service = {
@@ -7,3 +10,19 @@ export const lmStudio: Service = {
   id: /^lm-?studio/,
   chat: { alternates: true, endsWithUser: true, namedChoice: "single", maxTokensField: "max_tokens", separatesReasoning: true },
 };
+
+export const lmStudioRules: readonly Rule[] = [
+  {
+    rule: "`tool_choice` is a word: none, auto or required.",
+    source: "github.com/lmstudio-ai/lmstudio-bug-tracker#670, graft#27",
+    refuses: ({ body: { tool_choice: choice } }) =>
+      when(
+        choice !== undefined && !["none", "auto", "required"].includes(show(choice)),
+        `Invalid tool_choice type: '${typeof choice}'. Supported string values: none, auto, required`,
+      ),
+  },
+];
+
+export const toLmStudioError = ({ message }: Refused): object => ({ error: message });
+
+export const lmStudioStyle: ChatStyle = { reasoning: "reasoning_content", oddities: ["no-index", "whole-arguments"] };

@@ -1,4 +1,7 @@
 import type { Service } from "./service.ts";
+import type { Rule } from "./rule.ts";
+import { eachSchema, firstOf, recordAt, show, when } from "./rule-checks.ts";
+import type { ChatStyle } from "./oddities.ts";
 
 /**
  * Kimi models think unless they are told not to, and K3 always thinks. While they think, they refuse a forced call, except that K3
@@ -19,3 +22,74 @@ export const moonshot: Service = {
     { model: /kimi-(?:k2\.[5-9]|k2-thinking|latest|k[3-9])/i, chat: { echoReasoning: "reasoning_content" } },
   ],
 };
+
+/** True for the models that think unless the request says otherwise. */
+function thinksAtMoonshot(model: string, body: object): boolean {
+  return /kimi-(?:k2\.[5-9]|k2-thinking|latest|k[3-9])/i.test(model) && recordAt(body, "thinking").type !== "disabled";
+}
+
+/** Returns the problem of one node of a schema in Moonshot's flavor of JSON Schema. */
+function findProblem(node: unknown): string | undefined {
+  const { type, $ref: ref, anyOf, ...rest } = recordAt(node);
+  if (typeof node === "boolean") return "boolean schema is not supported";
+  if (ref !== undefined) {
+    if (!show(ref).startsWith("#/$defs/")) return "references must start with #/$defs/";
+    return when(type !== undefined, "when using $ref, type should be defined in the referenced schema");
+  }
+  if (anyOf !== undefined)
+    return when(type !== undefined, "when using anyOf, type should be defined in anyOf items instead of the parent schema");
+  return when(type === undefined && rest.enum === undefined && rest.const === undefined, "type is not defined");
+}
+
+export const moonshotRules: readonly Rule[] = [
+  {
+    rule: "Every node of a tool schema has a type. With anyOf the items have it, with `$ref` the target. References begin with `#/$defs/`.",
+    source: "github.com/MoonshotAI/kimi-cli#1595, #2061, #2531, oh-my-pi#5952",
+    refuses: ({ tools }) =>
+      firstOf(tools, ({ schema }) =>
+        firstOf(eachSchema(schema), ([node, path]) => {
+          const problem = findProblem(node);
+          const at = path === "" ? "" : path.replaceAll("/", "~1");
+          return problem === undefined
+            ? undefined
+            : `tools.function.parameters is not a valid moonshot flavored json schema, details: <At path '${at}': ${problem}>`;
+        }),
+      ),
+  },
+  {
+    rule: "The name of a tool begins with a letter.",
+    source: "CLIProxyAPI#5316",
+    refuses: ({ tools }) =>
+      firstOf(tools, ({ name }) =>
+        when(
+          !/^[a-zA-Z]/.test(name),
+          "Invalid request: function name is invalid, must start with a letter and can contain letters, numbers, underscores, and dashes",
+        ),
+      ),
+  },
+  {
+    rule: "While a model before K3 thinks, calls cannot be forced. K3 takes `required`.",
+    source: "oh-my-pi#1077, sim#5716",
+    refuses: ({ model, body: { tool_choice: choice, ...body } }) => {
+      if (!thinksAtMoonshot(model, body) || choice === undefined || choice === "auto" || choice === "none") return undefined;
+      const word = choice === "required" ? "required" : "specified";
+      return when(
+        !/kimi-k[3-9]/i.test(model) || word === "specified",
+        `tool_choice '${word}' is incompatible with thinking enabled`,
+      );
+    },
+  },
+  {
+    rule: "While the model thinks, every assistant message with calls has `reasoning_content`.",
+    source: "github.com/earendil-works/pi#8075",
+    refuses: ({ model, body, items, calls }) =>
+      firstOf(items, ({ at, fields }) =>
+        when(
+          thinksAtMoonshot(model, body) && calls.some((call) => call.at === at) && typeof fields.reasoning_content !== "string",
+          `thinking is enabled but reasoning_content is missing in assistant tool call message at index ${at}`,
+        ),
+      ),
+  },
+];
+
+export const moonshotStyle: ChatStyle = { reasoning: "reasoning_content", oddities: ["usage-in-choice"] };

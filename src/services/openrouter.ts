@@ -1,4 +1,7 @@
 import type { Service } from "./service.ts";
+import type { Refused, Rule } from "./rule.ts";
+import { when } from "./rule-checks.ts";
+import type { ChatStyle } from "./oddities.ts";
 
 /**
  * OpenRouter finds no endpoint for some forms of `tool_choice` (404, github.com/zed-industries/zed/issues/36094), and more endpoints
@@ -14,3 +17,28 @@ export const openrouter: Service = {
     { model: /^meta(?:-llama)?\/muse-/, chat: { forcedChoice: "never", noneChoice: "no-tools" } },
   ],
 };
+
+export const openrouterRules: readonly Rule[] = [
+  {
+    rule: "For models of z.ai, `tool_choice` is auto.",
+    source: "oh-my-pi#11635, github.com/zed-industries/zed#36094",
+    status: 404,
+    refuses: ({ model, body: { tool_choice: choice } }) =>
+      when(
+        model.startsWith("z-ai/") && choice !== undefined && choice !== "auto",
+        "No endpoints found that support the provided 'tool_choice' value. To learn more about provider routing, visit: https://openrouter.ai/docs/provider-routing",
+      ),
+  },
+];
+
+/** The reason of the service behind OpenRouter is JSON text in `metadata.raw` (github.com/open-webui/computer#293). */
+export const toOpenrouterError = ({ status, message, type, code }: Refused): object => {
+  if (status === 404) return { error: { code: status, message }, user_id: "user_1" };
+  const raw = JSON.stringify({ error: { message, type: type ?? "invalid_request_error", code: code ?? null } });
+  return {
+    error: { code: status, message: "Provider returned error", metadata: { provider_name: "Upstream", raw, is_byok: false } },
+    user_id: "user_1",
+  };
+};
+
+export const openrouterStyle: ChatStyle = { reasoning: "reasoning", oddities: ["comments", "two-reasoning-fields"] };

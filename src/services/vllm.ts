@@ -1,4 +1,7 @@
 import type { Service } from "./service.ts";
+import type { Refused, Rule } from "./rule.ts";
+import { recordAt, when } from "./rule-checks.ts";
+import type { ChatStyle } from "./oddities.ts";
 
 /** Chat templates of local models require that user and assistant messages alternate. */
 export const vllm: Service = {
@@ -6,4 +9,61 @@ export const vllm: Service = {
   port: "8000",
   id: /^vllm/,
   chat: { alternates: true },
+};
+
+/** Structured decoding in a body: vllm entrypoints/openai/chat_completion/protocol.py. */
+function hasConstraints(body: object): boolean {
+  return Object.keys(recordAt(body, "structured_outputs")).length > 0 || recordAt(body, "response_format").type === "json_schema";
+}
+
+export const vllmRules: readonly Rule[] = [
+  {
+    rule: "`tool_choice` is only sent with tools.",
+    source: "github.com/vllm-project/vllm entrypoints/openai/chat_completion/protocol.py",
+    refuses: ({ body }) =>
+      when((body.tool_choice ?? "none") !== "none" && body.tools === undefined, "When using `tool_choice`, `tools` must be set."),
+  },
+  {
+    rule: "The list of tools is not empty.",
+    source: "github.com/vllm-project/vllm entrypoints/openai/chat_completion/protocol.py",
+    refuses: ({ body }) => when(Array.isArray(body.tools) && body.tools.length === 0, "`tools` must not be an empty array."),
+  },
+  {
+    rule: "A named choice has the form of Chat Completions, and its tool is in the list of tools.",
+    source: "github.com/vllm-project/vllm entrypoints/openai/chat_completion/protocol.py",
+    refuses: ({ body: { tool_choice: choice }, tools }) => {
+      if (choice === undefined || choice === null) return undefined;
+      if (typeof choice === "string") {
+        return when(
+          !["auto", "none", "required"].includes(choice),
+          `Invalid value for \`tool_choice\`: ${choice}! Only named tools, "none", "auto" or "required" are supported.`,
+        );
+      }
+      const { name } = recordAt(choice, "function");
+      if (typeof name !== "string")
+        return 'Expected field `function` in `tool_choice`. Correct usage: `{"type": "function", "function": {"name": "my_function"}}`';
+      return when(
+        tools.every((tool) => tool.name !== name),
+        "The tool specified in `tool_choice` does not match any of the specified `tools`",
+      );
+    },
+  },
+  {
+    rule: "Structured output and a named choice exclude each other.",
+    source: "github.com/vllm-project/vllm entrypoints/openai/chat_completion/protocol.py",
+    refuses: ({ body }) =>
+      when(
+        typeof body.tool_choice === "object" && body.tool_choice !== null && hasConstraints(body),
+        "You can only either use constraints for structured outputs or tools, not both.",
+      ),
+  },
+];
+
+export const toVllmError = ({ status, message }: Refused): object => ({
+  error: { message, type: "BadRequestError", param: null, code: status },
+});
+
+export const vllmStyle: ChatStyle = {
+  reasoning: "reasoning",
+  oddities: ["null-arguments", "stop-with-calls", "empty-calls", "index-from-1"],
 };

@@ -43,6 +43,10 @@ export { type ProviderFixture, providerSuite, type ProviderSuiteSetup } from "./
 export { journalSuite } from "./journal-suite.ts";
 export type { JournalSuiteSetup } from "./journal-steps.ts";
 export { expectPrefix } from "./expect-prefix.ts";
+export type { StrictRefusal, StrictRequest } from "./strict/answer-request.ts";
+export type { StrictServiceKind } from "./strict/kinds.ts";
+export type { StrictServer } from "./strict/serve-strict.ts";
+export { type StrictAnswers, type StrictOptions, type StrictService, strictService } from "./strict/strict-service.ts";
 export { type EventRecording, type EventsByType, recordEvents } from "./record-events.ts";
 export { type RegistryFixture, registrySuite, type RegistrySuiteSetup } from "./registry-suite.ts";
 export { runTool, type RunToolOverrides } from "./run-tool.ts";

@@ -14,7 +14,7 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 /** Waits `ms` milliseconds on the clock of the call. If the signal fires first, rejects with the signal's reason. */
-export function sleep({ clock, signal }: ModelCall, ms: number): Promise<void> {
+export function sleep({ clock, signal }: Pick<ModelCall, "clock" | "signal">, ms: number): Promise<void> {
   return raceSignal(signal, (done) => {
     const timer = clock.setTimeout(done, ms);
     return () => clock.clearTimeout(timer);

@@ -17,7 +17,7 @@ const options: { readonly [Name in keyof Required<MockOptions>]: true } = {
 
 /** A maker is a function that creates a part of a scripted message. */
 const isMaker = ([name, make]: readonly [string, unknown]): boolean => {
-  if (typeof make !== "function" || /^(?:create|expect|run|record|replay|[a-zA-Z]+Suite)/.test(name)) return false;
+  if (typeof make !== "function" || /^(?:create|expect|run|record|replay|strict|[a-zA-Z]+Suite)/.test(name)) return false;
   const part: unknown = Reflect.apply(make, undefined, ["x", {}]);
   return typeof part === "object" && part !== null && "kind" in (part as MockPart);
 };

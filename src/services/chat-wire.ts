@@ -1,0 +1,359 @@
+// Rules of the Chat Completions wire. Several services share each list, and `strictService` says which.
+
+import type { Rule } from "./rule.ts";
+import {
+  eachSchema,
+  firstOf,
+  isObjectSchema,
+  isObjectText,
+  longString,
+  recordAt,
+  recordsIn,
+  rootKeyword,
+  sniffType,
+  strayResults,
+  unansweredCalls,
+  unknownField,
+  when,
+  show,
+} from "./rule-checks.ts";
+
+/** Every service on this wire. */
+export const chatFormRules: readonly Rule[] = [
+  {
+    rule: "A request has at least one message.",
+    source: "https://developers.openai.com/api/reference/resources/chat",
+    code: "empty_array",
+    refuses: ({ items }) =>
+      when(
+        items.length === 0,
+        "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+      ),
+  },
+  {
+    rule: "A role is system, developer, user, assistant, tool or function.",
+    source: "https://developers.openai.com/api/reference/resources/chat",
+    code: "invalid_value",
+    refuses: ({ items }) =>
+      firstOf(items, ({ role, at }) =>
+        when(
+          !["system", "developer", "user", "assistant", "tool", "function"].includes(role),
+          `Invalid value: '${role}'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'. (messages[${at}].role)`,
+        ),
+      ),
+  },
+  {
+    rule: "A message has content. An assistant message has content or calls.",
+    source: "github.com/langchain-ai/langchain#34140",
+    refuses: ({ items }) =>
+      firstOf(items, ({ role, fields, at }) => {
+        const hasCalls = role === "assistant" && recordsIn(fields.tool_calls).length > 0;
+        if (Array.isArray(fields.content) && fields.content.length === 0)
+          return `Invalid 'messages[${at}].content': empty array. Expected an array with minimum length 1, but got an empty array instead.`;
+        return when(
+          (fields.content ?? null) === null && !hasCalls,
+          `Invalid value for 'content': expected a string, got null. (messages[${at}])`,
+        );
+      }),
+  },
+  {
+    rule: "The list of calls in an assistant message is not empty.",
+    source: "new-api#3326",
+    code: "empty_array",
+    refuses: ({ items }) =>
+      firstOf(items, ({ fields, at }) =>
+        when(
+          Array.isArray(fields.tool_calls) && fields.tool_calls.length === 0,
+          `Invalid 'messages[${at}].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead.`,
+        ),
+      ),
+  },
+  {
+    rule: "The arguments of a call are a string.",
+    source: "https://developers.openai.com/api/reference/resources/chat",
+    code: "invalid_type",
+    refuses: ({ calls }) =>
+      firstOf(calls, ({ args, path }) =>
+        when(
+          typeof args !== "string",
+          `Invalid type for '${path}.function.arguments': expected a string, but got an object instead.`,
+        ),
+      ),
+  },
+];
+
+/** Services that check calls and results against each other. */
+export const chatPairRules: readonly Rule[] = [
+  {
+    rule: "Tool messages for every call come directly after the assistant message with the calls.",
+    source: "github.com/MoonshotAI/kimi-cli#2405, github.com/QwenLM/qwen-code#869, deepchat#1078",
+    refuses: (request) => {
+      const ids = unansweredCalls(request).map(({ id }) => show(id));
+      const said = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.";
+      return when(ids.length > 0, `${said} The following tool_call_ids did not have response messages: ${ids.join(", ")}`);
+    },
+  },
+  {
+    rule: "A tool message answers a call of the assistant message before it.",
+    source: "crewAI#1620",
+    refuses: (request) =>
+      when(
+        strayResults(request).length > 0,
+        "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+      ),
+  },
+];
+
+/** Services that implement OpenAI's checks of tools. */
+export const chatToolRules: readonly Rule[] = [
+  {
+    rule: "`tool_choice` is only sent with tools.",
+    source: "writer-framework#1013",
+    refuses: ({ body, tools }) =>
+      when(
+        (body.tool_choice ?? null) !== null && tools.length === 0,
+        "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.",
+      ),
+  },
+  {
+    rule: "`parallel_tool_calls` is only sent with tools.",
+    source: "kelivo#317",
+    refuses: ({ body, tools }) =>
+      when(
+        body.parallel_tool_calls !== undefined && tools.length === 0,
+        "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are specified.",
+      ),
+  },
+  {
+    rule: "The list of tools is not empty.",
+    source: "https://developers.openai.com/api/reference/resources/chat",
+    code: "empty_array",
+    refuses: ({ body }) =>
+      when(
+        Array.isArray(body.tools) && body.tools.length === 0,
+        "Invalid 'tools': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+      ),
+  },
+  {
+    rule: "The tool of a named choice is in the list of tools.",
+    source: "https://developers.openai.com/api/docs/guides/function-calling",
+    refuses: ({ body, tools }) => {
+      const { name } = recordAt(body.tool_choice, "function");
+      return when(
+        typeof name === "string" && tools.every((tool) => tool.name !== name),
+        `Invalid value for 'tool_choice': the tool choice function '${show(name)}' was not found in 'tools'.`,
+      );
+    },
+  },
+  {
+    rule: "A request has at most 128 tools.",
+    source: "github.com/zed-industries/zed#42393",
+    code: "array_above_max_length",
+    refuses: ({ tools }) =>
+      when(
+        tools.length > 128,
+        `Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length ${tools.length} instead.`,
+      ),
+  },
+];
+
+/** Tool names on this wire: 64 letters, digits, underscores and hyphens. */
+export const chatNameRules: readonly Rule[] = [
+  {
+    rule: "The name of a tool has 1 to 64 letters, digits, underscores and hyphens.",
+    source: "https://developers.openai.com/api/docs/guides/function-calling",
+    code: "invalid_value",
+    refuses: ({ tools, calls }) =>
+      firstOf(
+        [
+          ...tools.map(({ name, at }) => [name, `tools[${at}].function.name`] as const),
+          ...calls.map(({ name, path }) => [name, `${path}.function.name`] as const),
+        ],
+        ([name, path]) => {
+          if (name.length > 64)
+            return `Invalid '${path}': string too long. Expected a string with maximum length 64, but got a string with length ${name.length} instead.`;
+          const pattern = "^[a-zA-Z0-9_-]+$";
+          return when(
+            !new RegExp(pattern).test(name),
+            `Invalid '${path}': string does not match pattern. Expected a string that matches the pattern '${pattern}'.`,
+          );
+        },
+      ),
+  },
+];
+
+/** Services that check tool schemas as OpenAI does. */
+export const chatSchemaRules: readonly Rule[] = [
+  {
+    rule: "The root of a tool schema has the type object and no oneOf, anyOf, allOf, enum or not.",
+    source: "github.com/vercel/ai#21350",
+    code: "invalid_function_parameters",
+    refuses: ({ tools }) =>
+      firstOf(tools, ({ name, schema }) => {
+        if (schema === undefined) return undefined;
+        const said = `Invalid schema for function '${name}': schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.`;
+        return when(!isObjectSchema(schema) || rootKeyword(schema, "oneOf", "anyOf", "allOf", "enum", "not") !== undefined, said);
+      }),
+  },
+  {
+    rule: "Each array in a tool schema has `items`.",
+    source: "github.com/sigoden/aichat#1049, github.com/mark3labs/mcphost#35",
+    code: "invalid_function_parameters",
+    refuses: ({ tools }) =>
+      firstOf(tools, ({ name, schema }) =>
+        firstOf(eachSchema(schema), ([node, path]) =>
+          when(
+            recordAt(node).type === "array" && recordAt(node).items === undefined && recordAt(node).prefixItems === undefined,
+            `Invalid schema for function '${name}': In context=('${path.split(".").join("', '")}'), array schema missing items.`,
+          ),
+        ),
+      ),
+  },
+  {
+    rule: "In a strict tool schema, every object forbids other properties and requires all of its properties.",
+    source: "https://developers.openai.com/api/docs/guides/structured-outputs, github.com/tidyverse/ellmer#671",
+    code: "invalid_function_parameters",
+    refuses: ({ tools }) =>
+      firstOf(tools, ({ name, schema, strict }) =>
+        strict
+          ? firstOf(eachSchema(schema), ([node]) => {
+              const { type, additionalProperties, properties, required } = recordAt(node);
+              if (type !== "object") return undefined;
+              const begin = `Invalid schema for function '${name}': In context=(), `;
+              if (additionalProperties !== false)
+                return `${begin}'additionalProperties' is required to be supplied and to be false.`;
+              const names: readonly unknown[] = Array.isArray(required) ? required : [];
+              const missing = Object.keys(recordAt(properties)).some((property) => !names.includes(property));
+              return when(
+                missing,
+                `${begin}'required' is required to be supplied and to be an array including every key in properties.`,
+              );
+            })
+          : undefined,
+      ),
+  },
+];
+
+/** Services that check ids and strings as OpenAI does. */
+export const chatLimitRules: readonly Rule[] = [
+  {
+    rule: "A call id has at most 40 characters.",
+    source: "github.com/Portkey-AI/gateway#1062, 9router#393",
+    code: "string_above_max_length",
+    refuses: ({ calls, results }) =>
+      firstOf(
+        [
+          ...calls.map(({ id, path }) => [show(id), `${path}.id`] as const),
+          ...results.map(({ id, path }) => [show(id), `${path}.tool_call_id`] as const),
+        ],
+        ([id, path]) =>
+          when(
+            id.length > 40,
+            `Invalid '${path}': string too long. Expected a string with maximum length 40, but got a string with length ${id.length} instead.`,
+          ),
+      ),
+  },
+  {
+    rule: "A string has at most 10,485,760 characters.",
+    source: "reports roast#52, bluebox#31",
+    code: "string_above_max_length",
+    refuses: ({ body, text }) => {
+      const longest = 10_485_760;
+      const found = text.length > longest ? longString(body, longest) : undefined;
+      if (found === undefined) return undefined;
+      const [path, length] = found;
+      return `Invalid '${path}': string too long. Expected a string with maximum length ${longest}, but got a string with length ${length} instead.`;
+    },
+  },
+];
+
+export const chatStopRules: readonly Rule[] = [
+  {
+    rule: "A request has at most 4 stop sequences.",
+    source: "https://developers.openai.com/api/reference/resources/chat",
+    code: "array_above_max_length",
+    refuses: ({ body: { stop } }) =>
+      when(
+        Array.isArray(stop) && stop.length > 4,
+        `Invalid 'stop': array too long. Expected an array with maximum length 4, but got an array with length ${lengthOf(stop)} instead.`,
+      ),
+  },
+];
+
+function lengthOf(list: unknown): number {
+  return Array.isArray(list) ? list.length : 0;
+}
+
+/** Services that take images only in user messages. */
+export const chatMediaRules: readonly Rule[] = [
+  {
+    rule: "Images and files are only in user messages.",
+    source: "github.com/OpenHands/OpenHands#7700, github.com/openai/openai-node#1030",
+    code: "invalid_value",
+    refuses: ({ media }) =>
+      firstOf(media, ({ role, at }) =>
+        when(
+          role !== "user",
+          `Invalid 'messages[${at}]'. Image URLs are only allowed for messages with role 'user', but this message with role '${role}' contains an image URL.`,
+        ),
+      ),
+  },
+  {
+    rule: "An image is a PNG, JPEG, GIF or WebP file.",
+    source: "STranslate#277",
+    code: "invalid_image_format",
+    refuses: ({ media }) =>
+      firstOf(media, ({ kind, data }) =>
+        when(
+          kind === "image" && data !== undefined && !(sniffType(data)?.startsWith("image/") ?? false),
+          "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif', 'webp'].",
+        ),
+      ),
+  },
+];
+
+/** Services that parse the arguments of earlier calls. */
+export const chatArgumentRules: readonly Rule[] = [
+  {
+    rule: "The arguments of a call in the history are the text of a JSON object.",
+    source: "github.com/ollama/ollama openai/openai.go, github.com/vllm-project/vllm entrypoints/chat_utils.py",
+    refuses: ({ calls }) => firstOf(calls, ({ args }) => when(!isObjectText(args), "invalid tool call arguments")),
+  },
+];
+
+/** The fields of a request: openai@6.49 resources/chat/completions/completions.d.ts. */
+const chatFields = [
+  "model messages audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens metadata",
+  "modalities moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_options",
+  "prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store stream stream_options",
+  "temperature tool_choice tools top_logprobs top_p user verbosity web_search_options",
+];
+
+/** The fields of a message, by role. */
+const messageFields: { readonly [role: string]: string } = {
+  system: "role content name",
+  developer: "role content name",
+  user: "role content name",
+  assistant: "role content name audio function_call refusal tool_calls",
+  tool: "role content tool_call_id",
+  function: "role content name",
+};
+
+/** Services that refuse fields that they do not know, as OpenAI does. */
+export const chatFieldRules: readonly Rule[] = [
+  {
+    rule: "A request has only fields that the API has.",
+    source: "openai@6.49.0 resources/chat/completions/completions.d.ts",
+    code: "unknown_parameter",
+    refuses: ({ body }) => unknownField(body, chatFields.join(" ").split(" "), (name) => `Unknown parameter: '${name}'.`),
+  },
+  {
+    rule: "A message has only the fields that its role has.",
+    source: "openai@6.49.0 resources/chat/completions/completions.d.ts",
+    code: "unknown_parameter",
+    refuses: ({ items }) =>
+      firstOf(items, ({ role, fields, at }) =>
+        unknownField(fields, (messageFields[role] ?? "").split(" "), (name) => `Unknown parameter: 'messages[${at}].${name}'.`),
+      ),
+  },
+];

@@ -1,0 +1,155 @@
+// Helpers of the rules: each returns the message of a refusal, or undefined.
+
+import { isRecord, type UnknownRecord } from "../core/provider-kit.ts";
+import type { WireCall, WireItem, WireMedia, WireRequest, WireTool } from "./rule.ts";
+
+/** Returns the first message that `refuse` returns for a value. */
+export function firstOf<Value>(values: Iterable<Value>, refuse: (value: Value) => string | undefined): string | undefined {
+  for (const value of values) {
+    const message = refuse(value);
+    if (message !== undefined) return message;
+  }
+  return undefined;
+}
+
+/** Returns the message if the condition holds. */
+export function when(condition: boolean, message: string): string | undefined {
+  return condition ? message : undefined;
+}
+
+/** Returns the message for a field that is not in `known`. */
+export function unknownField(fields: UnknownRecord, known: readonly string[], say: (name: string) => string): string | undefined {
+  const unknown = Object.keys(fields).find((name) => !known.includes(name));
+  return unknown === undefined ? undefined : say(unknown);
+}
+
+/** A value as text for a message. */
+export function show(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
+
+export function recordAt(value: unknown, ...path: readonly string[]): UnknownRecord {
+  let reached: unknown = value;
+  for (const field of path) reached = isRecord(reached) ? reached[field] : undefined;
+  return isRecord(reached) ? reached : {};
+}
+
+export function recordsIn(value: unknown): readonly UnknownRecord[] {
+  return Array.isArray(value) ? value.filter((entry): entry is UnknownRecord => isRecord(entry)) : [];
+}
+
+export function textsOf({ parts }: WireItem): readonly string[] {
+  return parts.flatMap(({ text }) => (typeof text === "string" ? [text] : []));
+}
+
+/** The calls whose results do not follow in the messages with the role "tool" directly after them. */
+export function unansweredCalls({ items, calls, results }: WireRequest): readonly WireCall[] {
+  return calls.filter(({ at, id }) => {
+    const answered = new Set<unknown>();
+    for (let next = at + 1; items[next]?.role === "tool"; next += 1)
+      for (const result of results) if (result.at === next) answered.add(result.id);
+    return !answered.has(id);
+  });
+}
+
+/** The results that do not follow, with only other results between, the message with their call. */
+export function strayResults({ items, calls, results }: WireRequest): WireRequest["results"] {
+  return results.filter(({ at, id }) => {
+    let asked = at - 1;
+    while (items[asked]?.role === "tool") asked -= 1;
+    return !calls.some((call) => call.at === asked && call.id === id);
+  });
+}
+
+export function repeatedCall({ calls }: WireRequest): WireCall | undefined {
+  const seen = new Set<unknown>();
+  return calls.find(({ id }) => seen.has(id) || (seen.add(id), false));
+}
+
+export function repeatedTool({ tools }: WireRequest): WireTool | undefined {
+  const seen = new Set<string>();
+  return tools.find(({ name }) => seen.has(name) || (seen.add(name), false));
+}
+
+/** Returns the union keyword at the root of a schema. */
+export function rootKeyword(schema: unknown, ...keywords: readonly string[]): string | undefined {
+  return isRecord(schema) ? keywords.find((keyword) => Object.hasOwn(schema, keyword)) : undefined;
+}
+
+export function isObjectSchema(schema: unknown): boolean {
+  return isRecord(schema) && schema.type === "object";
+}
+
+const schemaMaps = ["properties", "$defs", "definitions", "patternProperties"] as const;
+const schemaLists = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
+const schemaNodes = ["items", "additionalProperties", "not"] as const;
+
+/** Yields every schema in a schema with its path, for example "properties.city". The path of the root is "". */
+export function* eachSchema(schema: unknown, path = ""): Generator<readonly [node: unknown, path: string]> {
+  yield [schema, path];
+  if (!isRecord(schema)) return;
+  const below = (name: string): string => (path === "" ? name : `${path}.${name}`);
+  for (const field of schemaMaps)
+    for (const [name, node] of Object.entries(recordAt(schema, field))) yield* eachSchema(node, below(`${field}.${name}`));
+  for (const field of schemaLists) {
+    const list: readonly unknown[] = Array.isArray(schema[field]) ? schema[field] : [];
+    for (const [index, node] of list.entries()) yield* eachSchema(node, below(`${field}.${index}`));
+  }
+  for (const field of schemaNodes) if (isRecord(schema[field])) yield* eachSchema(schema[field], below(field));
+}
+
+/** True if the text is a JSON object. */
+export function isObjectText(text: unknown): boolean {
+  if (typeof text !== "string") return false;
+  try {
+    return isRecord(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+/** True if a JSON text escapes half of a surrogate pair, for example `\ud83d` alone. */
+export function hasHalfPair(json: string): boolean {
+  const units = json.replaceAll("\\\\", "");
+  return /\\ud[89ab][0-9a-f]{2}(?!\\ud[c-f])|(?<!\\ud[89ab][0-9a-f]{2})\\ud[c-f][0-9a-f]{2}/i.test(units);
+}
+
+/** Finds the first string with more characters than `longest`, with its path. */
+export function longString(value: unknown, longest: number, path = ""): readonly [path: string, length: number] | undefined {
+  if (typeof value === "string") return value.length > longest ? [path, value.length] : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, entry] of Object.entries(value)) {
+    const step = Array.isArray(value) ? `[${name}]` : `${path === "" ? "" : "."}${name}`;
+    const found = longString(entry, longest, path + step);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The media type that the first bytes of base64 data show. Undefined if they show none of the types that are told apart. */
+export function sniffType(data: string): string | undefined {
+  return signatures.find(([begin]) => begin.test(data))?.[1];
+}
+
+/** The first bytes of PNG, JPEG, GIF, WebP and PDF, as base64. */
+const signatures: readonly (readonly [begin: RegExp, type: string])[] = [
+  [/^iVBORw0KGg/, "image/png"],
+  [/^\/9j\//, "image/jpeg"],
+  [/^R0lGOD/, "image/gif"],
+  [/^UklGR.{6}XRUJQ/, "image/webp"],
+  [/^JVBERi0/, "application/pdf"],
+];
+
+/** The width and height of a PNG or GIF in base64. */
+export function pixelsOf({ data = "" }: WireMedia): readonly [width: number, height: number] | undefined {
+  const bytes = Uint8Array.from(atob(data.slice(0, 40)), (character) => character.charCodeAt(0));
+  const view = new DataView(bytes.buffer);
+  if (bytes.length < 24) return undefined;
+  if (sniffType(data) === "image/png") return [view.getUint32(16), view.getUint32(20)];
+  return sniffType(data) === "image/gif" ? [view.getUint16(6, true), view.getUint16(8, true)] : undefined;
+}
+
+/** The size of base64 data in bytes of base64. */
+export function sizeOf({ data = "" }: WireMedia): number {
+  return data.length;
+}

@@ -1,0 +1,103 @@
+// A rule that a model service documents, or that a report shows. `strictService` of `turnwright/testing` refuses requests that break
+// one. Adapters do not import rules, so rules are not in their bundles: only lists of objects stand at the top level of these files.
+
+import type { UnknownRecord } from "../core/provider-kit.ts";
+
+/** One rule of a service. */
+export interface Rule {
+  /** The rule in one sentence. */
+  readonly rule: string;
+  /** A page of the vendor, a type file, or a public report, for example "github.com/owner/repo#1". */
+  readonly source: string;
+  /** Returns the message of the service if the request breaks the rule. */
+  readonly refuses: (request: WireRequest) => string | undefined;
+  /** The HTTP status of the refusal. Default 400. */
+  readonly status?: number | undefined;
+  /** The code in the error body. */
+  readonly code?: string | undefined;
+  /** The type in the error body. Default: the type that the service uses for invalid requests. */
+  readonly type?: string | undefined;
+  /** The error body, if it has another form than the other errors of the service. */
+  readonly toBody?: ((message: string) => object) | undefined;
+}
+
+/** A refused request, before the service puts it into its own form. */
+export interface Refused {
+  readonly status: number;
+  readonly message: string;
+  readonly code: string | undefined;
+  readonly type: string | undefined;
+}
+
+/** Makes the error body of a service. */
+export type ToErrorBody = (refused: Refused) => object;
+
+/** A request, read from the format of its API. Values are as the client sent them. */
+export interface WireRequest {
+  readonly body: UnknownRecord;
+  /** The body as JSON text. */
+  readonly text: string;
+  readonly headers: Headers;
+  readonly model: string;
+  /** Messages, input items or contents. */
+  readonly items: readonly WireItem[];
+  readonly tools: readonly WireTool[];
+  readonly calls: readonly WireCall[];
+  readonly results: readonly WireResult[];
+  readonly media: readonly WireMedia[];
+}
+
+/** One message, input item or content of a request. */
+export interface WireItem {
+  readonly at: number;
+  /** The role. For an input item of the Responses API without a role, its type. */
+  readonly role: string;
+  readonly fields: UnknownRecord;
+  /** The blocks of the content. A string is one block of type "text". */
+  readonly parts: readonly UnknownRecord[];
+}
+
+/** A tool that the client runs. */
+export interface WireTool {
+  readonly at: number;
+  readonly name: string;
+  /** The JSON Schema of the arguments. */
+  readonly schema: unknown;
+  readonly strict: boolean;
+}
+
+/** A call in the history. */
+export interface WireCall {
+  /** The index of its message. */
+  readonly at: number;
+  /** The path in the body, as services write it. */
+  readonly path: string;
+  readonly id: unknown;
+  readonly name: string;
+  /** The arguments: a text or an object, as the API has them. */
+  readonly args: unknown;
+  readonly fields: UnknownRecord;
+}
+
+/** The result of a call in the history. */
+export interface WireResult {
+  readonly at: number;
+  readonly path: string;
+  readonly id: unknown;
+  readonly name: string;
+  readonly parts: readonly UnknownRecord[];
+  readonly fields: UnknownRecord;
+}
+
+/** An image or a file. */
+export interface WireMedia {
+  readonly at: number;
+  readonly path: string;
+  readonly role: string;
+  /** True if the part is in the result of a tool. */
+  readonly inResult: boolean;
+  readonly kind: "image" | "file";
+  readonly mediaType: string;
+  /** The data as base64. Undefined for a URL or an id. */
+  readonly data: string | undefined;
+}

@@ -1,0 +1,93 @@
+import { isRecord, parseJson } from "../../core/entry-kit.ts";
+import type { Rule, ToErrorBody } from "../../services/rule.ts";
+import { checkMockMessage, type MockMessage, text as say } from "../mock-parts.ts";
+import { toAnswer } from "./answer.ts";
+import type { Kind, ServedWire } from "./kinds.ts";
+import { readRequest, wireOf } from "./read-wire.ts";
+import { type Reply, toJsonReply, writeAnswer } from "./write-answer.ts";
+
+/** A request that a strict service received. */
+export interface StrictRequest {
+  readonly url: string;
+  readonly headers: Headers;
+  /** The body, as the client sent it. */
+  readonly body: { readonly [field: string]: unknown };
+  /** The names of the tools that the client runs. */
+  readonly tools: readonly string[];
+}
+
+/** A request that a strict service refused. */
+export interface StrictRefusal {
+  /** The rule in one sentence. */
+  readonly rule: string;
+  /** A page of the vendor, a type file or a public report that shows the rule. */
+  readonly source: string;
+  readonly status: number;
+  /** The message in the error body. */
+  readonly message: string;
+  readonly request: StrictRequest;
+}
+
+/** An HTTP request with its body as text. */
+export interface ReceivedText {
+  readonly url: string;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+interface AnswerPorts {
+  readonly kind: Kind;
+  readonly oddities: boolean | number;
+  readonly onRequest: (request: StrictRequest) => void;
+  readonly onRefusal: (refusal: StrictRefusal) => void;
+  readonly nextMessage: (request: StrictRequest) => MockMessage | undefined;
+}
+
+const unreadable: Rule = {
+  rule: "The body is a JSON object.",
+  source: "https://www.rfc-editor.org/rfc/rfc8259",
+  refuses: () => "We could not parse the JSON body of your request.",
+};
+const unserved: Rule = {
+  rule: "The address is one of the service.",
+  source: "https://www.rfc-editor.org/rfc/rfc9110#name-404-not-found",
+  status: 404,
+  refuses: () => "Not found",
+};
+
+/** Refuses a request that breaks a rule, and answers any other one. */
+export function answerRequest({ url, headers, text }: ReceivedText, ports: AnswerPorts): Reply {
+  const parsed = parseJson(text);
+  const body = isRecord(parsed) ? parsed : {};
+  const wire = wireOf(url) ?? "chat";
+  const read = readRequest(wire, { url, headers, body, text });
+  const request: StrictRequest = { url, headers, body, tools: read.tools.map(({ name }) => name) };
+  ports.onRequest(request);
+  const served = wireOf(url) === undefined ? undefined : ports.kind.wires[wire];
+  const toError = errorsOf(ports.kind, served);
+  const rules = isRecord(parsed) ? rulesFor(served, read.model) : [unreadable];
+  for (const rule of rules) {
+    const message = rule.refuses(read);
+    if (message === undefined) continue;
+    const { status = 400, source, code, type } = rule;
+    ports.onRefusal({ rule: rule.rule, source, status, message, request });
+    return toJsonReply(status, rule.toBody?.(message) ?? toError({ status, message, code, type }));
+  }
+  const script = ports.nextMessage(request) ?? say("ok");
+  checkMockMessage(script, 0);
+  const streams = url.includes(":streamGenerateContent") || body.stream === true;
+  const answer = toAnswer(script, read, ports.kind.toCallId);
+  return writeAnswer(answer, { wire, kind: ports.kind, toError, oddities: ports.oddities, streams });
+}
+
+/** The errors of the API, or for an unknown address, those of the first API of the service. */
+function errorsOf({ wires }: Kind, served: ServedWire | undefined): ToErrorBody {
+  const [first] = Object.values(wires);
+  return (served ?? first)?.toError ?? ((refused) => refused);
+}
+
+function rulesFor(served: ServedWire | undefined, model: string): readonly Rule[] {
+  if (served === undefined) return [unserved];
+  const { rules, families } = served;
+  return [...rules, ...families.filter((family) => family.model.test(model)).flatMap((family) => family.rules)];
+}

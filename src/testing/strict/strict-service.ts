@@ -1,0 +1,94 @@
+import { checkFields, type Clock, invalidOption, is, isFunction, systemClock } from "../../core/entry-kit.ts";
+import type { MockMessage } from "../mock-parts.ts";
+import { answerRequest, type ReceivedText, type StrictRefusal, type StrictRequest } from "./answer-request.ts";
+import { kinds, type StrictServiceKind } from "./kinds.ts";
+import { playFrames, toStream } from "./play-frames.ts";
+import { serveStrict, type StrictServer } from "./serve-strict.ts";
+import type { Reply } from "./write-answer.ts";
+
+/** The scripted messages in order, or a function that returns the message for an accepted request. `index` counts these from 0. */
+export type StrictAnswers = readonly MockMessage[] | ((request: StrictRequest, index: number) => MockMessage | undefined);
+
+/** The options of `strictService`. */
+export interface StrictOptions {
+  /**
+   * The messages of the model, in the parts of `createMockProvider`: `text`, `reasoning`, `toolCall`, `fail` and others. A request
+   * that was refused uses no message. After the last message, the answer is the text "ok". Default: always "ok".
+   */
+  readonly answers?: StrictAnswers | undefined;
+  /**
+   * True to play every oddity that is known of the streams of the service. A number is a seed that chooses some of them for each
+   * answer. Default false: the streams are as the API describes them.
+   */
+  readonly oddities?: boolean | number | undefined;
+  /** The clock of `wait`. Default: the system clock. */
+  readonly clock?: Clock | undefined;
+}
+
+/** A fake model service that refuses what the real one refuses. */
+export interface StrictService {
+  readonly kind: StrictServiceKind;
+  /** Pass this function as `fetch` to the client of an SDK. The `baseURL` of the client may be any address. */
+  readonly fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+  /** All requests in order, also those that were refused. */
+  readonly requests: readonly StrictRequest[];
+  readonly refusals: readonly StrictRefusal[];
+  /** Starts a server of `node:http` on a free port of 127.0.0.1. */
+  listen(): Promise<StrictServer>;
+}
+
+const checks = {
+  answers: ["an array of messages or a function", (value: unknown) => Array.isArray(value) || isFunction(value)],
+  oddities: ["true, false or a number", (value: unknown) => typeof value === "boolean" || typeof value === "number"],
+  clock: is.object,
+} as const;
+
+/**
+ * Makes a fake model service that speaks the API of a real one. It refuses each request that breaks a rule of the real service, with
+ * the same status and error body. It answers all others with a script. The page docs/service-rules.md lists the rules.
+ *
+ * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
+ *
+ * @example
+ * const service = strictService("mistral", { answers: [toolCall("look"), text("Done.")] });
+ * const client = new OpenAI({ apiKey: "test", baseURL: "https://api.mistral.ai/v1", fetch: service.fetch });
+ * const result = await runToolLoop({ provider: openaiChat({ client, model: "mistral-large-4" }), tools: [look], messages });
+ * assert.deepEqual(service.refusals, []);
+ */
+export function strictService(kind: StrictServiceKind, options: StrictOptions = {}): StrictService {
+  const names = Object.keys(kinds).join('", "');
+  if (!Object.hasOwn(kinds, kind)) throw invalidOption("kind", `one of "${names}"`, kind);
+  checkFields("options", options, checks);
+  const { answers = [], oddities = false, clock = systemClock } = options;
+  const requests: StrictRequest[] = [];
+  const refusals: StrictRefusal[] = [];
+  let accepted = 0;
+
+  function answer(received: ReceivedText): Reply {
+    return answerRequest(received, {
+      kind: kinds[kind],
+      oddities,
+      onRequest: (request) => requests.push(request),
+      onRefusal: (refusal) => refusals.push(refusal),
+      nextMessage(request) {
+        const index = accepted;
+        accepted += 1;
+        return typeof answers === "function" ? answers(request, index) : answers[index];
+      },
+    });
+  }
+
+  return {
+    kind,
+    requests,
+    refusals,
+    async fetch(input, init) {
+      const request = new Request(input, init);
+      const reply = answer({ url: request.url, headers: request.headers, text: await request.text() });
+      request.signal.throwIfAborted();
+      const stream = toStream(playFrames(reply.frames, { clock, signal: request.signal }));
+      return new Response(stream, { status: reply.status, headers: reply.headers });
+    },
+    listen: () => serveStrict(answer, clock),
+  };
+}
