@@ -5,6 +5,8 @@ import {
   createOutputPlanner,
   groupByRole,
   hasSucceeded,
+  type IdRule,
+  idRules,
   isRecord,
   type Json,
   type MediaForms,
@@ -22,12 +24,16 @@ import {
   type ToolMessage,
   type ToolResultPart,
   toSettingFields,
+  toWireId,
   toWireName,
   type UserMessage,
   writeToolMedia,
   writeUserMedia,
 } from "../core/provider-kit.ts";
+import { findQuirks } from "../services/find-quirks.ts";
 import { withoutUnusedFields } from "../services/plan-tools.ts";
+import { separateRoles } from "../services/separate-roles.ts";
+import type { ChatQuirks } from "../services/service.ts";
 import {
   type AiSdkCallOptions,
   type FileFacts,
@@ -147,7 +153,7 @@ type PromptConverter = (messages: readonly Message[], urls: unknown) => readonly
 
 const noOptions: ReadonlyMap<string, Json> = new Map();
 
-function createPromptConverter(reader: OwnMessageReader): PromptConverter {
+function createPromptConverter(reader: OwnMessageReader, rule: IdRule | undefined): PromptConverter {
   const known = new WeakMap<Message, { readonly after: ReadonlyMap<string, Json>; readonly converted: ConvertedMessage }>();
   return (messages, urls) => {
     const prompt: PromptMessage[] = [];
@@ -157,7 +163,8 @@ function createPromptConverter(reader: OwnMessageReader): PromptConverter {
       let made = known.get(message);
       // Tool results are converted again if the assistant message before them has changed.
       if (made?.after !== callOptions) {
-        made = { after: callOptions, converted: convert(message, reader, { forms, callOptions, index }) };
+        const { messages: written, ...rest } = convert(message, reader, { forms, callOptions, index });
+        made = { after: callOptions, converted: { messages: rule === undefined ? written : withIds(written, rule), ...rest } };
         known.set(message, made);
       }
       callOptions = made.converted.callOptions;
@@ -165,6 +172,22 @@ function createPromptConverter(reader: OwnMessageReader): PromptConverter {
     }
     return prompt;
   };
+}
+
+/** The packages for Chat Completions have names such as "openai.chat". Other packages send at most 64 characters. */
+function idRuleOf(callIds: ChatQuirks["callIds"], provider: string): IdRule | undefined {
+  if (callIds === "any") return undefined;
+  return idRules[callIds ?? (provider.endsWith(".chat") ? "chat" : "responses")];
+}
+
+function withIds(messages: readonly PromptMessage[], rule: IdRule): readonly PromptMessage[] {
+  const withId = (part: PromptPart): PromptPart =>
+    typeof part.toolCallId === "string" ? { ...part, toolCallId: toWireId(part.toolCallId, rule) } : part;
+  return messages.map((message) => (message.role === "system" ? message : { ...message, content: message.content.map(withId) }));
+}
+
+function toPromptMessage(role: "user" | "assistant", text: string): PromptMessage {
+  return { role, content: [toTextPart(text)] };
 }
 
 interface Surroundings {
@@ -228,13 +251,14 @@ type CallBuilder = (request: ModelRequest, signal: AbortSignal) => Promise<AiSdk
 export function createCallBuilder(settings: ModelSettings): CallBuilder {
   const { model, id } = settings;
   const words = specWords[model.specificationVersion];
-  const convert = createPromptConverter({ id, model: model.modelId, words });
+  const { answersTools, callIds } = findQuirks({ id: model.provider, model: model.modelId });
+  const convert = createPromptConverter({ id, model: model.modelId, words }, idRuleOf(callIds, model.provider));
   return async (request, signal) => {
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
     const { system, schema } = planOutput(request, request.settings?.extra?.["responseFormat"] === undefined);
     const options = {
-      prompt: joinMessages(system, convert(request.messages, urls)),
+      prompt: separateRoles(joinMessages(system, convert(request.messages, urls)), { answersTools }, toPromptMessage),
       ...toToolFields(request, settings, words.providerToolType),
       ...toSettingFields(request.settings ?? {}),
       ...(settings.providerOptions === undefined ? {} : { providerOptions: settings.providerOptions }),

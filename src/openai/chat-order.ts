@@ -1,31 +1,23 @@
-import { continueText, openingText, resultsReadText } from "../core/provider-kit.ts";
-import type { ChatQuirks } from "../services/service.ts";
+import { type RoleOrder, separateRoles } from "../services/separate-roles.ts";
 import type { ChatMessage, ChatPart } from "./chat-options.ts";
 
-type Order = Pick<ChatQuirks, "answersTools" | "alternates" | "endsWithUser">;
-
-const opening: ChatMessage = { role: "user", content: openingText };
-const continuation: ChatMessage = { role: "user", content: continueText };
-const resultsRead: ChatMessage = { role: "assistant", content: resultsReadText };
-
 /** Arranges the messages in an order that the service accepts. Messages that need no change stay the same objects. */
-export function orderMessages(messages: readonly ChatMessage[], order: Order): readonly ChatMessage[] {
-  const ordered: ChatMessage[] = [];
-  for (const message of messages) {
-    const last = ordered.at(-1);
-    const merged = order.alternates === true && last !== undefined ? mergeMessages(last, message) : undefined;
-    if (merged !== undefined) ordered.pop();
-    else ordered.push(...toSeparator(last, message, order));
-    ordered.push(merged ?? message);
-  }
-  if (order.endsWithUser === true && ordered.at(-1)?.role === "assistant") ordered.push(continuation);
-  return ordered;
+export function orderMessages(messages: readonly ChatMessage[], order: RoleOrder): readonly ChatMessage[] {
+  return separateRoles(order.alternates === true ? mergeRoles(messages) : messages, order, (role, content) => ({
+    role,
+    content,
+  }));
 }
 
-function toSeparator(last: ChatMessage | undefined, { role }: ChatMessage, order: Order): readonly ChatMessage[] {
-  if (order.answersTools === true && role === "user" && last?.role === "tool") return [resultsRead];
-  const isFirst = last === undefined || last.role === "system";
-  return order.alternates === true && role === "assistant" && isFirst ? [opening] : [];
+function mergeRoles(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const merged: ChatMessage[] = [];
+  for (const message of messages) {
+    const last = merged.at(-1);
+    const both = last === undefined ? undefined : mergeMessages(last, message);
+    if (both !== undefined) merged.pop();
+    merged.push(both ?? message);
+  }
+  return merged;
 }
 
 /** Returns undefined if the messages need not be merged. The calls of a message stay directly before their results. */
