@@ -1,6 +1,13 @@
 // Fits the settings of a request to the model: leaves out or replaces what the model refuses, and reports each change.
 
-import { isRecord, type Json, type ModelRequest, type RequestChange, type ToolChoice } from "../core/provider-kit.ts";
+import {
+  isRecord,
+  type Json,
+  type ModelRequest,
+  type RequestChange,
+  toForcedText,
+  type ToolChoice,
+} from "../core/provider-kit.ts";
 import type { ClaudeThinking } from "../services/anthropic.ts";
 import type { AnthropicThinking, MessagesSettings } from "./messages-options.ts";
 
@@ -116,11 +123,7 @@ function fitChoice(
   if (choice === undefined) return { fields: {}, instruction: undefined };
   if (isForced(choice) && (facts?.forcedChoice === "no" || typeOf(thinking) === "enabled")) {
     report({ by: "adapter", field: "toolChoice", action: "replaced", reason: "unsupported" });
-    const instruction =
-      choice === "required"
-        ? "Call at least one of the tools now, instead of answering."
-        : `Call the tool ${JSON.stringify(choice.name)} now, instead of answering.`;
-    return { fields: { tool_choice: { type: "auto" } }, instruction };
+    return { fields: { tool_choice: { type: "auto" } }, instruction: toForcedText(choice) };
   }
   if (typeof choice === "object") return { fields: { tool_choice: { type: "tool", name: choice.name } }, instruction: undefined };
   return { fields: { tool_choice: { type: choice === "required" ? "any" : choice } }, instruction: undefined };

@@ -2,6 +2,7 @@ import {
   assertNever,
   type AssistantMessage,
   type ContentPart,
+  continueText,
   groupByRole,
   hasSucceeded,
   idRules,
@@ -15,6 +16,7 @@ import {
   type Message,
   type MetadataReader,
   type ModelRequest,
+  openingText,
   type ModelSettings,
   type ReadableMedia,
   type RequestChange,
@@ -28,7 +30,7 @@ import {
   writeToolMedia,
   writeUserMedia,
 } from "../core/provider-kit.ts";
-import { withoutUnusedFields } from "../services/plan-tools.ts";
+import { withOldTools, withoutUnusedFields } from "../services/plan-tools.ts";
 import type { createMarker, JoinedMessage, MarkableRequest, MarkedRequest } from "./cache-marks.ts";
 import {
   type CompactionEdit,
@@ -179,9 +181,10 @@ export interface BodyPorts {
 }
 
 /** `settings.extra` of the request may replace every field except `stream`. */
-export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): MessagesRequestBody {
-  const { settings: model = {} } = request;
+export function buildMessagesBody(given: ModelRequest, ports: BodyPorts): MessagesRequestBody {
   const { settings, mark } = ports;
+  const request = withOldTools(given, settings.quirks);
+  const { settings: model = {} } = request;
   const { fields, instruction, asksToDrop } = fitRequest(request, { ...ports, lacksThinking: lacksThinking(request, ports) });
   const { tool_choice: choice, ...fitted } = fields;
   const { system: text, schema } = planOutput(request, settings.serverTools);
@@ -215,7 +218,7 @@ function withTail(request: ModelRequest, instruction: string | undefined, { sett
     last?.role === "assistant" &&
     settings.facts?.prefill === false &&
     convert(last, messages.length - 1).wire.content.every((block) => block.type === "text" || isThinkingBlock(block));
-  const content = last?.role !== "assistant" ? instruction : isRefused ? "Continue." : undefined;
+  const content = last?.role !== "assistant" ? instruction : isRefused ? continueText : undefined;
   return content === undefined ? request : { ...request, messages: [...messages, { role: "user", content }] };
 }
 
@@ -252,7 +255,7 @@ function withoutMarks({ system, tools, joined }: MarkableRequest): MarkedRequest
  * at the start.
  */
 const opening: JoinedMessage = {
-  message: { role: "user", content: [{ type: "text", text: "(The conversation begins.)" }] },
+  message: { role: "user", content: [{ type: "text", text: openingText }] },
   parts: [],
 };
 

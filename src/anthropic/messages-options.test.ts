@@ -77,6 +77,7 @@ it("anthropicMessages: fills in the default options", () => {
     structuresOutput: false,
     toolSearch: undefined,
     facts: undefined,
+    quirks: {},
     apiVersion: undefined,
     refusesSampling: false,
     clientBetas: [],

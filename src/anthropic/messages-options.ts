@@ -21,6 +21,8 @@ import {
   type OutputPlan,
   recordOf,
 } from "../core/provider-kit.ts";
+import { findQuirks } from "../services/find-quirks.ts";
+import type { ChatQuirks } from "../services/service.ts";
 import { type ClaudeFacts, findClaudeFacts, hostsWithoutBinding, unsampledVersion } from "../services/anthropic.ts";
 import { headerOf, sdkVersionOf } from "./client-headers.ts";
 
@@ -187,6 +189,7 @@ export interface MessagesSettings {
   readonly facts: ClaudeFacts | undefined;
   /** The option `apiVersion`. The client sets the header without it. */
   readonly apiVersion: string | undefined;
+  readonly quirks: ChatQuirks;
   /** True if the service refuses `temperature` and `top_p`. */
   readonly refusesSampling: boolean;
   readonly dropsUnfit: boolean;
@@ -234,14 +237,20 @@ export function checkMessagesOptions(options: AnthropicMessagesOptions): Message
 
 function toRules({
   client,
+  id,
   model,
   apiVersion,
   dropsUnfitThinking,
-}: AnthropicMessagesOptions): Pick<MessagesSettings, "facts" | "apiVersion" | "refusesSampling" | "clientBetas" | "dropsUnfit"> {
+}: AnthropicMessagesOptions): Pick<
+  MessagesSettings,
+  "facts" | "quirks" | "apiVersion" | "refusesSampling" | "clientBetas" | "dropsUnfit"
+> {
   const facts = findClaudeFacts(model);
   const isPossible = facts?.checksPrefix === true && !hostsWithoutBinding.some((host) => isClientOf(client, host));
   return {
     facts,
+    // Without the name of the model, because its rules for other wires do not apply.
+    quirks: findQuirks({ client, id, model: "" }),
     apiVersion,
     refusesSampling: facts?.sampling === "no" || refusesSampling({ client, apiVersion }, facts),
     clientBetas:

@@ -15,8 +15,7 @@ function build(request: Partial<ModelRequest>, options: Partial<OpenAIChatOption
   const settings = checkChatOptions({ client, model: "m", ...options });
   return buildChatBody(
     { messages: [{ role: "user", content: "hi" }], tools: [], iteration: 0, ...request },
-    settings,
-    createMessageConverter(settings),
+    { settings, toMessages: createMessageConverter(settings), report: () => {} },
   );
 }
 
@@ -106,7 +105,7 @@ describe("openaiChat: the body of a request", () => {
 
   it("contains the same object for the same message in every request", () => {
     const settings = checkChatOptions({ client, model: "m" });
-    const toMessages = createMessageConverter(settings);
+    const ports = { settings, toMessages: createMessageConverter(settings), report: () => {} };
     const request: ModelRequest = {
       messages: [
         { role: "user", content: "a" },
@@ -116,7 +115,7 @@ describe("openaiChat: the body of a request", () => {
       tools: [],
       iteration: 0,
     };
-    const [first, second] = [buildChatBody(request, settings, toMessages), buildChatBody(request, settings, toMessages)];
+    const [first, second] = [buildChatBody(request, ports), buildChatBody(request, ports)];
     expect(first.messages).toEqual([
       { role: "user", content: "a" },
       { role: "user", content: "b" },

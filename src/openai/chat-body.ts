@@ -14,6 +14,7 @@ import {
   type ModelRequest,
   type ModelSettings,
   type ReadableMedia,
+  type RequestChange,
   readText,
   readAssistantMessage,
   toBase64,
@@ -176,25 +177,32 @@ function toToolMessages({ results }: ToolMessage, settings: MessageSettings): re
   return messages;
 }
 
-export function buildChatBody(request: ModelRequest, settings: ChatSettings, toMessages: MessageConverter): ChatRequestBody {
+interface ChatBodyPorts {
+  readonly settings: ChatSettings;
+  readonly toMessages: MessageConverter;
+  report(change: RequestChange): void;
+}
+
+export function buildChatBody(request: ModelRequest, { settings, toMessages, report }: ChatBodyPorts): ChatRequestBody {
   const { settings: model = {} } = request;
   const { quirks } = settings;
   const extra = model.extra ?? {};
   const effort = extra["reasoning_effort"];
-  const { system = "", schema } = planOutput(request, extra["response_format"] === undefined);
-  const plan = planTools(request, quirks);
+  const plan = planTools(request, { quirks, report });
+  const canCombine = quirks.separatesSchema !== true || plan.tools.length === 0;
+  const { system, schema } = planOutput(request, canCombine && extra["response_format"] === undefined);
   if (plan.tools.length > 0) checkChatTools(quirks, settings.model, effort);
-  const wire = request.messages.flatMap(toMessages);
-  const first: readonly ChatMessage[] = system === "" ? [] : [{ role: "system", content: system }];
-  const last: readonly ChatMessage[] = plan.instruction === undefined ? [] : [{ role: "user", content: plan.instruction }];
   const isStreamed = extra["stream"] !== false;
   const body = {
     model: settings.model,
-    messages: orderMessages([...first, ...wire, ...last], quirks),
+    messages: orderMessages(
+      [...toTextMessages("system", system), ...request.messages.flatMap(toMessages), ...toTextMessages("user", plan.instruction)],
+      quirks,
+    ),
     ...toChatToolFields(plan),
     ...(settings.includeUsage && isStreamed ? { stream_options: { include_usage: true } } : {}),
     ...(settings.promptCacheKey === undefined ? {} : { prompt_cache_key: settings.promptCacheKey }),
-    ...toChatSettings(toAcceptedSettings(model, quirks, effort), settings.maxTokensField),
+    ...toChatSettings(toAcceptedSettings(model, effort, { quirks, report }), settings.maxTokensField),
     ...(schema === undefined ? {} : { response_format: { type: "json_schema", json_schema: toFormat(schema) } }),
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...extra,
@@ -202,6 +210,10 @@ export function buildChatBody(request: ModelRequest, settings: ChatSettings, toM
     stream: isStreamed as true,
   };
   return withoutUnusedFields(body, ["tool_choice", "parallel_tool_calls"]);
+}
+
+function toTextMessages(role: "system" | "user", content = ""): readonly ChatMessage[] {
+  return content === "" ? [] : [{ role, content }];
 }
 
 function toChatToolFields({ tools, choice, fields }: ToolPlan): object {

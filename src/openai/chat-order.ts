@@ -1,12 +1,16 @@
-import { type RoleOrder, separateRoles } from "../services/separate-roles.ts";
+import { separateRoles } from "../services/separate-roles.ts";
+import type { ChatQuirks } from "../services/service.ts";
 import type { ChatMessage, ChatPart } from "./chat-options.ts";
 
 /** Arranges the messages in an order that the service accepts. Messages that need no change stay the same objects. */
-export function orderMessages(messages: readonly ChatMessage[], order: RoleOrder): readonly ChatMessage[] {
-  return separateRoles(order.alternates === true ? mergeRoles(messages) : messages, order, (role, content) => ({
-    role,
-    content,
-  }));
+export function orderMessages(messages: readonly ChatMessage[], quirks: ChatQuirks): readonly ChatMessage[] {
+  const { emptyText } = quirks;
+  const filled = emptyText === undefined ? messages : messages.map((message) => fillMessage(message, emptyText));
+  return separateRoles(quirks.alternates === true ? mergeRoles(filled) : filled, quirks, (role, content) => ({ role, content }));
+}
+
+function fillMessage(message: ChatMessage, content: string): ChatMessage {
+  return typeof message.content === "string" && message.content.trim() === "" ? { ...message, content } : message;
 }
 
 function mergeRoles(messages: readonly ChatMessage[]): readonly ChatMessage[] {

@@ -1,4 +1,4 @@
-import { createSdkProvider, type Provider, withFinishReasons } from "../core/provider-kit.ts";
+import { createSdkProvider, type Provider, type RequestChange, withFinishReasons } from "../core/provider-kit.ts";
 import { buildChatBody, createMessageConverter } from "./chat-body.ts";
 import { chatWords, createChatReader } from "./chat-events.ts";
 import { keepErrorBodies } from "./keep-error-bodies.ts";
@@ -33,7 +33,8 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
   const words = withFinishReasons(chatWords, options.finishReasons);
   return createSdkProvider({ ...settings, errorWords: options.errorWords }, (request, call, out) => ({
     open: async (signal) => {
-      const body = buildChatBody(request, settings, toMessages);
+      const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
+      const body = buildChatBody(request, { settings, toMessages, report });
       call.sending?.(body, settings);
       const send = (): unknown => settings.client.chat.completions.create(body, { signal });
       return openEvents(send, { body, call, toEvent: toChatChunk });

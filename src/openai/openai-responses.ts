@@ -1,4 +1,4 @@
-import { createSdkProvider, type Provider, withFinishReasons } from "../core/provider-kit.ts";
+import { createSdkProvider, type Provider, type RequestChange, withFinishReasons } from "../core/provider-kit.ts";
 import { buildResponsesBody, createInputConverter, createToolConverter } from "./responses-body.ts";
 import { createResponsesReader, incompleteWords } from "./responses-events.ts";
 import { keepErrorBodies } from "./keep-error-bodies.ts";
@@ -48,7 +48,8 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   const words = withFinishReasons(incompleteWords, options.finishReasons);
   return createSdkProvider({ ...settings, errorWords: options.errorWords }, (request, call, out) => ({
     open: async (signal) => {
-      const body = buildResponsesBody(request, ports);
+      const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
+      const body = buildResponsesBody(request, { ...ports, report });
       call.sending?.(body, settings);
       const send = (): unknown => client.responses.create(body, { signal });
       return openEvents(send, { body, call, toEvent: toResponseEvent });

@@ -14,7 +14,7 @@ const question = { messages: [{ role: "user" as const, content: "hi" }], tools: 
 
 function build(request: Partial<ModelRequest>, options: Partial<OpenAIResponsesOptions> = {}): ResponsesRequestBody {
   const settings = checkResponsesOptions({ client, model: "m", include: [], ...options });
-  const ports = { settings, toInput: createInputConverter(settings), toTool: createToolConverter(settings) };
+  const ports = { settings, toInput: createInputConverter(settings), toTool: createToolConverter(settings), report: () => {} };
   return buildResponsesBody({ ...question, ...request }, ports);
 }
 

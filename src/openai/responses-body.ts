@@ -17,6 +17,7 @@ import {
   type ModelSettings,
   readAssistantMessage,
   recordOf,
+  type RequestChange,
   textOf,
   type ToolCallPart,
   type ToolChoice,
@@ -211,6 +212,7 @@ interface BodyPorts {
   readonly settings: ResponsesSettings;
   readonly toInput: InputConverter;
   readonly toTool: ToolConverter;
+  report(change: RequestChange): void;
 }
 
 type ToolConverter = (definition: ToolDefinition) => object;
@@ -218,12 +220,12 @@ type ToolConverter = (definition: ToolDefinition) => object;
 /** `settings.extra` of the request may replace every field. */
 export function buildResponsesBody(request: ModelRequest, ports: BodyPorts): ResponsesRequestBody {
   const { settings: model = {} } = request;
-  const { settings, toInput } = ports;
+  const { settings, toInput, report } = ports;
   const { include, reasoning, store, promptCacheKey, quirks } = settings;
   const extra = model.extra ?? {};
   const text = recordOf(extra["text"]);
   const { system = "", schema } = planOutput(request, text["format"] === undefined);
-  const plan = planTools(request, quirks);
+  const plan = planTools(request, { quirks, report });
   const { effort } = recordOf(extra["reasoning"] ?? reasoning);
   const last: readonly InputItem[] = plan.instruction === undefined ? [] : [{ role: "user", content: plan.instruction }];
   const body = {
@@ -236,7 +238,7 @@ export function buildResponsesBody(request: ModelRequest, ports: BodyPorts): Res
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(promptCacheKey === undefined ? {} : { prompt_cache_key: promptCacheKey }),
     ...toCompactionField(request, settings),
-    ...toSettingFields(toAcceptedSettings(model, quirks, effort)),
+    ...toSettingFields(toAcceptedSettings(model, effort, { quirks, report })),
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...extra,
     ...toTextField(schema, text),

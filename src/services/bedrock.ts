@@ -1,23 +1,21 @@
-import type { Service } from "./service.ts";
+import type { ChatQuirks, Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { firstOf, show, sizeOf, strayResults, unansweredCalls, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
+const chat: ChatQuirks = { declaresOldTools: true, callIds: "plain", emptyText: "(empty)" };
+
 /**
  * Bedrock, behind any gateway, refuses a request without tools if its messages have calls: "The toolConfig field must be defined when
  * using toolUse and toolResult content blocks." (github.com/langgenius/dify/issues/17545, github.com/vxcontrol/pentagi/issues/196).
+ * It also refuses empty texts (github.com/vercel/ai/issues/14618).
  */
 export const bedrock: Service = {
   name: "bedrock",
   address: /^bedrock[\w-]*\.[\w-]+\.(?:amazonaws\.com|api\.aws)$/,
   id: /bedrock/,
-  chat: { declaresOldTools: true, callIds: "plain" },
-  everywhere: [
-    {
-      model: /^(?:bedrock\/|(?:us|eu|apac|global|us-gov)\.[a-z]\w*\.)/i,
-      chat: { declaresOldTools: true, callIds: "plain" },
-    },
-  ],
+  chat,
+  everywhere: [{ model: /^(?:bedrock\/|(?:us|eu|apac|global|us-gov)\.[a-z]\w*\.)/i, chat }],
 };
 
 /** Converse, as a gateway with OpenAI's wire passes its rules on. */

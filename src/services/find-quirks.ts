@@ -1,3 +1,4 @@
+import { findClaudeFacts } from "./anthropic.ts";
 import { azure } from "./azure.ts";
 import { bedrock } from "./bedrock.ts";
 import { claude } from "./claude.ts";
@@ -49,13 +50,14 @@ export function findQuirks({ service, client, id, model }: ServiceFacts): ChatQu
   const byHost = services.find(({ address }) => address?.test(hostname));
   const found =
     services.find(({ name }) => name === service) ??
-    // OpenAI's address is the default of the client, which may also send its requests through a `fetch` of its own.
-    (byHost === openai ? undefined : byHost) ??
+    // These addresses are the defaults of the SDKs, and a client may send its requests elsewhere through a `fetch` of its own.
+    (byHost === openai || byHost === claude ? undefined : byHost) ??
     services.find((known) => id !== undefined && known.id?.test(id.toLowerCase())) ??
     byHost ??
     services.find((known) => port !== "" && known.port === port);
   const everywhere = services.flatMap((known) => known.everywhere ?? []);
-  return { ...quirksOf(everywhere, model), ...found?.chat, ...quirksOf(found?.models ?? [], model) };
+  const claudeQuirks: ChatQuirks = findClaudeFacts(model)?.forcedChoice === "no" ? { forcedChoice: "never" } : {};
+  return { ...quirksOf(everywhere, model), ...claudeQuirks, ...found?.chat, ...quirksOf(found?.models ?? [], model) };
 }
 
 function quirksOf(entries: readonly ModelQuirks[], model: string): ChatQuirks {

@@ -3,12 +3,15 @@ import type { Refused, Rule } from "./rule.ts";
 import { firstOf, recordAt, show, unknownField, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
-/** 128 tools and 4 stop sequences at most (types of groq-sdk 1.6.0). Groq can hide reasoning. */
+/**
+ * 128 tools and 4 stop sequences at most (types of groq-sdk 1.6.0). JSON mode is refused with tools (@ai-sdk/groq 4.0.84). Groq can
+ * hide reasoning.
+ */
 export const groq: Service = {
   name: "groq",
   address: /(?:^|\.)groq\.com$/,
   id: /^groq/,
-  chat: { maxTools: 128, maxStops: 4, separatesReasoning: true },
+  chat: { maxTools: 128, maxStops: 4, separatesSchema: true, separatesReasoning: true },
 };
 
 /** The fields of a request and of its messages: groq-sdk@1.6.0 resources/chat/completions. */

@@ -5,13 +5,13 @@ import type { ChatStyle } from "./oddities.ts";
 
 /**
  * llama-server treats a choice in object form as "auto". It refuses two assistant messages at the end, and one if the model thinks
- * (tools/server/server-common.cpp in github.com/ggml-org/llama.cpp).
+ * It also refuses a grammar together with tools (tools/server/server-common.cpp in github.com/ggml-org/llama.cpp).
  */
 export const llamaServer: Service = {
   name: "llama-server",
   port: "8080",
   id: /^llama[.-]?(?:cpp|server)/,
-  chat: { alternates: true, endsWithUser: true, namedChoice: "single" },
+  chat: { alternates: true, endsWithUser: true, namedChoice: "single", separatesSchema: true },
 };
 
 /** llama-server and Ollama. */

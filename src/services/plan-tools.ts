@@ -1,9 +1,9 @@
 import {
   isSameArguments,
   type Json,
-  type Message,
   type ModelRequest,
   providerError,
+  type RequestChange,
   toForcedText,
   type ToolChoice,
   type ToolDefinition,
@@ -21,16 +21,37 @@ export interface ToolPlan {
   readonly fields?: { readonly [field: string]: Json } | undefined;
 }
 
+/** The quirks that a request must follow, and the receiver of the changes that they cause. */
+export interface QuirkPorts {
+  readonly quirks: ChatQuirks;
+  report(change: RequestChange): void;
+}
+
 /** Throws a ProviderError `bad-request` if the request has more tools than the service accepts. */
-export function planTools(request: ModelRequest, quirks: ChatQuirks): ToolPlan {
+export function planTools(given: ModelRequest, ports: QuirkPorts): ToolPlan {
+  const { noneChoice, maxTools } = ports.quirks;
+  const request = withOldTools(given, ports.quirks);
   const { tools, toolChoice: choice } = request;
-  if (tools.length === 0) {
-    const old = quirks.declaresOldTools === true ? toOldTools(request.messages) : [];
-    return old.length === 0 ? { tools, choice } : { tools: old, choice: "none" };
-  }
-  if (choice === "none" && quirks.noneChoice === "no-tools") return { tools: [], choice: undefined };
-  checkCount("tools", tools.length, quirks.maxTools);
-  return typeof choice === "object" || choice === "required" ? planForced(request, choice, quirks) : { tools, choice };
+  if (tools.length > 0 && choice === "none" && noneChoice === "no-tools") return { tools: [], choice: undefined };
+  checkCount("tools", tools.length, maxTools);
+  const isForced = typeof choice === "object" || choice === "required";
+  return isForced && tools.length > 0 ? planForced(request, choice, ports) : { tools, choice };
+}
+
+/**
+ * Declares the tools that the messages call if the request has no tools and the service requires this. Their parameters are unknown,
+ * and they cannot be called.
+ */
+export function withOldTools(request: ModelRequest, { declaresOldTools }: ChatQuirks): ModelRequest {
+  if (request.tools.length > 0 || declaresOldTools !== true) return request;
+  const content = request.messages.flatMap((message) => (message.role === "assistant" ? message.content : []));
+  const names = new Set(content.flatMap((part) => (part.type === "tool-call" ? [toWireName(part.name)] : [])));
+  return names.size === 0 ? request : { ...request, tools: [...names].map(toOldTool), toolChoice: "none" };
+}
+
+function toOldTool(name: string): ToolDefinition {
+  const description = "A tool of earlier messages. It is not available now.";
+  return { name, description, inputSchema: { type: "object", properties: {} } };
 }
 
 /** Throws a ProviderError `bad-request` if a list of the request is longer than the service allows. */
@@ -40,30 +61,22 @@ export function checkCount(what: string, count: number, most: number | undefined
   throw providerError("bad-request", `The request has ${count} ${what}, but the service accepts at most ${most}. ${remedy}`);
 }
 
-function planForced({ tools, settings }: ModelRequest, choice: ToolChoice, quirks: ChatQuirks): ToolPlan {
+function planForced({ tools, settings }: ModelRequest, choice: ToolChoice, { quirks, report }: QuirkPorts): ToolPlan {
   const { namedChoice, forcedChoice } = quirks;
   const named = typeof choice === "object" && namedChoice === "single" ? tools.filter(({ name }) => name === choice.name) : [];
-  const isSingle = named.length > 0;
-  const form: ToolPlan = isSingle ? { tools: named, choice: "required" } : { tools, choice };
+  const form: ToolPlan = named.length > 0 ? { tools: named, choice: "required" } : { tools, choice };
   if (forcedChoice === undefined) return form;
-  const set = settings?.extra ?? {};
-  const isOther =
-    forcedChoice === "never" ||
-    Object.entries(forcedChoice).some(
-      ([field, value]) => Object.hasOwn(set, field) && !isSameArguments(JSON.stringify(set[field]), JSON.stringify(value)),
-    );
-  return isOther ? { ...form, choice: "auto", instruction: toForcedText(choice) } : { ...form, fields: forcedChoice };
+  const extra = settings?.extra ?? {};
+  if (forcedChoice === "never" || Object.entries(forcedChoice).some(([field, value]) => isSetOtherwise(extra, field, value))) {
+    report({ by: "adapter", field: "toolChoice", action: "replaced", reason: "unsupported" });
+    return { ...form, choice: "auto", instruction: toForcedText(choice) };
+  }
+  report({ by: "adapter", field: "thinking", action: "removed", reason: "forced-call" });
+  return { ...form, fields: forcedChoice };
 }
 
-/** Declares each tool that the messages call, without its parameters, which are unknown. */
-function toOldTools(messages: readonly Message[]): readonly ToolDefinition[] {
-  const content = messages.flatMap((message) => (message.role === "assistant" ? message.content : []));
-  const names = new Set(content.flatMap((part) => (part.type === "tool-call" ? [toWireName(part.name)] : [])));
-  return [...names].map((name) => ({
-    name,
-    description: "A tool of earlier messages. It is not available now.",
-    inputSchema: { type: "object", properties: {} },
-  }));
+function isSetOtherwise(extra: { readonly [field: string]: Json }, field: string, value: Json): boolean {
+  return Object.hasOwn(extra, field) && !isSameArguments(JSON.stringify(extra[field]), JSON.stringify(value));
 }
 
 /** Removes the fields of a body that services refuse without tools, also if the caller set them in `extra`. */

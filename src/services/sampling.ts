@@ -1,5 +1,5 @@
 import { type ModelSettings, providerError } from "../core/provider-kit.ts";
-import { checkCount } from "./plan-tools.ts";
+import { checkCount, type QuirkPorts } from "./plan-tools.ts";
 import type { ChatQuirks } from "./service.ts";
 
 /** True if the model reasons in a request with this reasoning effort. */
@@ -8,13 +8,18 @@ export function isReasoning({ reasons }: ChatQuirks, effort: unknown): boolean {
   return effort === undefined || effort === null ? reasons === "by-default" : effort !== "none";
 }
 
+const sampling = ["temperature", "topP", "stopSequences"] as const;
+
 /**
  * Returns the settings without those that the service refuses while the model reasons. Throws a ProviderError `bad-request` if the
  * request has more stop sequences than the service accepts.
  */
-export function toAcceptedSettings(settings: ModelSettings, quirks: ChatQuirks, effort: unknown): ModelSettings {
+export function toAcceptedSettings(settings: ModelSettings, effort: unknown, { quirks, report }: QuirkPorts): ModelSettings {
   if (isReasoning(quirks, effort)) {
     const { temperature: _temperature, topP: _topP, stopSequences: _stops, ...accepted } = settings;
+    for (const field of sampling) {
+      if (settings[field] !== undefined) report({ by: "adapter", field, action: "removed", reason: "unsupported" });
+    }
     return accepted;
   }
   checkCount("stop sequences", settings.stopSequences?.length ?? 0, quirks.maxStops);

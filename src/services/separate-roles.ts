@@ -2,7 +2,7 @@ import { continueText, openingText, resultsReadText } from "../core/provider-kit
 import type { ChatQuirks } from "./service.ts";
 
 /** The quirks about the order of messages. */
-export type RoleOrder = Pick<ChatQuirks, "answersTools" | "alternates" | "endsWithUser">;
+type RoleOrder = Pick<ChatQuirks, "answersTools" | "alternates" | "endsWithUser">;
 
 /** Adds short messages where the service refuses two roles in this order. `say` makes such a message. */
 export function separateRoles<Message extends { readonly role: string }>(
@@ -12,12 +12,9 @@ export function separateRoles<Message extends { readonly role: string }>(
 ): readonly Message[] {
   const separated: Message[] = [];
   for (const message of messages) {
-    const last = separated.at(-1)?.role ?? "system";
-    if (order.answersTools === true && last === "tool" && message.role === "user") {
-      separated.push(say("assistant", resultsReadText));
-    } else if (order.alternates === true && last === "system" && message.role === "assistant") {
-      separated.push(say("user", openingText));
-    }
+    const pair = `${separated.at(-1)?.role ?? "system"} ${message.role}`;
+    if (order.answersTools === true && pair === "tool user") separated.push(say("assistant", resultsReadText));
+    if (order.alternates === true && pair === "system assistant") separated.push(say("user", openingText));
     separated.push(message);
   }
   const endsBadly = order.endsWithUser === true && separated.at(-1)?.role === "assistant";

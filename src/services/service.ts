@@ -46,6 +46,10 @@ export interface ChatQuirks {
   readonly endsWithUser?: true | undefined;
   /** A text for assistant messages that have only calls. Default: their content is `null`. */
   readonly callText?: string | undefined;
+  /** A text for user and tool messages without text. Default: their content is "". */
+  readonly emptyText?: string | undefined;
+  /** True if a request must not have a schema for the answer together with tools. The schema then stands in the system text. */
+  readonly separatesSchema?: true | undefined;
   /** `extra_content` for the first call of an assistant message, unless the service sent its own. */
   readonly firstCallExtra?: Json | undefined;
   /**

@@ -1,7 +1,19 @@
-import { type ModelSettings } from "turnwright";
+import { type ModelSettings, runToolLoop } from "turnwright";
 import { openaiChat } from "turnwright/openai";
+import { recordEvents } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
-import { type ChatOptions, connect, type RunOptions, sendChat, sendResponses, tool, user } from "./service-client.ts";
+import {
+  chatCall,
+  chatText,
+  type ChatOptions,
+  connect,
+  createRecorder,
+  type RunOptions,
+  sendChat,
+  sendResponses,
+  tool,
+  user,
+} from "./service-client.ts";
 
 const local = "http://127.0.0.1";
 
@@ -64,6 +76,20 @@ describe("reasoning models of OpenAI", () => {
     const { body } = await sendChat({ model }, run);
     expect(body).toMatchObject({ seed: 1, ...(isSent ? sampling : {}) });
     if (!isSent) for (const field of Object.keys(sampling)) expect(body).not.toHaveProperty(field);
+  });
+
+  it("each setting that is left out is reported once in a run", async () => {
+    const { emitter, events } = recordEvents(undefined, ["request-adjusted"]);
+    const { fetch, bodies } = createRecorder(({ messages }) => (messages.length === 1 ? chatCall("c", "look") : chatText()));
+    const provider = openaiChat({ client: connect(fetch), model: "gpt-5-mini" });
+    const settings: ModelSettings = { temperature: 0, topP: 0.5 };
+    await runToolLoop({ provider, tools: [tool("look")], messages: [user("Hi")], modelSettings: settings, events: emitter });
+    expect(bodies).toHaveLength(2);
+    const removed = { by: "adapter", action: "removed", reason: "unsupported" };
+    expect(events.flatMap((event) => Object(event).changes)).toEqual([
+      { ...removed, field: "temperature" },
+      { ...removed, field: "topP" },
+    ]);
   });
 
   it("openaiResponses: the effort of the option reasoning counts", async () => {

@@ -109,6 +109,18 @@ describe("openaiChat: the order of messages", () => {
     expect(textsOf(await sendChat({}, { messages }))[1]).toBeNull();
   });
 
+  it("Bedrock and Claude: texts are not empty", async () => {
+    const messages: readonly Message[] = [
+      user("Look."),
+      asked("c"),
+      Object({ ...answered("c"), results: [{ callId: "c", name: "look", outcome: "completed", result: "" }] }),
+    ];
+    for (const options of [{ service: "bedrock" }, { model: "claude-sonnet-5" }] as const) {
+      expect(textsOf(await sendChat(options, { messages }))).toEqual(["Look.", null, "(empty)"]);
+    }
+    expect(textsOf(await sendChat({}, { messages }))).toEqual(["Look.", null, ""]);
+  });
+
   it("Google: the first call of another model's message has a placeholder signature", async () => {
     const messages = [user("Look."), asked("c"), answered("c")];
     const at = "https://generativelanguage.googleapis.com/v1beta/openai/";

@@ -65,7 +65,10 @@ describe("tool choice", () => {
     expect(body).toMatchObject(sent);
     expect(body.tools).toHaveLength(count);
     const last = body.messages.at(-1)?.content;
-    const instruction = choice === "required" ? "Call at least one tool now." : 'Call the tool "plan" now.';
+    const instruction =
+      choice === "required"
+        ? "Call at least one of the tools now, instead of answering."
+        : 'Call the tool "plan" now, instead of answering.';
     const isReplaced = choice !== "none" && body["tool_choice"] === "auto";
     expect(String(last).endsWith(instruction)).toBe(isReplaced);
   });
@@ -98,7 +101,7 @@ describe("tool choice", () => {
   it("openaiResponses: z.ai gets the choice auto and an instruction", async () => {
     const { body } = await sendResponses({ service: "zai" }, forced(named));
     expect(body).toMatchObject({ tool_choice: "auto" });
-    expect(body.input.at(-1)).toEqual({ role: "user", content: 'Call the tool "plan" now.' });
+    expect(body.input.at(-1)).toEqual({ role: "user", content: 'Call the tool "plan" now, instead of answering.' });
   });
 });
 

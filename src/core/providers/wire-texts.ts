@@ -11,8 +11,8 @@ export const continueText = "Continue.";
 /** Sent as an assistant message between tool results and a user message. */
 export const resultsReadText = "I have read the results.";
 
-/** Replaces a forced tool choice for models that refuse it. Undefined for a choice that forces no call. */
+/** Asks for a call in place of a forced tool choice, for models that refuse it. Undefined for a choice that forces no call. */
 export function toForcedText(choice: ToolChoice | undefined): string | undefined {
-  if (typeof choice === "object") return `Call the tool "${choice.name}" now.`;
-  return choice === "required" ? "Call at least one tool now." : undefined;
+  if (typeof choice === "object") return `Call the tool ${JSON.stringify(choice.name)} now, instead of answering.`;
+  return choice === "required" ? "Call at least one of the tools now, instead of answering." : undefined;
 }
