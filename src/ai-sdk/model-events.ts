@@ -1,5 +1,7 @@
 import {
+  Answer,
   copyFields,
+  createEventReader,
   type EventReader,
   isRecord,
   type Json,
@@ -12,15 +14,7 @@ import {
   type UnknownRecord,
 } from "../core/provider-kit.ts";
 import { createMessageParts, toFilePart, MessageCalls, type MessageParts } from "./message-parts.ts";
-import {
-  type ModelWords,
-  RawEnding,
-  readFinish,
-  readModelUsage,
-  type SaidFinish,
-  toFinishReason,
-  toModelError,
-} from "./model-end.ts";
+import { type ModelWords, RawEnding, readFinish, readModelUsage, toFinishReason, toModelError } from "./model-end.ts";
 import type { ModelSettings } from "./model-options.ts";
 import { type ApprovalAnswer, toMetadataItems } from "./provider-metadata.ts";
 
@@ -66,17 +60,14 @@ interface ReaderPorts {
 }
 
 interface Reading extends Pick<ReaderPorts, "settings" | "words"> {
-  readonly out: ModelChunk[];
+  readonly answer: Answer;
   readonly parts: MessageParts;
   readonly calls: MessageCalls;
   readonly references: Json[];
   readonly answers: ApprovalAnswer[];
   answerType: string;
-  finish: SaidFinish | undefined;
   /** Reads the finish reason from raw chunks, because some packages report the finish reason only when the connection closes. */
   readonly ending: RawEnding;
-  isOver: boolean;
-  failed: boolean;
 }
 
 interface PartsReader extends EventReader {
@@ -86,39 +77,19 @@ interface PartsReader extends EventReader {
 export function createPartsReader(out: ModelChunk[], { settings, words, tools }: ReaderPorts): PartsReader {
   const parts = createMessageParts();
   const calls = new MessageCalls({ out, parts, names: new Set(tools.map(({ name }) => name)) });
-  const reading: Reading = {
-    out,
-    settings,
-    words,
-    parts,
-    calls,
-    references: [],
-    answers: [],
-    answerType: "",
-    finish: undefined,
-    ending: new RawEnding(),
-    isOver: false,
-    failed: false,
-  };
-  return {
-    get finished() {
-      return (reading.finish ?? reading.ending.finish) !== undefined;
-    },
-    get mayGoOn() {
-      return !reading.isOver && reading.ending.mayGoOn;
-    },
-    get isOver() {
-      return reading.isOver;
-    },
-    get failed() {
-      return reading.failed;
-    },
-    opened: (headers) => void (reading.answerType = textOf(recordOf(headers)["content-type"])),
-    read: (part) => {
-      if (isRecord(part) && !reading.isOver) readPart(part, reading);
-    },
+  const answer = new Answer(out, new Map());
+  const ending = new RawEnding();
+  const kept = { references: [], answers: [], answerType: "" };
+  const reading: Reading = { answer, settings, words, parts, calls, ending, ...kept };
+  const reader = createEventReader(answer, {
+    isFinished: () => (answer.finish ?? ending.finish) !== undefined,
+    mayGoOn: () => !answer.isOver && ending.mayGoOn,
+    read: (part) => readPart(part, reading),
     end: () => endReading(reading),
-  };
+  });
+  return Object.assign(reader, {
+    opened: (headers: unknown) => void (reading.answerType = textOf(recordOf(headers)["content-type"])),
+  });
 }
 
 function readPart(part: UnknownRecord, reading: Reading): void {
@@ -188,7 +159,7 @@ function readRaw(event: unknown, reading: Reading): void {
 function readDelta(
   { id, delta, providerMetadata: metadata }: UnknownRecord,
   type: "text-delta" | "reasoning-delta",
-  { parts, out }: Reading,
+  { parts, answer: { out } }: Reading,
 ): void {
   const text = textOf(delta);
   parts.extend(type === "text-delta" ? "text" : "reasoning", id, { text, metadata });
@@ -239,37 +210,35 @@ function attempt<Result>(run: () => Result): Result | undefined {
  * package may fail to parse the event with the finish reason.
  */
 function fail(error: unknown, reading: Reading): void {
-  const { ending, out } = reading;
+  const { ending, answer } = reading;
   if (ending.finish !== undefined && !ending.mayGoOn && !ending.isLast) return;
-  reading.failed = true;
-  out.push({ type: "error", error: toModelError(error) });
+  answer.failed = true;
+  answer.out.push({ type: "error", error: toModelError(error) });
 }
 
 function readEnding({ usage: counts, finishReason }: UnknownRecord, reading: Reading): void {
-  const { settings, words, out, ending } = reading;
-  const usage = readModelUsage(counts, settings.model);
-  if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
+  const { settings, words, answer, ending } = reading;
+  answer.count(readModelUsage(counts, settings.model));
   const said = readFinish(finishReason, words);
   // Packages report the finish reason "error" for anything that they cannot parse, even after the real finish reason.
-  reading.finish = said?.reason === "error" ? (ending.finish ?? said) : said;
-  reading.isOver = true;
+  answer.finish = said?.reason === "error" ? (ending.finish ?? said) : said;
+  answer.close();
 }
 
 function endReading(reading: Reading): void {
-  const { out, parts, calls, references, answers, answerType, ending, isOver } = reading;
-  const finish = isOver ? reading.finish : ending.finish;
+  const { answer, parts, calls, references, answers, answerType, ending } = reading;
+  const { out, isOver } = answer;
+  const finish = isOver ? answer.finish : ending.finish;
   if (finish === undefined) {
     if (parts.all().length === 0 && isNoStream(answerType)) out.push({ type: "error", error: noStreamError(answerType) });
     return;
   }
-  if (!isOver && ending.usage !== undefined) out.push({ type: "usage", usage: ending.usage, mode: "snapshot" });
+  if (!isOver) answer.count(ending.usage);
   calls.settle();
   const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
   // A refused or filtered message has no provider metadata, because its content must not be sent back to the model.
-  if (reason !== "refusal" && reason !== "content-filter") {
-    for (const item of toMetadataItems({ parts: parts.all(), references, answers }))
-      out.push({ type: "provider-metadata", item });
-  }
+  const isKept = reason !== "refusal" && reason !== "content-filter";
+  if (isKept) answer.keep(toMetadataItems({ parts: parts.all(), references, answers }));
   out.push({ type: "finish", reason, raw: finish.raw });
 }
 

@@ -1,10 +1,10 @@
 import {
+  Answer,
   countOf,
-  cutByAnother,
+  createEventReader,
   type EventReader,
   type FinishReason,
   type FinishWords,
-  growUsage,
   isRecord,
   type ModelChunk,
   type RequestChange,
@@ -13,7 +13,6 @@ import {
   textOf,
   type UnknownRecord,
   type Usage,
-  pushError,
 } from "../core/provider-kit.ts";
 import { type BlockAssembly, createBlockAssembly } from "./block-assembly.ts";
 import type { WireContainer } from "./messages-options.ts";
@@ -53,16 +52,12 @@ type Counts = { [Name in "input" | "cacheWrite" | "cacheRead" | "output" | "reas
 export function countUsage(): UsageCounts {
   let counts: Counts = {};
   let compactions: readonly Counts[] = [];
-  let sum: Usage | undefined;
   return {
     add(usage) {
       if (!isRecord(usage)) return undefined;
       counts = readCounts(usage, counts);
       if (Array.isArray(usage.iterations)) compactions = readCompactions(usage.iterations);
-      const now = toUsage(counts, compactions);
-      if (now === undefined) return undefined;
-      sum = growUsage(sum, now);
-      return sum;
+      return toUsage(counts, compactions);
     },
   };
 }
@@ -98,59 +93,38 @@ function toUsage(last: Counts, compactions: readonly Counts[]): Usage | undefine
 }
 
 interface Reading {
-  readonly out: ModelChunk[];
+  readonly answer: Answer;
   readonly blocks: BlockAssembly;
   readonly usage: UsageCounts;
-  readonly words: FinishWords;
   /** True after the first event that follows `message_start`. */
   hasBegun: boolean;
   /** True after a second `message_start` in the middle of the answer. */
   isDoubled: boolean;
   container: WireContainer | undefined;
   changes: readonly RequestChange[];
-  stopReason: string | undefined;
-  explanation: string;
-  hasText: boolean;
-  /** True after `message_stop`. */
-  finished: boolean;
-  /** True after a `message_delta` with a stop reason. Some gateways end the stream without `message_stop`. */
-  isEnded: boolean;
-  failed: boolean;
+  /** The stop reason in `message_start`. It counts only if no other follows. */
+  opening: string;
 }
 
 /** Unknown events and deltas are ignored. Unknown blocks are kept and sent back. */
 export function createMessagesReader(out: ModelChunk[], words: FinishWords = stopWords): EventReader {
+  const answer = new Answer(out, words);
   const reading: Reading = {
-    out,
+    answer,
     blocks: createBlockAssembly(out),
     usage: countUsage(),
-    words,
     hasBegun: false,
     isDoubled: false,
     container: undefined,
     changes: [],
-    stopReason: undefined,
-    explanation: "",
-    hasText: false,
-    finished: false,
-    isEnded: false,
-    failed: false,
+    opening: "",
   };
-  return {
-    get finished() {
-      return reading.finished;
-    },
-    get isOver() {
-      return reading.finished;
-    },
-    get failed() {
-      return reading.failed;
-    },
-    read: (event) => {
-      if (isRecord(event) && !reading.finished) readEvent(event, reading);
-    },
+  return createEventReader(answer, {
+    // The connection may be lost before `message_stop`. Some gateways end the stream without this event.
+    mayGoOn: () => !answer.isOver,
+    read: (event) => readEvent(event, reading),
     end: () => endReading(reading),
-  };
+  });
 }
 
 function readEvent(event: UnknownRecord, reading: Reading): void {
@@ -166,13 +140,12 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
     case "message_delta":
       reading.hasBegun = true;
       readEnding(event, reading);
-      reading.isEnded ||= textOf(recordOf(event.delta).stop_reason) !== "";
-      return;
+      return stop(recordOf(event.delta).stop_reason, reading);
     case "message_stop":
-      reading.finished = true;
-      return;
+      if (reading.answer.finish === undefined) stop(reading.opening, reading);
+      return reading.answer.close();
     case "error":
-      return fail(event.error, reading);
+      return reading.answer.fail(event.error);
     default:
       return;
   }
@@ -187,47 +160,37 @@ function readMessage(message: unknown, reading: Reading): void {
     for (const [index, block] of message.content.entries()) startBlock(index, block, reading);
   }
   readEnding({ delta: message, usage: message.usage, input_transformations: message.input_transformations }, reading);
+  reading.opening = textOf(message.stop_reason);
 }
 
 function startBlock(index: unknown, block: unknown, reading: Reading): void {
   if (!isRecord(block)) return;
-  if (reading.isDoubled && reading.blocks.has(index)) return failSpliced(reading);
-  if (block.type === "text") watchText(block.text, reading);
+  if (reading.isDoubled && reading.blocks.has(index)) return reading.answer.leave();
+  if (block.type === "text") reading.answer.watchText(textOf(block.text));
   reading.blocks.start(index, block);
 }
 
 function readDelta(index: unknown, delta: unknown, reading: Reading): void {
   if (!isRecord(delta)) return;
-  if (delta.type === "text_delta") watchText(delta.text, reading);
-  if (!reading.blocks.extend(index, delta)) reading.failed = true;
-}
-
-function watchText(text: unknown, reading: Reading): void {
-  if (!reading.hasText && typeof text === "string" && text.trim() !== "") reading.hasText = true;
+  if (delta.type === "text_delta") reading.answer.watchText(textOf(delta.text));
+  if (!reading.blocks.extend(index, delta)) reading.answer.failed = true;
 }
 
 function readEnding({ delta, usage: wire, input_transformations: changes }: UnknownRecord, reading: Reading): void {
   // After another model has taken over in the middle of a stream, a second list replaces the first.
   if (Array.isArray(changes)) reading.changes = toChanges(changes);
-  const usage = reading.usage.add(wire);
-  if (usage !== undefined) reading.out.push({ type: "usage", usage, mode: "snapshot" });
+  const { answer } = reading;
+  answer.count(reading.usage.add(wire));
   if (!isRecord(delta)) return;
   reading.container = toContainer(delta.container) ?? reading.container;
-  if (typeof delta.stop_reason !== "string" || delta.stop_reason === "") return;
-  reading.stopReason = delta.stop_reason;
-  const details = delta.stop_details;
-  if (isRecord(details) && typeof details.explanation === "string") reading.explanation = details.explanation.trim();
-  reading.blocks.settle(mayBeCut(delta.stop_reason, reading.words));
+  const explanation = textOf(recordOf(delta.stop_details).explanation).trim();
+  if (explanation !== "") answer.explanation = explanation;
 }
 
-function failSpliced(reading: Reading): void {
-  reading.failed = true;
-  reading.out.push(cutByAnother());
-}
-
-function fail(error: unknown, reading: Reading): void {
-  reading.failed = true;
-  pushError(error, reading.out);
+function stop(raw: unknown, { answer, blocks }: Reading): void {
+  if (textOf(raw) === "") return;
+  answer.stop(textOf(raw));
+  blocks.settle(mayBeCut(textOf(raw), answer.words));
 }
 
 /** The meaning of each type that is known. Other types may be added, and are ignored. */
@@ -247,16 +210,14 @@ function toChanges(given: readonly unknown[]): readonly RequestChange[] {
 /** The number of reported changes per request is limited, because the journal records them. */
 const mostChanges = 100;
 
-function endReading({ out, words, blocks, container, changes, stopReason, explanation, hasText, ...said }: Reading): void {
+function endReading({ answer, blocks, container, changes }: Reading): void {
+  const { out, words, finish, failed } = answer;
   if (changes.length > 0) out.push({ type: "request-adjusted", changes });
-  if (said.failed || stopReason === undefined || !(said.finished || said.isEnded)) return;
-  const reason = toFinishReason(stopReason, blocks.hasCalls, words);
-  if (reason === "refusal") {
-    // A refused message has no provider metadata, because its content must not be sent back to the model.
-    if (explanation !== "") out.push({ type: "refusal-delta", text: hasText ? `\n\n${explanation}` : explanation });
-  } else {
-    for (const item of toMetadataItems(blocks.blocks(mayBeCut(stopReason, words)), container))
-      out.push({ type: "provider-metadata", item });
-  }
-  out.push({ type: "finish", reason, raw: stopReason });
+  if (failed || finish === undefined) return;
+  const { raw } = finish;
+  const reason = toFinishReason(raw, blocks.hasCalls, words);
+  // A refused message has no provider metadata, because its content must not be sent back to the model.
+  if (reason === "refusal") answer.explain();
+  else answer.keep(toMetadataItems(blocks.blocks(mayBeCut(raw, words)), container));
+  out.push({ type: "finish", reason, raw });
 }

@@ -33,7 +33,7 @@ export {
 export { checkBody, openAnswer } from "./providers/sdk-provider.ts";
 export { finishReasonsCheck, type FinishWords, withFinishReasons } from "./providers/judge-finish.ts";
 export { type EventReader, readSdkStream, type SdkStream } from "./providers/read-sdk-stream.ts";
-export { type AnswerChunk, AnswerIds, cutByAnother } from "./providers/answer-ids.ts";
+export { Answer, createEventReader, isCleanEnd } from "./providers/read-answer.ts";
 export { keepAlive } from "./providers/stream-attempts.ts";
 export { createOutputPlanner, isClientOf, type OutputPlan, type OutputRules } from "./providers/output-schema.ts";
 export { toWellFormed } from "./providers/well-formed.ts";

@@ -1,11 +1,11 @@
 import {
-  AnswerIds,
+  Answer,
   countOf,
-  cutByAnother,
+  createEventReader,
   type EventReader,
   type FinishReason,
   type FinishWords,
-  growUsage,
+  isCleanEnd,
   isRecord,
   listOf,
   type ModelChunk,
@@ -14,7 +14,6 @@ import {
   textOf,
   type UnknownRecord,
   type Usage,
-  pushError,
 } from "../core/provider-kit.ts";
 import { toMetadataItems } from "./provider-metadata.ts";
 import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
@@ -62,13 +61,8 @@ export function toFinishReason(
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
-function isCleanEnd(raw: string, words: FinishWords): boolean {
-  const reason = words.get(raw);
-  return reason === "stop" || reason === "tool-calls";
-}
-
 export function isKept(reason: FinishReason): boolean {
-  return reason === "stop" || reason === "tool-calls" || reason === "length" || reason === "continue";
+  return isCleanEnd(reason) || reason === "length" || reason === "continue";
 }
 
 interface UsageCounts {
@@ -92,7 +86,6 @@ type Counts = { [Field in (typeof fields)[number]]?: number };
  */
 export function countUsage(): UsageCounts {
   const counts: Counts = {};
-  let sum: Usage | undefined;
   return {
     add(metadata) {
       if (!isRecord(metadata)) return undefined;
@@ -103,10 +96,7 @@ export function countUsage(): UsageCounts {
         counts[field] = count;
         isSaid = true;
       }
-      const usage = isSaid ? toUsage(counts, countOf(metadata.totalTokenCount) ?? 0) : undefined;
-      if (usage === undefined) return undefined;
-      sum = growUsage(sum, usage);
-      return sum;
+      return isSaid ? toUsage(counts, countOf(metadata.totalTokenCount) ?? 0) : undefined;
     },
   };
 }
@@ -128,22 +118,13 @@ function toUsage(counts: Counts, total: number): Usage | undefined {
 }
 
 interface Reading {
-  readonly out: ModelChunk[];
+  readonly answer: Answer;
   readonly parts: PartAssembly;
   readonly usage: UsageCounts;
-  readonly words: FinishWords;
-  readonly ids: AnswerIds;
   hasBegun: boolean;
-  /** True after another answer has begun in the same stream. The reader ignores that other answer. */
-  isLeft: boolean;
   /** True while the service runs code. The result of the code and more text then follow, even after a finish reason. */
   runsCode: boolean;
-  finishRaw: string | undefined;
-  blockRaw: string | undefined;
-  explanation: string;
   token: string;
-  hasText: boolean;
-  failed: boolean;
 }
 
 /**
@@ -152,64 +133,44 @@ interface Reading {
  * lost connection.
  */
 export function createGenerateReader(out: ModelChunk[], words: FinishWords = generateWords): EventReader {
+  const answer = new Answer(out, words);
   const reading: Reading = {
-    out,
+    answer,
     parts: createPartAssembly(out),
     usage: countUsage(),
-    words,
-    ids: new AnswerIds(),
     hasBegun: false,
-    isLeft: false,
     runsCode: false,
-    finishRaw: undefined,
-    blockRaw: undefined,
-    explanation: "",
     token: "",
-    hasText: false,
-    failed: false,
   };
-  return {
-    get finished() {
-      return reading.finishRaw !== undefined || reading.blockRaw !== undefined;
-    },
-    get isOver() {
-      return reading.blockRaw !== undefined || reading.isLeft;
-    },
-    get mayGoOn() {
-      return reading.blockRaw === undefined && !reading.isLeft;
-    },
-    get failed() {
-      return reading.failed;
-    },
-    read: (chunk) => {
-      if (isRecord(chunk) && !reading.isLeft) readChunk(chunk, reading);
-    },
-    end: () => {
-      for (const held of reading.ids.rest()) takeChunk(held, reading);
+  return createEventReader(answer, {
+    mayGoOn: () => !answer.isOver,
+    read: (chunk) => readChunk(chunk, reading),
+    end() {
+      for (const held of answer.ids.rest()) takeChunk(held, reading);
       endReading(reading);
     },
-  };
+  });
 }
 
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
+  const { answer, hasBegun } = reading;
   const { error, candidates, responseId: id } = chunk;
   // The SDK usually throws the errors of the service. Some SDK versions and clients yield these errors as chunks instead.
-  if (error !== undefined && error !== null) return fail(error, reading);
+  if (error !== undefined && error !== null) return answer.fail(error);
   const answers = listOf(candidates).filter(isFirst).map(recordOf);
   const contents = answers.map(({ content }) => recordOf(content));
   const saysRole = contents.some(({ role }) => textOf(role) !== "");
   const hasContent = contents.some(({ parts }) => listOf(parts).length > 0);
   const isLast = answers.some(({ finishReason }) => textOf(finishReason) !== "");
-  const chunks = reading.ids.sort(chunk, { id, saysRole, hasContent, isLast, hasBegun: reading.hasBegun });
-  if (chunks === undefined) return leave(reading);
+  const chunks = answer.ids.sort(chunk, { id, saysRole, hasContent, isLast, hasBegun });
+  if (chunks === undefined) return answer.leave();
   for (const next of chunks) takeChunk(next, reading);
 }
 
 function takeChunk({ candidates, promptFeedback, usageMetadata }: UnknownRecord, reading: Reading): void {
   for (const candidate of listOf(candidates).filter(isFirst)) readCandidate(recordOf(candidate), reading);
   if (isRecord(promptFeedback)) readFeedback(promptFeedback, reading);
-  const usage = reading.usage.add(usageMetadata);
-  if (usage !== undefined) reading.out.push({ type: "usage", usage, mode: "snapshot" });
+  reading.answer.count(reading.usage.add(usageMetadata));
 }
 
 /**
@@ -225,18 +186,18 @@ function readCandidate({ content, finishReason, finishMessage, continuationToken
   reading.runsCode = false;
   for (const part of listOf(recordOf(content).parts)) readPart(part, reading);
   if (textOf(continuationToken) !== "") reading.token = textOf(continuationToken);
-  if (typeof finishReason !== "string" || finishReason === "" || (reading.runsCode && isCleanEnd(finishReason, reading.words)))
-    return;
-  reading.explanation = textOf(finishMessage).trim();
-  // A second finish reason replaces the first only if the first was normal, so that an abnormal finish reason is never lost.
-  if (reading.finishRaw === undefined || isCleanEnd(reading.finishRaw, reading.words)) reading.finishRaw = finishReason;
+  const { answer } = reading;
+  const raw = textOf(finishReason);
+  if (raw === "" || (reading.runsCode && isCleanEnd(answer.reasonOf(raw)))) return;
+  answer.explanation = textOf(finishMessage).trim();
+  answer.stop(raw);
   reading.parts.settle();
 }
 
 function readPart(part: unknown, reading: Reading): void {
   if (!isRecord(part)) return;
   reading.hasBegun = true;
-  if (!reading.hasText && part.thought !== true && textOf(part.text).trim() !== "") reading.hasText = true;
+  if (part.thought !== true) reading.answer.watchText(textOf(part.text));
   readCode(part, reading);
   reading.parts.add(part);
 }
@@ -245,36 +206,24 @@ function readPart(part: unknown, reading: Reading): void {
 function readCode({ executableCode, codeExecutionResult }: UnknownRecord, reading: Reading): void {
   if (!isRecord(executableCode) && !isRecord(codeExecutionResult)) return;
   reading.runsCode = isRecord(executableCode);
-  if (reading.finishRaw !== undefined && isCleanEnd(reading.finishRaw, reading.words)) reading.finishRaw = undefined;
+  const { answer } = reading;
+  if (answer.finish !== undefined && isCleanEnd(answer.finish.reason)) answer.finish = undefined;
 }
 
-function readFeedback({ blockReason, blockReasonMessage }: UnknownRecord, reading: Reading): void {
+function readFeedback({ blockReason, blockReasonMessage }: UnknownRecord, { answer }: Reading): void {
   if (typeof blockReason !== "string" || blockReason === "" || /^BLOCK(?:ED)?_REASON_UNSPECIFIED$/.test(blockReason)) return;
-  reading.blockRaw = blockReason;
-  reading.explanation = textOf(blockReasonMessage).trim();
+  answer.finish = { raw: blockReason, reason: "content-filter" };
+  answer.isOver = true;
+  answer.explanation = textOf(blockReasonMessage).trim();
 }
 
-/** Stops reading, because another answer begins in the same stream. Without a finish reason, the first answer was cut off. */
-function leave(reading: Reading): void {
-  reading.isLeft = true;
-  if (reading.finishRaw !== undefined || reading.blockRaw !== undefined) return;
-  reading.failed = true;
-  reading.out.push(cutByAnother());
-}
-
-function fail(error: unknown, reading: Reading): void {
-  reading.failed = true;
-  pushError(error, reading.out);
-}
-
-function endReading({ out, words, parts, finishRaw, blockRaw, explanation, token, hasText, failed }: Reading): void {
-  const raw = blockRaw ?? finishRaw;
-  if (raw === undefined || failed) return;
+function endReading({ answer, parts, token }: Reading): void {
+  const { finish, words, failed, out } = answer;
+  if (finish === undefined || failed) return;
+  const { raw } = finish;
   const message = { hasCalls: parts.hasCalls, hasToken: token !== "" };
-  const reason = blockRaw === undefined ? toFinishReason(raw, message, words) : "content-filter";
-  if (reason === "content-filter" && explanation !== "") {
-    out.push({ type: "refusal-delta", text: hasText ? `\n\n${explanation}` : explanation });
-  }
-  if (isKept(reason)) for (const item of toMetadataItems(parts.parts())) out.push({ type: "provider-metadata", item });
+  const reason = finish.reason === "content-filter" ? finish.reason : toFinishReason(raw, message, words);
+  if (reason === "content-filter") answer.explain();
+  if (isKept(reason)) answer.keep(toMetadataItems(parts.parts()));
   out.push({ type: "finish", reason, raw, ...(reason === "continue" ? { token } : {}) });
 }

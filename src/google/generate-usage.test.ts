@@ -31,10 +31,10 @@ it.for<[metadata: unknown, usage: Usage | undefined]>([
   expect(countUsage().add(metadata)).toEqual(usage);
 });
 
-it("googleGenerateContent: keeps the largest value of each token count", () => {
+it("googleGenerateContent: keeps the earlier value of a token count that is missing", () => {
   const counts = countUsage();
   counts.add({ promptTokenCount: 9, candidatesTokenCount: 2, thoughtsTokenCount: 4, totalTokenCount: 15 });
-  expect(counts.add({ promptTokenCount: 8, thoughtsTokenCount: 5, totalTokenCount: 8 })).toEqual({
+  expect(counts.add({ thoughtsTokenCount: 5, totalTokenCount: 8 })).toEqual({
     inputTokens: 9,
     outputTokens: 7,
     totalTokens: 16,

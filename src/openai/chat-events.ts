@@ -1,10 +1,10 @@
 import {
-  AnswerIds,
-  cutByAnother,
+  Answer,
+  createEventReader,
   type EventReader,
   type FinishReason,
   type FinishWords,
-  growUsage,
+  isCleanEnd,
   isRecord,
   listOf,
   type ModelChunk,
@@ -12,7 +12,6 @@ import {
   textOf,
   type UnknownRecord,
   type Usage,
-  pushError,
 } from "../core/provider-kit.ts";
 import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
 import { toUsage } from "./chat-usage.ts";
@@ -54,28 +53,15 @@ export function isCut(reason: FinishReason): boolean {
   return reason === "length" || reason === "context-full";
 }
 
-export function isCleanEnd(reason: FinishReason): boolean {
-  return reason === "stop" || reason === "tool-calls";
-}
-
 interface Reading {
-  readonly out: ModelChunk[];
+  readonly answer: Answer;
   readonly calls: CallAssembly;
   readonly text: AnswerText;
   readonly details: ReasoningDetails;
-  readonly words: FinishWords;
-  readonly ids: AnswerIds;
-  finish: { readonly raw: string; readonly reason: FinishReason } | undefined;
   hasSpoken: boolean;
-  usage: Usage | undefined;
   /** True after token counts that look final. Becomes false again if more content arrives. */
   isCounted: boolean;
   refused: boolean;
-  /** True if token counts arrived with the finish reason or later. No further chunk is then needed. */
-  isOver: boolean;
-  /** True after another answer has begun in the same stream. The reader ignores that other answer. */
-  isLeft: boolean;
-  failed: boolean;
 }
 
 /** How to read the answers of one model. */
@@ -86,57 +72,40 @@ export interface ChatAnswers {
 
 /** Reads every field in which a known server sends content. Azure also sends chunks without choices or without a delta. */
 export function createChatReader(out: ModelChunk[], { words = chatWords, thinkTags = false }: ChatAnswers = {}): EventReader {
-  const calls = createCallAssembly(out);
+  const answer = new Answer(out, words);
   const reading: Reading = {
-    out,
-    calls,
+    answer,
+    calls: createCallAssembly(out),
     text: new AnswerText(out, thinkTags),
     details: collectReasoningDetails(),
-    words,
-    ids: new AnswerIds(),
-    finish: undefined,
     hasSpoken: false,
-    usage: undefined,
     isCounted: false,
     refused: false,
-    isOver: false,
-    isLeft: false,
-    failed: false,
   };
-  return {
-    get finished() {
-      return reading.finish !== undefined;
-    },
-    get isOver() {
-      return reading.isOver;
-    },
-    get failed() {
-      return reading.failed;
-    },
-    read: (chunk) => {
-      if (isRecord(chunk) && !reading.isLeft) readChunk(chunk, reading);
-    },
-    end: () => {
-      for (const held of reading.ids.rest()) takeChunk(held, reading);
+  return createEventReader(answer, {
+    read: (chunk) => readChunk(chunk, reading),
+    end() {
+      for (const held of answer.ids.rest()) takeChunk(held, reading);
       endReading(reading);
     },
-  };
+  });
 }
 
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
+  const { answer, hasSpoken: hasBegun } = reading;
   const error = isErrorBody(chunk) ? chunk : chunk.error;
   if (error !== undefined && error !== null) {
     // After the finish reason, the answer is complete, so the error is ignored.
-    if (reading.finish === undefined) fail(error, reading);
+    if (answer.finish === undefined) answer.fail(error);
     return;
   }
   const choices = listOf(chunk.choices);
   const deltas = choices.map((choice) => recordOf(recordOf(choice).delta));
   const saysRole = deltas.some(({ role }) => textOf(role) !== "");
   const isLast = choices.some((choice) => wordOf(recordOf(choice)) !== "");
-  const facts = { id: chunk.id, saysRole, hasContent: deltas.some(hasContent), isLast, hasBegun: reading.hasSpoken };
-  const chunks = reading.ids.sort(chunk, facts);
-  if (chunks === undefined) return leave(reading);
+  const facts = { id: chunk.id, saysRole, hasContent: deltas.some(hasContent), isLast, hasBegun };
+  const chunks = answer.ids.sort(chunk, facts);
+  if (chunks === undefined) return answer.leave();
   for (const next of chunks) takeChunk(next, reading);
 }
 
@@ -164,7 +133,7 @@ function hasContent({ role: _, ...delta }: UnknownRecord): boolean {
 function readChoice(choice: unknown, reading: Reading): boolean {
   // Servers send several choices only if the caller requested them. Only the first choice is read.
   if (!isRecord(choice) || (typeof choice.index === "number" && choice.index > 0)) return false;
-  const { out } = reading;
+  const { out } = reading.answer;
   const before = out.length;
   const hasCalls = isRecord(choice.delta) && readDelta(choice.delta, reading);
   // Text may be held back until its tag is complete.
@@ -175,7 +144,7 @@ function readChoice(choice: unknown, reading: Reading): boolean {
 
 function readDelta(delta: UnknownRecord, reading: Reading): boolean {
   const { content, refusal, tool_calls: calls, function_call: onlyCall } = delta;
-  const { out } = reading;
+  const { out } = reading.answer;
   readReasoning(delta, reading);
   if (typeof content === "string") reading.text.push(content);
   else for (const part of listOf(content)) readContentPart(part, reading);
@@ -194,30 +163,27 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
  * filled field is used. Most servers that send `reasoning_details` repeat the text in `reasoning`. The text of the details is used
  * only if the server sends no plain text.
  */
-function readReasoning(delta: UnknownRecord, { out, details, text: answer }: Reading): void {
+function readReasoning(delta: UnknownRecord, { answer: { out }, details, text: spoken }: Reading): void {
   const { reasoning_content: content, reasoning, reasoning_text: text, reasoning_details: list } = delta;
   const detailed = details.add(listOf(list));
   const thought = textOf(content) || textOf(reasoning) || textOf(text) || detailed;
-  if (thought !== "") answer.noteReasoning();
+  if (thought !== "") spoken.noteReasoning();
   pushThought(out, thought);
 }
 
-function readCalls(entries: readonly unknown[], reading: Reading): void {
-  for (const entry of entries) if (!reading.failed && isRecord(entry)) reading.failed = !reading.calls.add(entry);
+function readCalls(entries: readonly unknown[], { answer, calls }: Reading): void {
+  for (const entry of entries) if (!answer.failed && isRecord(entry)) answer.failed = !calls.add(entry);
 }
 
 function wordOf({ finish_reason: word, finishReason: other }: UnknownRecord): string {
   return textOf(word ?? other);
 }
 
-function readFinish(choice: UnknownRecord, reading: Reading): void {
+function readFinish(choice: UnknownRecord, { answer, calls }: Reading): void {
   const raw = wordOf(choice);
   if (raw === "") return;
-  if (isRecord(choice.error)) return fail(choice.error, reading);
-  const said = { raw, reason: reading.words.get(raw) ?? "unknown" } as const;
-  // A second finish reason replaces the first only if the first was normal, so that an abnormal finish reason is never lost.
-  if (reading.finish === undefined || isCleanEnd(reading.finish.reason)) reading.finish = said;
-  reading.calls.settle(isCut(reading.finish.reason));
+  if (isRecord(choice.error)) answer.fail(choice.error);
+  else calls.settle(isCut(answer.stop(raw)));
 }
 
 /**
@@ -230,33 +196,21 @@ function takeUsage(
   { isAlone, isSpeech }: { readonly isAlone: boolean; readonly isSpeech: boolean },
   reading: Reading,
 ): void {
-  const hasAnswer = reading.hasSpoken || usage.outputTokens > 0;
-  if (hasAnswer && (isAlone || (!isSpeech && reading.usage === undefined && reading.hasSpoken))) reading.isCounted = true;
-  reading.usage = growUsage(reading.usage, usage);
-  reading.isOver = reading.finish !== undefined;
-  reading.out.push({ type: "usage", usage: reading.usage, mode: "snapshot" });
+  const { answer, hasSpoken } = reading;
+  const hasAnswer = hasSpoken || usage.outputTokens > 0;
+  if (hasAnswer && (isAlone || (!isSpeech && answer.usage === undefined && hasSpoken))) reading.isCounted = true;
+  answer.count(usage);
+  // No further chunk is needed if the counts arrive with the finish reason or later.
+  answer.isOver = answer.finish !== undefined;
 }
 
-/** Stops reading, because another answer begins in the same stream. Without a finish reason, the first answer was cut off. */
-function leave(reading: Reading): void {
-  reading.isLeft = true;
-  reading.isOver = true;
-  if (reading.finish !== undefined) return;
-  reading.failed = true;
-  reading.out.push(cutByAnother());
-}
-
-function fail(error: unknown, reading: Reading): void {
-  reading.failed = true;
-  pushError(error, reading.out);
-}
-
-function endReading({ finish, isCounted, failed, refused, calls, text, details, out }: Reading): void {
+function endReading({ answer, isCounted, refused, calls, text, details }: Reading): void {
+  const { finish, failed, out } = answer;
   if (!failed) text.end();
   if (failed || (finish === undefined && !isCounted)) return;
   if (finish === undefined) calls.settleWhole();
   else calls.settle(isCut(finish.reason));
-  for (const item of toChatMetadata(details.all(), calls.extras())) out.push({ type: "provider-metadata", item });
+  answer.keep(toChatMetadata(details.all(), calls.extras()));
   const reason = toFinishReason(finish?.reason ?? "stop", { hasCalls: calls.size > 0, refused });
   out.push({ type: "finish", reason, raw: finish?.raw });
 }
@@ -266,9 +220,9 @@ function pushThought(out: ModelChunk[], text: string): void {
 }
 
 /** Mistral's reasoning models send content parts: `{ type: "text", text }` or `{ type: "thinking", thinking: [{ text }] }`. */
-function readContentPart(part: unknown, { out, text: answer }: Reading): void {
+function readContentPart(part: unknown, { answer: { out }, text }: Reading): void {
   if (!isRecord(part)) return;
-  if (typeof part.text === "string") answer.push(part.text);
+  if (typeof part.text === "string") text.push(part.text);
   pushThought(out, textOf(part.thinking));
   for (const thought of listOf(part.thinking)) pushThought(out, textOf(recordOf(thought).text));
 }

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { FinishReason } from "../core/provider-kit.ts";
-import { chatWords, isCleanEnd, isCut, toFinishReason } from "./chat-events.ts";
+import { isCleanEnd } from "../core/provider-kit.ts";
+import { chatWords, isCut, toFinishReason } from "./chat-events.ts";
 
 type Row = readonly [raw: string, plain: FinishReason, withCalls: FinishReason, refused: FinishReason, cut: boolean];
 

@@ -1,9 +1,11 @@
 import {
-  cutByAnother,
+  Answer,
+  createEventReader,
   type EventReader,
   type FinishReason,
   type FinishWords,
   isRecord,
+  type Json,
   type ModelChunk,
   providerError,
   type ProviderError,
@@ -66,16 +68,14 @@ export function toResponseError(error: unknown): ProviderError {
 }
 
 interface EventReading {
-  readonly out: ModelChunk[];
+  readonly answer: Answer;
   /** True if the request set `store`. The response may report a different value. */
   readonly store: boolean;
-  readonly words: FinishWords;
   readonly items: ItemAssembly;
   /** True after `response.created`. */
   isCreated: boolean;
-  failed: boolean;
-  /** The chunks to send at the end: the provider metadata to send back, then `finish`. */
-  ending: readonly ModelChunk[] | undefined;
+  /** The provider metadata to send at the end. */
+  metadata: readonly Json[];
 }
 
 /**
@@ -83,34 +83,19 @@ interface EventReading {
  * text, but are kept and sent back.
  */
 export function createResponsesReader(out: ModelChunk[], store: boolean, words: FinishWords = incompleteWords): EventReader {
-  const reading: EventReading = {
-    out,
-    store,
-    words,
-    items: new ItemAssembly(out),
-    isCreated: false,
-    failed: false,
-    ending: undefined,
-  };
-  return {
-    get finished() {
-      return reading.ending !== undefined;
+  const answer = new Answer(out, words);
+  const reading: EventReading = { answer, store, items: new ItemAssembly(out), isCreated: false, metadata: [] };
+  return createEventReader(answer, {
+    read: (event) => readEvent(event, reading),
+    end() {
+      answer.keep(reading.metadata);
+      if (answer.finish !== undefined) out.push({ type: "finish", ...answer.finish });
     },
-    get isOver() {
-      return reading.ending !== undefined;
-    },
-    get failed() {
-      return reading.failed;
-    },
-    read: (event) => {
-      if (isRecord(event) && reading.ending === undefined) readEvent(event, reading);
-    },
-    end: () => void out.push(...(reading.ending ?? [])),
-  };
+  });
 }
 
 function readEvent(event: UnknownRecord, reading: EventReading): void {
-  const { items, out } = reading;
+  const { items, answer } = reading;
   switch (event.type) {
     case "response.created":
       return beginResponse(reading);
@@ -130,9 +115,7 @@ function readEvent(event: UnknownRecord, reading: EventReading): void {
     case "response.custom_tool_call_input.done":
       return items.addArguments(event, "custom_tool_call", { text: textOf(event.input), isWhole: true });
     case "error":
-      reading.failed = true;
-      out.push({ type: "error", error: toResponseError(event) });
-      return;
+      return failWith(toResponseError(event), answer);
     default:
       if (isTerminal(event.type)) endResponse(event.type, event.response, reading);
       else readText(event, items);
@@ -144,8 +127,12 @@ function beginResponse(reading: EventReading): void {
   const isSecond = reading.isCreated;
   reading.isCreated = true;
   if (!isSecond || reading.items.isEmpty) return;
-  reading.failed = true;
-  reading.out.push(cutByAnother());
+  reading.answer.leave();
+}
+
+function failWith(error: ProviderError, answer: Answer): void {
+  answer.failed = true;
+  answer.out.push({ type: "error", error });
 }
 
 const textEvents: ReadonlyMap<unknown, { readonly kind: TextKind; readonly isSummary: boolean; readonly isWhole: boolean }> =
@@ -180,29 +167,17 @@ function readPart(event: UnknownRecord, items: ItemAssembly): void {
 /** The items of a cut-off response are not kept, because the service would reject an incomplete last item. */
 function endResponse(eventType: string, value: unknown, reading: EventReading): void {
   const response = recordOf(value);
-  const { items, out, store, words } = reading;
-  const end = toResponseEnd(eventType, response, words);
-  if (end.kind === "failed") {
-    readUsage(response, out);
-    reading.failed = true;
-    out.push({ type: "error", error: end.error });
-    return;
-  }
-  items.settle(response.output, end.kind === "incomplete");
-  readUsage(response, out);
+  const { items, answer, store } = reading;
+  const end = toResponseEnd(eventType, response, answer.words);
+  if (end.kind !== "failed") items.settle(response.output, end.kind === "incomplete");
+  answer.count(toUsage(response.usage));
+  if (end.kind === "failed") return failWith(end.error, answer);
+  const { raw } = end;
+  answer.close();
   if (end.kind === "incomplete") {
-    reading.ending = [{ type: "finish", reason: end.reason, raw: end.raw }];
+    answer.finish = { reason: end.reason, raw };
     return;
   }
-  const stored = typeof response.store === "boolean" ? response.store : store;
-  const reason = items.refused ? "refusal" : items.hasCalls ? "tool-calls" : end.reason;
-  reading.ending = [
-    ...toResponsesMetadata(items.items(), stored).map((item) => ({ type: "provider-metadata" as const, item })),
-    { type: "finish", reason, raw: end.raw },
-  ];
-}
-
-function readUsage(response: UnknownRecord, out: ModelChunk[]): void {
-  const usage = toUsage(response.usage);
-  if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
+  answer.finish = { reason: items.refused ? "refusal" : items.hasCalls ? "tool-calls" : end.reason, raw };
+  reading.metadata = toResponsesMetadata(items.items(), typeof response.store === "boolean" ? response.store : store);
 }

@@ -1,13 +1,5 @@
-import type { ModelChunk } from "../types/provider.ts";
-import { providerError } from "../errors/provider-error.ts";
 import type { UnknownRecord } from "../utils/guards.ts";
 import { textOf } from "../utils/plain-error.ts";
-
-/** Returns the error chunk for a stream in which a second answer begins before the first is complete: `stream-ended-early`, retryable. */
-export function cutByAnother(): ModelChunk {
-  const message = "The service began another answer before the first was complete.";
-  return { type: "error", error: providerError("stream-ended-early", message) };
-}
 
 /** Properties of a chunk that show if it belongs to a second answer. */
 export interface AnswerChunk {
