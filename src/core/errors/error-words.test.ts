@@ -50,6 +50,10 @@ describe("toProviderError", () => {
     [400, "too many tokens: 9000"],
     [400, "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000"],
     [502, "prompt is too long: 213462 tokens > 200000 maximum"],
+    [400, "total message size 2100954 exceeds limit 2097152"],
+    [401, "This plan supports only 256K context. Shorten the conversation."],
+    [429, { type: "rate_limit_error", message: "Extra usage is required for long context requests." }],
+    [429, "Extra usage is required for 1M context."],
   ])("reads as context-too-long: %j %j", (row) => check("context-too-long", false, row));
 
   it.for<Row>([

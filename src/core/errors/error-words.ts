@@ -60,6 +60,14 @@ export const exactWords: readonly WordGroup[] = [
       /thinking`? blocks? in the latest assistant message cannot be modified|the first block must be `?thinking`? or/i,
     ],
   },
+  {
+    // Limits of a plan, with status 429 or 401. A wait or another key does not help, but a shorter request does.
+    code: "context-too-long",
+    patterns: [
+      // Anthropic (github.com/anthropics/claude-code/issues/48721), Kimi (github.com/MoonshotAI/kimi-code/pull/2655).
+      /extra usage is required for .{0,40}\bcontext|supports only \d{1,20}[km]? context/i,
+    ],
+  },
   // OpenRouter: requests in flight use up the budget, and the header `retry-after` says when they end.
   { code: "rate-limit", patterns: [/^openrouter_in_flight_budget$/] },
   {
@@ -125,8 +133,10 @@ const contextWords: WordGroup = {
     /prompt (?:is )?too long|prompt exceeds max length|^1261$|input is too long/i,
     // Gemini, xAI, Groq and vLLM, Cohere.
     /input token count|maximum prompt length|reduce the length of the (?:messages|prompt|input)|too many (?:input )?tokens/i,
-    // Kimi, LiteLLM, Poolside, SGLang, Mistral, DashScope.
-    /exceeded model token limit|token limit exceeded|exceeds the maximum allowed (?:input )?length/i,
+    // Kimi, also for a limit of characters (github.com/MoonshotAI/kimi-code/issues/1862).
+    /exceeded model token limit|total message size \d{1,20} exceeds limit/i,
+    // LiteLLM, Poolside, SGLang, Mistral, DashScope.
+    /token limit exceeded|exceeds the maximum allowed (?:input )?length/i,
     /too large for model with \d{1,20}|range of input length should be|longer than the maximum model length/i,
     // LM Studio (github.com/lmstudio-ai/lmstudio-bug-tracker/issues/546).
     /tokens to keep from the initial prompt|trying to keep the first \d{1,20} tokens/i,
