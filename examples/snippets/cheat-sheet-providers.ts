@@ -1,10 +1,11 @@
 // A summary for llms.txt: the adapters for providers. If a type here differs from the real type, the compiler reports an error.
 
-import type { ErrorWord, FinishReason, Json, Message, Provider } from "turnwright";
+import type { FinishReason, Json, Message, Provider } from "turnwright";
 import * as aiSdk from "turnwright/ai-sdk";
 import * as anthropic from "turnwright/anthropic";
 import * as google from "turnwright/google";
 import * as openai from "turnwright/openai";
+import type { ErrorWord } from "turnwright/parts";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region openai

@@ -31,7 +31,6 @@ export type {
   StopCondition,
   StructuredOutput,
 } from "./types/policies.ts";
-export type { ErrorWord } from "./errors/error-words.ts";
 export type { Guardrails } from "./types/guardrails.ts";
 export type { Journal, Step } from "./types/journal.ts";
 export type { Json } from "./types/common.ts";

@@ -38,6 +38,7 @@ export type {
 
 export type { EndedKind, EndedResult, ReasonOf } from "./errors/loop-ended-error.ts";
 export type { LoopErrorDetails, LoopErrorOf } from "./errors/loop-error.ts";
+export type { ErrorWord } from "./errors/error-words.ts";
 export type { ProviderErrorFacts } from "./errors/provider-error.ts";
 export type { GenerateRequest } from "./loop/generate-with-tools.ts";
 export type { ContextReleaseTool, ReleaseRequest } from "./loop/restart/context-tools.ts";

@@ -5,11 +5,12 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI, { AzureOpenAI } from "openai";
 import OpenAI6 from "openai-6";
-import type { ErrorWord, Provider } from "turnwright";
+import type { Provider } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
 import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, openaiResponses } from "turnwright/openai";
+import type { ErrorWord } from "turnwright/parts";
 
 export type Fetch = typeof globalThis.fetch;
 

@@ -215,9 +215,9 @@ export const errorBodies: readonly ErrorBody[] = [
     service: "Bedrock, with the type in a header",
     status: 400,
     headers: { "x-amzn-errortype": "ThrottlingException:http://internal.amazon.com/" },
-    body: { message: "Too many tokens, please wait before trying again." },
+    body: { message: "Your request was not processed." },
     code: "rate-limit",
-    message: "Too many tokens, please wait before trying again.",
+    message: "Your request was not processed.",
     retryable: true,
   },
   {

@@ -136,10 +136,12 @@ describe("openaiChat with openai 6: the client of the caller", () => {
     expect(Object.keys(client)).not.toContain("makeStatusError");
   });
 
-  it("may be wrapped in a proxy", async () => {
-    const client = new OpenAI({ apiKey: "k", baseURL: "https://a.test/v1", fetch, maxRetries: 0 });
-    const proxied = new Proxy(client, {});
-    const { error } = await runIteration(openaiChat({ client: proxied, model: "m" }), ask("Go."));
+  it.for<[how: string, wrap: (client: OpenAI) => OpenAIChatClient]>([
+    ["a proxy", (client) => new Proxy(client, {})],
+    ["an object with its resources", ({ chat }) => ({ chat })],
+  ])("may be wrapped in %s", async ([, wrap]) => {
+    const client = wrap(new OpenAI({ apiKey: "k", baseURL: "https://a.test/v1", fetch, maxRetries: 0 }));
+    const { error } = await runIteration(openaiChat({ client, model: "m" }), ask("Go."));
     expect(error?.message).toBe("Unexpected role");
   });
 
