@@ -58,7 +58,7 @@ export function createAnthropicService(rules: ServiceRules, options: ClientOptio
     };
     requests.push(request);
     const refusal = rules.refuse(request);
-    if (refusal === undefined) return Promise.resolve(toStream(rules.answer(request), requests.length));
+    if (refusal === undefined) return Promise.resolve(toStream(rules.answer(request), requests));
     refusals.push(refusal);
     const error = { type: "error", error: { type: "invalid_request_error", message: refusal } };
     return Promise.resolve(Response.json(error, { status: 400 }));
@@ -67,8 +67,9 @@ export function createAnthropicService(rules: ServiceRules, options: ClientOptio
   return { client, requests, refusals };
 }
 
-function toStream({ blocks, message = {} }: ServiceAnswer, count: number): Response {
-  const usage = { input_tokens: 10, output_tokens: 1 };
+function toStream({ blocks, message = {} }: ServiceAnswer, requests: readonly SentRequest[]): Response {
+  const count = requests.length;
+  const usage = { input_tokens: JSON.stringify(requests.at(-1)?.body).length >> 2, output_tokens: 1 };
   const start = {
     id: `msg_${count}`,
     type: "message",
