@@ -2,6 +2,7 @@ import {
   assertNever,
   type AssistantMessage,
   type ContentPart,
+  createMediaFitter,
   createOutputPlanner,
   groupByRole,
   hasSucceeded,
@@ -16,6 +17,7 @@ import {
   type ModelRequest,
   type ReadableMedia,
   readAssistantMessage,
+  recordOf,
   toArgumentsObject,
   toBase64,
   type ToolCallPart,
@@ -251,14 +253,19 @@ type CallBuilder = (request: ModelRequest, signal: AbortSignal) => Promise<AiSdk
 export function createCallBuilder(settings: ModelSettings): CallBuilder {
   const { model, id } = settings;
   const words = specWords[model.specificationVersion];
-  const { answersTools, callIds } = findQuirks({ id: model.provider, model: model.modelId });
+  const { answersTools, callIds, media } = findQuirks({ id: model.provider, model: model.modelId });
   const convert = createPromptConverter({ id, model: model.modelId, words }, idRuleOf(callIds, model.provider));
+  const fitterFor = memoize((urls: object) => createMediaFitter({ forms: createFileForms(words, urls).user, limits: media, id }));
   return async (request, signal) => {
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
     const { system, schema } = planOutput(request, request.settings?.extra?.["responseFormat"] === undefined);
     const options = {
-      prompt: separateRoles(joinMessages(system, convert(request.messages, urls)), { answersTools }, toPromptMessage),
+      prompt: separateRoles(
+        joinMessages(system, convert(fitterFor(recordOf(urls))(request).messages, urls)),
+        { answersTools },
+        toPromptMessage,
+      ),
       ...toToolFields(request, settings, words.providerToolType),
       ...toSettingFields(request.settings ?? {}),
       ...(settings.providerOptions === undefined ? {} : { providerOptions: settings.providerOptions }),

@@ -1,4 +1,5 @@
 import {
+  createMediaFitter,
   createSdkProvider,
   openAnswer,
   type Provider,
@@ -8,7 +9,7 @@ import {
 } from "../core/provider-kit.ts";
 import { bindingBeta, refusesBinding, refusesThinking } from "../services/anthropic.ts";
 import { createMarker } from "./cache-marks.ts";
-import { buildMessagesBody, createMessageConverter } from "./messages-body.ts";
+import { blockMedia, buildMessagesBody, createMessageConverter } from "./messages-body.ts";
 import { createMessagesReader, stopWords } from "./messages-events.ts";
 import { createKeptThinking, leftOut } from "./kept-thinking.ts";
 import {
@@ -17,6 +18,7 @@ import {
   type MessagesRequestOptions,
   type MessagesSettings,
 } from "./messages-options.ts";
+import { anthropicMedia } from "../services/media-limits.ts";
 
 /**
  * Makes a provider from an Anthropic client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
@@ -54,6 +56,7 @@ import {
 export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const settings = checkMessagesOptions(options);
   const convert = createMessageConverter(settings);
+  const fitMedia = createMediaFitter({ forms: blockMedia, limits: anthropicMedia, id: settings.id });
   const mark = settings.cacheControl && createMarker(settings.cacheControl);
   const kept = createKeptThinking();
   const words = withFinishReasons(stopWords, options.finishReasons);
@@ -64,7 +67,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
     const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
     const send = async (signal: AbortSignal): Promise<unknown> => {
       // `Date.now()` is used because containers expire at a date, and `call.clock` may start at any number.
-      const body = buildMessagesBody(request, { settings, convert, mark, kept, now: Date.now(), dropsUnfit, report });
+      const body = buildMessagesBody(fitMedia(request), { settings, convert, mark, kept, now: Date.now(), dropsUnfit, report });
       call.sending?.(body, { id, model });
       return openAnswer(client.messages.create(body, { signal, ...toHeaders(settings, dropsUnfit) }), call.clock);
     };

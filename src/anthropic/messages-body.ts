@@ -72,7 +72,7 @@ function toTextBlocks(text: string): readonly WireBlock[] {
 /** The image types that the service accepts. The service accepts SVG only as text. */
 const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
 
-const blockMedia: MediaForms<WireBlock> = {
+export const blockMedia: MediaForms<WireBlock> = {
   takes: "JPEG, PNG, GIF and WebP images and PDFs, as base64 or https: or http: URLs, and UTF-8 text files as base64",
   write(media) {
     if (isTextType(media.mediaType)) return toTextDocument(media);

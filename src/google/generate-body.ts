@@ -70,7 +70,7 @@ export function standsInAnswer(part: MediaWirePart): boolean {
 /** The media types in function responses. Source: Gemini API, Function calling, "Multimodal function responses". */
 const answerTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"]);
 
-const partMedia: MediaForms<MediaWirePart> = {
+export const partMedia: MediaForms<MediaWirePart> = {
   takes: "PNG, JPEG, WebP, HEIC and HEIF images, audio, video, PDFs and text files, as base64 or https:, http: or gs: URLs",
   write(media) {
     const mimeType = toKnownType(media.mediaType);

@@ -1,6 +1,7 @@
 import {
   checkBody,
   type Clock,
+  createMediaFitter,
   createSdkProvider,
   isRecord,
   parseJson,
@@ -8,7 +9,8 @@ import {
   recordOf,
   withFinishReasons,
 } from "../core/provider-kit.ts";
-import { buildGenerateParams, createContentConverter } from "./generate-body.ts";
+import { buildGenerateParams, createContentConverter, partMedia } from "./generate-body.ts";
+import { googleMedia } from "../services/media-limits.ts";
 import { createGenerateReader, generateWords } from "./generate-events.ts";
 import {
   checkGenerateOptions,
@@ -47,11 +49,12 @@ import {
 export function googleGenerateContent(options: GoogleGenerateContentOptions): Provider {
   const settings = checkGenerateOptions(options);
   const convert = createContentConverter(settings);
+  const fitMedia = createMediaFitter({ forms: partMedia, limits: googleMedia, id: settings.id });
   const words = withFinishReasons(generateWords, options.finishReasons);
   const { client } = settings;
   return createSdkProvider({ ...settings, errorWords: options.errorWords }, (request, call, out) => ({
     open: async (signal) => {
-      const watched = watchFetch(client, buildGenerateParams(request, { settings, convert, signal }), call.clock);
+      const watched = watchFetch(client, buildGenerateParams(fitMedia(request), { settings, convert, signal }), call.clock);
       call.sending?.(watched.params, settings);
       try {
         return await client.models.generateContentStream(watched.params);

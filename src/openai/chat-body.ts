@@ -61,7 +61,7 @@ export function toChatMedia(part: MediaPart): ChatPart | string {
  * Text files are sent as text, because PDFs are the only files that the API accepts
  * (https://developers.openai.com/api/docs/guides/file-inputs).
  */
-const chatMedia: MediaForms<ChatPart> = {
+export const chatMedia: MediaForms<ChatPart> = {
   takes: "images as base64 or https: or http: URLs; PDFs, UTF-8 text files, and WAV or MP3 audio only as base64",
   write(media) {
     const url = toImageUrl(media);

@@ -1,5 +1,11 @@
-import { createSdkProvider, type Provider, type RequestChange, withFinishReasons } from "../core/provider-kit.ts";
-import { buildChatBody, createMessageConverter } from "./chat-body.ts";
+import {
+  createMediaFitter,
+  createSdkProvider,
+  type Provider,
+  type RequestChange,
+  withFinishReasons,
+} from "../core/provider-kit.ts";
+import { buildChatBody, chatMedia, createMessageConverter } from "./chat-body.ts";
 import { chatWords, createChatReader } from "./chat-events.ts";
 import { keepErrorBodies } from "./keep-error-bodies.ts";
 import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
@@ -30,11 +36,12 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
   const settings = checkChatOptions(options);
   keepErrorBodies(settings.client, settings.client.chat.completions);
   const toMessages = createMessageConverter(settings);
+  const fitMedia = createMediaFitter({ forms: chatMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(chatWords, options.finishReasons);
   return createSdkProvider({ ...settings, errorWords: options.errorWords }, (request, call, out) => ({
     open: async (signal) => {
       const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
-      const body = buildChatBody(request, { settings, toMessages, report });
+      const body = buildChatBody(fitMedia(request), { settings, toMessages, report });
       call.sending?.(body, settings);
       const send = (): unknown => settings.client.chat.completions.create(body, { signal });
       return openEvents(send, { body, call, toEvent: toChatChunk });

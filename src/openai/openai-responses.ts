@@ -1,5 +1,11 @@
-import { createSdkProvider, type Provider, type RequestChange, withFinishReasons } from "../core/provider-kit.ts";
-import { buildResponsesBody, createInputConverter, createToolConverter } from "./responses-body.ts";
+import {
+  createMediaFitter,
+  createSdkProvider,
+  type Provider,
+  type RequestChange,
+  withFinishReasons,
+} from "../core/provider-kit.ts";
+import { buildResponsesBody, createInputConverter, createToolConverter, inputMedia } from "./responses-body.ts";
 import { createResponsesReader, incompleteWords } from "./responses-events.ts";
 import { keepErrorBodies } from "./keep-error-bodies.ts";
 import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-options.ts";
@@ -45,11 +51,12 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   const ports = { settings, toInput: createInputConverter(settings), toTool: createToolConverter(settings) };
   const { client, store } = settings;
   keepErrorBodies(client, client.responses);
+  const fitMedia = createMediaFitter({ forms: inputMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(incompleteWords, options.finishReasons);
   return createSdkProvider({ ...settings, errorWords: options.errorWords }, (request, call, out) => ({
     open: async (signal) => {
       const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
-      const body = buildResponsesBody(request, { ...ports, report });
+      const body = buildResponsesBody(fitMedia(request), { ...ports, report });
       call.sending?.(body, settings);
       const send = (): unknown => client.responses.create(body, { signal });
       return openEvents(send, { body, call, toEvent: toResponseEvent });

@@ -77,7 +77,7 @@ const endings: ReadonlyMap<string, string> = new Map([
   ["text/plain", "txt"],
 ]);
 
-const inputMedia: MediaForms<InputItem> = {
+export const inputMedia: MediaForms<InputItem> = {
   takes: "images, PDFs, text files and office documents, as base64 or https: or http: URLs",
   write(media) {
     const image = toImageUrl(media);

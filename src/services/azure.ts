@@ -1,3 +1,4 @@
+import { azureMedia } from "./media-limits.ts";
 import { openai } from "./openai.ts";
 import type { Service } from "./service.ts";
 import type { Rule } from "./rule.ts";
@@ -9,6 +10,7 @@ export const azure: Service = {
   ...openai,
   name: "azure",
   address: /\.(?:openai|services\.ai|cognitiveservices)\.azure\.com$/,
+  chat: { ...openai.chat, media: azureMedia },
   id: /^(?:az|azure)(?:$|[.\-_])/,
 };
 

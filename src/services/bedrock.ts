@@ -1,3 +1,4 @@
+import { bedrockMedia } from "./media-limits.ts";
 import type { ChatQuirks, Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { firstOf, show, sizeOf, strayResults, unansweredCalls, when } from "./rule-checks.ts";
@@ -14,7 +15,7 @@ export const bedrock: Service = {
   name: "bedrock",
   address: /^bedrock[\w-]*\.[\w-]+\.(?:amazonaws\.com|api\.aws)$/,
   id: /bedrock/,
-  chat,
+  chat: { ...chat, media: bedrockMedia },
   everywhere: [{ model: /^(?:bedrock\/|(?:us|eu|apac|global|us-gov)\.[a-z]\w*\.)/i, chat }],
 };
 

@@ -1,3 +1,4 @@
+import { anthropicMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 
 /**
@@ -8,10 +9,18 @@ export const claude: Service = {
   name: "anthropic",
   address: /(?:^|\.)anthropic\.com$/,
   id: /^anthropic/,
+  chat: { media: anthropicMedia },
   everywhere: [
     {
       model: /claude-/i,
-      chat: { declaresOldTools: true, callIds: "plain", emptyText: "(empty)", endsWithUser: true, thinkTags: false },
+      chat: {
+        declaresOldTools: true,
+        callIds: "plain",
+        emptyText: "(empty)",
+        endsWithUser: true,
+        media: anthropicMedia,
+        thinkTags: false,
+      },
     },
   ],
 };

@@ -1,3 +1,4 @@
+import { googleMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 import { isRecord } from "../core/provider-kit.ts";
 import type { Refused, Rule } from "./rule.ts";
@@ -11,7 +12,7 @@ export const google: Service = {
   name: "google",
   address: /(?:^|[.-])(?:generativelanguage|aiplatform)\.googleapis\.com$/,
   id: /^(?:google|gcp|gemini)/,
-  chat: { endsWithUser: true },
+  chat: { endsWithUser: true, media: googleMedia },
   models: [
     {
       model: /gemini-(?![12](?!\d))/i,

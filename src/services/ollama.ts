@@ -1,3 +1,4 @@
+import { ollamaMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { firstOf, sniffType, when } from "./rule-checks.ts";
@@ -20,6 +21,7 @@ export const ollama: Service = {
     noneChoice: "no-tools",
     maxTokensField: "max_tokens",
     separatesReasoning: true,
+    media: ollamaMedia,
   },
 };
 

@@ -1,3 +1,4 @@
+import { openaiMedia } from "./media-limits.ts";
 import type { ModelQuirks, Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { show, when } from "./rule-checks.ts";
@@ -22,7 +23,9 @@ export const openaiModels: readonly ModelQuirks[] = [
 export const openai: Service = {
   name: "openai",
   address: /(?:^|\.)openai\.com$/,
-  chat: { maxTools: 128, maxStops: 4, thinkTags: false },
+  // The names in the package @ai-sdk/openai.
+  id: /^openai\.(?:chat|responses)$/,
+  chat: { maxTools: 128, maxStops: 4, media: openaiMedia, thinkTags: false },
   models: openaiModels,
   everywhere: [{ model: /(?:^|\/)(?:gpt-(?!oss)|chatgpt|o\d)/, chat: { thinkTags: false } }],
 };

@@ -1,7 +1,7 @@
 // One file per model service in this folder holds its rules and quirks as data. The adapters read the quirks to build requests that
 // the service accepts, and `strictService` of `turnwright/testing` reads the rules to refuse what the service refuses.
 
-import type { Json } from "../core/provider-kit.ts";
+import type { Json, MediaLimits } from "../core/provider-kit.ts";
 
 /** The model services whose rules are known. */
 export type ServiceName =
@@ -30,7 +30,7 @@ export type ServiceName =
 
 /**
  * How a service on OpenAI's wires differs from a server that accepts every valid request. An absent quirk means that the service
- * has no such rule. Most quirks are for Chat Completions. Responses uses those about tools and sampling.
+ * has no such rule. Most quirks are for Chat Completions. Responses uses those about tools, media and sampling.
  */
 export interface ChatQuirks {
   /**
@@ -87,6 +87,8 @@ export interface ChatQuirks {
   readonly thinkTags?: false | "opened" | undefined;
   /** True if the service separates or hides the reasoning of models whose chat template writes the opening tag. */
   readonly separatesReasoning?: true | undefined;
+  /** The limits for images and files, also of Responses. Default: no limits. */
+  readonly media?: MediaLimits | undefined;
   /** True if Chat Completions refuses function tools while the model reasons. */
   readonly toolsNeedResponses?: true | undefined;
 }

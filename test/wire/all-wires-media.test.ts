@@ -116,6 +116,34 @@ describe.for(players)("provider $name: images and files", (player) => {
     expect(played.result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
   });
 
+  it.for(mediaRows.filter((row) => player.expect(row, "user") === "refused"))(
+    'replaces the old part "$kind" of a user message with a text, unless a new message has the part',
+    async (row) => {
+      const messages = [sends(row), ...greeted.slice(1), { role: "user", content: "And now?" } as const];
+      const { result, bodies } = await play(player, [answers], { messages });
+      expect([result.status, result.messages.slice(0, 3)]).toEqual(["completed", messages]);
+      expect([says(bodies[0], "[The user sent a"), says(bodies[0], row.reason), carries(bodies[0], row)]).toEqual([
+        true,
+        true,
+        false,
+      ]);
+      expectRefusal(await play(player, [answers], { messages: [sends(row)] }), row, "Part 1 of message 0 is ");
+    },
+  );
+
+  it("corrects the media type of an image", async () => {
+    const row = rowOf("image as PNG, base64");
+    const mislabelled: MediaRow = { ...row, part: { ...row.part, mediaType: "image/jpeg" } };
+    const { bodies } = await play(player, [asks, answers], {
+      tools: returning(mislabelled),
+      messages: [...greeted, sends(mislabelled)],
+    });
+    expect(bodies.map((body) => [carries(body, row), says(body, "image/jpeg")])).toEqual([
+      [true, false],
+      [true, false],
+    ]);
+  });
+
   it("rejects an unsupported part again in a second run", async () => {
     const row = rowOf("file: URL");
     const { provider, bodies } = await player.start([answers]);

@@ -3,6 +3,7 @@
 
 import { quote } from "../utils/texts.ts";
 import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } from "../utils/media-source.ts";
+import type { ProviderError } from "../types/common.ts";
 import { providerError } from "../errors/provider-error.ts";
 
 /** The image and file formats of a provider API. */
@@ -31,9 +32,17 @@ export function writeUserMedia<Form>(part: MediaPart, forms: MediaForms<Form>, p
   const media = locateMedia(part);
   const form = media.kind === "unreadable" ? undefined : forms.write(media);
   if (form !== undefined) return form;
-  const { provider, message, part: position } = place;
-  const problem = `is ${describe(part, media)}, which cannot be sent to ${provider}: ${findProblem(media, forms)}.`;
-  throw providerError("bad-request", `Part ${position} of message ${message} ${problem} ${findRemedy(media)}`);
+  throw refuseMedia(part, place, { problem: findProblem(media, forms), remedy: findRemedy(media) });
+}
+
+/** Makes the error for an image or a file of a user that cannot be sent. */
+export function refuseMedia(
+  part: MediaPart,
+  { provider, message, part: position }: MediaPlace,
+  { problem, remedy }: { readonly problem: string; readonly remedy: string },
+): ProviderError {
+  const found = `is ${describe(part)}, which cannot be sent to ${provider}: ${problem}.`;
+  return providerError("bad-request", `Part ${position} of message ${message} ${found} ${remedy}`);
 }
 
 /**
@@ -43,24 +52,31 @@ export function writeUserMedia<Form>(part: MediaPart, forms: MediaForms<Form>, p
 export function writeToolMedia<Form extends object>(part: MediaPart, forms: MediaForms<Form>): Form | string {
   const media = locateMedia(part);
   const form = media.kind === "unreadable" ? undefined : forms.write(media);
-  return form ?? `[The tool returned ${describe(part, media)}, which cannot be shown to you: ${findProblem(media, forms)}.]`;
+  return form ?? describeMedia(part, "tool", findProblem(media, forms));
+}
+
+/** Returns the text that the model reads instead of an image or a file. */
+export function describeMedia(part: MediaPart, from: "tool" | "user", problem: string): string {
+  const sent = from === "tool" ? "The tool returned" : "The user sent";
+  return `[${sent} ${describe(part)}, which cannot be shown to you: ${problem}.]`;
 }
 
 const mediaTypePattern = /^[\w.+-]{1,64}\/[\w.+*-]{1,128}$/;
 
-function describe({ type }: MediaPart, media: MediaSource): string {
+function describe(part: MediaPart): string {
+  const media = locateMedia(part);
   const { mediaType } = media;
   // A media type from a tool server may contain anything, and the model reads this text.
   const shown = mediaTypePattern.test(mediaType) ? mediaType : quote(mediaType);
   const place = media.kind === "url" ? ` at a URL with the scheme "${media.scheme}:"` : "";
-  return `${type === "image" ? "an image" : "a file"} of type ${shown}${place}`;
+  return `${part.type === "image" ? "an image" : "a file"} of type ${shown}${place}`;
 }
 
-function findProblem(media: MediaSource, { takes }: Pick<MediaForms<unknown>, "takes">): string {
+export function findProblem(media: MediaSource, { takes }: Pick<MediaForms<unknown>, "takes">): string {
   return media.kind === "unreadable" ? media.why : `the service accepts ${takes}`;
 }
 
-function findRemedy({ kind }: MediaSource): string {
+export function findRemedy({ kind }: MediaSource): string {
   if (kind === "unreadable") return "Send the bytes as base64.";
   return kind === "url" ? "Download it, and send the bytes as base64 in one of these types." : "Send it as one of these types.";
 }

@@ -77,7 +77,34 @@ describe("media types", () => {
   ])("locateMedia detects an image that begins with the bytes %s as %s", ([hex, mediaType]) => {
     const data = Buffer.from(hex, "hex").toString("base64");
     expect(locateMedia({ type: "image", mediaType: "image/*", data })).toMatchObject({ mediaType });
-    expect(locateMedia({ type: "image", mediaType: "image/bmp", data })).toMatchObject({ mediaType: "image/bmp" });
+  });
+
+  const heic = (brand: string): string => `\0\0\0\x18ftyp${brand}`;
+
+  it.for<[given: string, bytes: string, mediaType: string]>([
+    ["image/jpeg", "\x89PNG\r\n\x1a\n", "image/png"],
+    ["application/octet-stream", "\xff\xd8\xff\xe0", "image/jpeg"],
+    ["text/plain", "GIF89a", "image/gif"],
+    ["image/png", "RIFF$\0\0\0WEBP", "image/webp"],
+    ["image/png", "%PDF-1.7", "application/pdf"],
+    ["application/pdf", "<!DOCTYPE html>", "text/html"],
+    ["image/png", "<html>", "text/html"],
+    ["image/png", "<svg xmlns", "image/svg+xml"],
+    ["image/svg+xml", "<?xml version", "image/svg+xml"],
+    ["image/png", "BM tides", "image/bmp"],
+    ["image/png", "II*\0\x08\0\0\0", "image/tiff"],
+    ["image/jpeg", heic("heic"), "image/heic"],
+    ["image/jpeg", heic("mif1"), "image/heif"],
+    ["image/png", heic("avif"), "image/avif"],
+    ["text/csv", "BM;tides", "text/csv"],
+    ["text/plain", "<html>", "text/plain"],
+    ["video/mp4", heic("mp42"), "video/mp4"],
+    ["application/zip", "PK\x03\x04", "application/zip"],
+    ["image/png", "anything", "image/png"],
+  ])("locateMedia reads a part of the type %s that begins with %j as %s", ([given, bytes, mediaType]) => {
+    const data = Buffer.from(bytes, "latin1").toString("base64");
+    expect(locateMedia({ type: "image", mediaType: given, data })).toMatchObject({ mediaType });
+    expect(locateMedia({ type: "file", mediaType: "a/b", data: `data:${given};base64,${data}` })).toMatchObject({ mediaType });
   });
 
   it.for<[mediaType: string, isText: boolean]>([

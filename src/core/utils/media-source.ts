@@ -1,4 +1,5 @@
 import type { ContentPart } from "../types/common.ts";
+import { memoize } from "./promises.ts";
 
 const pieceBytes = 8_192;
 
@@ -26,17 +27,22 @@ export type MediaSource = ReadableMedia | { readonly kind: "unreadable"; readonl
 /** Base64 text contains no colon, so this only matches a URL. */
 const beginOfUrl = /^([a-z][a-z\d+.-]{0,31}):/i;
 
-/** Does not fetch URLs. Validates base64 text completely, but does not decode it. */
-export function locateMedia({ mediaType, data }: MediaPart): MediaSource {
-  const text = typeof data === "string" ? data : data.href;
-  const type = normalizeMediaType(mediaType);
-  const scheme = beginOfUrl.exec(text)?.[1]?.toLowerCase();
-  if (scheme === undefined) return readBase64(text, type);
-  if (scheme === "data") return readDataUrl(text, type);
-  return URL.canParse(text)
-    ? { kind: "url", mediaType: type, scheme, url: text }
-    : { kind: "unreadable", mediaType: type, why: "its URL cannot be read" };
-}
+/**
+ * Does not fetch URLs. Validates base64 text completely, but does not decode it. The first bytes decide the media type of base64. Cached
+ * for each part, because the text may be long.
+ */
+export const locateMedia: (part: MediaPart) => MediaSource = /* @__PURE__ */ memoize(
+  ({ mediaType, data }: MediaPart): MediaSource => {
+    const text = typeof data === "string" ? data : data.href;
+    const type = normalizeMediaType(mediaType);
+    const scheme = beginOfUrl.exec(text)?.[1]?.toLowerCase();
+    if (scheme === undefined) return readBase64(text, type);
+    if (scheme === "data") return readDataUrl(text, type);
+    return URL.canParse(text)
+      ? { kind: "url", mediaType: type, scheme, url: text }
+      : { kind: "unreadable", mediaType: type, why: "its URL cannot be read" };
+  },
+);
 
 function readDataUrl(url: string, givenType: string): MediaSource {
   const comma = url.indexOf(",");
@@ -61,7 +67,7 @@ function readBase64(data: string, mediaType: string): MediaSource {
   if (data === "") return { kind: "unreadable", mediaType, why: "its data is empty" };
   const standard = isBase64(data) ? data : tidyBase64(data);
   if (!isBase64(standard)) return { kind: "unreadable", mediaType, why: "its data is neither base64 nor a URL" };
-  return { kind: "base64", mediaType: mediaType === anyImage ? recognizeImage(standard) : mediaType, data: standard };
+  return { kind: "base64", mediaType: recognizeType(standard, mediaType), data: standard };
 }
 
 function isBase64(text: string): boolean {
@@ -82,19 +88,31 @@ function tidyBase64(data: string): string {
 
 const anyImage = "image/*";
 
-const imageHeads: readonly (readonly [head: RegExp, mediaType: string])[] = [
+/** `given` limits a weak sign to some of the given types, because a text may begin with the same letters. */
+type Head = readonly [head: RegExp, mediaType: string, given?: RegExp];
+
+/** The first bytes of a file as base64. */
+const heads: readonly Head[] = [
   [/^iVBORw0KGgo/, "image/png"],
   [/^\/9j\//, "image/jpeg"],
-  [/^R0lGOD/, "image/gif"],
+  [/^R0lGODdh|^R0lGODlh/, "image/gif"],
   [/^UklGR.{7}RUJQ/, "image/webp"],
+  [/^JVBERi0/, "application/pdf"],
+  [/^SUkqA|^TU0AK/, "image/tiff"],
+  [/^A{4}.{4}eXBo(?:ZWl[jx4]|ZXZ[jx4])/, "image/heic"],
+  [/^A{4}.{4}eXBtaWYx/, "image/heif"],
+  [/^A{4}.{4}eXBhdmlm/, "image/avif"],
+  [/^Qk/, "image/bmp", /^image\//],
+  [/^PHN2Zy|^PD94bW/, "image/svg+xml", /^image\//],
+  [/^PCFET0NUWVBF|^PCFkb2N0eXBl|^PGh0bW/, "text/html", /^(?:image\/|application\/pdf$)/],
 ];
 
 /**
- * Returns the type of an image that was given as "image/*". Tools of other libraries may return such images, but most services
- * need an exact type.
+ * Reads the media type from the first bytes. Services refuse an image whose type differs from its bytes
+ * (github.com/microsoft/playwright-mcp/issues/1211). Returns the given type if the bytes are of no known type.
  */
-function recognizeImage(data: string): string {
-  return imageHeads.find(([head]) => head.test(data))?.[1] ?? anyImage;
+function recognizeType(data: string, given: string): string {
+  return heads.find(([head, , types]) => head.test(data) && types?.test(given) !== false)?.[1] ?? given;
 }
 
 /** Returns the content of an image or a file as base64. */

@@ -1,0 +1,66 @@
+// Reads the width and height of an image from its first bytes. Formats: PNG, GIF, JPEG and WebP.
+
+export interface ImageSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A JPEG may have a preview and a color profile before its size. */
+const longestHead = 400_000;
+
+/** Takes standard base64. Returns undefined if the format is another one, or if the bytes are damaged. */
+export function readImageSize(base64: string, mediaType: string): ImageSize | undefined {
+  const read = Object.hasOwn(readers, mediaType) ? readers[mediaType] : undefined;
+  if (read === undefined) return undefined;
+  const bytes = atob(base64.slice(0, mediaType === "image/jpeg" ? longestHead : 64));
+  const size = read(bytes);
+  // A byte beyond the end is NaN.
+  return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
+}
+
+type ReadSize = (bytes: string) => ImageSize | undefined;
+
+const readers: { readonly [mediaType: string]: ReadSize } = {
+  "image/png": (bytes) => ({ width: bigEndian(bytes, 16, 4), height: bigEndian(bytes, 20, 4) }),
+  "image/gif": (bytes) => ({ width: littleEndian(bytes, 6, 2), height: littleEndian(bytes, 8, 2) }),
+  "image/jpeg": readJpeg,
+  "image/webp": readWebp,
+};
+
+function bigEndian(bytes: string, at: number, length: number): number {
+  let value = 0;
+  for (let index = 0; index < length; index += 1) value = value * 256 + bytes.charCodeAt(at + index);
+  return value;
+}
+
+function littleEndian(bytes: string, at: number, length: number): number {
+  let value = 0;
+  for (let index = length - 1; index >= 0; index -= 1) value = value * 256 + bytes.charCodeAt(at + index);
+  return value;
+}
+
+/** The size is in the segment "start of frame". */
+function readJpeg(bytes: string): ImageSize | undefined {
+  let at = 2;
+  while (bytes.charCodeAt(at) === 0xff) {
+    const marker = bytes.charCodeAt(at + 1);
+    if (marker === 0xff) at += 1;
+    else if (isFrame(marker)) return { height: bigEndian(bytes, at + 5, 2), width: bigEndian(bytes, at + 7, 2) };
+    else at += 2 + bigEndian(bytes, at + 2, 2);
+  }
+  return undefined;
+}
+
+function isFrame(marker: number): boolean {
+  return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+}
+
+/** The three kinds are lossy, lossless and extended (developers.google.com/speed/webp/docs/riff_container). */
+function readWebp(bytes: string): ImageSize | undefined {
+  const kind = bytes.slice(12, 16);
+  if (kind === "VP8X") return { width: littleEndian(bytes, 24, 3) + 1, height: littleEndian(bytes, 27, 3) + 1 };
+  if (kind === "VP8 ") return { width: littleEndian(bytes, 26, 2) & 0x3fff, height: littleEndian(bytes, 28, 2) & 0x3fff };
+  if (kind !== "VP8L") return undefined;
+  const bits = littleEndian(bytes, 21, 4);
+  return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+}

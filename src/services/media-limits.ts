@@ -1,0 +1,38 @@
+import type { MediaLimits } from "../core/provider-kit.ts";
+
+/** 5 MiB of base64. */
+const fiveMiB = 5_242_880;
+
+/**
+ * Anthropic takes 10 MB of base64 for an image, but 5 MB on Bedrock and Google Cloud; 8,000 pixels a side, but 2,000 in requests with
+ * more than 20 images; 100 images and PDFs; requests of 32 MB (platform.claude.com/docs/en/build-with-claude/vision,
+ * github.com/anthropics/claude-code/issues/24541, github.com/vellum-ai/vellum-assistant/issues/33979).
+ */
+export const anthropicMedia: MediaLimits = {
+  maxImageLength: fiveMiB,
+  maxSide: 8_000,
+  maxCount: 100,
+  maxTotal: 30_000_000,
+  many: { count: 20, maxSide: 2_000 },
+};
+
+/** 20 images of 3.75 MB and 8,000 pixels, documents of 4.5 MB (docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html). */
+export const bedrockMedia: MediaLimits = { maxImageLength: fiveMiB, maxFileLength: 6_291_456, maxSide: 8_000, maxCount: 20 };
+
+/** 50 MB of inline data (ai.google.dev/gemini-api/docs/file-input-methods). */
+export const googleMedia: MediaLimits = {
+  imageTypes: ["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
+  maxImageLength: 69_905_068,
+  maxFileLength: 69_905_068,
+};
+
+const fourTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/** 1,500 images (github.com/Azure/azure-rest-api-specs/issues/46145), four types (github.com/STranslate/STranslate/issues/277). */
+export const openaiMedia: MediaLimits = { imageTypes: fourTypes, maxCount: 1_500 };
+
+/** "Exceeded maximum number of images (50) allowed in the request." (github.com/Azure/azure-rest-api-specs/issues/46145). */
+export const azureMedia: MediaLimits = { imageTypes: fourTypes, maxCount: 50 };
+
+/** "image URLs are not currently supported, please use base64 encoded data instead" (github.com/ollama/ollama, openai/openai.go). */
+export const ollamaMedia: MediaLimits = { imageTypes: ["image/png", "image/jpeg", "image/webp"], noUrls: true };
