@@ -198,11 +198,13 @@ function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean 
 
 /**
  * True if the fragment is a second copy of a complete call, or of its arguments. Some servers send the arguments in fragments and
- * then whole.
+ * then whole, even as JSON within a JSON string (github.com/BerriAI/litellm/issues/20480).
  */
 export function isRepetition(call: IndexedCall, { id, name, args }: Fragment): boolean {
   if (name === "" ? call.name === "" : id === undefined || id !== call.id || name !== call.name) return false;
-  return args.trim() !== "" && isWholeObject(call.args) && isSameArguments(args, call.args.text);
+  if (args.trim() === "" || !isWholeObject(call.args)) return false;
+  const inner = args.trimStart().startsWith('"') ? parseJson(args) : undefined;
+  return isSameArguments(typeof inner === "string" ? inner : args, call.args.text);
 }
 
 /** True for `{}`, `{` and blank text. Some servers send `{}` before the real arguments. */

@@ -176,7 +176,7 @@ function readCalls(entries: readonly unknown[], { answer, calls }: Reading): voi
 }
 
 function wordOf({ finish_reason: word, finishReason: other }: UnknownRecord): string {
-  return textOf(word ?? other);
+  return textOf(word ?? other).trim();
 }
 
 function readFinish(choice: UnknownRecord, { answer, calls }: Reading): void {

@@ -28,6 +28,8 @@ export class AnswerText {
   #isAssumed: boolean;
   #assumed = "";
   #hasThought = false;
+  /** True if the server sends the reasoning in a field of its own. Some gateways then repeat it in the text. */
+  #isSeparate = false;
 
   constructor(out: ModelChunk[], thinkTags: ThinkTags) {
     this.#out = out;
@@ -45,8 +47,9 @@ export class AnswerText {
     if (this.#state === "start" && this.#held !== "" && !this.#isAssumed) this.#begin(this.#held);
   }
 
-  /** Notes that the server separates the reasoning, so that no opening tag is assumed. */
+  /** Notes that the server separates the reasoning: no opening tag is assumed, and reasoning in the text is a copy. */
   noteReasoning(): void {
+    this.#isSeparate = true;
     if (this.#state === "start") this.#isAssumed = false;
   }
 
@@ -104,6 +107,7 @@ export class AnswerText {
   }
 
   #think(text: string): void {
+    if (this.#isSeparate) return;
     const thought = this.#hasThought ? text : text.trimStart();
     this.#hasThought ||= thought !== "";
     this.#send("reasoning-delta", thought);

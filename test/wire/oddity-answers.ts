@@ -38,6 +38,32 @@ export const answerRows: readonly Row[] = [
     thought,
   ],
   [
+    "reasoning in a field, and again in tags",
+    "gateways to Qwen3.5",
+    answered(
+      chunk({ content: "<think>Thi", reasoning_content: "Thi" }),
+      chunk({ content: "nk.", reasoning_content: "nk." }),
+      chunk({ content: "</think>Hello." }),
+    ),
+    thought,
+  ],
+  [
+    "reasoning in tags, with the role in each chunk",
+    "crmne/ruby_llm, streams of Perplexity",
+    answered(
+      chunk({ role: "assistant", content: "<think>\nThi" }),
+      chunk({ role: "assistant", content: "nk.\n</think>\n\n" }),
+      chunk({ role: "assistant", content: "Hello." }),
+    ),
+    thought,
+  ],
+  [
+    "a blank finish reason in each chunk",
+    "gateways",
+    [chunk({ content: "Hel" }, "  "), chunk({ content: "lo." }, ""), chunk({}, "stop")],
+    hello,
+  ],
+  [
     "no finish reason, but final token counts",
     "earendil-works/pi#6225",
     [chunk({ content: "Hello." }), { choices: [], usage: { prompt_tokens: 1000, completion_tokens: 10, total_tokens: 1010 } }],

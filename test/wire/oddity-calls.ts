@@ -71,6 +71,31 @@ export const callRows: readonly Row[] = [
   ],
   ["arguments in fragments, then whole", "opencodex#361", pieces("0 a f", '0 - - {"n"', "0 - - :1}", '0 - - {"n":1}'), oneCall],
   [
+    "arguments in fragments, then whole as JSON within JSON",
+    "BerriAI/litellm#20480",
+    pieces('0 a f {"n"', "0 a - :1}", `0 a f ${JSON.stringify('{"n": 1}')}`),
+    oneCall,
+  ],
+  [
+    "the name again in the last fragment, without an id",
+    "agentscope-ai/agentscope-java#1216",
+    pieces("0 a f", '0 - - {"n":1', "0 - f }"),
+    oneCall,
+  ],
+  [
+    "a new answer id and the role in each chunk of a call",
+    "langchain-ai/langchain, streams of Writer",
+    [
+      chunk({ role: "assistant", content: "\n" }, null, { id: "1" }),
+      chunk({ role: "assistant", tool_calls: [{ index: 1, id: "a", function: { name: "f", arguments: null } }] }, null, {
+        id: "2",
+      }),
+      chunk({ role: "assistant", tool_calls: [{ index: 1, function: { arguments: '{"n":1}' } }] }, null, { id: "3" }),
+      chunk({ role: "assistant" }, "tool_calls", { id: "4" }),
+    ],
+    { ...oneCall, text: "\n" },
+  ],
+  [
     "arguments in fragments, then whole with another id",
     "opencodex#361",
     pieces("0 a f", '0 - - {"n":1}', '0 x - {"n": 1}'),
