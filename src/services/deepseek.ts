@@ -1,6 +1,7 @@
+import { deepseekMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 import type { Rule } from "./rule.ts";
-import { firstOf, hasHalfPair, recordAt, when } from "./rule-checks.ts";
+import { firstOf, hasHalfPair, recordAt, show, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 const thinks = /deepseek-(?:v4|flash)/i;
@@ -15,7 +16,7 @@ export const deepseek: Service = {
   name: "deepseek",
   address: /(?:^|\.)deepseek\.com$/,
   id: /^deepseek/,
-  chat: { maxTokensField: "max_tokens" },
+  chat: { maxTokensField: "max_tokens", media: deepseekMedia },
   models: [
     { model: /deepseek-(?:v4|flash|chat|reasoner)/i, chat: { forcedChoice: { thinking: { type: "disabled" } } } },
     { model: /deepseek-reasoner/i, chat: { echoReasoning: "reasoning_content" } },
@@ -32,6 +33,18 @@ function thinksAtDeepseek(model: string, body: object): boolean {
 }
 
 export const deepseekRules: readonly Rule[] = [
+  {
+    rule: "A content part is text or an image.",
+    source: "npm @ai-sdk/deepseek 3.0.56, github.com/AstrBotDevs/AstrBot/pull/9691",
+    refuses: ({ items }) =>
+      firstOf(items, ({ parts, at }) => {
+        const other = parts.map(({ type }) => show(type)).find((type) => type !== "text" && type !== "image_url");
+        return when(
+          other !== undefined,
+          `Failed to deserialize the JSON body into the target type: messages[${at}]: unknown variant \`${other}\`, expected \`text\``,
+        );
+      }),
+  },
   {
     rule: "While the model thinks, `tool_choice` is auto or none.",
     source: "github.com/deepseek-ai/DeepSeek-V3#1376, github.com/BerriAI/litellm#37470",

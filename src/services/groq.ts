@@ -1,3 +1,4 @@
+import { groqMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { firstOf, recordAt, show, unknownField, when } from "./rule-checks.ts";
@@ -11,7 +12,7 @@ export const groq: Service = {
   name: "groq",
   address: /(?:^|\.)groq\.com$/,
   id: /^groq/,
-  chat: { maxTools: 128, maxStops: 4, separatesSchema: true, separatesReasoning: true },
+  chat: { maxTools: 128, maxStops: 4, separatesSchema: true, separatesReasoning: true, media: groqMedia },
 };
 
 /** The fields of a request and of its messages: groq-sdk@1.6.0 resources/chat/completions. */
@@ -30,6 +31,17 @@ const fieldsByRole: { readonly [role: string]: readonly string[] } = {
 };
 
 export const groqRules: readonly Rule[] = [
+  {
+    rule: "A content part is text or an image.",
+    source: "npm @ai-sdk/groq 4.0.84",
+    refuses: ({ items }) =>
+      firstOf(items, ({ parts, at }) =>
+        when(
+          parts.some(({ type }) => !["text", "image_url"].includes(show(type))),
+          `'messages.${at}.content' : one of the parts has an unknown type`,
+        ),
+      ),
+  },
   {
     rule: "A request has only fields that Groq has.",
     source: "github.com/fanenr/chatbot#21, groq-sdk@1.6.0",

@@ -1,3 +1,4 @@
+import { llamaServerMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { firstOf, recordAt, show, when } from "./rule-checks.ts";
@@ -11,7 +12,7 @@ export const llamaServer: Service = {
   name: "llama-server",
   port: "8080",
   id: /^llama[.-]?(?:cpp|server)/,
-  chat: { alternates: true, endsWithUser: true, namedChoice: "single", separatesSchema: true },
+  chat: { alternates: true, endsWithUser: true, namedChoice: "single", separatesSchema: true, media: llamaServerMedia },
 };
 
 /** llama-server and Ollama. */

@@ -34,5 +34,16 @@ export const openaiMedia: MediaLimits = { imageTypes: fourTypes, maxCount: 1_500
 /** "Exceeded maximum number of images (50) allowed in the request." (github.com/Azure/azure-rest-api-specs/issues/46145). */
 export const azureMedia: MediaLimits = { imageTypes: fourTypes, maxCount: 50 };
 
+/** Four types of images, and no other files (npm @ai-sdk/deepseek 3.0.56). */
+export const deepseekMedia: MediaLimits = { imageTypes: fourTypes, fileTypes: [] };
+
+/** Images, and no other files (npm @ai-sdk/groq 4.0.84). */
+export const groqMedia: MediaLimits = { fileTypes: [] };
+
+/** Audio, and no other files ("unsupported content[].type", github.com/ggml-org/llama.cpp tools/server/server-common.cpp). */
+export const llamaServerMedia: MediaLimits = {
+  fileTypes: ["audio/wav", "audio/wave", "audio/x-wav", "audio/mpeg", "audio/mp3"],
+};
+
 /** "image URLs are not currently supported, please use base64 encoded data instead" (github.com/ollama/ollama, openai/openai.go). */
-export const ollamaMedia: MediaLimits = { imageTypes: ["image/png", "image/jpeg", "image/webp"], noUrls: true };
+export const ollamaMedia: MediaLimits = { imageTypes: ["image/png", "image/jpeg", "image/webp"], fileTypes: [], noUrls: true };

@@ -202,6 +202,12 @@ const rows: readonly Row[] = [
     body([user], { response_format: { type: "json_object" } }),
     withTools({ response_format: { type: "json_object" } }),
   ],
+  ...(["groq", "deepseek"] as const).map((kind): Row => [
+    kind,
+    "A content part is text or",
+    body([{ role: "user", content: [text(), image()] }]),
+    body([{ role: "user", content: [text(), file] }]),
+  ]),
   [
     "deepseek",
     "While the model thinks, `tool_choice`",

@@ -107,6 +107,28 @@ describe("limits for images of a tool", () => {
   });
 });
 
+const pdf: Image = { type: "file", mediaType: "application/pdf", data: "JVBERi0xLjc=" };
+const wav: Image = { type: "file", mediaType: "audio/wav", data: "UklGRiQAAABXQVZF" };
+const note: Image = { type: "file", mediaType: "text/plain", data: "SGVsbG8=" };
+
+describe("files of a tool", () => {
+  it.for<[service: string, sent: string, make: () => Service]>([
+    ["DeepSeek", "text, text", () => chat("deepseek-flash", "https://api.deepseek.com")],
+    ["Groq", "text, text", () => chat("openai/gpt-oss-120b", "https://api.groq.com/openai/v1")],
+    ["Ollama", "text, text", () => chat("llava", "http://127.0.0.1:11434/v1")],
+    ["llama-server", "text, input_audio", () => chat("qwen", "http://127.0.0.1:8080/v1")],
+    ["OpenAI", "file, input_audio", () => chat("gpt-4o")],
+  ])("at %s, a PDF and a WAV file become %s, and a text file stays a text", async ([, sent, make]) => {
+    const { provider, bodies } = make();
+    const result = await runToolLoop({ provider, messages: conversation([pdf, wav, note]) });
+    expect([result.status, result.error]).toEqual(["completed", undefined]);
+    const types = JSON.stringify(bodies);
+    expect(types.split("the service accepts").length - 1).toBe(sent.split("text").length - 1);
+    for (const type of ["file", "input_audio"]) expect(types.includes(`"type":"${type}"`)).toBe(sent.includes(type));
+    expect(types).toContain("Hello");
+  });
+});
+
 describe("a new message of the user with an image that is too large", () => {
   it("ends the run before a request, and the next run goes on", async () => {
     const { provider, bodies } = services.anthropic();

@@ -48,6 +48,9 @@ const textsOf = ({ messages }: ModelRequest): readonly string[] =>
 const limited: readonly (readonly [part: MediaPart, limits: MediaLimits, what: string, why: string])[] = [
   [zip, {}, "a file of type application/zip", "the service accepts images and PDFs"],
   [bmp, { imageTypes: ["image/png"] }, "an image of type image/bmp", "the service accepts images of the types image/png"],
+  [png(10), { imageTypes: [] }, "an image of type image/png", "the service accepts no images"],
+  [pdf, { fileTypes: [] }, "a file of type application/pdf", "the service accepts no files"],
+  [pdf, { fileTypes: ["audio/wav"] }, "a file of type application/pdf", "the service accepts files of the types audio/wav"],
   [link, { noUrls: true }, 'an image of type image/png at a URL with the scheme "https:"', "the service accepts no URLs"],
   [png(8_001), { maxSide: 8_000 }, "an image of type image/png", "it has 8001 x 10 pixels, and the service accepts at most 8000"],
   [

@@ -5,7 +5,7 @@ import type { ContentPart } from "../types/common.ts";
 import type { Message } from "../types/message.ts";
 import type { ModelRequest } from "../types/provider.ts";
 import { readImageSize } from "../utils/image-size.ts";
-import { locateMedia, type MediaPart, type MediaSource } from "../utils/media-source.ts";
+import { isTextType, locateMedia, type MediaPart, type MediaSource } from "../utils/media-source.ts";
 import { memoize } from "../utils/promises.ts";
 import { describeMedia, findProblem, findRemedy, type MediaForms, refuseMedia } from "./write-media.ts";
 
@@ -13,6 +13,8 @@ import { describeMedia, findProblem, findRemedy, type MediaForms, refuseMedia } 
 export interface MediaLimits {
   /** The media types of images that the service accepts. Default: the types that the API accepts. */
   readonly imageTypes?: readonly string[] | undefined;
+  /** The media types of other files that the service accepts, apart from text. Default: the types that the API accepts. */
+  readonly fileTypes?: readonly string[] | undefined;
   /** True if the service accepts base64 only, and no URLs. */
   readonly noUrls?: true | undefined;
   /** The maximum lengths of one image and of one file as base64, in characters. */
@@ -133,12 +135,14 @@ function findTooLarge(extent: string, value: number, most = Number.POSITIVE_INFI
 function findKindProblem(
   media: MediaSource,
   forms: MediaForms<unknown>,
-  { imageTypes, noUrls }: MediaLimits,
+  { imageTypes, fileTypes, noUrls }: MediaLimits,
 ): string | undefined {
   if (media.kind === "unreadable" || forms.write(media) === undefined) return findProblem(media, forms);
   if (noUrls === true && media.kind === "url") return "the service accepts no URLs";
-  const isOther = isImage(media) && media.mediaType !== "image/*" && imageTypes?.includes(media.mediaType) === false;
-  return isOther ? `the service accepts images of the types ${imageTypes.join(", ")}` : undefined;
+  const { mediaType } = media;
+  const [kinds, types] = isImage(media) ? ["images", imageTypes] : ["files", isTextType(mediaType) ? undefined : fileTypes];
+  if (types === undefined || mediaType === "image/*" || types.includes(mediaType)) return undefined;
+  return types.length === 0 ? `the service accepts no ${kinds}` : `the service accepts ${kinds} of the types ${types.join(", ")}`;
 }
 
 function isImage({ mediaType }: MediaSource): boolean {
