@@ -7,6 +7,7 @@ import {
   type FinishWords,
   isRecord,
   type ModelChunk,
+  readServiceChanges,
   type RequestChange,
   usageOf,
   recordOf,
@@ -178,7 +179,7 @@ function readDelta(index: unknown, delta: unknown, reading: Reading): void {
 
 function readEnding({ delta, usage: wire, input_transformations: changes }: UnknownRecord, reading: Reading): void {
   // After another model has taken over in the middle of a stream, a second list replaces the first.
-  if (Array.isArray(changes)) reading.changes = toChanges(changes);
+  if (Array.isArray(changes)) reading.changes = readServiceChanges(changes, toChange);
   const { answer } = reading;
   answer.count(reading.usage.add(wire));
   if (!isRecord(delta)) return;
@@ -193,22 +194,16 @@ function stop(raw: unknown, { answer, blocks }: Reading): void {
   blocks.settle(mayBeCut(textOf(raw), answer.words));
 }
 
-/** The meaning of each type that is known. Other types may be added, and are ignored. */
-const transformations: { readonly [type: string]: RequestChange["action"] | undefined } = {
-  thinking_dropped: "removed",
-  thinking_mismatch_allowed: "kept",
-};
+/** The types that are known. */
+const transformations: ReadonlyMap<unknown, RequestChange["action"]> = new Map([
+  ["thinking_dropped", "removed"],
+  ["thinking_mismatch_allowed", "kept"],
+] as const);
 
-function toChanges(given: readonly unknown[]): readonly RequestChange[] {
-  return given.slice(0, mostChanges).flatMap((item) => {
-    const { type, path, reason } = recordOf(item);
-    const action = Object.hasOwn(transformations, textOf(type)) ? transformations[textOf(type)] : undefined;
-    return action === undefined ? [] : [{ by: "service", field: textOf(path), action, reason: textOf(reason) }];
-  });
+function toChange({ type, path, reason }: UnknownRecord): Omit<RequestChange, "by"> | undefined {
+  const action = transformations.get(type);
+  return action && { field: textOf(path), action, reason: textOf(reason) };
 }
-
-/** The number of reported changes per request is limited, because the journal records them. */
-const mostChanges = 100;
 
 function endReading({ answer, blocks, container, changes }: Reading): void {
   const { out, words, finish, failed } = answer;

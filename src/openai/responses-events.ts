@@ -9,7 +9,9 @@ import {
   type ModelChunk,
   providerError,
   type ProviderError,
+  readServiceChanges,
   recordOf,
+  type RequestChange,
   textOf,
   toProviderError,
   type UnknownRecord,
@@ -172,6 +174,8 @@ function endResponse(eventType: string, value: unknown, reading: EventReading): 
   if (end.kind !== "failed") items.settle(response.output, end.kind === "incomplete");
   answer.count(toUsage(response.usage));
   if (end.kind === "failed") return failWith(end.error, answer);
+  const changes = readServiceChanges(response.input_transformations, toChange);
+  if (changes.length > 0) answer.out.push({ type: "request-adjusted", changes });
   const { raw } = end;
   answer.close();
   if (end.kind === "incomplete") {
@@ -180,4 +184,13 @@ function endResponse(eventType: string, value: unknown, reading: EventReading): 
   }
   answer.finish = { reason: items.refused ? "refusal" : items.hasCalls ? "tool-calls" : end.reason, raw };
   reading.metadata = toResponsesMetadata(items.items(), typeof response.store === "boolean" ? response.store : store);
+}
+
+/**
+ * Reasoning that the service withheld from the model. It is normal that reasoning of earlier turns is withheld
+ * (developers.openai.com/api/docs/guides/preserved-reasoning).
+ */
+function toChange({ id, action, reason }: UnknownRecord): Omit<RequestChange, "by"> | undefined {
+  if (action !== "removed" || reason === "turn_boundary") return undefined;
+  return { field: textOf(id), action, reason: textOf(reason) };
 }

@@ -1,0 +1,22 @@
+import type { RequestChange } from "../types/provider.ts";
+import { listOf, recordOf } from "../utils/plain-error.ts";
+import type { UnknownRecord } from "../utils/guards.ts";
+
+/** The number of changes per request is limited, because the journal records them. */
+const mostChanges = 100;
+
+/**
+ * Reads the changes that a service says it made to a request. `read` returns undefined for entries that do not matter, and for types
+ * that are not known yet.
+ */
+export function readServiceChanges(
+  given: unknown,
+  read: (entry: UnknownRecord) => Omit<RequestChange, "by"> | undefined,
+): readonly RequestChange[] {
+  return listOf(given)
+    .slice(0, mostChanges)
+    .flatMap((entry) => {
+      const change = read(recordOf(entry));
+      return change === undefined ? [] : [{ by: "service" as const, ...change }];
+    });
+}
