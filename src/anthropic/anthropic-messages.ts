@@ -3,11 +3,12 @@ import {
   createSdkProvider,
   openAnswer,
   type Provider,
+  type ProviderError,
   type RequestChange,
   toProviderError,
   withFinishReasons,
 } from "../core/provider-kit.ts";
-import { bindingBeta, refusesBinding, refusesThinking } from "../services/anthropic.ts";
+import { bindingBeta, refusesBinding } from "../services/anthropic.ts";
 import { createMarker } from "./cache-marks.ts";
 import { blockMedia, buildMessagesBody, createMessageConverter } from "./messages-body.ts";
 import { createMessagesReader, stopWords } from "./messages-events.ts";
@@ -72,18 +73,18 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
       return openAnswer(client.messages.create(body, { signal, ...toHeaders(settings, dropsUnfit) }), call.clock);
     };
     /** Changes what is sent, so that the service accepts the request. Returns false if there is nothing to change. */
-    const adapt = (refusal: string): boolean => {
-      if (refusesThinking.test(refusal)) {
+    const adapt = ({ code, message }: ProviderError): boolean => {
+      if (code === "request-changed") {
         if (!kept.refuse(request.messages)) return false;
         report(leftOut);
-      } else if (dropsUnfit && refusesBinding.test(refusal)) dropsUnfit = false;
+      } else if (dropsUnfit && refusesBinding.test(message)) dropsUnfit = false;
       else return false;
       // The service refused the request before the model read it, so nothing was spent.
       return call.mayAsk?.([]) !== false;
     };
     const open = (signal: AbortSignal): Promise<unknown> =>
       send(signal).catch((error: unknown) => {
-        if (signal.aborted || !adapt(toProviderError(error).message)) throw error;
+        if (signal.aborted || !adapt(toProviderError(error))) throw error;
         return open(signal);
       });
     return { open, reader: createMessagesReader(out, words) };

@@ -1,5 +1,7 @@
 import {
   assertNever,
+  continueText,
+  openingText,
   type AssistantMessage,
   type ContentPart,
   continueText,

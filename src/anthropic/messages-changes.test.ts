@@ -34,5 +34,7 @@ it.for<[what: string, first: unknown, last: unknown, changes: readonly unknown[]
 });
 
 it("anthropicMessages: reports at most 100 changes of a request", () => {
-  expect(changesOf([opening({ input_transformations: Array(1_000).fill(dropped) }), ...stop("end_turn")])).toHaveLength(100);
+  expect(
+    changesOf([opening({ input_transformations: Array.from({ length: 1_000 }, () => dropped) }), ...stop("end_turn")]),
+  ).toHaveLength(100);
 });

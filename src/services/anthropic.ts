@@ -121,13 +121,6 @@ export const hostsWithoutBinding: readonly string[] = [
   "azure.anthropic.com",
 ];
 
-/**
- * Refusals of thinking because the request has changed (.../preserved-thinking/fix-bound-to-a-different-conversation;
- * github.com/anthropics/claude-code/issues/63412). The request is accepted without its thinking blocks.
- */
-export const refusesThinking: RegExp =
-  /invalid `signature` in `thinking` block|bound to a different conversation|blocks in the latest assistant message cannot be modified/i;
-
 /** Refusals of the field `thinking.block_binding` or of its beta (github.com/earendil-works/pi, bedrock-converse-stream.js). */
 export const refusesBinding: RegExp =
   /block_binding\b.*extra inputs are not permitted|anthropic-beta.*thinking-binding-controls/i;
