@@ -1,7 +1,5 @@
 import {
   assertNever,
-  continueText,
-  openingText,
   type AssistantMessage,
   type ContentPart,
   continueText,

@@ -182,9 +182,15 @@ describe("anthropicMessages: a forced call", () => {
   const replaced = ["adapter: toolChoice replaced, unsupported"];
 
   it.for<[model: string, toolChoice: ToolChoice, choice: unknown, text: string, changes: readonly string[]]>([
-    ["claude-opus-5-5", "required", { type: "auto" }, "Call at least one tool now.", replaced],
-    ["claude-opus-5-5", { name: "look" }, { type: "auto" }, 'Call the tool "look" now.', replaced],
-    ["us.anthropic.claude-sonnet-5-5-v1:0", "required", { type: "auto" }, "Call at least one tool now.", replaced],
+    ["claude-opus-5-5", "required", { type: "auto" }, "Call at least one of the tools now, instead of answering.", replaced],
+    ["claude-opus-5-5", { name: "look" }, { type: "auto" }, 'Call the tool "look" now, instead of answering.', replaced],
+    [
+      "us.anthropic.claude-sonnet-5-5-v1:0",
+      "required",
+      { type: "auto" },
+      "Call at least one of the tools now, instead of answering.",
+      replaced,
+    ],
     ["claude-opus-5-5", "auto", { type: "auto" }, "Hi", []],
     ["claude-opus-5-5", "none", { type: "none" }, "Hi", []],
     ["claude-haiku-5-5", "required", { type: "any" }, "Hi", []],

@@ -10,7 +10,7 @@ export interface PrefixOptions {
   answer(body: WireBody, count: number): readonly WirePart[];
 }
 
-/** What a thinking block is bound to. */
+/** Everything that a thinking block is bound to. */
 interface Binding {
   readonly prefix: string;
   /** The signatures of the thinking before the block. */
