@@ -1,4 +1,5 @@
 import { createSdkProvider, type Provider, recordOf } from "../core/provider-kit.ts";
+import { findQuirks } from "../services/find-quirks.ts";
 import { createCallBuilder } from "./model-body.ts";
 import { toModelError, toModelWords } from "./model-end.ts";
 import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";
@@ -44,7 +45,8 @@ export function aiSdkModel(options: AiSdkModelOptions): Provider {
   const buildCall = createCallBuilder(settings);
   const words = toModelWords(options.finishReasons);
   const sender = { id, model: model.modelId };
-  const facts = { ...sender, family, structuresOutput: settings.structuredOutput, errorWords: options.errorWords };
+  const { toolNames } = findQuirks({ id: model.provider, model: model.modelId });
+  const facts = { ...sender, family, structuresOutput: settings.structuredOutput, errorWords: options.errorWords, toolNames };
   return createSdkProvider(facts, (request, call, out) => {
     const reader = createPartsReader(out, { settings, words, tools: request.tools });
     const open = async (signal: AbortSignal): Promise<unknown> => {

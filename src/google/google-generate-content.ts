@@ -11,6 +11,7 @@ import {
 } from "../core/provider-kit.ts";
 import { buildGenerateParams, createContentConverter, partMedia } from "./generate-body.ts";
 import { googleMedia } from "../services/media-limits.ts";
+import { googleNames } from "../services/google.ts";
 import { createGenerateReader, generateWords } from "./generate-events.ts";
 import {
   checkGenerateOptions,
@@ -52,7 +53,7 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
   const fitMedia = createMediaFitter({ forms: partMedia, limits: googleMedia, id: settings.id });
   const words = withFinishReasons(generateWords, options.finishReasons);
   const { client } = settings;
-  return createSdkProvider({ ...settings, errorWords: options.errorWords }, (request, call, out) => ({
+  return createSdkProvider({ ...settings, errorWords: options.errorWords, toolNames: googleNames }, (request, call, out) => ({
     open: async (signal) => {
       const watched = watchFetch(client, buildGenerateParams(fitMedia(request), { settings, convert, signal }), call.clock);
       call.sending?.(watched.params, settings);

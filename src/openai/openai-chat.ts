@@ -38,14 +38,17 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
   const toMessages = createMessageConverter(settings);
   const fitMedia = createMediaFitter({ forms: chatMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(chatWords, options.finishReasons);
-  return createSdkProvider({ ...settings, errorWords: options.errorWords }, (request, call, out) => ({
-    open: async (signal) => {
-      const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
-      const body = buildChatBody(fitMedia(request), { settings, toMessages, report });
-      call.sending?.(body, settings);
-      const send = (): unknown => settings.client.chat.completions.create(body, { signal });
-      return openEvents(send, { body, call, toEvent: toChatChunk });
-    },
-    reader: createChatReader(out, { words, thinkTags: settings.thinkTags }),
-  }));
+  return createSdkProvider(
+    { ...settings, errorWords: options.errorWords, toolNames: settings.quirks.toolNames },
+    (request, call, out) => ({
+      open: async (signal) => {
+        const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
+        const body = buildChatBody(fitMedia(request), { settings, toMessages, report });
+        call.sending?.(body, settings);
+        const send = (): unknown => settings.client.chat.completions.create(body, { signal });
+        return openEvents(send, { body, call, toEvent: toChatChunk });
+      },
+      reader: createChatReader(out, { words, thinkTags: settings.thinkTags }),
+    }),
+  );
 }

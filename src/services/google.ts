@@ -4,6 +4,9 @@ import { isRecord } from "../core/provider-kit.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { eachSchema, firstOf, recordAt, recordsIn, repeatedTool, show, sniffType, unknownField, when } from "./rule-checks.ts";
 
+/** Names of tools begin with a letter or "_" (docstring of `FunctionDeclaration.name` in @google/genai). */
+export const googleNames: RegExp = /^[a-z_]/i;
+
 /**
  * Google's endpoints with OpenAI's wire. From Gemini 3 on, the first call of a message needs a thought signature, and calls of other
  * models get a placeholder (ai.google.dev/gemini-api/docs/openai, ai.google.dev/gemini-api/docs/thought-signatures).
@@ -12,7 +15,7 @@ export const google: Service = {
   name: "google",
   address: /(?:^|[.-])(?:generativelanguage|aiplatform)\.googleapis\.com$/,
   id: /^(?:google|gcp|gemini)/,
-  chat: { endsWithUser: true, media: googleMedia },
+  chat: { endsWithUser: true, toolNames: googleNames, media: googleMedia },
   models: [
     {
       model: /gemini-(?![12](?!\d))/i,

@@ -38,6 +38,8 @@ export interface ChatQuirks {
    * "any": no rule. Default: at most 40 characters.
    */
   readonly callIds?: "nine" | "plain" | "any" | undefined;
+  /** Matches the tool names that the service accepts. Default: all names of tools. */
+  readonly toolNames?: RegExp | undefined;
   /** True if a user message must not follow a tool message directly. An assistant message then comes between the two. */
   readonly answersTools?: true | undefined;
   /** True if a user message must come first, and two messages of the user or the model must not follow each other. */

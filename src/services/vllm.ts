@@ -3,12 +3,16 @@ import type { Refused, Rule } from "./rule.ts";
 import { recordAt, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
-/** Chat templates of local models require that user and assistant messages alternate. */
+/**
+ * Chat templates of local models require that user and assistant messages alternate. vLLM has renamed `reasoning_content` to
+ * `reasoning` (vllm/entrypoints/openai/chat_completion/protocol.py).
+ */
 export const vllm: Service = {
   name: "vllm",
   port: "8000",
   id: /^vllm/,
   chat: { alternates: true },
+  models: [{ model: /deepseek-(?:v4|flash)|kimi-(?:k2\.[5-9]|k2-thinking|k[3-9])/i, chat: { echoReasoning: "reasoning" } }],
 };
 
 /** Structured decoding in a body: vllm entrypoints/openai/chat_completion/protocol.py. */

@@ -140,6 +140,7 @@ describe("fields by service", () => {
     [{ model: "deepseek-v4-pro" }, "reasoning_content"],
     [{ at: "https://api.deepseek.com", model: "deepseek-reasoner" }, "reasoning_content"],
     [{ model: "moonshotai/kimi-k3", at: "https://openrouter.ai/api/v1" }, "reasoning_content"],
+    [{ model: "moonshotai/Kimi-K3", service: "vllm" }, "reasoning"],
     [{ model: "deepseek-ai/DeepSeek-R1" }, undefined],
     [{ model: "gpt-4.1" }, undefined],
     [{ model: "deepseek-v4-pro", echoReasoning: "reasoning" }, "reasoning"],

@@ -180,7 +180,18 @@ describe("googleGenerateContent", () => {
   it("names in the history have at most 64 characters, and begin with a letter or _", async () => {
     const name = `9${"look".repeat(20)}`;
     const { contents } = await send({}, { messages: [user("Hi"), asked("c", name), answered("c", name)] });
-    expect(Object(contents[1]?.parts[0]).functionCall.name).toMatch(/^_9[a-z]{62}$/);
+    expect(Object(contents[1]?.parts[0]).functionCall.name).toMatch(/^t_9[\w-]{1,61}$/);
+  });
+
+  it("a tool whose name begins with a digit has another name on the wire, in both directions", async () => {
+    const { contents, body } = await send({}, { tools: [tool("9look"), tool("look")] }, ({ contents: all }) => {
+      const part = { functionCall: { name: "t_9look", args: {} }, thoughtSignature: "YWJj" };
+      const isFirst = (all as readonly unknown[]).length === 1;
+      return isFirst ? sse({ candidates: [{ content: { role: "model", parts: [part] }, finishReason: "STOP" }] }) : textAnswer();
+    });
+    expect(body.tools).toMatchObject([{ functionDeclarations: [{ name: "t_9look" }, { name: "look" }] }]);
+    expect(contents[1]?.parts).toMatchObject([{ functionCall: { name: "t_9look" }, thoughtSignature: "YWJj" }]);
+    expect(contents[2]?.parts).toMatchObject([{ functionResponse: { name: "t_9look", response: { output: "seen" } } }]);
   });
 
   it("a calling mode in extra is left out if the request has no functions", async () => {

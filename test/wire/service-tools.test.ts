@@ -1,8 +1,14 @@
+import { runToolLoop } from "turnwright";
+import { openaiChat } from "turnwright/openai";
 import { describe, expect, it } from "vitest";
 import {
   answered,
   asked,
+  chatCall,
   type ChatOptions,
+  chatText,
+  connect,
+  createRecorder,
   type RunOptions,
   sendChat,
   sendResponses,
@@ -133,5 +139,22 @@ describe("tools of earlier messages", () => {
     expect((await sendChat({}, { messages })).body).not.toHaveProperty("tools");
     expect((await sendChat({ service: "bedrock" }, { messages, tools: [tool("new")] })).body.tools).toHaveLength(1);
     expect((await sendChat({ service: "bedrock" }, {})).body).not.toHaveProperty("tools");
+  });
+});
+
+describe("names of tools", () => {
+  it("Kimi: a name that does not begin with a letter is replaced on the wire, and restored in the run", async () => {
+    const { fetch, bodies } = createRecorder(({ messages }) => (messages.length === 1 ? chatCall("c", "t__look") : chatText()));
+    const provider = openaiChat({ client: connect(fetch), model: "kimi-k3" });
+    const options = { provider, tools: [tool("_look"), tool("plan")], limits: { maxIterations: 2 } };
+    const result = await runToolLoop({ ...options, messages: [user("Look.")] });
+    expect(result.functionHistory).toMatchObject([{ functionCall: { name: "_look" }, outcome: "completed" }]);
+    expect(bodies[1]?.tools).toMatchObject([{ function: { name: "t__look" } }, { function: { name: "plan" } }]);
+    expect(bodies[1]?.messages[1]?.tool_calls).toMatchObject([{ function: { name: "t__look" } }]);
+  });
+
+  it("other services get the name unchanged", async () => {
+    const { body } = await sendChat({}, { tools: [tool("_look")] });
+    expect(body.tools).toMatchObject([{ function: { name: "_look" } }]);
   });
 });

@@ -6,6 +6,7 @@ import { reconcileUsage } from "../utils/count-usage.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { readAssistantMessage } from "../utils/texts.ts";
 import { toWellFormedRequest } from "./well-formed.ts";
+import { createToolRenamer } from "./wire-names.ts";
 import { readSdkStream, type SdkStream } from "./read-sdk-stream.ts";
 import { dropPromise, Lull } from "../utils/promises.ts";
 
@@ -13,7 +14,10 @@ import { dropPromise, Lull } from "../utils/promises.ts";
 export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
 
 /** The facts about a provider, and the option `errorWords` of its adapter. */
-export interface SdkProviderFacts extends Omit<Provider, "stream">, Pick<SdkStream, "errorWords"> {}
+export interface SdkProviderFacts extends Omit<Provider, "stream">, Pick<SdkStream, "errorWords"> {
+  /** Matches the tool names that the service accepts. Other names are replaced in requests and restored in answers. Default: all. */
+  readonly toolNames?: RegExp | undefined;
+}
 
 /**
  * Makes a provider from an SDK. `ask` is called once for each request, and returns two values: `open` sends the request, and
@@ -30,9 +34,10 @@ export interface SdkProviderFacts extends Omit<Provider, "stream">, Pick<SdkStre
  * }));
  */
 export function createSdkProvider(
-  { id, model, family, compacts, searchesTools, structuresOutput, errorWords }: SdkProviderFacts,
+  { id, model, family, compacts, searchesTools, structuresOutput, errorWords, toolNames }: SdkProviderFacts,
   ask: (request: ModelRequest, call: ModelCall, out: ModelChunk[]) => SdkAnswer,
 ): Provider {
+  const names = toolNames && createToolRenamer(toolNames);
   return {
     id,
     model,
@@ -42,7 +47,9 @@ export function createSdkProvider(
     ...(structuresOutput === true ? { structuresOutput } : {}),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
-      return readSdkStream({ ...ask(toWellFormedRequest(request), call, out), out, errorWords }, call);
+      const formed = toWellFormedRequest(request);
+      const { open, reader } = ask(names?.rename(formed) ?? formed, call, out);
+      return readSdkStream({ open, reader: names?.restore(reader, out, formed) ?? reader, out, errorWords }, call);
     },
   };
 }

@@ -12,8 +12,8 @@ import { memoize } from "../utils/promises.ts";
 export function toWellFormedRequest(request: ModelRequest): ModelRequest {
   const { messages, tools, output, system, settings } = request;
   const made = {
-    messages: mapItems(messages),
-    tools: mapItems(tools),
+    messages: mapItems(messages, cleanItem),
+    tools: mapItems(tools, cleanItem),
     output: output && cleanItem(output),
     system: toWellFormed(system),
     settings: toWellFormed(settings),
@@ -30,8 +30,9 @@ export function toWellFormedRequest(request: ModelRequest): ModelRequest {
 /** Checks each message and each tool once, because a run sends them again in every iteration. */
 const cleanItem = memoize(toWellFormed) as <Item extends object>(item: Item) => Item;
 
-function mapItems<Item extends object>(items: readonly Item[]): readonly Item[] {
-  const made = items.map(cleanItem);
+/** Returns the list itself if no item changes, because adapters cache what they make from messages. */
+export function mapItems<Item>(items: readonly Item[], change: (item: Item) => Item): readonly Item[] {
+  const made = items.map((item) => change(item));
   return made.every((item, index) => item === items[index]) ? items : made;
 }
 
