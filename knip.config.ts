@@ -33,7 +33,6 @@ const config: KnipConfig = {
     // Older SDKs, which test/package/sdk-versions.test.ts links by folder name.
     "anthropic-0",
     "genai-2",
-    "openai-6",
   ],
 };
 
