@@ -53,7 +53,8 @@ export function createKeptThinking(): KeptThinking {
 
 /** Returns the position of the first message that differs. 0 if the system text or the tools differ. */
 function findChange(before: Prefix, now: Prefix): number | undefined {
-  if (!isSame(before.system, now.system) || !isSame(before.tools, now.tools)) return 0;
+  const hasSameTools = before.tools.length === now.tools.length && before.tools.every((tool, at) => isSame(tool, now.tools[at]));
+  if (!hasSameTools || !isSame(before.system, now.system)) return 0;
   const at = before.wire.findIndex((message, index) => !isSame(message, now.wire[index]));
   return at === -1 ? undefined : at;
 }

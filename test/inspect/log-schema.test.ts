@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopOptions, maskResults, withRetry } from "turnwright";
 import { parseRunLog } from "turnwright/inspect";
-import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
+import { chunk, createMockProvider, fail, text, toolCall } from "turnwright/testing";
 import { problemsOf } from "./line-problems.ts";
 import { logRun } from "./log-run.ts";
 
@@ -19,6 +19,20 @@ const runs: readonly (readonly [what: string, options: Omit<LoopOptions, "messag
       provider: createMockProvider(({ iteration }) => (iteration < 4 ? toolCall("look_up", { "@": iteration }) : text("Done."))),
       tools: [lookUp],
       policies: { approve: () => ({ kind: "approve" }), masking: maskResults({ keepIterations: 1, minTokens: 0 }) },
+    },
+  ],
+  [
+    "an adjusted request",
+    {
+      provider: createMockProvider([
+        [
+          chunk({
+            type: "request-adjusted",
+            changes: [{ by: "adapter", field: "temperature", action: "removed", reason: "unsupported" }],
+          }),
+          text("Done."),
+        ],
+      ]),
     },
   ],
   ["attempts", { provider: withRetry(createMockProvider([fail({ status: 503 }), text("Done.")]), { baseDelayMs: 0 }) }],

@@ -2,7 +2,7 @@ import { SpanStatusCode } from "@opentelemetry/api";
 import { describe, expect, it } from "vitest";
 import { contextRestart, withFallback } from "turnwright";
 import type { TracingOptions } from "turnwright/otel";
-import { createMockProvider, fail, reasoning, text, toolCall } from "turnwright/testing";
+import { chunk, createMockProvider, fail, reasoning, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { question, settle, trace } from "./trace.ts";
 import { attributesOf, traceAll } from "./trace-all.ts";
@@ -43,6 +43,19 @@ describe("withTracing: the content of messages and results", () => {
     expect([suffix, disabled]).toEqual(
       captureContent ? ["private", Array.from({ length: 50 }, () => "private")] : [undefined, undefined],
     );
+  });
+
+  it("names the changes of a request, without credentials", async () => {
+    const change = { by: "service", field: "messages.1.content.0", action: "removed", reason: "sk-abc123def456ghi789" } as const;
+    const provider = createMockProvider([[chunk({ type: "request-adjusted", changes: [change] }), text("ok")]]);
+    const scene = traceAll({}, { provider });
+    await settle(scene);
+    const noted = scene.tracing
+      .spans()
+      .flatMap(({ events }) => events.filter(({ name }) => name === "turnwright.request_adjusted"));
+    expect(noted.map(({ attributes }) => attributes?.["turnwright.request.changes"])).toEqual([
+      ["messages.1.content.0 removed by service: [redacted]"],
+    ]);
   });
 
   it("follows the semantic conventions, without credentials and bytes of files", async () => {

@@ -101,6 +101,7 @@ const firstLines: readonly Fields[] = [
 
 const lastLines: readonly Fields[] = [
   { type: "masked", iteration: 0, calls: [text], tokensBefore: 1, tokensAfter: 0 },
+  { type: "request-adjusted", iteration: 0, model: objects, changes: text },
   { type: "steered", iteration: 0, message: user },
   { type: "restart", ...call, suffix: text, disableTools: [text] },
   { type: "loop-detected", iteration: 0, toolName: text, count: 2, cycle: 1, action: text },

@@ -74,6 +74,7 @@ describe("the transcript entries of the inspect page", () => {
       { type: "masked", iteration: 0, calls: ["a", "b"], tokensBefore: 9000, tokensAfter: 20 },
       { type: "steered", iteration: 0, message: { role: "user", content: "Hurry" } },
       output("Done."),
+      { type: "request-adjusted", iteration: 0, provider: "p", model: "m", changes: [{ field: "temperature" }] },
       { type: "loop-detected", iteration: 0, toolName: "pay", count: 3, cycle: 1, action: "warn" },
       { type: "new-event", iteration: 0, value: 7 },
     );
@@ -82,11 +83,12 @@ describe("the transcript entries of the inspect page", () => {
       "i0/note/0: Cleared 2 old results from this and later requests, 9,000 to 20 tokens",
       "i0/note/1: Message sent while the run worked",
       "i0: Iteration 0",
-      "i0/note/2: Loop detected: the same iteration occurred 3 times in a row, with a call of pay. The run continued.",
-      "i0/note/3: new-event",
+      "i0/note/2: The request that m read differs in 1 place",
+      "i0/note/3: Loop detected: the same iteration occurred 3 times in a row, with a call of pay. The run continued.",
+      "i0/note/4: new-event",
     ]);
     expect(textsOf(entries, "i0/note/1")).toEqual(['="Hurry"']);
-    expect(textsOf(entries, "i0/note/3")[0]).toContain('"value":7');
+    expect(textsOf(entries, "i0/note/4")[0]).toContain('"value":7');
   });
 
   it("show a tool's result next to the result that the model got", () => {

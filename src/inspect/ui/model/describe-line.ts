@@ -50,6 +50,11 @@ const describers: { readonly [type: string]: Describe | undefined } = {
     tone: "warn",
     value: { error, model, usage, costUSD },
   }),
+  "request-adjusted": ({ model, changes }) => ({
+    title: `The request that ${wordOf(model)} read differs in ${countThings(Array.isArray(changes) ? changes.length : 0, "place")}`,
+    tone: "warn",
+    value: changes,
+  }),
   steered: ({ message }) => ({ title: "Message sent while the run worked", tone: "plain", value: contentOf(message) }),
   notice: ({ kind }) => ({ title: lookUp(notices, kind) ?? `Notice for the user: ${wordOf(kind)}`, tone: "plain" }),
   handoff: ({ from, to, reason }) => ({
