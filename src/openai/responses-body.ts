@@ -238,7 +238,7 @@ export function buildResponsesBody(request: ModelRequest, ports: BodyPorts): Res
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(promptCacheKey === undefined ? {} : { prompt_cache_key: promptCacheKey }),
     ...toCompactionField(request, settings),
-    ...toSettingFields(toAcceptedSettings(model, effort, { quirks, report })),
+    ...toSettingFields(toAcceptedSettings({ ...model, stopSequences: undefined }, effort, { quirks, report })),
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...extra,
     ...toTextField(schema, text),
@@ -267,7 +267,7 @@ function toCompactionField({ compactAt }: ModelRequest, { compacts }: ResponsesS
   return { context_management: [{ type: "compaction", compact_threshold: Math.max(smallestThreshold, compactAt) }] };
 }
 
-/** The API has no fields for `stopSequences` and `seed`, and rejects unknown fields. */
+/** The API has no fields for `stopSequences` and `seed`, and rejects unknown fields, so their limits do not matter. */
 function toSettingFields({ maxOutputTokens, temperature, topP }: ModelSettings): object {
   return {
     ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),

@@ -1,7 +1,8 @@
-import { type ModelSettings, runToolLoop } from "turnwright";
+import { type ModelSettings, runToolLoop, structuredOutput } from "turnwright";
 import { openaiChat } from "turnwright/openai";
 import { recordEvents } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import {
   chatCall,
   chatText,
@@ -45,6 +46,11 @@ describe("limits of a service", () => {
     const { result, bodies } = await sendChat(options, run);
     expect(result.error).toMatchObject({ code: "bad-request", message: expect.stringMatching(message) });
     expect(bodies).toEqual([]);
+  });
+
+  it("openaiResponses: stop sequences are not sent, so their number does not matter", async () => {
+    const { result } = await sendResponses({ model: "gpt-4.1" }, { modelSettings: { stopSequences } });
+    expect(result.status).toBe("completed");
   });
 
   it("unknown services have no limits", async () => {
@@ -152,6 +158,19 @@ describe("fields by service", () => {
     const { body } = await sendChat(options, { messages: [user("Hi"), { role: "assistant", content }, user("B")] });
     const { role: _role, content: _content, ...rest } = body.messages[1] ?? { role: "", content: "" };
     expect(rest).toEqual(field === undefined ? {} : { [field]: "Hm." });
+  });
+
+  it.for<[service: "groq" | "llama-server" | "openai", isSent: boolean]>([
+    ["groq", false],
+    ["llama-server", false],
+    ["openai", true],
+  ])("%s: a request with tools has the schema of the answer: %s", async ([service, isSent]) => {
+    const output = structuredOutput(z.object({ n: z.number() }));
+    const options: ChatOptions = { service, structuredOutput: true };
+    const { bodies } = await sendChat(options, { tools: [tool("look")], policies: { output } });
+    expect("response_format" in Object(bodies[0])).toBe(isSent);
+    const { bodies: plain } = await sendChat(options, { policies: { output } });
+    expect(plain[0]).toHaveProperty("response_format");
   });
 
   it("openaiChat: rejects an unknown service", () => {
