@@ -202,7 +202,7 @@ export function buildChatBody(request: ModelRequest, { settings, toMessages, rep
     ...toChatToolFields(plan),
     ...(settings.includeUsage && isStreamed ? { stream_options: { include_usage: true } } : {}),
     ...(settings.promptCacheKey === undefined ? {} : { prompt_cache_key: settings.promptCacheKey }),
-    ...toChatSettings(toAcceptedSettings(model, effort, { quirks, report }), settings.maxTokensField),
+    ...toChatSettings(toAcceptedSettings(model, effort, { quirks, report }), settings),
     ...(schema === undefined ? {} : { response_format: { type: "json_schema", json_schema: toFormat(schema) } }),
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...extra,
@@ -220,14 +220,17 @@ function toChatToolFields({ tools, choice, fields }: ToolPlan): object {
   return tools.length === 0 ? {} : { tools: tools.map(toChatTool), ...toChatChoice(choice), ...fields };
 }
 
-function toChatSettings(model: ModelSettings, maxTokensField: string): object {
+function toChatSettings(
+  model: ModelSettings,
+  { maxTokensField, quirks }: Pick<ChatSettings, "maxTokensField" | "quirks">,
+): object {
   const { maxOutputTokens, temperature, topP, stopSequences, seed } = model;
   return {
     ...(maxOutputTokens === undefined ? {} : { [maxTokensField]: maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(stopSequences === undefined || stopSequences.length === 0 ? {} : { stop: stopSequences }),
-    ...(seed === undefined ? {} : { seed }),
+    ...(seed === undefined ? {} : { [quirks.seedField ?? "seed"]: seed }),
   };
 }
 

@@ -9,8 +9,19 @@ export function orderMessages(messages: readonly ChatMessage[], quirks: ChatQuir
   return separateRoles(quirks.alternates === true ? mergeRoles(filled) : filled, quirks, (role, content) => ({ role, content }));
 }
 
-function fillMessage(message: ChatMessage, content: string): ChatMessage {
-  return typeof message.content === "string" && message.content.trim() === "" ? { ...message, content } : message;
+/** Replaces blank texts, and adds a text to files, because Bedrock refuses a document without one. */
+function fillMessage(message: ChatMessage, text: string): ChatMessage {
+  if (typeof message.content === "string") return message.content.trim() === "" ? { ...message, content: text } : message;
+  if (message.role !== "user") return message;
+  const { content } = message;
+  if (content.some(isBlankText))
+    return { ...message, content: content.map((part) => (isBlankText(part) ? { type: "text", text } : part)) };
+  const needsText = content.some(({ type }) => type === "file") && content.every(({ type }) => type !== "text");
+  return needsText ? { ...message, content: [{ type: "text", text: "The file:" }, ...content] } : message;
+}
+
+function isBlankText(part: ChatPart): boolean {
+  return part.type === "text" && part.text.trim() === "";
 }
 
 function mergeRoles(messages: readonly ChatMessage[]): readonly ChatMessage[] {

@@ -207,12 +207,14 @@ export const anthropicModelRules: readonly Rule[] = [
     },
   },
   {
-    rule: "With a thinking budget, the assistant message before tool results at the end begins with thinking.",
+    rule: "With a thinking budget, the assistant turn whose tool results are at the end begins with thinking.",
     source: "github.com/anomalyco/opencode#3077, github.com/n8n-io/n8n#22550",
     refuses: (request) => {
       const { items, results } = request;
-      const asked = items.findLastIndex(({ role }) => role === "assistant");
+      let asked = items.findLastIndex(({ role }) => role === "assistant");
       if (thinkingOf(request).type !== "enabled" || !results.some(({ at }) => at === asked + 1)) return undefined;
+      while (items[asked - 2] !== undefined && items[asked - 1]?.parts.every(({ type }) => type === "tool_result") === true)
+        asked -= 2;
       const first = items[asked]?.parts[0]?.type;
       return when(
         first !== "thinking" && first !== "redacted_thinking",

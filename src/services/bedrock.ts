@@ -4,7 +4,7 @@ import type { Refused, Rule } from "./rule.ts";
 import { firstOf, show, sizeOf, strayResults, unansweredCalls, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
-const chat: ChatQuirks = { declaresOldTools: true, callIds: "plain", emptyText: "(empty)" };
+const chat: ChatQuirks = { declaresOldTools: true, callIds: "plain", emptyText: "(empty)", alternates: true };
 
 /**
  * Bedrock, behind any gateway, refuses a request without tools if its messages have calls: "The toolConfig field must be defined when

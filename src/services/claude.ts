@@ -17,6 +17,7 @@ export const claude: Service = {
         declaresOldTools: true,
         callIds: "plain",
         emptyText: "(empty)",
+        alternates: true,
         endsWithUser: true,
         media: anthropicMedia,
         thinkTags: false,

@@ -45,5 +45,8 @@ export const llamaServerMedia: MediaLimits = {
   fileTypes: ["audio/wav", "audio/wave", "audio/x-wav", "audio/mpeg", "audio/mp3"],
 };
 
+/** Audio, and no other files ("Unknown part type", github.com/vllm-project/vllm entrypoints/chat_utils.py). */
+export const vllmMedia: MediaLimits = llamaServerMedia;
+
 /** "image URLs are not currently supported, please use base64 encoded data instead" (github.com/ollama/ollama, openai/openai.go). */
 export const ollamaMedia: MediaLimits = { imageTypes: ["image/png", "image/jpeg", "image/webp"], fileTypes: [], noUrls: true };

@@ -13,7 +13,14 @@ export const mistral: Service = {
   name: "mistral",
   address: /(?:^|\.)mistral\.ai$/,
   id: /^mistral/,
-  chat: { callIds: "nine", answersTools: true, alternates: true, endsWithUser: true, maxTokensField: "max_tokens" },
+  chat: {
+    callIds: "nine",
+    answersTools: true,
+    alternates: true,
+    endsWithUser: true,
+    maxTokensField: "max_tokens",
+    seedField: "random_seed",
+  },
   everywhere: [
     {
       model: /(?:^|[/.])(?:open-)?(?:mistral|mixtral|ministral|magistral|devstral|codestral|pixtral|voxtral)-/i,

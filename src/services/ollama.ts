@@ -27,6 +27,17 @@ export const ollama: Service = {
 
 export const ollamaRules: readonly Rule[] = [
   {
+    rule: "A content part is text or an image.",
+    source: "github.com/ollama/ollama openai/openai.go",
+    refuses: ({ items }) =>
+      firstOf(items, ({ parts }) =>
+        when(
+          parts.some(({ type }) => type !== "text" && type !== "image_url"),
+          "invalid message format",
+        ),
+      ),
+  },
+  {
     rule: "An image is base64 data of a JPEG, PNG or WebP file.",
     source: "github.com/ollama/ollama openai/openai.go",
     refuses: ({ media }) =>

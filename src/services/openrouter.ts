@@ -13,7 +13,7 @@ export const openrouter: Service = {
   id: /^openrouter/,
   chat: { namedChoice: "single", separatesReasoning: true },
   models: [
-    { model: /^z-ai\//, chat: { forcedChoice: "never" } },
+    { model: /^z-ai\//, chat: { forcedChoice: "never", noneChoice: "no-tools" } },
     { model: /^meta(?:-llama)?\/muse-/, chat: { forcedChoice: "never", noneChoice: "no-tools" } },
   ],
 };

@@ -137,7 +137,7 @@ const signatures: readonly (readonly [begin: RegExp, type: string])[] = [
   [/^\/9j\//, "image/jpeg"],
   [/^R0lGOD/, "image/gif"],
   [/^UklGR.{6}XRUJQ/, "image/webp"],
-  [/^JVBERi0/, "application/pdf"],
+  [/^JVBER[gi]/, "application/pdf"],
 ];
 
 /** The width and height of a PNG or GIF in base64. */

@@ -75,6 +75,8 @@ export interface ChatQuirks {
   readonly maxStops?: number | undefined;
   /** The field for `maxOutputTokens`. Default "max_completion_tokens". */
   readonly maxTokensField?: "max_tokens" | undefined;
+  /** The field for `seed`. Default "seed". */
+  readonly seedField?: "random_seed" | undefined;
   /** The field in which the reasoning of earlier messages must be sent back. Default: reasoning is not sent back. */
   readonly echoReasoning?: "reasoning_content" | "reasoning" | undefined;
   /**

@@ -1,6 +1,7 @@
+import { vllmMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
-import { recordAt, when } from "./rule-checks.ts";
+import { firstOf, recordAt, show, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 /**
@@ -11,7 +12,7 @@ export const vllm: Service = {
   name: "vllm",
   port: "8000",
   id: /^vllm/,
-  chat: { alternates: true },
+  chat: { media: vllmMedia, alternates: true },
   models: [{ model: /deepseek-(?:v4|flash)|kimi-(?:k2\.[5-9]|k2-thinking|k[3-9])/i, chat: { echoReasoning: "reasoning" } }],
 };
 
@@ -21,6 +22,17 @@ function hasConstraints(body: object): boolean {
 }
 
 export const vllmRules: readonly Rule[] = [
+  {
+    rule: "A content part has a type that vLLM knows, which `file` is not.",
+    source: "github.com/vllm-project/vllm entrypoints/chat_utils.py",
+    refuses: ({ items }) =>
+      firstOf(items, ({ parts }) => {
+        const other = parts.find(
+          ({ type }) => !/^(?:text|refusal|input_audio|(?:image|audio|video)_(?:url|embeds))$/.test(show(type)),
+        );
+        return other === undefined ? undefined : `Unknown part type: ${show(other.type)}`;
+      }),
+  },
   {
     rule: "`tool_choice` is only sent with tools.",
     source: "github.com/vllm-project/vllm entrypoints/openai/chat_completion/protocol.py",

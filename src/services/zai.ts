@@ -1,9 +1,11 @@
 import type { Service } from "./service.ts";
 
-/** z.ai accepts only the choice "auto": "Tool choice must be auto" (github.com/can1357/oh-my-pi/issues/11635). */
+/**
+ * z.ai accepts only the choice "auto", not even "none": "Tool choice must be auto" (github.com/can1357/oh-my-pi/issues/11635).
+ */
 export const zai: Service = {
   name: "zai",
   address: /(?:^|\.)(?:z\.ai|bigmodel\.cn)$/,
   id: /^(?:z-?ai|zhipu|bigmodel)/,
-  chat: { maxTokensField: "max_tokens", forcedChoice: "never" },
+  chat: { maxTokensField: "max_tokens", forcedChoice: "never", noneChoice: "no-tools" },
 };

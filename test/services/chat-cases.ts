@@ -262,6 +262,18 @@ const rows: readonly Row[] = [
   ["llama-server", "A grammar and tools exclude", body([user], { grammar: "root ::= a" }), withTools({ grammar: "root ::= a" })],
   [
     "ollama",
+    "A content part is text or an image.",
+    body([{ role: "user", content: [text(), image()] }]),
+    body([{ role: "user", content: [text(), file] }]),
+  ],
+  [
+    "vllm",
+    "A content part has a type that vLLM",
+    body([{ role: "user", content: [text(), image()] }]),
+    body([{ role: "user", content: [text(), file] }]),
+  ],
+  [
+    "ollama",
     "An image is base64 data",
     body([{ role: "user", content: [image()] }]),
     body([{ role: "user", content: [{ type: "image_url", image_url: { url: "https://example.com/a.png" } }] }]),

@@ -209,7 +209,7 @@ const rows: readonly Row[] = [
   ],
   [
     "anthropic",
-    "With a thinking budget, the assistant message",
+    "With a thinking budget, the assistant turn",
     body([user, asks(thought, use()), answers(result())], budget),
     body(answered, budget),
   ],

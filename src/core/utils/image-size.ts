@@ -46,7 +46,12 @@ function readJpeg(bytes: string): ImageSize | undefined {
     const marker = bytes.charCodeAt(at + 1);
     if (marker === 0xff) at += 1;
     else if (isFrame(marker)) return { height: bigEndian(bytes, at + 5, 2), width: bigEndian(bytes, at + 7, 2) };
-    else at += 2 + bigEndian(bytes, at + 2, 2);
+    else {
+      const length = bigEndian(bytes, at + 2, 2);
+      // The end of the bytes gives NaN, which `charCodeAt` reads as 0.
+      if (Number.isNaN(length)) return undefined;
+      at += 2 + length;
+    }
   }
   return undefined;
 }
