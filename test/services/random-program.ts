@@ -1,0 +1,127 @@
+// Random programs: histories, tools, scripted models, settings, policies and control calls.
+
+import fc from "fast-check";
+import type { Message, ModelSettings, ToolChoice } from "turnwright";
+import { transcripts } from "../messages/transcripts.ts";
+import { strictRows } from "./connect-strict.ts";
+
+export interface ScriptedCall {
+  /** The position of the tool among the tools of the request. */
+  readonly tool: number;
+  readonly args: string;
+  readonly fragments: number;
+}
+
+/** One message of the model. */
+export interface ScriptedMessage {
+  readonly reasoning: string;
+  readonly text: string;
+  readonly calls: readonly ScriptedCall[];
+  readonly end: "usual" | "length" | "early" | "busy" | "silent";
+}
+
+export interface Program {
+  /** The services: the first one of the run, one for `withFallback`, and one to which the transcript goes in the end. */
+  readonly rows: readonly [first: number, second: number, later: number];
+  readonly wrapping: "none" | "retry" | "fallback";
+  readonly history: readonly Message[];
+  readonly converter: "none" | "chat" | "responses" | "anthropic" | "ui";
+  readonly script: readonly ScriptedMessage[];
+  readonly tools: readonly string[];
+  readonly settings: ModelSettings;
+  readonly system: "none" | "fixed" | "changing";
+  readonly choice: ToolChoice | "named" | undefined;
+  /** The iteration from which the run has no tools. */
+  readonly hiddenFrom: number;
+  readonly policies: "none" | "masking" | "compaction" | "handoffs" | "tool-search" | "output";
+  readonly finalAnswer: boolean;
+  readonly maxIterations: number;
+  readonly contextItems: boolean;
+  readonly verbs: readonly { readonly atMs: number; readonly verb: "stop" | "steer" | "interrupt" | "drain" }[];
+  /** The share of the journal with which the run is resumed. Undefined for no resumed run. */
+  readonly resumeAt: number | undefined;
+  readonly forks: boolean;
+  readonly oddities: boolean | number;
+}
+
+/** A user's video or image of unknown type is refused before the request, because not every service takes it. */
+function withoutOddMedia(messages: readonly Message[]): readonly Message[] {
+  return messages.map((message) => {
+    if (message.role !== "user" || typeof message.content === "string") return message;
+    const content = message.content.filter((part) => part.type === "text" || !/video|\*/.test(part.mediaType));
+    return { ...message, content: content.length === 0 ? "Hi" : content };
+  });
+}
+
+const texts = fc.constantFrom("", "So.", "Half \ud83d", "\udc00 half", "NUL \u0000", " ", '{"a": 1}', "Emoji 😀.");
+
+const call: fc.Arbitrary<ScriptedCall> = fc.record({
+  tool: fc.nat(12),
+  args: fc.constantFrom("{}", '{"at":"home"}', '{"at":"\\ud83d"}', "", "{", "[1]", "null", '{"kind":"a","n":1}'),
+  fragments: fc.constantFrom(0, 1, 3),
+});
+
+const message: fc.Arbitrary<ScriptedMessage> = fc.record({
+  reasoning: fc.constantFrom("", "", "Hm.", "Hm \ud83d."),
+  text: texts,
+  calls: fc.array(call, { maxLength: 3 }),
+  end: fc.constantFrom("usual", "usual", "usual", "usual", "usual", "length", "early", "busy", "silent"),
+});
+
+export const toolNames: readonly string[] = [
+  "quick",
+  "fails",
+  "throws",
+  "hangs",
+  "image",
+  "wrong_type",
+  "failed_image",
+  "pdf",
+  "halves",
+  "empty",
+  "ends",
+  "1look",
+  "_look",
+  "-look",
+
+  "alone",
+
+  "n".repeat(64),
+];
+
+const settings: fc.Arbitrary<ModelSettings> = fc.record(
+  {
+    maxOutputTokens: fc.constantFrom(100, 4_000),
+    temperature: fc.constantFrom(0, 1),
+    topP: fc.constant(0.9),
+    stopSequences: fc.constantFrom([], ["END"]),
+    seed: fc.constant(1),
+  },
+  { requiredKeys: [] },
+);
+
+const row = fc.nat(strictRows.length - 1);
+
+export const programs: fc.Arbitrary<Program> = fc.record({
+  rows: fc.tuple(row, row, row),
+  wrapping: fc.constantFrom("none", "none", "retry", "fallback"),
+  history: fc.oneof(fc.constant([]), transcripts.map(withoutOddMedia)),
+  converter: fc.constantFrom("none", "chat", "responses", "anthropic", "ui"),
+  script: fc.array(message, { minLength: 1, maxLength: 5 }),
+  tools: fc.subarray([...toolNames], { minLength: 0, maxLength: 6 }),
+  settings,
+  system: fc.constantFrom("none", "fixed", "changing"),
+  choice: fc.constantFrom(undefined, undefined, "auto", "required", "none", "named"),
+  hiddenFrom: fc.constantFrom(1, 2, 99, 99, 99),
+  policies: fc.constantFrom("none", "none", "masking", "compaction", "handoffs", "tool-search", "output"),
+  finalAnswer: fc.boolean(),
+  maxIterations: fc.integer({ min: 1, max: 5 }),
+  contextItems: fc.boolean(),
+  verbs: fc.array(
+    fc.record({ atMs: fc.integer({ min: 0, max: 400 }), verb: fc.constantFrom("stop", "steer", "steer", "interrupt", "drain") }),
+    { maxLength: 3 },
+  ),
+  resumeAt: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: undefined, freq: 2 }),
+  forks: fc.boolean(),
+  oddities: fc.constantFrom(false, true, 1, 2),
+});
