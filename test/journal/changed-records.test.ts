@@ -1,13 +1,19 @@
 import { expect, it } from "vitest";
 import { isLoopError, type LoopOptions, memoryJournal, runToolLoop, type SavedJournal } from "turnwright";
 import { inspectJournal } from "turnwright/journal";
-import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
+import { chunk, createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 
 const optionsFor = (saved?: SavedJournal): LoopOptions & { journal: ReturnType<typeof memoryJournal> } => ({
   provider: createMockProvider([
     [text("Let me see."), toolCall("look", { a: 1 }), toolCall("fail"), toolCall("pay")],
-    [text("Done.")],
+    [
+      chunk({
+        type: "request-adjusted",
+        changes: [{ by: "adapter", field: "topP", action: "removed", reason: "unsupported" }],
+      }),
+      text("Done."),
+    ],
   ]),
   tools: [
     tool("look", () => 1),

@@ -65,6 +65,10 @@ const fits = {
   "order?": (value: unknown) => value === undefined || (Array.isArray(value) && value.every(isPartStart)),
   "cache?": (value: unknown) =>
     value === undefined || (isRecord(value) && Array.isArray(value["requests"]) && value["requests"].every(isRequest)),
+  "adjustments?": (value: unknown) =>
+    value === undefined ||
+    (Array.isArray(value) &&
+      value.every((item) => isRecord(item) && Array.isArray(item["changes"]) && item["changes"].every(isRecord))),
   "handoff?": (value: unknown) => value === undefined || (isRecord(value) && isText(value["to"])),
   "guardrails?": (value: unknown) => value === undefined || (Array.isArray(value) && value.every(isGuardrailRecord)),
   decision: isOutsideResult,
@@ -92,6 +96,7 @@ const stream: Fields = {
   model: "text",
   visibleTools: "array",
   cache: "cache?",
+  adjustments: "adjustments?",
   guardrails: "guardrails?",
 };
 
