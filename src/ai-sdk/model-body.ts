@@ -25,6 +25,7 @@ import {
   type ToolDefinition,
   type ToolMessage,
   type ToolResultPart,
+  toObjectSchema,
   toSettingFields,
   toWireId,
   toWireName,
@@ -309,5 +310,5 @@ const toFunctionTool = memoize(({ name, description, inputSchema }: ToolDefiniti
   type: "function",
   name,
   description,
-  inputSchema,
+  inputSchema: toObjectSchema(inputSchema),
 }));

@@ -9,7 +9,7 @@ const client = { messages: { create: () => Promise.reject(new Error("not asked")
 const weather: ToolDefinition = {
   name: "weather",
   description: "Weather of a city",
-  inputSchema: { type: "object" },
+  inputSchema: { type: "object", properties: {} },
   sequential: true,
 };
 const search = { type: "web_search_20250305", name: "web_search" };
@@ -30,7 +30,7 @@ const build = (request: Partial<ModelRequest>, options?: Partial<AnthropicMessag
 
 const text = (content: string): object => ({ type: "text", text: content });
 const plain = { model: "m", max_tokens: 16_384, messages: [{ role: "user", content: [text("hi")] }], stream: true };
-const wireTool = { name: "weather", description: "Weather of a city", input_schema: { type: "object" } };
+const wireTool = { name: "weather", description: "Weather of a city", input_schema: { type: "object", properties: {} } };
 const user = (content: string): Message => ({ role: "user", content });
 const turn = (...content: readonly AssistantPart[]): Message => ({ role: "assistant", content });
 const thought = { type: "thinking", thinking: "", signature: "s" };

@@ -1,4 +1,4 @@
-import { memoize, type ToolDefinition, type UnknownRecord } from "../core/provider-kit.ts";
+import { memoize, type ToolDefinition, toObjectSchema, type UnknownRecord } from "../core/provider-kit.ts";
 import type { MessagesSettings } from "./messages-options.ts";
 
 /** Puts the search tool at the end. The final tool may get a cache mark, and the service rejects a mark on a deferred tool. */
@@ -18,7 +18,7 @@ function isDeferred({ deferred }: ToolDefinition): boolean {
 const toWireTool = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({
   name,
   description,
-  input_schema: inputSchema,
+  input_schema: toObjectSchema(inputSchema),
 }));
 
 const toDeferredTool = memoize((tool: ToolDefinition): object => ({ ...toWireTool(tool), defer_loading: true }));

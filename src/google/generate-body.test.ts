@@ -5,7 +5,7 @@ import { checkGenerateOptions, type GoogleGenerateContentOptions } from "./gener
 
 const client = { models: { generateContentStream: () => Promise.reject(new Error("not asked")) } };
 const { signal } = new AbortController();
-const tool = { name: "f", description: "F", inputSchema: { type: "object", $schema: "x" } };
+const tool = { name: "f", description: "F", inputSchema: { type: "object", properties: {}, $schema: "x" } };
 const declared = { functionDeclarations: [{ name: "f", description: "F", parametersJsonSchema: tool.inputSchema }] };
 const user: Message = { role: "user", content: "hi" };
 const fixed = { automaticFunctionCalling: { disable: true }, automaticContinuation: false, abortSignal: signal };

@@ -23,6 +23,7 @@ import {
   type ToolDefinition,
   type ToolMessage,
   type ToolResultPart,
+  toObjectSchema,
   toSettingFields,
   type UserMessage,
   writeToolMedia,
@@ -319,5 +320,5 @@ function toCallingMode(choice: ToolChoice): object {
 const toDeclaration = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({
   name,
   description,
-  parametersJsonSchema: inputSchema,
+  parametersJsonSchema: toObjectSchema(inputSchema),
 }));

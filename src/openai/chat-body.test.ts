@@ -7,7 +7,7 @@ const client = { chat: { completions: { create: () => Promise.reject(new Error("
 const weather: ToolDefinition = {
   name: "weather",
   description: "Weather of a city",
-  inputSchema: { type: "object" },
+  inputSchema: { type: "object", properties: {} },
   sequential: true,
 };
 
@@ -22,7 +22,7 @@ function build(request: Partial<ModelRequest>, options: Partial<OpenAIChatOption
 const plain = { model: "m", messages: [{ role: "user", content: "hi" }], stream: true, stream_options: { include_usage: true } };
 const wireTool = {
   type: "function",
-  function: { name: "weather", description: "Weather of a city", parameters: { type: "object" } },
+  function: { name: "weather", description: "Weather of a city", parameters: { type: "object", properties: {} } },
 };
 
 describe("openaiChat: the body of a request", () => {

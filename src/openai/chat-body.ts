@@ -22,6 +22,7 @@ import {
   type ToolChoice,
   type ToolDefinition,
   type ToolMessage,
+  toObjectSchema,
   toWireName,
   writeToolMedia,
   writeUserMedia,
@@ -241,5 +242,5 @@ function toChatChoice(choice: ToolChoice | undefined): object {
 
 const toChatTool = memoize(({ name, description, inputSchema }: ToolDefinition): ChatTool => ({
   type: "function",
-  function: { name, description, parameters: inputSchema },
+  function: { name, description, parameters: toObjectSchema(inputSchema) },
 }));

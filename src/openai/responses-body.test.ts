@@ -7,7 +7,7 @@ const client = { responses: { create: () => Promise.reject(new Error("not asked"
 const weather: ToolDefinition = {
   name: "weather",
   description: "Weather of a city",
-  inputSchema: { type: "object" },
+  inputSchema: { type: "object", properties: {} },
   sequential: true,
 };
 const question = { messages: [{ role: "user" as const, content: "hi" }], tools: [], iteration: 0 };
@@ -23,7 +23,7 @@ const wireTool = {
   type: "function",
   name: "weather",
   description: "Weather of a city",
-  parameters: { type: "object" },
+  parameters: { type: "object", properties: {} },
   strict: false,
 };
 const search = { type: "web_search" };

@@ -24,6 +24,7 @@ import {
   type ToolDefinition,
   type ToolMessage,
   toWireId,
+  toObjectSchema,
   toWireName,
   writeToolMedia,
   writeUserMedia,
@@ -286,11 +287,11 @@ export function createToolConverter({
   customTools,
   searchesTools,
 }: Pick<ResponsesSettings, "customTools" | "searchesTools">): ToolConverter {
-  return memoize(({ name, description, inputSchema: parameters, deferred }) => {
+  return memoize(({ name, description, inputSchema, deferred }) => {
     const format = customTools.get(name);
     const loading = searchesTools && deferred === true ? { defer_loading: true } : {};
     if (format !== undefined) return { type: "custom", name, description, format, ...loading };
     // Without `strict: false`, the service treats every schema as strict. Most schemas do not follow the strict rules.
-    return { type: "function", name, description, parameters, strict: false, ...loading };
+    return { type: "function", name, description, parameters: toObjectSchema(inputSchema), strict: false, ...loading };
   });
 }

@@ -27,7 +27,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
     const { send } = createBench(spec, { headers: { "x-team": "a" }, providerOptions: { mock: { effort: "low" } } });
     const call = await send({
       system: "Be brief.",
-      tools: [{ name: "search", description: "Searches", inputSchema: { type: "object" }, sequential: true }],
+      tools: [{ name: "search", description: "Searches", inputSchema: { type: "object", properties: {} }, sequential: true }],
       toolChoice: { name: "search" },
       settings: { maxOutputTokens: 9, temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 7 },
     });
@@ -36,7 +36,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
         { role: "system", content: "Be brief." },
         { role: "user", content: [{ type: "text", text: "Hi" }] },
       ],
-      tools: [{ type: "function", name: "search", description: "Searches", inputSchema: { type: "object" } }],
+      tools: [{ type: "function", name: "search", description: "Searches", inputSchema: { type: "object", properties: {} } }],
       toolChoice: { type: "tool", toolName: "search" },
       maxOutputTokens: 9,
       temperature: 0,

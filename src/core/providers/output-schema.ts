@@ -1,5 +1,6 @@
 import type { Json, JsonSchema } from "../types/common.ts";
 import type { ModelRequest } from "../types/provider.ts";
+import { resolveReference } from "../tools/root-schema.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { memoize } from "../utils/promises.ts";
 
@@ -122,21 +123,10 @@ function misfit(work: Conversion): JsonSchema {
 
 /** Inserts the schema that `$ref` points to, because services differ in the references that they accept. */
 function convertReference(node: UnknownRecord, position: SchemaPlace, work: Conversion): JsonSchema {
-  const found = findSchema(work.root, String(node["$ref"]));
+  const found = resolveReference(work.root, String(node["$ref"]));
   if (found === undefined || constraints.some((keyword) => Object.hasOwn(node, keyword))) return misfit(work);
   const made = convertNode(found, position, work);
   return typeof node["description"] === "string" ? { ...made, description: node["description"] } : made;
-}
-
-function findSchema(root: JsonSchema, reference: string): unknown {
-  if (!reference.startsWith("#/")) return undefined;
-  let found: unknown = root;
-  for (const step of reference.slice(2).split("/")) {
-    const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
-    if (!isRecord(found) || !Object.hasOwn(found, key)) return undefined;
-    found = found[key];
-  }
-  return found;
 }
 
 function toTypes(node: UnknownRecord): readonly UnknownRecord[] | undefined {

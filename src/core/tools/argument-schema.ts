@@ -5,6 +5,7 @@ import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { stableJson, toJson } from "../utils/json.ts";
 import { memoize, promiseOrValue } from "../utils/promises.ts";
+import { findRootProblem } from "./root-schema.ts";
 import { nearestName } from "../utils/tool-arguments.ts";
 
 const remedy = 'Give the tool a "jsonSchema" to show to the model';
@@ -17,16 +18,14 @@ const converted = new WeakMap<object, JsonSchema>();
  * since 4.2). The `$schema` keyword is removed from the conversion. A plain JSON Schema is returned unchanged.
  *
  * Throws LoopError "invalid-schema" if a schema cannot be converted (zod/mini, dates, anything that only code can check) or is
- * not JSON. Also throws if the `type` of the schema is not "object", because the arguments of a call are always an object.
+ * not JSON. Also throws if no object fits the schema, because the arguments of a call are always an object.
  *
  * @see https://standardschema.dev/json-schema
  */
 export function toJsonSchema(schema: ToolSchema, toolName: string): JsonSchema {
   const json = isStandardSchema(schema) ? convert(schema, toolName) : checkJson(schema, toolName);
-  const { type } = json;
-  if (type !== undefined && type !== "object") {
-    throw invalidSchema(toolName, `must have the type "object", but has ${describeValue(type)}`);
-  }
+  const problem = findRootProblem(json);
+  if (problem !== "") throw invalidSchema(toolName, problem);
   return json;
 }
 

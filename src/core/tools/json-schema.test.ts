@@ -102,7 +102,21 @@ describe("toJsonSchema", () => {
     ["a schema that converts to null", schemaOf(() => JSON.parse("null")), `cannot be converted to JSON Schema: null. ${remedy}`],
     ["a zod schema of a string", z.string(), 'must have the type "object", but has "string"'],
     ["a JSON Schema of a string", { type: "string" }, 'must have the type "object", but has "string"'],
-    ["a JSON Schema of two types", { type: ["object", "null"] }, 'must have the type "object", but has an array of 2 items'],
+    ["a JSON Schema of two other types", { type: ["string", "null"] }, 'must have the type "object", but has "string", "null"'],
+    [
+      "a union without an object",
+      { anyOf: [{ type: "null" }, { type: "string" }] },
+      'must have the type "object", but has "null"',
+    ],
+    ["an intersection with a string", { allOf: [{}, { type: "string" }] }, 'must have the type "object", but has "string"'],
+    [
+      "a reference to a string",
+      { $ref: "#/$defs/a", $defs: { a: { type: "string" } } },
+      'must have the type "object", but has "string"',
+    ],
+    ["a reference to nothing", { $ref: "#/$defs/a" }, 'refers to "#/$defs/a", which it does not contain'],
+    ["a list of values", { enum: ["a", 1] }, "must accept objects, but accepts other values only"],
+    ["a constant", { const: null }, "must accept objects, but accepts other values only"],
     ["a class instance as the schema", new Map(), "is neither a Standard Schema nor a plain JSON Schema object"],
     ["a cyclic JSON Schema", cyclic, "is not JSON: a cyclic value"],
   ])("rejects %s", ([, schema, problem]) => {

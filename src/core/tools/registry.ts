@@ -7,6 +7,7 @@ import { describeValue, quote } from "../utils/texts.ts";
 import { invalidOption } from "../errors/check-fields.ts";
 import { findSchemaProblem, toJsonSchema, validateArgs } from "./argument-schema.ts";
 import type { Validation } from "../types/common.ts";
+import { findRootProblem } from "./root-schema.ts";
 import { assertTool, refuseTool, traitChecks } from "./define-tool.ts";
 import { deferredToPage, toolResult } from "./to-outcome.ts";
 
@@ -56,7 +57,9 @@ export function checkDefinitions(definitions: readonly ToolDefinition[]): void {
     checkTrait(name, "timeoutMs", timeoutMs);
     checkTrait(name, "idleTimeoutMs", idleTimeoutMs);
     checkTrait(name, "masking", masking);
-    const problem = isRecord(inputSchema) ? findSchemaProblem(inputSchema) : `is not JSON: ${describeValue(inputSchema)}`;
+    const problem = isRecord(inputSchema)
+      ? findSchemaProblem(inputSchema) || findRootProblem(inputSchema)
+      : `is not JSON: ${describeValue(inputSchema)}`;
     if (problem !== "") throw new LoopError("invalid-schema", { toolName: name, problem });
   }
 }
