@@ -4,24 +4,32 @@ import type { ChatMessage, ChatPart } from "./chat-options.ts";
 
 /** Arranges the messages in an order that the service accepts. Messages that need no change stay the same objects. */
 export function orderMessages(messages: readonly ChatMessage[], quirks: ChatQuirks): readonly ChatMessage[] {
-  const { emptyText } = quirks;
-  const filled = emptyText === undefined ? messages : messages.map((message) => fillMessage(message, emptyText));
+  const { emptyText, callText = null } = quirks;
+  const filled = emptyText === undefined ? messages : messages.map((message) => fillMessage(message, { emptyText, callText }));
   return separateRoles(quirks.alternates === true ? mergeRoles(filled) : filled, quirks, (role, content) => ({ role, content }));
 }
 
-/** Replaces blank texts, and adds a text to files, because Bedrock refuses a document without one. */
-function fillMessage(message: ChatMessage, text: string): ChatMessage {
-  if (typeof message.content === "string") return message.content.trim() === "" ? { ...message, content: text } : message;
-  if (message.role !== "user") return message;
-  const { content } = message;
-  if (content.some(isBlankText))
-    return { ...message, content: content.map((part) => (isBlankText(part) ? { type: "text", text } : part)) };
-  const needsText = content.some(({ type }) => type === "file") && content.every(({ type }) => type !== "text");
-  return needsText ? { ...message, content: [{ type: "text", text: "The file:" }, ...content] } : message;
+interface Fillings {
+  readonly emptyText: string;
+  readonly callText: string | null;
 }
 
-function isBlankText(part: ChatPart): boolean {
-  return part.type === "text" && part.text.trim() === "";
+/** Replaces a blank content, leaves out blank parts, and adds a text to files, because Bedrock refuses a document without one. */
+function fillMessage(message: ChatMessage, { emptyText, callText }: Fillings): ChatMessage {
+  if (message.role === "assistant" && message.tool_calls !== undefined)
+    return isBlank(message.content) ? { ...message, content: callText } : message;
+  if (message.role === "system" || message.role === "assistant" || typeof message.content === "string")
+    return isBlank(message.content) ? { ...message, content: emptyText } : message;
+  const { content } = message;
+  const parts = content.filter((part) => part.type !== "text" || !isBlank(part.text));
+  if (parts.length === 0) return { ...message, content: emptyText };
+  const needsText = parts.some(({ type }) => type === "file") && parts.every(({ type }) => type !== "text");
+  if (needsText) return { ...message, content: [{ type: "text", text: "The file:" }, ...parts] };
+  return parts.length === content.length ? message : { ...message, content: parts };
+}
+
+function isBlank(content: UserContent | null): boolean {
+  return typeof content === "string" && content.trim() === "";
 }
 
 function mergeRoles(messages: readonly ChatMessage[]): readonly ChatMessage[] {

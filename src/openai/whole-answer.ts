@@ -10,6 +10,7 @@ import {
   providerError,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
+import { isTerminal } from "./responses-events.ts";
 
 /** A request to an SDK, with the body that it sends. */
 interface SentRequest {
@@ -51,8 +52,10 @@ function explain(error: unknown): unknown {
   return providerError(code, `${message} To request whole answers, set \`stream: false\` in \`extra\` of the model settings.`);
 }
 
-/** Makes a chunk of Chat Completions from a whole completion. */
-export function toChatChunk({ choices, ...rest }: UnknownRecord): UnknownRecord {
+/** Makes a chunk of Chat Completions from a whole completion. A body without choices may be an error, and stays as it is. */
+export function toChatChunk(answer: UnknownRecord): UnknownRecord {
+  const { choices, ...rest } = answer;
+  if (choices === undefined) return answer;
   return {
     ...rest,
     choices: listOf(choices).map((choice) => {
@@ -63,8 +66,10 @@ export function toChatChunk({ choices, ...rest }: UnknownRecord): UnknownRecord 
   };
 }
 
-/** Makes the last event of a stream from a whole response. */
+/** Makes the last event of a stream from a whole response. A body that is no response is an error. */
 export function toResponseEvent(response: UnknownRecord): UnknownRecord {
   const status = textOf(response.status);
-  return { type: `response.${status === "" ? "completed" : status}`, response };
+  const type = `response.${status === "" ? "completed" : status}`;
+  const isResponse = response.output !== undefined || (status !== "" && isTerminal(type));
+  return isResponse ? { type, response } : { type: "error", error: response };
 }

@@ -6,6 +6,9 @@ import type { ChatStyle } from "./oddities.ts";
 /**
  * OpenRouter finds no endpoint for some forms of `tool_choice` (404, github.com/zed-industries/zed/issues/36094), and more endpoints
  * support a word than an object. It separates reasoning. The GLM models accept only "auto", as at z.ai.
+ * Kimi and DeepSeek V4 refuse a forced call while they think, as at their own services. The field `reasoning` turns thinking off
+ * (openrouter.ai/docs/use-cases/reasoning-tokens), but Kimi K2 Thinking and K2.7 always think
+ * (github.com/AgentFlocks/flocks/pull/620).
  */
 export const openrouter: Service = {
   name: "openrouter",
@@ -13,8 +16,9 @@ export const openrouter: Service = {
   id: /^openrouter/,
   chat: { namedChoice: "single", separatesReasoning: true },
   models: [
-    { model: /^z-ai\//, chat: { forcedChoice: "never", noneChoice: "no-tools" } },
-    { model: /^meta(?:-llama)?\/muse-/, chat: { forcedChoice: "never", noneChoice: "no-tools" } },
+    { model: /^(?:z-ai\/|meta(?:-llama)?\/muse-)/, chat: { forcedChoice: "never", noneChoice: "no-tools" } },
+    { model: /^(?:moonshotai\/kimi-k2\.[56]|deepseek\/deepseek-v4)/, chat: { forcedChoice: { reasoning: { enabled: false } } } },
+    { model: /^moonshotai\/kimi-k2(?:\.[7-9]|-thinking)/, chat: { forcedChoice: "never" } },
   ],
 };
 

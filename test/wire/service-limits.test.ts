@@ -148,6 +148,7 @@ describe("fields by service", () => {
     [{ model: "moonshotai/kimi-k3", at: "https://openrouter.ai/api/v1" }, "reasoning_content"],
     [{ model: "moonshotai/Kimi-K3", service: "vllm" }, "reasoning"],
     [{ model: "deepseek-ai/DeepSeek-R1" }, undefined],
+    [{ at: "https://api.deepseek.com", model: "deepseek-r1-0528" }, undefined],
     [{ model: "gpt-4.1" }, undefined],
     [{ model: "deepseek-v4-pro", echoReasoning: "reasoning" }, "reasoning"],
   ])("%j: reasoning goes back in %s", async ([options, field]) => {

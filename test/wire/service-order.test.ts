@@ -121,6 +121,28 @@ describe("openaiChat: the order of messages", () => {
     expect(textsOf(await sendChat({}, { messages }))).toEqual(["Look.", null, ""]);
   });
 
+  it.for<[options: ChatOptions, besideCall: string | null]>([
+    [{ service: "bedrock" }, null],
+    [{ at: `${local}:4000/v1`, model: "bedrock/us.anthropic.claude-opus-4-8" }, null],
+    [{ model: "anthropic/claude-sonnet-5" }, null],
+    [{ at: "https://api.x.ai/v1" }, "(Calls tools.)"],
+  ])("%j: blank texts are replaced, and left out beside others", async ([options, besideCall]) => {
+    const blank = { type: "text", text: " \n" } as const;
+    const image = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" } as const;
+    const messages: readonly Message[] = [
+      user("Look."),
+      Object({ role: "assistant", content: [blank, ...Object(asked("c")).content] }),
+      answered("c"),
+      { role: "assistant", content: [blank] },
+      { role: "user", content: [blank, { type: "text", text: "Go on." }, image] },
+      said("Gone."),
+      { role: "user", content: [blank, blank] },
+    ];
+    const [, call, , filled, kept, , none] = textsOf(await sendChat(options, { messages }));
+    expect([call, filled, none]).toEqual([besideCall, "(empty)", "(empty)"]);
+    expect(kept).toMatchObject([{ type: "text", text: "Go on." }, { type: "image_url" }]);
+  });
+
   it("Google: the first call of another model's message has a placeholder signature", async () => {
     const messages = [user("Look."), asked("c"), answered("c")];
     const at = "https://generativelanguage.googleapis.com/v1beta/openai/";

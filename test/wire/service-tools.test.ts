@@ -65,7 +65,28 @@ describe("tool choice", () => {
     ],
     ["Kimi K2.7, named", { service: "moonshot", model: "kimi-k2.7-code" }, named, { tool_choice: object, ...disabled }, 2],
     ["Qwen, named", { service: "dashscope", model: "qwen3-max" }, named, { tool_choice: object, enable_thinking: false }, 2],
-    ["z.ai, none", { service: "zai" }, "none", { tool_choice: "none" }, 2],
+    [
+      "Kimi K2.6 at OpenRouter, required",
+      { service: "openrouter", model: "moonshotai/kimi-k2.6" },
+      "required",
+      { tool_choice: "required", reasoning: { enabled: false } },
+      2,
+    ],
+    [
+      "DeepSeek V4 at OpenRouter, named",
+      { service: "openrouter", model: "deepseek/deepseek-v4-pro" },
+      named,
+      { tool_choice: "required", reasoning: { enabled: false } },
+      1,
+    ],
+    [
+      "K2 Thinking at OpenRouter",
+      { service: "openrouter", model: "moonshotai/kimi-k2-thinking" },
+      named,
+      { tool_choice: "auto" },
+      1,
+    ],
+    ["OpenAI, none", {}, "none", { tool_choice: "none" }, 2],
   ])("%s", async ([, options, choice, sent, count]) => {
     const { body } = await sendChat(options, forced(choice));
     expect(body).toMatchObject(sent);
@@ -80,8 +101,9 @@ describe("tool choice", () => {
   });
 
   it("leaves out the tools if the service refuses the choice none", async () => {
-    for (const service of ["meta", "ollama"] as const) {
-      const { body } = await sendChat({ service }, forced("none"));
+    const glm: ChatOptions = { service: "openrouter", model: "z-ai/glm-5.3" };
+    for (const options of [{ service: "meta" }, { service: "ollama" }, { service: "zai" }, glm] as const) {
+      const { body } = await sendChat(options, forced("none"));
       expect(body).not.toHaveProperty("tools");
       expect(body).not.toHaveProperty("tool_choice");
     }

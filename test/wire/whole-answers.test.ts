@@ -73,6 +73,22 @@ describe("stream: false in extra", () => {
     expect(result.error).toMatchObject(error);
   });
 
+  const limited = { code: "rate-limit", retryable: true, message: expect.stringMatching(/limited upstream/) };
+  it.for<[what: string, answer: object, error: object]>([
+    ["nested", { error: { message: "Provider returned error", code: 429, metadata: { raw: "limited upstream" } } }, limited],
+    ["with a type", { type: "error", error: { type: "rate_limit_error", message: "limited upstream" } }, limited],
+    ["flat", { status: 429, message: "limited upstream" }, limited],
+    ["with a text as status", { status: "error", code: 429, message: "limited upstream" }, limited],
+    ["with detail", { detail: "limited upstream" }, { message: "limited upstream" }],
+  ])("an error with the status 200, %s, is an error on both wires", async ([, answer, error]) => {
+    const { fetch } = createRecorder(() => Response.json(answer));
+    const options = { client: connect(fetch), model: "m" };
+    for (const provider of [openaiChat(options), openaiResponses(options)]) {
+      const result = await runToolLoop({ provider, messages: [user("Look.")], modelSettings: { extra } });
+      expect(result).toMatchObject({ status: "error", error });
+    }
+  });
+
   it.for<[status: string, output: readonly object[], expected: object]>([
     ["incomplete", [outputText("Se")], { text: "Se" }],
     ["failed", [], { status: "error" }],
