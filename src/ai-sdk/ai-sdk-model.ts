@@ -45,8 +45,15 @@ export function aiSdkModel(options: AiSdkModelOptions): Provider {
   const buildCall = createCallBuilder(settings);
   const words = toModelWords(options.finishReasons);
   const sender = { id, model: model.modelId };
-  const { toolNames } = findQuirks({ id: model.provider, model: model.modelId });
-  const facts = { ...sender, family, structuresOutput: settings.structuredOutput, errorWords: options.errorWords, toolNames };
+  const { toolNames, toTool } = findQuirks({ id: model.provider, model: model.modelId });
+  const facts = {
+    ...sender,
+    family,
+    structuresOutput: settings.structuredOutput,
+    errorWords: options.errorWords,
+    toolNames,
+    toTool,
+  };
   return createSdkProvider(facts, (request, call, out) => {
     const reader = createPartsReader(out, { settings, words, tools: request.tools });
     const open = async (signal: AbortSignal): Promise<unknown> => {

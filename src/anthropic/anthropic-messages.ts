@@ -64,31 +64,34 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const { client, id, model, compaction, toolSearch } = settings;
   const abilities = { compacts: compaction !== undefined, searchesTools: toolSearch !== undefined };
   let { dropsUnfit } = settings;
-  return createSdkProvider({ ...settings, ...abilities, errorWords: options.errorWords }, (request, call, out) => {
-    const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
-    const send = async (signal: AbortSignal): Promise<unknown> => {
-      // `Date.now()` is used because containers expire at a date, and `call.clock` may start at any number.
-      const body = buildMessagesBody(fitMedia(request), { settings, convert, mark, kept, now: Date.now(), dropsUnfit, report });
-      call.sending?.(body, { id, model });
-      return openAnswer(client.messages.create(body, { signal, ...toHeaders(settings, dropsUnfit) }), call.clock);
-    };
-    /** Changes what is sent, so that the service accepts the request. Returns false if there is nothing to change. */
-    const adapt = ({ code, message }: ProviderError): boolean => {
-      if (code === "request-changed") {
-        if (!kept.refuse(request.messages)) return false;
-        report(leftOut);
-      } else if (dropsUnfit && refusesBinding.test(message)) dropsUnfit = false;
-      else return false;
-      // The service refused the request before the model read it, so nothing was spent.
-      return call.mayAsk?.([]) !== false;
-    };
-    const open = (signal: AbortSignal): Promise<unknown> =>
-      send(signal).catch((error: unknown) => {
-        if (signal.aborted || !adapt(toProviderError(error))) throw error;
-        return open(signal);
-      });
-    return { open, reader: createMessagesReader(out, words) };
-  });
+  return createSdkProvider(
+    { ...settings, ...abilities, errorWords: options.errorWords, toTool: settings.quirks.toTool },
+    (request, call, out) => {
+      const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
+      const send = async (signal: AbortSignal): Promise<unknown> => {
+        // `Date.now()` is used because containers expire at a date, and `call.clock` may start at any number.
+        const body = buildMessagesBody(fitMedia(request), { settings, convert, mark, kept, now: Date.now(), dropsUnfit, report });
+        call.sending?.(body, { id, model });
+        return openAnswer(client.messages.create(body, { signal, ...toHeaders(settings, dropsUnfit) }), call.clock);
+      };
+      /** Changes what is sent, so that the service accepts the request. Returns false if there is nothing to change. */
+      const adapt = ({ code, message }: ProviderError): boolean => {
+        if (code === "request-changed") {
+          if (!kept.refuse(request.messages)) return false;
+          report(leftOut);
+        } else if (dropsUnfit && refusesBinding.test(message)) dropsUnfit = false;
+        else return false;
+        // The service refused the request before the model read it, so nothing was spent.
+        return call.mayAsk?.([]) !== false;
+      };
+      const open = (signal: AbortSignal): Promise<unknown> =>
+        send(signal).catch((error: unknown) => {
+          if (signal.aborted || !adapt(toProviderError(error))) throw error;
+          return open(signal);
+        });
+      return { open, reader: createMessagesReader(out, words) };
+    },
+  );
 }
 
 /** The header of a request replaces the client's header, so it also contains the betas of the client. */

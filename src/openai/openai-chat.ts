@@ -39,7 +39,7 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
   const fitMedia = createMediaFitter({ forms: chatMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(chatWords, options.finishReasons);
   return createSdkProvider(
-    { ...settings, errorWords: options.errorWords, toolNames: settings.quirks.toolNames },
+    { ...settings, errorWords: options.errorWords, toolNames: settings.quirks.toolNames, toTool: settings.quirks.toTool },
     (request, call, out) => ({
       open: async (signal) => {
         const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });

@@ -1,3 +1,4 @@
+import { toMoonshotTool } from "./moonshot-schema.ts";
 import type { Service } from "./service.ts";
 import type { Rule } from "./rule.ts";
 import { eachSchema, firstOf, recordAt, show, when } from "./rule-checks.ts";
@@ -13,13 +14,13 @@ export const moonshot: Service = {
   name: "moonshot",
   address: /(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.(?:ai|com))$/,
   id: /^(?:moonshot|kimi)/,
-  chat: { maxTokensField: "max_tokens", toolNames: /^[a-z]/i },
+  chat: { maxTokensField: "max_tokens", toolNames: /^[a-z]/i, toTool: toMoonshotTool },
   models: [
     { model: /kimi-(?:k2\.[5-9]|k2-thinking|latest)/i, chat: { forcedChoice: { thinking: { type: "disabled" } } } },
     { model: /kimi-k[3-9]/i, chat: { namedChoice: "single" } },
   ],
   everywhere: [
-    { model: /kimi-/i, chat: { callIds: "any", toolNames: /^[a-z]/i } },
+    { model: /kimi-/i, chat: { callIds: "any", toolNames: /^[a-z]/i, toTool: toMoonshotTool } },
     { model: /kimi-(?:k2\.[5-9]|k2-thinking|latest|k[3-9])/i, chat: { echoReasoning: "reasoning_content" } },
   ],
 };
@@ -31,7 +32,7 @@ function thinksAtMoonshot(model: string, body: object): boolean {
 
 /** Returns the problem of one node of a schema in Moonshot's flavor of JSON Schema. */
 function findProblem(node: unknown): string | undefined {
-  const { type, $ref: ref, anyOf, ...rest } = recordAt(node);
+  const { type, $ref: ref, anyOf } = recordAt(node);
   if (typeof node === "boolean") return "boolean schema is not supported";
   if (ref !== undefined) {
     if (!show(ref).startsWith("#/$defs/")) return "references must start with #/$defs/";
@@ -39,7 +40,7 @@ function findProblem(node: unknown): string | undefined {
   }
   if (anyOf !== undefined)
     return when(type !== undefined, "when using anyOf, type should be defined in anyOf items instead of the parent schema");
-  return when(type === undefined && rest.enum === undefined && rest.const === undefined, "type is not defined");
+  return when(type === undefined, "type is not defined");
 }
 
 export const moonshotRules: readonly Rule[] = [

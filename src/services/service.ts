@@ -1,7 +1,7 @@
 // One file per model service in this folder holds its rules and quirks as data. The adapters read the quirks to build requests that
 // the service accepts, and `strictService` of `turnwright/testing` reads the rules to refuse what the service refuses.
 
-import type { Json, MediaLimits } from "../core/provider-kit.ts";
+import type { Json, MediaLimits, ToolDefinition } from "../core/provider-kit.ts";
 
 /** The model services whose rules are known. */
 export type ServiceName =
@@ -40,6 +40,8 @@ export interface ChatQuirks {
   readonly callIds?: "nine" | "plain" | "any" | undefined;
   /** Matches the tool names that the service accepts. Default: all names of tools. */
   readonly toolNames?: RegExp | undefined;
+  /** Converts a tool to a form that the service accepts. Default: no conversion. */
+  readonly toTool?: ((tool: ToolDefinition) => ToolDefinition) | undefined;
   /** True if a user message must not follow a tool message directly. An assistant message then comes between the two. */
   readonly answersTools?: true | undefined;
   /** True if a user message must come first, and two messages of the user or the model must not follow each other. */

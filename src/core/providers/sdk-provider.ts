@@ -1,6 +1,7 @@
 import type { Clock, ProviderError, Usage } from "../types/common.ts";
 import type { AssistantMessage, ProviderMetadata, ToolCallPart } from "../types/message.ts";
 import type { ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider } from "../types/provider.ts";
+import type { ToolDefinition } from "../types/tool.ts";
 import { providerError, toProviderError } from "../errors/provider-error.ts";
 import { reconcileUsage } from "../utils/count-usage.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
@@ -17,6 +18,8 @@ export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
 export interface SdkProviderFacts extends Omit<Provider, "stream">, Pick<SdkStream, "errorWords"> {
   /** Matches the tool names that the service accepts. Other names are replaced in requests and restored in answers. Default: all. */
   readonly toolNames?: RegExp | undefined;
+  /** Converts a tool to a form that the service accepts. Must return the same object for the same tool. Default: no conversion. */
+  readonly toTool?: ((tool: ToolDefinition) => ToolDefinition) | undefined;
 }
 
 /**
@@ -34,7 +37,7 @@ export interface SdkProviderFacts extends Omit<Provider, "stream">, Pick<SdkStre
  * }));
  */
 export function createSdkProvider(
-  { id, model, family, compacts, searchesTools, structuresOutput, errorWords, toolNames }: SdkProviderFacts,
+  { id, model, family, compacts, searchesTools, structuresOutput, errorWords, toolNames, toTool }: SdkProviderFacts,
   ask: (request: ModelRequest, call: ModelCall, out: ModelChunk[]) => SdkAnswer,
 ): Provider {
   const names = toolNames && createToolRenamer(toolNames);
@@ -47,7 +50,8 @@ export function createSdkProvider(
     ...(structuresOutput === true ? { structuresOutput } : {}),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
-      const formed = toWellFormedRequest(request);
+      const whole = toWellFormedRequest(request);
+      const formed = toTool === undefined ? whole : { ...whole, tools: whole.tools.map(toTool) };
       const { open, reader } = ask(names?.rename(formed) ?? formed, call, out);
       return readSdkStream({ open, reader: names?.restore(reader, out, formed) ?? reader, out, errorWords }, call);
     },
