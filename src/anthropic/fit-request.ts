@@ -96,7 +96,7 @@ function addControls(
   return isPossible && Object.keys(controls).length > 0 ? { type, ...controls, ...thinking } : thinking;
 }
 
-/** Adaptive thinking replaces the other types, because all models with a thinking budget that lack it are older. */
+/** Adaptive thinking replaces the other types. Only models with a thinking budget lack it. */
 function acceptThinking({ settings: { thinking, facts }, report }: FitPorts): AnthropicThinking | undefined {
   const types: readonly string[] = facts?.thinking ?? knownTypes;
   if (thinking === undefined || types.includes(thinking.type) || !knownTypes.includes(thinking.type)) return thinking;

@@ -1,4 +1,4 @@
-// Leaves out thinking that the service would refuse, because the request before it has changed since the model thought.
+// Leaves out thinking that the service would refuse, because the part of the request before it has changed.
 
 import { memoize, type Message, type ModelRequest, type RequestChange } from "../core/provider-kit.ts";
 import type { WireMessage } from "./messages-options.ts";
@@ -12,7 +12,7 @@ export interface Prefix {
 }
 
 export interface KeptThinking {
-  /** Remembers that the thinking of these messages is refused. Returns false if all of this was known. */
+  /** Remembers that the thinking of these messages is refused. Returns false if it was refused before. */
   refuse(messages: readonly Message[]): boolean;
   /**
    * Compares a request with the previous request of its run. If they differ, the thinking of all messages after the first difference

@@ -105,8 +105,8 @@ export interface OpenAIChatOptions {
   readonly toolResultMedia?: "user-message" | "tool-message" | undefined;
   /**
    * Converts a call id to an id that the server accepts. The function must return equal ids for equal ids, and different ids for
-   * different ids. By default an id that the service rejects is replaced. Mistral accepts 9 letters and digits, most services 40
-   * characters.
+   * different ids. By default, an id that the service rejects is replaced. Mistral accepts exactly 9 letters and digits, and
+   * most services accept at most 40 characters.
    */
   readonly toWireCallId?: ((callId: string) => string) | undefined;
   /**

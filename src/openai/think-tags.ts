@@ -118,7 +118,7 @@ export class AnswerText {
   }
 }
 
-/** Returns how many characters at the end may be space before the closing tag, or the beginning of that tag. */
+/** Returns how many characters at the end to hold back: space, or the beginning of the closing tag. */
 function tailOf(text: string, closing: string): number {
   let length = Math.min(text.length, closing.length - 1);
   while (length > 0 && !closing.startsWith(text.slice(text.length - length))) length -= 1;

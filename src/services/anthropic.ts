@@ -18,7 +18,7 @@ export interface ClaudeFacts {
   readonly forcedChoice: "yes" | "without-budget" | "no";
   /** If `temperature`, `top_p` and `top_k` are accepted under the API version 2023-06-01. Later versions never accept them. */
   readonly sampling: "without-thinking" | "no";
-  /** True if a thinking block is only valid behind the same system text, tools and messages ("preserved thinking"). */
+  /** True if a thinking block is only valid after the same system text, tools and messages ("preserved thinking"). */
   readonly checksPrefix: boolean;
   /** True if the final message of a request may be an assistant message that the model continues. */
   readonly prefill: boolean;
@@ -207,7 +207,7 @@ export const anthropicModelRules: readonly Rule[] = [
     },
   },
   {
-    rule: "With a thinking budget, the assistant turn whose tool results are at the end begins with thinking.",
+    rule: "With a thinking budget, the assistant turn before the final tool results begins with thinking.",
     source: "github.com/anomalyco/opencode#3077, github.com/n8n-io/n8n#22550",
     refuses: (request) => {
       const { items, results } = request;
@@ -223,7 +223,7 @@ export const anthropicModelRules: readonly Rule[] = [
     },
   },
   {
-    rule: "A system message is on models that take it, not first, after a user message, and before an assistant message or at the end.",
+    rule: "A system message in the list comes after a user message, and before an assistant message or at the end. Some models take none.",
     source: "https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages",
     refuses: ({ items, model }) =>
       firstOf(items, ({ role, at }) => {

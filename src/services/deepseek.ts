@@ -9,8 +9,8 @@ const thinks = /deepseek-(?:v4|flash)/i;
 /**
  * DeepSeek V4 thinks unless it is told not to. While it thinks, it refuses a forced call
  * (github.com/deepseek-ai/DeepSeek-V3/issues/1376), and a message with calls must have `reasoning_content`
- * (github.com/iOfficeAI/AionUi/issues/2746). DeepSeek R1 must not get this field (@ai-sdk/deepseek 3.0.56), but the name
- * `deepseek-reasoner` is since V3.2 a model that requires it (github.com/continuedev/continue/issues/10193,
+ * (github.com/iOfficeAI/AionUi/issues/2746). DeepSeek R1 must not get this field (@ai-sdk/deepseek 3.0.56), but
+ * `deepseek-reasoner` has required it since V3.2 (github.com/continuedev/continue/issues/10193,
  * github.com/langgenius/dify-official-plugins/issues/2306). R1 always thinks, and its chat template writes the opening tag
  * (github.com/vllm-project/vllm/issues/13125).
  */

@@ -5,8 +5,8 @@ import { firstOf, recordAt, show, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 /**
- * llama-server treats a choice in object form as "auto". It refuses two assistant messages at the end, and one if the model thinks
- * It also refuses a grammar together with tools (tools/server/server-common.cpp in github.com/ggml-org/llama.cpp).
+ * llama-server treats a choice in object form as "auto". It refuses two assistant messages at the end, and one if the model
+ * thinks. It also refuses a grammar together with tools (tools/server/server-common.cpp in github.com/ggml-org/llama.cpp).
  */
 export const llamaServer: Service = {
   name: "llama-server",

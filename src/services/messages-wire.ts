@@ -32,7 +32,7 @@ function openAt({ calls, results, items }: WireRequest, at: number): readonly st
 
 const isServerCall = ({ type }: UnknownRecord): boolean => type === "server_tool_use" || type === "mcp_tool_use";
 
-/** Each message with the calls of server tools that were made before it, and those that are still open. */
+/** Each message with the earlier calls of server tools, and with those of them that are still open. */
 function* walkServerCalls({ items }: WireRequest): Generator<readonly [item: WireItem, made: Set<unknown>, open: Set<unknown>]> {
   const made = new Set<unknown>();
   const open = new Set<unknown>();

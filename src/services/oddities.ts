@@ -45,7 +45,7 @@ export const chatOddities: { readonly [Name in ChatOddity]: OddityFacts } = {
   "stop-with-calls": { rule: "An answer with calls has the finish reason stop.", source: "vllm#25054, litellm#12862" },
   "first-chunk-without-choices": { rule: "The first chunk has no choices.", source: "MindSearch#310, cli-mentat#429" },
   comments: {
-    rule: "Comments of the stream keep the connection alive.",
+    rule: "The stream has comments, which keep the connection alive.",
     source: "https://openrouter.ai/docs/api/reference/streaming",
   },
   "usage-in-choice": { rule: "Token counts stand in the choice.", source: "@earendil-works/pi-ai@1.6.0" },

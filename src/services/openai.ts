@@ -71,7 +71,7 @@ export const openaiChatModelRules: readonly Rule[] = [
       ),
   },
   {
-    rule: "From GPT-5.6 on, a model that reasons does not take function tools here. GPT-5.4 and 5.5 do so without an effort.",
+    rule: "From GPT-5.6 on, a model that reasons does not take function tools here. GPT-5.4 and 5.5 take them without an effort.",
     source: "openai-openapi#541, github.com/BerriAI/litellm#34569, genkit#6303",
     refuses: ({ model, body: { reasoning_effort: effort }, tools }) => {
       const neverNone = /^gpt-6(?:\.1-sol|\.[2-9]|-astra)/.test(model);

@@ -6,7 +6,7 @@ import type { ChatStyle } from "./oddities.ts";
 /**
  * OpenRouter finds no endpoint for some forms of `tool_choice` (404, github.com/zed-industries/zed/issues/36094), and more endpoints
  * support a word than an object. It separates reasoning. The GLM models accept only "auto", as at z.ai.
- * Kimi and DeepSeek V4 refuse a forced call while they think, as at their own services. The field `reasoning` turns thinking off
+ * Kimi and DeepSeek V4 refuse a forced call while they think, as they do at their own services. The field `reasoning` turns thinking off
  * (openrouter.ai/docs/use-cases/reasoning-tokens), but Kimi K2 Thinking and K2.7 always think
  * (github.com/AgentFlocks/flocks/pull/620).
  */

@@ -97,7 +97,7 @@ export const responsesWireRules: readonly Rule[] = [
     },
   },
   {
-    rule: "A call or message that was made after a reasoning item is sent with its id only directly after that reasoning item.",
+    rule: "A call or message that followed a reasoning item has its id only if it comes directly after that item.",
     source: "github.com/TanStack/ai#1212, pi#1035, code_puppy#853",
     refuses: ({ items }) =>
       firstOf(items, ({ fields: { id, type = "message" }, at }) => {

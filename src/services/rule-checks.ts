@@ -126,7 +126,7 @@ export function longString(value: unknown, longest: number, path = ""): readonly
   return undefined;
 }
 
-/** The media type that the first bytes of base64 data show. Undefined if they show none of the types that are told apart. */
+/** The media type that the first bytes of base64 data show. Undefined for other types than the ones below. */
 export function sniffType(data: string): string | undefined {
   return signatures.find(([begin]) => begin.test(data))?.[1];
 }

@@ -44,7 +44,7 @@ describe.each(cases)("a request that %s", (_title, options) => {
   });
 });
 
-it.each(withoutFiles)("%s gets a text instead of the PDF of a tool", async (local) => {
+it.each(withoutFiles)("%s gets text instead of a tool's PDF", async (local) => {
   const row = strictRows.find(({ kind }) => kind === local);
   if (row === undefined) throw new Error("There is no such row.");
   const service = strictService(row.kind, { answers: [toolCall("read"), text("Done.")] });

@@ -215,7 +215,7 @@ const rows: readonly Row[] = [
   ],
   [
     "anthropic",
-    "A system message is on models",
+    "A system message in the list",
     body([user, { role: "system", content: "Be brief." }], {}, "claude-opus-5"),
     body([user, assistant, { role: "system", content: "Be brief." }, user], {}, "claude-opus-5"),
   ],

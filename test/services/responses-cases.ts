@@ -45,11 +45,7 @@ const rows: readonly (readonly [rule: string, accepted: object, refused: object]
     body([user, call("call_1", { id: "fc_1" }), call("call_2", { id: "fc_2" }), output(), output("call_2")]),
     body([user, call("call_1", { id: "fc_1" }), call("call_2", { id: "fc_1" }), output(), output("call_2")]),
   ],
-  [
-    "A call or message that was made after a reasoning",
-    body([user, reasoning(), made(), output()]),
-    body([user, made(), output()]),
-  ],
+  ["A call or message that followed a reasoning", body([user, reasoning(), made(), output()]), body([user, made(), output()])],
   ["A reasoning item is followed by", body([user, reasoning(), call(), output()]), body([user, reasoning(), user])],
   [
     "Without `store`, a reasoning item",

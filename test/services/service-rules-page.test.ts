@@ -9,9 +9,9 @@ const head = `# Rules of the model services
 
 The test \`test/services/service-rules-page.test.ts\` writes this page from the rules in \`src/services\`. To write it again, run \`npm run docs:rules\`.
 [\`strictService\`](guides/testing.md#a-strict-service) refuses requests that break one of these rules, with the status and the error body of the service. The
-adapters of this package send requests that keep them.
+adapters of this package follow the rules.
 
-A service may change its rules and its messages at any time. Each rule has the source that showed it: a page of the vendor, a type file, or a public report.
+A service may change its rules and its messages at any time. Each rule names its source: a page of the vendor, a type file, or a public report.
 A short source such as \`crush#279\` is an issue or a pull request of the project with this name on GitHub.
 `;
 
@@ -55,7 +55,7 @@ function toSections(): readonly string[] {
       ...families.flatMap((family) => [`${family.title} have these rules too:`, toTable(family.rules)]),
     ]);
     const oddities = style.oddities.map((oddity) => `- ${chatOddities[oddity].rule} (${chatOddities[oddity].source})`);
-    const streams = oddities.length === 0 ? [] : ["With `oddities`, its streams have these deviations:", oddities.join("\n")];
+    const streams = oddities.length === 0 ? [] : ["With `oddities`, its streams have these oddities:", oddities.join("\n")];
     for (const { rules } of Object.values(wires)) if (order.includes(name)) earlier.set(name, rules);
     return [`## \`${name}\``, ...tables, ...streams];
   });

@@ -1,4 +1,4 @@
-// Rules of a service that keeps thinking only behind an unchanged request, as documented in
+// Rules of a service that accepts thinking only after an unchanged prefix, as documented in
 // platform.claude.com/docs/en/build-with-claude/preserved-thinking (September 2026).
 
 import type { SentRequest, ServiceAnswer, ServiceRules, WireBody, WirePart } from "./anthropic-service.ts";

@@ -131,7 +131,7 @@ const countThinking = ({ requests }: AnthropicService): number =>
   JSON.stringify(requests.at(-1)?.body.messages).split('"type":"thinking"').length - 1;
 
 describe("anthropicMessages: a model that checks the request before its thinking", () => {
-  it.each(names)("completes a run with %s if the service may drop blocks, without a refusal", async (name) => {
+  it.each(names)("completes a run with %s without a refusal, if the service may drop blocks", async (name) => {
     const played = await play(featureOf(name), true);
     expect([played.result.status, played.refusals]).toEqual(["completed", []]);
   });
@@ -142,12 +142,12 @@ describe("anthropicMessages: a model that checks the request before its thinking
     expect(new Set(changes).size).toBe(changes.length);
   });
 
-  it.each(names)("completes a run with %s if the service is not asked to drop blocks, without a refusal", async (name) => {
+  it.each(names)("completes a run with %s without a refusal, if the service is not asked to drop blocks", async (name) => {
     const played = await play(featureOf(name), false, { dropsUnfitThinking: false });
     expect([played.result.status, played.refusals]).toEqual(["completed", []]);
   });
 
-  it.each(names)("completes a run with %s if the service refuses the beta, which is sent only once", async (name) => {
+  it.each(names)("completes a run with %s if the service refuses the beta, and sends the beta only once", async (name) => {
     const played = await play(featureOf(name), false);
     expect([played.result.status, played.refusals.length]).toEqual(["completed", 1]);
     expect(played.requests.filter(({ headers }) => headers.has("anthropic-beta"))).toHaveLength(1);

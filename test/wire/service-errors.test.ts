@@ -125,7 +125,7 @@ describe("openaiChat with openai 6: the client of the caller", () => {
       (error: unknown) => error,
     );
 
-  it("throws the same errors as before", async () => {
+  it("throws the same errors as without the adapter", async () => {
     const client = new OpenAI({ apiKey: "k", baseURL: "https://a.test/v1", fetch, maxRetries: 0 });
     const before = await create(client);
     openaiChat({ client, model: "m" });

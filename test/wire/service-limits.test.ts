@@ -122,7 +122,7 @@ describe("reasoning models of OpenAI", () => {
     ["gpt-5-mini", {}, "low", undefined],
     ["gpt-6-sol", { at: "https://x.openai.azure.com/openai/v1" }, undefined, /openaiResponses/],
     ["gpt-6-sol", { at: "https://gateway.test/v1" }, undefined, undefined],
-  ])("%s with tools, %j, effort %s: %s", async ([model, options, effort, error]) => {
+  ])("%s with tools, the options %j and the effort %s: the error is %s", async ([model, options, effort, error]) => {
     const extra = effort === undefined ? {} : { reasoning_effort: effort };
     const { result, bodies } = await sendChat({ model, ...options }, { tools: [tool("look")], modelSettings: { extra } });
     if (error === undefined) expect(result.status).toBe("completed");

@@ -65,9 +65,14 @@ describe("openaiChat: the order of messages", () => {
 
   it.for<[what: string, options: ChatOptions, messages: readonly Message[], roles: readonly string[]]>([
     ["Mistral: adds a user message after an assistant message", mistral, [user("Hi"), said("A")], ["user", "assistant", "user"]],
-    ["llama-server: adds it too", { at: `${local}:8080/v1` }, [user("Hi"), said("A")], ["user", "assistant", "user"]],
     [
-      "Claude at a gateway: adds it too",
+      "llama-server: adds a user message after an assistant message",
+      { at: `${local}:8080/v1` },
+      [user("Hi"), said("A")],
+      ["user", "assistant", "user"],
+    ],
+    [
+      "Claude at a gateway: adds a user message after an assistant message",
       { model: "anthropic/claude-opus-5" },
       [user("Hi"), said("A")],
       ["user", "assistant", "user"],

@@ -87,7 +87,7 @@ describe("tool choice", () => {
       1,
     ],
     ["OpenAI, none", {}, "none", { tool_choice: "none" }, 2],
-  ])("%s", async ([, options, choice, sent, count]) => {
+  ])("has the form that the service accepts: %s", async ([, options, choice, sent, count]) => {
     const { body } = await sendChat(options, forced(choice));
     expect(body).toMatchObject(sent);
     expect(body.tools).toHaveLength(count);
@@ -109,7 +109,7 @@ describe("tool choice", () => {
     }
   });
 
-  it("keeps the caller's thinking, and asks for the call in a text", async () => {
+  it("keeps the caller's thinking, and asks for the call in text", async () => {
     const options: ChatOptions = { service: "deepseek", model: "deepseek-v4-pro" };
     const thinking = (type: string): RunOptions => ({ ...forced("required"), modelSettings: { extra: { thinking: { type } } } });
     expect((await sendChat(options, thinking("enabled"))).body).toMatchObject({

@@ -67,7 +67,7 @@ function readList(items: readonly unknown[], place: Place): string | undefined {
   return reasons.length === 0 ? undefined : reasons.join("; ");
 }
 
-/** The fields with the reason of a body, the most exact first. An `error` that is an object precedes them; a text may be a title. */
+/** The fields that may hold the reason, the most exact first. An `error` object precedes them. An `error` text may be only a title. */
 const reasonFields = ["message", "detail", "msg", "error_description", "status_msg", "errors", "base_resp"] as const;
 
 function readRecord(body: UnknownRecord, place: Place): string | undefined {

@@ -19,7 +19,7 @@ export function readRetryAfter(headers: unknown): number | undefined {
 
 /**
  * Reads `x-ratelimit-reset-requests` and `x-ratelimit-reset-tokens` of OpenAI and Groq, for example "2m59.56s". Ignores a limit
- * of which something remains, because its time is the time until the limit is whole again.
+ * that is not used up: its time only says when the limit is full again.
  */
 export function readResetTime(headers: unknown): number | undefined {
   const times = ["requests", "tokens"].flatMap((name) => {
@@ -58,7 +58,7 @@ function toMs(text: string): number | undefined {
   return Math.ceil(sum);
 }
 
-/** Reads the first number, because a header that was sent several times has a list separated by commas. */
+/** Reads the first number. A header that was sent several times holds a list separated by commas. */
 function toNumber(header: string | undefined): number | undefined {
   const digits = /^\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*(?:,|$)/.exec(header ?? "")?.[1];
   return digits === undefined ? undefined : Number(digits);

@@ -1,5 +1,5 @@
-// Fits the images and files of a request to what a service accepts. An image that the service refuses would be refused again in every
-// later request, because each request has the whole history.
+// Fits the images and files of a request to what a service accepts. Each request has the whole history, so one image that the
+// service refuses would make every later request fail.
 
 import type { ContentPart } from "../types/common.ts";
 import type { Message } from "../types/message.ts";
@@ -9,7 +9,7 @@ import { isTextType, locateMedia, type MediaPart, type MediaSource } from "../ut
 import { memoize } from "../utils/promises.ts";
 import { describeMedia, findProblem, findRemedy, type MediaForms, refuseMedia } from "./write-media.ts";
 
-/** The limits of a service for images and files. A limit that is absent is not known. */
+/** The limits of a service for images and files. An absent limit is not known. */
 export interface MediaLimits {
   /** The media types of images that the service accepts. Default: the types that the API accepts. */
   readonly imageTypes?: readonly string[] | undefined;
@@ -52,7 +52,7 @@ interface Placed extends Found {
   readonly isNew: boolean;
 }
 
-/** The reason why the service does not take a part, and an advice for the caller. */
+/** The reason why the service refuses a part, and advice for the caller. */
 interface Problem {
   readonly problem: string;
   readonly remedy: string;
@@ -67,10 +67,10 @@ interface Measured {
 }
 
 /**
- * Makes a function that replaces images and files that the service cannot take with a text for the model. The text says what was there,
- * and why it is missing. If the images and files together exceed a limit, the oldest ones are replaced.
+ * Makes a function that fits the images and files of a request. It replaces each one that the service refuses with text for the
+ * model, which says what was there and why it is missing. If they exceed a limit together, the oldest are replaced.
  *
- * An image or a file in a new message of the user is not replaced: the function throws ProviderError `bad-request`.
+ * The function throws ProviderError `bad-request` instead for an image or a file in a new user message.
  */
 export function createMediaFitter({ forms, limits = {}, id }: MediaRules): (request: ModelRequest) => ModelRequest {
   const measure = memoize((part: MediaPart) => measureMedia(part, forms, limits));
@@ -178,8 +178,8 @@ function findExcess(all: readonly Measured[], { maxCount, maxTotal, many }: Medi
 }
 
 /**
- * Returns how many of the first weights to remove, so that the others have the sum `most` at most. Removes them in steps of a quarter of
- * `most`. If each request removed one more, each request would miss the prompt cache.
+ * Returns how many of the first weights to remove, so that the sum of the others is at most `most`. Removes them in steps of a quarter
+ * of `most`. If each request removed one more, each request would miss the prompt cache.
  */
 function countExcess(weights: readonly number[], most: number): number {
   const step = most / 4;

@@ -45,8 +45,8 @@ export class Answer {
   }
 
   /**
-   * Notes the finish reason. A second finish reason replaces the first only if the first was normal, so that an abnormal finish
-   * reason is never lost. Returns the finish reason that holds.
+   * Notes the finish reason. A second finish reason replaces the first only if the first was normal, so an abnormal one is
+   * never lost. Returns the finish reason that is kept.
    */
   stop(raw: string): FinishReason {
     if (this.finish === undefined || isCleanEnd(this.finish.reason)) this.finish = { raw, reason: this.reasonOf(raw) };

@@ -1,5 +1,5 @@
 // If a format does not support an image or a file in a user message, the caller gets an error. If a tool returned the image or
-// the file, the model gets a text instead.
+// the file, the model gets text instead.
 
 import { quote } from "../utils/texts.ts";
 import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } from "../utils/media-source.ts";

@@ -18,7 +18,7 @@ const converted = new WeakMap<object, JsonSchema>();
  * since 4.2). The `$schema` keyword is removed from the conversion. A plain JSON Schema is returned unchanged.
  *
  * Throws LoopError "invalid-schema" if a schema cannot be converted (zod/mini, dates, anything that only code can check) or is
- * not JSON. Also throws if no object fits the schema, because the arguments of a call are always an object.
+ * not JSON. Also throws if no object can match the schema, because the arguments of a call are always an object.
  *
  * @see https://standardschema.dev/json-schema
  */

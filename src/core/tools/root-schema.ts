@@ -3,14 +3,14 @@ import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { describeValue, quote } from "../utils/texts.ts";
 
 /**
- * Returns the reason why no object fits a schema, as text that comes directly after the name of the schema in messages. Returns "" if an
- * object may fit. The arguments of a call are always an object.
+ * Returns the reason why no object can match a schema, as text to put after the name of the schema in messages. Returns "" if an object
+ * may match. The arguments of a call are always an object.
  */
 export function findRootProblem(schema: JsonSchema): string {
   return findProblem(schema, schema, new Map()) ?? "";
 }
 
-/** True if an object may fit `node`, which is a part of `root`. */
+/** True if an object may match `node`, which is a part of `root`. */
 export function mayBeObject(node: unknown, root: JsonSchema): boolean {
   return findProblem(node, root, new Map()) === undefined;
 }

@@ -32,7 +32,7 @@ export interface PlainError {
  * - `no-output`: the stream ended normally, but contained no text and no calls.
  * - `content-filter`, `malformed-call`: the service reported a filtered prompt, or an invalid call of the model, as an error. The
  *   built-in adapters end the stream with the finish reason of the same name instead.
- * - `request-changed`: the model requires that the beginning of a conversation stays unchanged, and it has changed.
+ * - `request-changed`: the model requires an unchanged beginning of the conversation, but it has changed.
  * - All other codes: an error from the service or the network.
  */
 export type ProviderErrorCode =
@@ -155,7 +155,7 @@ export type ToolSchema = StandardSchema | JsonSchema;
  * A piece of content that a user or a tool sends to the model.
  *
  * If a provider does not support a part of a user message, the iteration ends with the provider error `bad-request`, before a
- * request is sent. For an unsupported part of a tool result, the model gets a text instead of the part. See the table in
+ * request is sent. For an unsupported part of a tool result, the model gets text instead of the part. See the table in
  * docs/guides/providers.md.
  */
 export type ContentPart =

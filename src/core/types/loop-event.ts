@@ -219,8 +219,8 @@ export interface LoopEvents {
    */
   "cache-break": EventBase & PromptCacheBreak;
   /**
-   * Emitted after a stream if the model did not read the request as the run wrote it: the adapter left out or replaced a setting that
-   * the model refuses, or the service removed reasoning that no longer fits the request. Each change is reported once per run.
+   * Emitted after a stream if the request that the model read differs from that of the run. The adapter left out or replaced a part
+   * that the model refuses, or the service removed reasoning that no longer fits. Each change is reported once per run.
    */
   "request-adjusted": EventBase & RequestAdjustment;
   /**

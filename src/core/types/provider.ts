@@ -303,7 +303,7 @@ export interface StreamResult {
   readonly stop?: { readonly reason?: string | undefined } | undefined;
   /** The checks of the output by `policies.guardrails`, in order. Absent if there were none. */
   readonly guardrails?: readonly GuardrailRecord[] | undefined;
-  /** How the requests of the stream differ from what the model read. Absent if they do not. */
+  /** The differences between the requests of the stream and what the model read. Absent if there are none. */
   readonly adjustments?: readonly RequestAdjustment[] | undefined;
   /** The requests as `policies.promptCache` saw them. Absent without that policy. */
   readonly cache?: StreamCache | undefined;

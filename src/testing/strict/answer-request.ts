@@ -49,7 +49,7 @@ const unreadable: Rule = {
   refuses: () => "We could not parse the JSON body of your request.",
 };
 const unserved: Rule = {
-  rule: "The address is one of the service.",
+  rule: "The service has this address.",
   source: "https://www.rfc-editor.org/rfc/rfc9110#name-404-not-found",
   status: 404,
   refuses: () => "Not found",
@@ -80,7 +80,7 @@ export function answerRequest({ url, headers, text }: ReceivedText, ports: Answe
   return writeAnswer(answer, { wire, kind: ports.kind, toError, oddities: ports.oddities, streams });
 }
 
-/** The errors of the API, or for an unknown address, those of the first API of the service. */
+/** The error form of the API. For an unknown address, the form of the service's first API. */
 function errorsOf({ wires }: Kind, served: ServedWire | undefined): ToErrorBody {
   const [first] = Object.values(wires);
   return (served ?? first)?.toError ?? ((refused) => refused);

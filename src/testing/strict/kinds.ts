@@ -74,7 +74,7 @@ export interface Kind {
   readonly wires: { readonly [Name in Wire]?: ServedWire };
   readonly style: ChatStyle;
   readonly toCallId: ToCallId;
-  /** True if thinking is bound to what came before it. */
+  /** True if thinking is only valid after an unchanged prefix. */
   readonly checksPrefix: boolean;
 }
 

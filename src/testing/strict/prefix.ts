@@ -29,7 +29,7 @@ function isThinking({ type }: UnknownRecord): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
-/** Continues the print of a prefix with one block. Thinking is not part of it, because leading thinking may be left out. */
+/** Continues the digest of a prefix with one block. Thinking does not count, because leading thinking may be left out. */
 function printBlock(before: string, role: string, block: UnknownRecord): string {
   return isThinking(block) ? before : print([before, role, withoutMarks(block)]);
 }
@@ -56,7 +56,7 @@ function signatureOf({ signature, data }: UnknownRecord): string {
   return show(signature ?? data);
 }
 
-/** Finds the thinking blocks that another prefix, or another chain of thinking, was before. */
+/** Finds the thinking blocks whose prefix or earlier thinking has changed. */
 export function findChangedThinking(request: WireRequest): readonly Transformation[] {
   const changed: Transformation[] = [];
   let chain: Chain = { prefix: printHead(request), last: "" };
@@ -73,14 +73,14 @@ export function findChangedThinking(request: WireRequest): readonly Transformati
   return changed;
 }
 
-/** The print of everything before an input item of the Responses API. `instructions` do not count. */
+/** The digest of everything before an input item of the Responses API. `instructions` do not count. */
 export function printInput({ body }: WireRequest, items: readonly WireItem[]): string {
   let prefix = print([body.tools ?? null, body.text ?? null]);
   for (const { fields } of items) if (fields.type !== "reasoning") prefix = print([prefix, fields]);
   return prefix;
 }
 
-/** Finds the reasoning items that another prefix was before. */
+/** Finds the reasoning items whose prefix has changed. */
 export function findChangedReasoning(request: WireRequest): readonly Transformation[] {
   return request.items.flatMap(({ at, fields }) => {
     if (fields.type !== "reasoning") return [];
@@ -91,7 +91,7 @@ export function findChangedReasoning(request: WireRequest): readonly Transformat
 
 /** The service refuses thinking whose prefix has changed, unless the request asks it to drop such thinking. */
 export const preservedThinkingRule: Rule = {
-  rule: "Thinking is only sent after the same system text, tools and content as when it was made, and no block between is left out.",
+  rule: "Thinking comes after the same system text, tools and content as when it was made. No thinking in the middle is left out.",
   source: "https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation",
   refuses: (request) => {
     const [changed] = findChangedThinking(request);
