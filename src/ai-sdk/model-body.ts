@@ -15,6 +15,7 @@ import {
   memoize,
   type Message,
   type ModelRequest,
+  type RequestChange,
   type ReadableMedia,
   readAssistantMessage,
   recordOf,
@@ -34,7 +35,7 @@ import {
   writeUserMedia,
 } from "../core/provider-kit.ts";
 import { findQuirks } from "../services/find-quirks.ts";
-import { withoutUnusedFields } from "../services/plan-tools.ts";
+import { planTools, withoutUnusedFields } from "../services/plan-tools.ts";
 import { separateRoles } from "../services/separate-roles.ts";
 import type { ChatQuirks } from "../services/service.ts";
 import {
@@ -167,7 +168,8 @@ function createPromptConverter(reader: OwnMessageReader, rule: IdRule | undefine
       // Tool results are converted again if the assistant message before them has changed.
       if (made?.after !== callOptions) {
         const { messages: written, ...rest } = convert(message, reader, { forms, callOptions, index });
-        made = { after: callOptions, converted: { messages: rule === undefined ? written : withIds(written, rule), ...rest } };
+        const filled = withoutBlanks(written);
+        made = { after: callOptions, converted: { messages: rule === undefined ? filled : withIds(filled, rule), ...rest } };
         known.set(message, made);
       }
       callOptions = made.converted.callOptions;
@@ -175,6 +177,22 @@ function createPromptConverter(reader: OwnMessageReader, rule: IdRule | undefine
     }
     return prompt;
   };
+}
+
+/**
+ * Omits blank texts, and reasoning at the end of a message, because some services reject them. A text with metadata of the service may
+ * be blank.
+ */
+function withoutBlanks(messages: readonly PromptMessage[]): readonly PromptMessage[] {
+  const isFilled = ({ type, text, providerOptions }: PromptPart): boolean =>
+    type !== "text" || providerOptions !== undefined || typeof text !== "string" || text.trim() !== "";
+  return messages.flatMap((message): readonly PromptMessage[] => {
+    if (message.role === "system") return [message];
+    const filled = message.content.filter(isFilled);
+    const content = filled.slice(0, filled.findLastIndex(({ type }) => type !== "reasoning") + 1);
+    if (content.length === message.content.length) return [message];
+    return content.length === 0 ? [] : [{ ...message, content }];
+  });
 }
 
 /** The packages for Chat Completions have names such as "openai.chat". Other packages send at most 64 characters. */
@@ -248,26 +266,34 @@ function toCallPart({ callId, name, args }: ToolCallPart): PromptPart {
 /** The strictest rules of all services, because the service behind the model is unknown. */
 const planOutput = /* @__PURE__ */ createOutputPlanner({ maxOptional: 0, maxUnions: 16, maxDepth: 4 });
 
-type CallBuilder = (request: ModelRequest, signal: AbortSignal) => Promise<AiSdkCallOptions>;
+type CallBuilder = (
+  request: ModelRequest,
+  signal: AbortSignal,
+  report: (change: RequestChange) => void,
+) => Promise<AiSdkCallOptions>;
 
 /** The builder throws a ProviderError `bad-request` if a message has content that cannot be sent to the model. */
 export function createCallBuilder(settings: ModelSettings): CallBuilder {
   const { model, id } = settings;
   const words = specWords[model.specificationVersion];
-  const { answersTools, callIds, media } = findQuirks({ id: model.provider, model: model.modelId });
+  const { answersTools, alternates, callIds, media, forcedChoice, ...others } = findQuirks({
+    id: model.provider,
+    model: model.modelId,
+  });
+  // The fields that turn thinking off have other names in each package.
+  const quirks: ChatQuirks = { ...others, forcedChoice: forcedChoice === undefined ? undefined : "never" };
   const convert = createPromptConverter({ id, model: model.modelId, words }, idRuleOf(callIds, model.provider));
   const fitterFor = memoize((urls: object) => createMediaFitter({ forms: createFileForms(words, urls).user, limits: media, id }));
-  return async (request, signal) => {
+  return async (request, signal, report) => {
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
     const { system, schema } = planOutput(request, request.settings?.extra?.["responseFormat"] === undefined);
+    const { tools, choice, instruction } = planTools(request, { quirks, report });
+    const messages = convert(fitterFor(recordOf(urls))(request).messages, urls);
+    const asked = instruction === undefined ? messages : [...messages, toPromptMessage("user", instruction)];
     const options = {
-      prompt: separateRoles(
-        joinMessages(system, convert(fitterFor(recordOf(urls))(request).messages, urls)),
-        { answersTools },
-        toPromptMessage,
-      ),
-      ...toToolFields(request, settings, words.providerToolType),
+      prompt: separateRoles(joinMessages(system, asked, alternates), { answersTools, alternates }, toPromptMessage),
+      ...toToolFields({ ...request, tools, toolChoice: choice }, settings, words.providerToolType),
       ...toSettingFields(request.settings ?? {}),
       ...(settings.providerOptions === undefined ? {} : { providerOptions: settings.providerOptions }),
       ...(settings.headers === undefined ? {} : { headers: settings.headers }),
@@ -284,12 +310,18 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
 
 /**
  * Joins consecutive tool messages. Two follow each other if one has approval answers for the service and the other has tool
- * results.
+ * results. Also joins consecutive assistant messages if the service requires that roles alternate.
  */
-function joinMessages(system: string | undefined, messages: readonly PromptMessage[]): readonly PromptMessage[] {
+function joinMessages(
+  system: string | undefined,
+  messages: readonly PromptMessage[],
+  alternates: boolean | undefined,
+): readonly PromptMessage[] {
   const prompt = groupByRole(messages).flatMap((group): readonly PromptMessage[] => {
-    const results = group.flatMap((message) => (message.role === "tool" ? message.content : []));
-    return group.length > 1 && group[0].role === "tool" ? [{ role: "tool", content: results }] : group;
+    const [{ role }] = group;
+    const joins = role === "tool" || (role === "assistant" && alternates === true);
+    const content = group.flatMap((message) => (message.role === "system" ? [] : message.content));
+    return group.length > 1 && joins ? [{ role, content }] : group;
   });
   return system === undefined || system === "" ? prompt : [{ role: "system", content: system }, ...prompt];
 }

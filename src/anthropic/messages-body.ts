@@ -281,8 +281,11 @@ function toStopField({ stopSequences }: ModelSettings): object {
  * it is sent without `thinking`.
  */
 function lacksThinking({ messages }: ModelRequest, { convert, kept }: BodyPorts): boolean {
+  // A blank message is not sent.
+  const isPassed = (message: Message | undefined, index: number): boolean =>
+    message !== undefined && (message.role === "user" || convert(message, index).wire.content.length === 0);
   let position = messages.length - 1;
-  while (messages[position]?.role === "user") position -= 1;
+  while (isPassed(messages[position], position)) position -= 1;
   const last = messages[position - 1];
   if (messages[position]?.role !== "tool" || last === undefined) return false;
   let first = position - 1;

@@ -15,7 +15,7 @@ export const google: Service = {
   name: "google",
   address: /(?:^|[.-])(?:generativelanguage|aiplatform)\.googleapis\.com$/,
   id: /^(?:google|gcp|gemini)/,
-  chat: { endsWithUser: true, toolNames: googleNames, media: googleMedia },
+  chat: { alternates: true, endsWithUser: true, toolNames: googleNames, media: googleMedia },
   models: [
     {
       model: /gemini-(?![12](?!\d))/i,

@@ -1,5 +1,7 @@
 import type { MediaLimits } from "../core/provider-kit.ts";
 
+const fourTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
 /** 5 MiB of base64. */
 const fiveMiB = 5_242_880;
 
@@ -9,6 +11,7 @@ const fiveMiB = 5_242_880;
  * github.com/anthropics/claude-code/issues/24541, github.com/vellum-ai/vellum-assistant/issues/33979).
  */
 export const anthropicMedia: MediaLimits = {
+  imageTypes: fourTypes,
   maxImageLength: fiveMiB,
   maxSide: 8_000,
   maxCount: 100,
@@ -25,8 +28,6 @@ export const googleMedia: MediaLimits = {
   maxImageLength: 69_905_068,
   maxFileLength: 69_905_068,
 };
-
-const fourTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /** 1,500 images (github.com/Azure/azure-rest-api-specs/issues/46145), four types (github.com/STranslate/STranslate/issues/277). */
 export const openaiMedia: MediaLimits = { imageTypes: fourTypes, maxCount: 1_500 };

@@ -182,14 +182,17 @@ export const messagesContentRules: readonly Rule[] = [
     rule: "A text block has text that is not only whitespace.",
     source: "github.com/anthropics/claude-code#59812, github.com/vercel/ai#14618",
     refuses: ({ items, results }) =>
-      firstOf([...items.map(({ parts }) => parts), ...results.map(({ parts }) => parts)].flat(), ({ type, text }) => {
-        if (type !== "text") return undefined;
-        if (text === "") return "messages: text content blocks must be non-empty";
-        return when(
-          typeof text !== "string" || text.trim() === "",
-          "messages: text content blocks must contain non-whitespace text",
-        );
-      }),
+      firstOf(
+        [...items.map(({ parts }) => parts), ...results.map(({ fields }) => recordsIn(fields.content))].flat(),
+        ({ type, text }) => {
+          if (type !== "text") return undefined;
+          if (text === "") return "messages: text content blocks must be non-empty";
+          return when(
+            typeof text !== "string" || text.trim() === "",
+            "messages: text content blocks must contain non-whitespace text",
+          );
+        },
+      ),
   },
   {
     rule: "The system prompt has text that is not only whitespace.",

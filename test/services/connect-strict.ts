@@ -1,9 +1,16 @@
 // Each strict service with the SDK and the adapter that users take for it.
 
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createDeepSeek } from "@ai-sdk/deepseek";
+import { createGoogle } from "@ai-sdk/google";
+import { createGroq } from "@ai-sdk/groq";
+import { createMistral } from "@ai-sdk/mistral";
+import { createOpenAI } from "@ai-sdk/openai";
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";
 import type { Provider } from "turnwright";
+import { aiSdkModel, type AiSdkLanguageModel } from "turnwright/ai-sdk";
 import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, openaiResponses } from "turnwright/openai";
@@ -43,6 +50,11 @@ const gemini =
   (model: string): Connect =>
   ({ fetch }, baseUrl = "https://generativelanguage.googleapis.com") =>
     googleGenerateContent({ client: new GoogleGenAI({ apiKey: "test", httpOptions: { baseUrl, fetch } }), model });
+
+const aiSdk =
+  (create: (options: { readonly apiKey: string; readonly fetch: typeof globalThis.fetch }) => AiSdkLanguageModel): Connect =>
+  ({ fetch }) =>
+    aiSdkModel({ model: create({ apiKey: "test", fetch }) });
 
 const adaptive = { thinking: { type: "adaptive" } };
 const budget = { thinking: { type: "enabled", budget_tokens: 2_000 } };
@@ -88,5 +100,18 @@ export const strictRows: readonly StrictRow[] = [
     messages(model, { id: "aws.bedrock" }, "https://bedrock-mantle.us-east-1.api.aws/anthropic"),
   ),
 ];
+
+/** The same services through the packages of the AI SDK. */
+export const aiSdkRows: readonly StrictRow[] = [
+  row("openai-chat", "AI SDK gpt-4.1", () => aiSdk((options) => createOpenAI(options).chat("gpt-4.1"))),
+  row("openai-responses", "AI SDK gpt-5", () => aiSdk((options) => createOpenAI(options).responses("gpt-5"))),
+  row("anthropic", "AI SDK claude-sonnet-4-6", () => aiSdk((options) => createAnthropic(options)("claude-sonnet-4-6"))),
+  row("gemini", "AI SDK gemini-3-pro-preview", () => aiSdk((options) => createGoogle(options)("gemini-3-pro-preview"))),
+  row("mistral", "AI SDK mistral-large-4", () => aiSdk((options) => createMistral(options)("mistral-large-4"))),
+  row("groq", "AI SDK gpt-oss-120b", () => aiSdk((options) => createGroq(options)("openai/gpt-oss-120b"))),
+  row("deepseek", "AI SDK deepseek-v4-pro", () => aiSdk((options) => createDeepSeek(options)("deepseek-v4-pro"))),
+];
+
+export const allRows: readonly StrictRow[] = [...strictRows, ...aiSdkRows];
 
 export const titleOf = ({ kind, model }: StrictRow): string => `${kind}, ${model}`;

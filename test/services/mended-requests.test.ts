@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopOptions, type Message, runToolLoop, toolResult } from "turnwright";
 import { strictService, text, toolCall } from "turnwright/testing";
-import { strictRows, titleOf } from "./connect-strict.ts";
+import { allRows, titleOf } from "./connect-strict.ts";
 import { pdf } from "./rule-case.ts";
 
 const look = defineTool({
@@ -21,6 +21,15 @@ const blank: Message = {
     { type: "text", text: "Look." },
   ],
 };
+const asks: Message = { role: "assistant", content: [{ type: "tool-call", callId: "c1", name: "look", args: {} }] };
+const results: Message = { role: "tool", results: [{ callId: "c1", name: "look", outcome: "completed", result: "seen" }] };
+const bmp = { type: "image" as const, mediaType: "image/bmp", data: "Qk0AAA==" };
+const drawn: Message = {
+  role: "tool",
+  results: [{ callId: "c1", name: "look", outcome: "completed", result: "seen", content: [bmp] }],
+};
+const silent: Message = { role: "assistant", content: [{ type: "text", text: " " }] };
+const thinks: Message = { role: "assistant", content: [{ type: "reasoning", text: "Hm." }] };
 const hello: Message = { role: "assistant", content: [{ type: "text", text: "Hello." }] };
 
 /** The adapters refuse a new file of the user, because these services take no PDFs. */
@@ -32,10 +41,22 @@ const cases: readonly (readonly [title: string, options: Partial<LoopOptions>])[
   ["has a file without text", { messages: [file] }],
   ["has a blank text part", { messages: [blank] }],
   ["begins with an assistant message", { messages: [hello, user] }],
+  ["has two assistant messages in a row", { messages: [user, hello, asks, results, user] }],
+  ["has a blank answer after a history that begins with a call", { messages: [asks, results, user, silent, user] }],
+  ["ends with reasoning", { messages: [user, thinks, user] }],
+  [
+    "forces a call",
+    { tools: [look], hooks: { prepareIteration: ({ iteration }) => (iteration === 0 ? { toolChoice: "required" } : {}) } },
+  ],
+  [
+    "forces a certain call",
+    { tools: [look], hooks: { prepareIteration: ({ iteration }) => (iteration === 0 ? { toolChoice: { name: "look" } } : {}) } },
+  ],
+  ["has a BMP of a tool", { messages: [user, asks, drawn, user] }],
 ];
 
 describe.each(cases)("a request that %s", (_title, options) => {
-  const rows = strictRows.filter(({ kind }) => !withoutFiles.includes(kind) || options.messages?.[0] !== file);
+  const rows = allRows.filter(({ kind }) => !withoutFiles.includes(kind) || options.messages?.[0] !== file);
 
   it.each(rows.map((row) => [titleOf(row), row] as const))("is accepted by %s", async (_name, { kind, connect }) => {
     const service = strictService(kind);
@@ -44,8 +65,13 @@ describe.each(cases)("a request that %s", (_title, options) => {
   });
 });
 
+<<<<<<< HEAD
 it.each(withoutFiles)("%s gets text instead of a tool's PDF", async (local) => {
   const row = strictRows.find(({ kind }) => kind === local);
+=======
+it.each(withoutFiles)("%s gets a text instead of the PDF of a tool", async (local) => {
+  const row = allRows.find(({ kind }) => kind === local);
+>>>>>>> e6c13aa0 (ai-sdk, anthropic: mend requests that random programs found)
   if (row === undefined) throw new Error("There is no such row.");
   const service = strictService(row.kind, { answers: [toolCall("read"), text("Done.")] });
   const content = [{ type: "file" as const, mediaType: "application/pdf", data: pdf }];
@@ -57,7 +83,7 @@ it.each(withoutFiles)("%s gets text instead of a tool's PDF", async (local) => {
 
 it("Mistral gets the seed as random_seed", async () => {
   const service = strictService("mistral", { answers: [toolCall("look"), text("Done.")] });
-  const row = strictRows.find(({ kind }) => kind === "mistral");
+  const row = allRows.find(({ kind }) => kind === "mistral");
   if (row === undefined) throw new Error("There is no row for Mistral.");
   await runToolLoop({ provider: row.connect(service), messages: [user], tools: [look], modelSettings: { seed: 7 } });
   expect(service.requests.map(({ body }) => body["random_seed"])).toEqual([7, 7]);
