@@ -43,7 +43,7 @@ import {
 } from "turnwright/testing";
 import { withToolSearch } from "turnwright/tool-search";
 import { fromUIMessages, toUIMessages } from "turnwright/ui-message-stream";
-import { strictRows, titleOf } from "./connect-strict.ts";
+import { allRows, titleOf } from "./connect-strict.ts";
 import type { Program, ScriptedMessage } from "./random-program.ts";
 import { jpeg, pdf, png } from "./rule-case.ts";
 
@@ -202,7 +202,7 @@ export async function playProgram(program: Program): Promise<Played> {
   const errors: string[] = [];
 
   function connect(index: number, script: readonly ScriptedMessage[]): Provider {
-    const row = strictRows[index % strictRows.length];
+    const row = allRows[index % allRows.length];
     if (row === undefined) throw new Error("There are no services.");
     const answers = (request: StrictRequest, at: number): MockMessage => {
       const message = script[at];

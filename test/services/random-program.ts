@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import type { Message, ModelSettings, ToolChoice } from "turnwright";
 import { transcripts } from "../messages/transcripts.ts";
-import { strictRows } from "./connect-strict.ts";
+import { allRows } from "./connect-strict.ts";
 
 export interface ScriptedCall {
   /** The position of the tool among the tools of the request. */
@@ -42,6 +42,24 @@ export interface Program {
   readonly resumeAt: number | undefined;
   readonly forks: boolean;
   readonly oddities: boolean | number;
+}
+
+const idForms: readonly ((id: string) => string)[] = [
+  (id) => id,
+  (id) => `functions.look:${id}`,
+  (id) => `${"chatcmpl-tool-".repeat(5)}${id}`,
+  (id) => `fc_${id}|${"x".repeat(80)}`,
+];
+
+/** Changes the call ids to those of another service. */
+function withIds(messages: readonly Message[], toId: (id: string) => string): readonly Message[] {
+  return messages.map((message): Message => {
+    if (message.role === "tool")
+      return { ...message, results: message.results.map((part) => ({ ...part, callId: toId(part.callId) })) };
+    if (message.role === "user") return message;
+    const content = message.content.map((part) => (part.type === "tool-call" ? { ...part, callId: toId(part.callId) } : part));
+    return { ...message, content };
+  });
 }
 
 /** A user's video or image of unknown type is refused before the request, because not every service takes it. */
@@ -84,6 +102,7 @@ export const toolNames: readonly string[] = [
   "_look",
   "-look",
 
+  "union",
   "alone",
 
   "n".repeat(64),
@@ -100,12 +119,15 @@ const settings: fc.Arbitrary<ModelSettings> = fc.record(
   { requiredKeys: [] },
 );
 
-const row = fc.nat(strictRows.length - 1);
+const row = fc.nat(allRows.length - 1);
 
 export const programs: fc.Arbitrary<Program> = fc.record({
   rows: fc.tuple(row, row, row),
   wrapping: fc.constantFrom("none", "none", "retry", "fallback"),
-  history: fc.oneof(fc.constant([]), transcripts.map(withoutOddMedia)),
+  history: fc.oneof(
+    fc.constant([]),
+    fc.tuple(transcripts, fc.constantFrom(...idForms)).map(([messages, toId]) => withIds(withoutOddMedia(messages), toId)),
+  ),
   converter: fc.constantFrom("none", "chat", "responses", "anthropic", "ui"),
   script: fc.array(message, { minLength: 1, maxLength: 5 }),
   tools: fc.subarray([...toolNames], { minLength: 0, maxLength: 6 }),
