@@ -1,5 +1,5 @@
-// Reads what an Anthropic client sends by itself. The SDK has no public way to ask for it, so each reader returns undefined for a
-// client that does not have the expected fields, such as a wrapper.
+// Reads what an Anthropic client sends by itself. The SDK has no public way to ask for it. Each reader returns undefined for a client
+// without the expected fields, such as a wrapper.
 
 import { listOf, recordOf, type UnknownRecord } from "../core/provider-kit.ts";
 
@@ -22,8 +22,8 @@ function listHeaders(given: unknown): Iterable<readonly unknown[]> {
 }
 
 /**
- * Returns the API version that the client's SDK sends. @anthropic-ai/sdk sends 2026-10-21 since its version 1.0.0, and the clients for
- * Bedrock and Vertex AI that are built on it do the same.
+ * Returns the API version that the client's SDK sends. @anthropic-ai/sdk sends 2026-10-21 since its version 1.0.0. The clients for
+ * Bedrock and Vertex AI are built on it, and do the same.
  */
 export function sdkVersionOf(client: object): string | undefined {
   const { getUserAgent: read } = client as UnknownRecord;

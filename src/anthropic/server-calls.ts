@@ -43,8 +43,8 @@ function isServerResult({ type }: WireBlock): boolean {
 /**
  * Removes blocks of server tools that the service would refuse: open calls that the next assistant message does not answer, and
  * results without their call. An open call is also removed if a user message follows, because the model would not read that message
- * before it has answered. The service refuses an open call at the end if the request does not declare its tool, and the results of a
- * tool search at any place, because they refer to tools.
+ * before it has answered. If the request does not declare the tool, the service refuses an open call at the end. It also refuses the
+ * results of a tool search at any place, because they refer to tools.
  */
 export function closeServerCalls(
   messages: readonly Message[],

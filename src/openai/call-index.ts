@@ -163,7 +163,7 @@ function isTail(call: IndexedCall, args: string): boolean {
   return beginsObject(args) && !isWholeObject(createObjectScan(args));
 }
 
-/** True if a fragment with an unknown id and an unknown index is part of the newest call: the arguments are in the middle of a text. */
+/** True if a fragment with an unknown id and index is part of the newest call, because its arguments begin in the middle of a value. */
 function continuesElsewhere(newest: IndexedCall, { name, args }: Fragment): boolean {
   if (name !== "" || args.trim() === "") return false;
   return beginsObject(args) ? newest.name !== "" && newest.args.text === "" : !isComplete(newest);

@@ -130,8 +130,8 @@ export interface OpenAIChatOptions {
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
   /**
    * How to read reasoning that the server leaves in the text, between `<think>` and `</think>`. With true, such text at the
-   * beginning of an answer becomes reasoning. Set to "opened" if the chat template of the model writes the opening tag: all text up
-   * to `</think>` then becomes reasoning, and an answer without this tag arrives as text only at its end. Set to false to keep the
+   * beginning of an answer becomes reasoning. Set to "opened" if the chat template of the model writes the opening tag. All text up
+   * to `</think>` then becomes reasoning. An answer without this tag becomes text only at its end. Set to false to keep the
    * tags in the text. Default: by service and model; true for unknown ones, and "opened" for DeepSeek R1, QwQ and Qwen3 Thinking.
    */
   readonly thinkTags?: boolean | "opened" | undefined;

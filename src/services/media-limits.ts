@@ -6,8 +6,8 @@ const fourTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const fiveMiB = 5_242_880;
 
 /**
- * Anthropic takes 10 MB of base64 for an image, but 5 MB on Bedrock and Google Cloud; 8,000 pixels a side, but 2,000 in requests with
- * more than 20 images; 100 images and PDFs; requests of 32 MB (platform.claude.com/docs/en/build-with-claude/vision,
+ * Anthropic takes images with 10 MB of base64, but only 5 MB on Bedrock and Google Cloud. They may have 8,000 pixels a side, but only
+ * 2,000 in requests with more than 20 images. A request may have 100 images and PDFs, and 32 MB (platform.claude.com/docs/en/build-with-claude/vision,
  * github.com/anthropics/claude-code/issues/24541, github.com/vellum-ai/vellum-assistant/issues/33979).
  */
 export const anthropicMedia: MediaLimits = {

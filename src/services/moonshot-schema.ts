@@ -20,8 +20,8 @@ interface Conversion {
 }
 
 /**
- * Converts the schema of a tool to Moonshot's flavor of JSON Schema (github.com/MoonshotAI/walle docs/walle.md): every node has a type,
- * except beside `anyOf` and `$ref`, references point to `$defs` of the root, and a required property is declared. The result may accept
+ * Converts the schema of a tool to Moonshot's flavor of JSON Schema (github.com/MoonshotAI/walle docs/walle.md). Every node has a type,
+ * except beside `anyOf` and `$ref`. References point to `$defs` of the root, and a required property is declared. The result may accept
  * more than the schema, so the run validates the arguments with the schema itself.
  */
 export const toMoonshotTool: (tool: ToolDefinition) => ToolDefinition = /* @__PURE__ */ memoize((tool: ToolDefinition) => {

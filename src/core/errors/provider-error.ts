@@ -77,8 +77,8 @@ function isCode(value: unknown): boolean {
  *
  * A value that is already a provider error keeps its code and fields. For other values, the first match decides the code:
  *
- * - a text or code of a service with one exact meaning, such as a used-up quota (`rate-limit`, not retryable), a filtered prompt, a
- *   malformed call of the model, or an overload
+ * - a text or code of a service with one exact meaning, such as a used-up quota (`rate-limit`, not retryable), a filtered prompt or
+ *   an overload
  * - the HTTP status, except for statuses with many meanings, such as 400 and 500. If a gateway passes on the error of another
  *   service, the status and code of that service precede those of the gateway
  * - a text about the context length, the API key or the name of the model

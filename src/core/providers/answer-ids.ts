@@ -15,8 +15,8 @@ export interface AnswerChunk {
 }
 
 /**
- * Detects a second answer within one stream, if each chunk has the id of its answer. A new id alone is not enough, because some
- * gateways make a new id for each chunk or for the last chunk, and some send a role in each chunk. A second answer has
+ * Detects a second answer within one stream, if each chunk has the id of its answer. A new id alone is not enough: some gateways
+ * make a new id for each chunk or for the last chunk. Nor is a role, which some gateways send in each chunk. A second answer has
  * content with a new id. Also, its role is the second one of the stream, or the earlier id occurred more than once.
  */
 export class AnswerIds {

@@ -22,7 +22,7 @@ export const idRules: { readonly [Name in "chat" | "responses" | "anthropic" | "
 
 /**
  * Returns a call id that the service accepts. An id that fits is unchanged. Any other id becomes its first letters and digits and
- * a digest of the whole id, so the call and its result get the same id, and different ids stay different. An id of the
+ * a digest of the whole id. The call and its result get the same id, and different ids stay different. An id of the
  * maximum length that looks like a changed id is changed too, so the two never become equal.
  */
 export function toWireId(callId: string, { fits, longest }: IdRule): string {
