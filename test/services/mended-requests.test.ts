@@ -65,13 +65,8 @@ describe.each(cases)("a request that %s", (_title, options) => {
   });
 });
 
-<<<<<<< HEAD
 it.each(withoutFiles)("%s gets text instead of a tool's PDF", async (local) => {
-  const row = strictRows.find(({ kind }) => kind === local);
-=======
-it.each(withoutFiles)("%s gets a text instead of the PDF of a tool", async (local) => {
   const row = allRows.find(({ kind }) => kind === local);
->>>>>>> e6c13aa0 (ai-sdk, anthropic: mend requests that random programs found)
   if (row === undefined) throw new Error("There is no such row.");
   const service = strictService(row.kind, { answers: [toolCall("read"), text("Done.")] });
   const content = [{ type: "file" as const, mediaType: "application/pdf", data: pdf }];
