@@ -47,7 +47,7 @@ export function createKeptThinking(): KeptThinking {
       refuse(messages.slice(changed));
       return prefix.wire.slice(changed).some((wire) => withoutThinking(wire) !== wire);
     },
-    strip: (wire, message) => (message !== undefined && refused.has(message) ? withoutThinking(wire) : wire),
+    strip: (wire, message) => (message?.role === "assistant" && refused.has(message) ? withoutThinking(wire) : wire),
   };
 }
 

@@ -53,6 +53,7 @@ export function closeServerCalls(
 ): readonly WireMessage[] {
   const awaited = new Set<string>();
   return wire.map((message, at) => {
+    if (message.role === "user") return message;
     const { calls, answers } = readServerBlocks(message);
     // The final message is one that the service has just paused.
     if (calls.length + answers.length === 0 || (at === wire.length - 1 && answers.length === 0)) return message;

@@ -194,12 +194,12 @@ export function buildChatBody(request: ModelRequest, { settings, toMessages, rep
   const { system, schema } = planOutput(request, canCombine && extra["response_format"] === undefined);
   if (plan.tools.length > 0) checkChatTools(quirks, settings.model, effort);
   const isStreamed = extra["stream"] !== false;
+  const wire = [...toTextMessages("system", system)];
+  for (const [index, message] of request.messages.entries()) wire.push(...toMessages(message, index));
+  wire.push(...toTextMessages("user", plan.instruction));
   const body = {
     model: settings.model,
-    messages: orderMessages(
-      [...toTextMessages("system", system), ...request.messages.flatMap(toMessages), ...toTextMessages("user", plan.instruction)],
-      quirks,
-    ),
+    messages: orderMessages(wire, quirks),
     ...toChatToolFields(plan),
     ...(settings.includeUsage && isStreamed ? { stream_options: { include_usage: true } } : {}),
     ...(settings.promptCacheKey === undefined ? {} : { prompt_cache_key: settings.promptCacheKey }),

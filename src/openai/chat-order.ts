@@ -36,9 +36,9 @@ function mergeRoles(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const merged: ChatMessage[] = [];
   for (const message of messages) {
     const last = merged.at(-1);
-    const both = last === undefined ? undefined : mergeMessages(last, message);
-    if (both !== undefined) merged.pop();
-    merged.push(both ?? message);
+    const both = last?.role === message.role ? mergeMessages(last, message) : undefined;
+    if (both === undefined) merged.push(message);
+    else merged[merged.length - 1] = both;
   }
   return merged;
 }

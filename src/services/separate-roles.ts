@@ -4,19 +4,33 @@ import type { ChatQuirks } from "./service.ts";
 /** The quirks about the order of messages. */
 type RoleOrder = Pick<ChatQuirks, "answersTools" | "alternates" | "endsWithUser">;
 
+type Say<Message> = (role: "user" | "assistant", text: string) => Message;
+
 /** Adds short messages where the service refuses two roles in this order. `say` makes such a message. */
 export function separateRoles<Message extends { readonly role: string }>(
   messages: readonly Message[],
   order: RoleOrder,
-  say: (role: "user" | "assistant", text: string) => Message,
+  say: Say<Message>,
 ): readonly Message[] {
-  const separated: Message[] = [];
-  for (const message of messages) {
-    const pair = `${separated.at(-1)?.role ?? "system"} ${message.role}`;
-    if (order.answersTools === true && pair === "tool user") separated.push(say("assistant", resultsReadText));
-    if (order.alternates === true && pair === "system assistant") separated.push(say("user", openingText));
-    separated.push(message);
-  }
+  const needsPairs = order.answersTools === true || order.alternates === true;
+  const separated = needsPairs ? separatePairs(messages, order, say) : messages;
   const endsBadly = order.endsWithUser === true && separated.at(-1)?.role === "assistant";
   return endsBadly ? [...separated, say("user", continueText)] : separated;
+}
+
+function separatePairs<Message extends { readonly role: string }>(
+  messages: readonly Message[],
+  { answersTools, alternates }: RoleOrder,
+  say: Say<Message>,
+): readonly Message[] {
+  const separated: Message[] = [];
+  let before = "system";
+  for (const message of messages) {
+    const { role } = message;
+    if (answersTools === true && before === "tool" && role === "user") separated.push(say("assistant", resultsReadText));
+    if (alternates === true && before === "system" && role === "assistant") separated.push(say("user", openingText));
+    separated.push(message);
+    before = role;
+  }
+  return separated;
 }

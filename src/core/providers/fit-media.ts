@@ -2,7 +2,7 @@
 // service refuses would make every later request fail.
 
 import type { ContentPart } from "../types/common.ts";
-import type { Message } from "../types/message.ts";
+import type { Message, ToolMessage, UserMessage } from "../types/message.ts";
 import type { ModelRequest } from "../types/provider.ts";
 import { readImageSize } from "../utils/image-size.ts";
 import { isTextType, locateMedia, type MediaPart, type MediaSource } from "../utils/media-source.ts";
@@ -98,13 +98,15 @@ export function createMediaFitter({ forms, limits = {}, id }: MediaRules): (requ
 
 function placeMedia(messages: readonly Message[]): readonly Placed[] {
   const last = messages.findLastIndex(({ role }) => role === "assistant");
-  return messages.flatMap((message, at) =>
-    listMedia(message).map((found) => ({ ...found, message: at, isNew: at > last && message.role === "user" })),
-  );
+  const placed: Placed[] = [];
+  for (const [at, message] of messages.entries()) {
+    if (message.role === "assistant") continue;
+    for (const found of listMedia(message)) placed.push({ ...found, message: at, isNew: at > last && message.role === "user" });
+  }
+  return placed;
 }
 
-const listMedia = /* @__PURE__ */ memoize((message: Message): readonly Found[] => {
-  if (message.role === "assistant") return [];
+const listMedia = /* @__PURE__ */ memoize((message: UserMessage | ToolMessage): readonly Found[] => {
   if (message.role === "user") return mediaIn(message.content, undefined);
   return message.results.flatMap(({ content = [] }, result) => mediaIn(content, result));
 });

@@ -32,8 +32,7 @@ const cleanItem = memoize(toWellFormed) as <Item extends object>(item: Item) => 
 
 /** Returns the list itself if no item changes, because adapters cache what they make from messages. */
 export function mapItems<Item>(items: readonly Item[], change: (item: Item) => Item): readonly Item[] {
-  const made = items.map((item) => change(item));
-  return made.every((item, index) => item === items[index]) ? items : made;
+  return items.some((item) => change(item) !== item) ? items.map((item) => change(item)) : items;
 }
 
 /** Returns the value itself if all its texts and keys are well-formed. Instances of classes, such as URLs, are not changed. */
