@@ -3,7 +3,7 @@ import type { Service } from "./service.ts";
 
 /**
  * Claude models behind gateways that speak OpenAI's wires. Anthropic's rules come through: tools are declared if the messages have
- * calls, texts are not empty, and a user message is last. `findQuirks` adds the rules of each model from anthropic.ts.
+ * calls, texts are not empty, and an assistant message is never last. `findQuirks` adds the rules of each model from anthropic.ts.
  */
 export const claude: Service = {
   name: "anthropic",
