@@ -21,6 +21,8 @@ import {
 
 export interface CallAssembly {
   readonly size: number;
+  /** True if the arguments of all calls are valid. */
+  readonly areWhole: boolean;
   /** Adds an entry of `delta.tool_calls`. Returns false if the stream contradicts itself. The caller must then stop reading. */
   add(entry: UnknownRecord): boolean;
   /**
@@ -90,6 +92,9 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
   return {
     get size() {
       return calls.all.length;
+    },
+    get areWhole() {
+      return calls.all.every(({ ready, args }) => ready || endArguments(args.text, false).problem === undefined);
     },
     add(entry) {
       const fragment = toFragment(entry);

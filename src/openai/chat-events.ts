@@ -68,10 +68,15 @@ interface Reading {
 export interface ChatAnswers {
   readonly words?: FinishWords;
   readonly thinkTags?: ThinkTags;
+  /** True if the stream ended with `data: [DONE]`, which the SDK does not pass on. */
+  readonly isDone?: () => boolean;
 }
 
 /** Reads every field in which a known server sends content. Azure also sends chunks without choices or without a delta. */
-export function createChatReader(out: ModelChunk[], { words = chatWords, thinkTags = false }: ChatAnswers = {}): EventReader {
+export function createChatReader(
+  out: ModelChunk[],
+  { words = chatWords, thinkTags = false, isDone = () => false }: ChatAnswers = {},
+): EventReader {
   const answer = new Answer(out, words);
   const reading: Reading = {
     answer,
@@ -86,6 +91,8 @@ export function createChatReader(out: ModelChunk[], { words = chatWords, thinkTa
     read: (chunk) => readChunk(chunk, reading),
     end() {
       for (const held of answer.ids.rest()) takeChunk(held, reading);
+      // Some services send no finish reason (github.com/earendil-works/pi/issues/6225, github.com/openclaw/openclaw/issues/98575).
+      reading.isCounted ||= reading.hasSpoken && reading.calls.areWhole && isDone();
       endReading(reading);
     },
   });

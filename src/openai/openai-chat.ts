@@ -9,14 +9,14 @@ import { buildChatBody, chatMedia, createMessageConverter } from "./chat-body.ts
 import { chatWords, createChatReader } from "./chat-events.ts";
 import { keepErrorBodies } from "./keep-error-bodies.ts";
 import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
-import { openEvents, toChatChunk } from "./whole-answer.ts";
+import { openEvents, toChatChunk, watchEnd } from "./whole-answer.ts";
 
 /**
  * Makes a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
  * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If your own
  * code also retries, the numbers of attempts multiply.
  *
- * The stream ends with `finish` if the server sent a finish reason, or the final token counts, which follow only a complete
+ * The stream ends with `finish` if the server sent a finish reason, the final token counts or `[DONE]`, which follow only a complete
  * answer. Otherwise the answer is incomplete, and there is no `finish`.
  *
  * Errors that the SDK throws are passed on unchanged. Errors inside the stream that the SDK does not throw become `error` chunks.
@@ -40,15 +40,18 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
   const words = withFinishReasons(chatWords, options.finishReasons);
   return createSdkProvider(
     { ...settings, errorWords: options.errorWords, toolNames: settings.quirks.toolNames, toTool: settings.quirks.toTool },
-    (request, call, out) => ({
-      open: async (signal) => {
-        const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
-        const body = buildChatBody(fitMedia(request), { settings, toMessages, report });
-        call.sending?.(body, settings);
-        const send = (): unknown => settings.client.chat.completions.create(body, { signal });
-        return openEvents(send, { body, call, toEvent: toChatChunk });
-      },
-      reader: createChatReader(out, { words, thinkTags: settings.thinkTags }),
-    }),
+    (request, call, out) => {
+      const { watch, isDone } = watchEnd();
+      return {
+        open: async (signal) => {
+          const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
+          const body = buildChatBody(fitMedia(request), { settings, toMessages, report });
+          call.sending?.(body, settings);
+          const send = (): unknown => settings.client.chat.completions.create(body, { signal });
+          return openEvents(send, { body, call, toEvent: toChatChunk, watch });
+        },
+        reader: createChatReader(out, { words, thinkTags: settings.thinkTags, isDone }),
+      };
+    },
   );
 }

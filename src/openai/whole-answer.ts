@@ -18,16 +18,18 @@ interface SentRequest {
   readonly call: ModelCall;
   /** Converts an answer without a stream to an event of the stream. */
   toEvent(answer: UnknownRecord): UnknownRecord;
+  /** Receives the bytes of the stream. */
+  watch?(bytes: Uint8Array): void;
 }
 
 /**
  * Waits for the stream of an SDK. With `stream: false` the answer arrives as a whole, and is returned as a stream of one event. If
  * the service does not stream this model, the error says how to request a whole answer.
  */
-export async function openEvents(send: () => unknown, { body, call, toEvent }: SentRequest): Promise<unknown> {
+export async function openEvents(send: () => unknown, { body, call, toEvent, watch }: SentRequest): Promise<unknown> {
   const release = body.stream ? undefined : keepAlive(call);
   try {
-    const answer = await openAnswer(send(), call.clock);
+    const answer = await openAnswer(send(), call.clock, watch);
     return !body.stream && isRecord(answer) ? oneEvent(toEvent(answer)) : answer;
   } catch (error) {
     throw body.stream ? explain(error) : error;
@@ -35,6 +37,18 @@ export async function openEvents(send: () => unknown, { body, call, toEvent }: S
     release?.();
   }
 }
+
+/** Notes if the bytes of a stream end with `data: [DONE]` on a line of its own. */
+export function watchEnd(): { watch(bytes: Uint8Array): void; isDone(): boolean } {
+  const decoder = new TextDecoder();
+  let tail = "";
+  return {
+    watch: (bytes) => void (tail = (tail + decoder.decode(bytes.subarray(-longestEnd))).slice(-longestEnd)),
+    isDone: () => /(?:^|[\r\n])data: ?\[DONE\]\s*$/.test(tail),
+  };
+}
+
+const longestEnd = 40;
 
 async function* oneEvent(event: UnknownRecord): AsyncGenerator<UnknownRecord, void, undefined> {
   yield event;

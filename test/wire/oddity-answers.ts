@@ -69,7 +69,7 @@ export const answerRows: readonly Row[] = [
     [chunk({ content: "Hello." }), { choices: [], usage: { prompt_tokens: 1000, completion_tokens: 10, total_tokens: 1010 } }],
     { ...hello, usage: counts },
   ],
-  ["neither a finish reason nor token counts", "openclaw/openclaw#98575", [chunk({ content: "Hello." })], { text: "Hello." }],
+  ["neither a finish reason nor token counts", "openclaw/openclaw#98575", [chunk({ content: "Hello." })], hello],
   ['the finish reason "eos"', "together-ai 0.52.0", [chunk({ content: "Hello." }), chunk({}, "eos")], hello],
   [
     'the finish reason "model_length"',

@@ -38,7 +38,8 @@ describe("openaiChat over a real connection", () => {
 
   it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
     ["the stream ends after a text", { frames: [text("Hel")] }, { text: "Hel" }],
-    ["[DONE] arrives without a finish reason", { frames: [text("Hel"), done] }, { text: "Hel" }],
+    ["a text has [DONE] and the stream ends", { frames: [text("\ndata: [DONE]")] }, { text: "\ndata: [DONE]" }],
+    ["[DONE] follows no content", { frames: [text(""), done] }, {}],
     ["the stream ends within a call", { frames: [call('{"n":')] }, {}],
     ["the stream ends after a complete call", { frames: [call('{"n":1}')] }, {}],
     ["the body is empty", { frames: [] }, {}],
@@ -54,6 +55,17 @@ describe("openaiChat over a real connection", () => {
     ],
   ])("reports neither a finish reason nor a call if %s", async ([, reply, iteration]) => {
     expect(await read(reply)).toEqual({ ...nothing, ...iteration });
+  });
+
+  it.for([undefined, 1, 5])("[DONE] ends an answer without a finish reason, in pieces of %s bytes", async (pieceBytes) => {
+    const pieces = pieceBytes === undefined ? {} : { pieceBytes };
+    expect(await read({ frames: [text("Hel"), done] }, pieces)).toEqual({ ...nothing, text: "Hel", finish: "stop" });
+    const calls = [{ id: "a", name: "f", args: { n: 1 } }];
+    expect(await read({ frames: [call('{"n":1}'), done] }, pieces)).toEqual({ ...nothing, calls, finish: "tool-calls" });
+  });
+
+  it("[DONE] after an incomplete call does not end the answer", async () => {
+    expect(await read({ frames: [call('{"n":'), done] })).toEqual(nothing);
   });
 
   it.for<[what: string, reply: RawReply, error: object]>([

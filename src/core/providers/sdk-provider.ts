@@ -174,9 +174,9 @@ export function toSettingFields({ maxOutputTokens, temperature, topP, stopSequen
 /**
  * Waits for the stream of an SDK. Some SDKs, such as those of OpenAI and Anthropic, also give access to the response. For these
  * SDKs, checks the first bytes of the response, and throws a provider error if the bytes are not the beginning of an event
- * stream.
+ * stream. `watch` receives all bytes of such a response.
  */
-export async function openAnswer(pending: unknown, clock: Clock): Promise<unknown> {
+export async function openAnswer(pending: unknown, clock: Clock, watch?: ByteWatcher): Promise<unknown> {
   if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
   // `withResponse()` may return a promise other than `pending`, for example if `pending` comes from a wrapper of the SDK. Nothing
   // then awaits `pending`, and an unhandled rejection of `pending` would end the process.
@@ -188,9 +188,11 @@ export async function openAnswer(pending: unknown, clock: Clock): Promise<unknow
   // Checks the body only if the SDK can make a new stream from the checked response, because the check consumes the body of the
   // original response.
   if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
-  const checked = await checkBody(response, clock);
+  const checked = await checkBody(response, clock, watch);
   return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
 }
+
+type ByteWatcher = (bytes: Uint8Array) => void;
 
 interface StreamMaker {
   fromSSEResponse(response: Response, controller: unknown): unknown;
@@ -205,7 +207,7 @@ function isStreamMaker(value: unknown): value is StreamMaker {
  * stream of events. For example, the body may be an error in JSON, or an HTML page of a proxy, with the status 200. SDKs find no
  * events in such a body, and report no error.
  */
-export async function checkBody(response: Response, clock: Clock): Promise<Response> {
+export async function checkBody(response: Response, clock: Clock, watch: ByteWatcher = () => {}): Promise<Response> {
   if (response.body === null) return response;
   const isTyped = /event-stream/i.test(response.headers.get("content-type") ?? "");
   const reader = response.body.getReader();
@@ -218,6 +220,7 @@ export async function checkBody(response: Response, clock: Clock): Promise<Respo
     const { done, value } = await reader.read();
     if (done) break;
     read.push(value);
+    watch(value);
     size += sizeOf(value);
     text = decoder.decode(value, { stream: true }).trimStart();
     await lull.note(text !== "");
@@ -228,7 +231,7 @@ export async function checkBody(response: Response, clock: Clock): Promise<Respo
   }
   const { status, statusText, headers } = response;
   const isStream = text === "" || (isTyped ? !isOtherText(text) : isEventText(text));
-  if (isStream) return new Response(joinBody(read, reader), { status, statusText, headers });
+  if (isStream) return new Response(joinBody(read, reader, watch), { status, statusText, headers });
   throw errorInBody((text + (await readRest({ reader, decoder }, longestText - text.length, clock))).trim());
 }
 
@@ -249,15 +252,20 @@ function isOtherText(text: string): boolean {
   return /^[[{<]/.test(text);
 }
 
-function joinBody(read: readonly Uint8Array[], reader: ReadableStreamDefaultReader<Uint8Array>): ReadableStream<Uint8Array> {
+function joinBody(
+  read: readonly Uint8Array[],
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  watch: ByteWatcher,
+): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     start(controller) {
       for (const bytes of read) controller.enqueue(bytes);
     },
     async pull(controller) {
       const { done, value } = await reader.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
+      if (done) return controller.close();
+      watch(value);
+      controller.enqueue(value);
     },
     cancel: (reason) => reader.cancel(reason),
   });
