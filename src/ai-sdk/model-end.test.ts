@@ -59,6 +59,16 @@ describe("aiSdkModel: errors of the AI SDK", () => {
       { code: "overloaded", retryable: true },
     ],
     [
+      "the status 500 to a retryable error, also if isRetryable is false",
+      apiCall({ statusCode: 500, isRetryable: false }),
+      { code: "server", retryable: true },
+    ],
+    [
+      "a stream that ended without a finish reason to a retryable error",
+      { name: "AI_InvalidResponseDataError", message: "Response stream ended without a finish reason." },
+      { code: "stream-ended-early", retryable: true },
+    ],
+    [
       'a connection error without a cause to the error code "network"',
       apiCall({ message: "Cannot connect to API: ?", isRetryable: true }),
       { code: "network", retryable: true },

@@ -237,6 +237,9 @@ export function toModelError(thrown: unknown): ProviderError {
   const { name, message } = thrown;
   const code = typeof name === "string" ? codeByName.get(name) : undefined;
   if (code !== undefined) return providerError(code, typeof message === "string" ? message : "", { cause: thrown.cause });
+  // @ai-sdk/openai-compatible reports a broken-off stream as an error (github.com/vercel/ai/issues/19165).
+  if (name === "AI_InvalidResponseDataError" && /ended without a finish reason/.test(textOf(message)))
+    return providerError("stream-ended-early", textOf(message));
   const body = parseBody(thrown.responseBody) ?? thrown.data;
   const error = toProviderError(body === undefined ? thrown : withBody(thrown, body));
   return judgeRetry(error, thrown);
@@ -248,7 +251,9 @@ function withBody(thrown: UnknownRecord, body: unknown): UnknownRecord {
 }
 
 function judgeRetry(error: ProviderError, { name, isRetryable, statusCode }: UnknownRecord): ProviderError {
-  if (isRetryable === false && error.retryable && isRetriedByRule(statusCode)) return { ...error, retryable: false };
+  // @ai-sdk/anthropic marks a server error in the first event as not retryable (github.com/anomalyco/opencode/issues/19394).
+  const isRefused = isRetryable === false && error.code !== "server" && isRetriedByRule(statusCode);
+  if (isRefused && error.retryable) return { ...error, retryable: false };
   const isUnread = error.code === "server" && !error.retryable && error.status === undefined;
   if (isRetryable !== true || !isUnread) return error;
   return { ...error, code: name === "AI_APICallError" ? "network" : "server", retryable: true };

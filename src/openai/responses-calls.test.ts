@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { added, argsPiece, at, brief, call, completed, done, message, read } from "../../test/wire/responses-events.ts";
+import {
+  added,
+  argsPiece,
+  at,
+  brief,
+  call,
+  completed,
+  done,
+  message,
+  metadataOf,
+  read,
+} from "../../test/wire/responses-events.ts";
 
 const ready = (key: string, id: string, args = '{"n":1}'): string => `ready ${key} ${id} f ${args}`;
 
@@ -209,5 +220,10 @@ describe("openaiResponses: calls in the stream", () => {
     ],
   ])("reads a call %s", ([, events, said]) => {
     expect(brief(read(events))).toEqual(said);
+  });
+
+  it("sends a call back with its arguments if its finished item has none", () => {
+    const events = [added(0, call("c", "1", "")), ...pieces, done(0, call("c", "1", "")), completed(call("c", "1", ""))];
+    expect(metadataOf(read(events))).toMatchObject([{ output_item: { arguments: '{"n":1}' } }]);
   });
 });

@@ -134,6 +134,9 @@ export class ItemAssembly {
     if (item.call === undefined) return;
     // `completeCall` must run before `#name`, because `#name` would send the outdated fragments.
     completeCall(item.call, argumentsOf(fields), this.#out);
+    // Some gateways send the arguments only before the finished item (github.com/Wei-Shaw/sub2api/issues/6629).
+    if (item.call.type === "function_call" && argumentsOf(fields) === "" && item.call.text !== "")
+      item.fields = copyFields({ ...fields, arguments: item.call.text });
     this.#name(item, fields);
     this.#declareFinished();
   }

@@ -5,11 +5,12 @@ import type { ModelChunk } from "../core/provider-kit.ts";
 export type ThinkTags = boolean | "opened";
 
 /**
- * The tags that models put around their reasoning. `<think>`: langchain-ai/langchain#33126, vllm-project/vllm#47027. `[THINK]` of
- * Magistral: ggml-org/llama.cpp#16158.
+ * The tags that models put around their reasoning. `<think>`: langchain-ai/langchain#33126, vllm-project/vllm#47027. `<thinking>` of
+ * Amazon Nova: LibreChat-AI/agents#40. `[THINK]` of Magistral: ggml-org/llama.cpp#16158.
  */
 const tags = [
   ["<think>", "</think>"],
+  ["<thinking>", "</thinking>"],
   ["[THINK]", "[/THINK]"],
 ] as const;
 

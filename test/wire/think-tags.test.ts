@@ -50,6 +50,7 @@ const answer = '{"city":"Oslo"}';
 describe.for(sizes)("openaiChat: text in pieces of %i characters", (size) => {
   it.for<[what: string, content: string, text: string, reasoning: string]>([
     ["<think> before an answer", `<think>\nThink {1} <b>.\n</think>\n\n${answer}`, answer, "Think {1} <b>."],
+    ["<thinking> of Nova", `<thinking>Think.</thinking>\n${answer}`, answer, "Think."],
     ["<think> after blank text", `\n\n<think>Think.</think>${answer}`, answer, "Think."],
     ["[THINK] before an answer", `[THINK]Think.[/THINK]${answer}`, answer, "Think."],
     ["empty tags", `<think>\n\n</think>\n\n${answer}`, answer, ""],

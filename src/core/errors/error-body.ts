@@ -4,7 +4,7 @@ import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { parseJson } from "../utils/json.ts";
 import { listOf, recordOf, textOf } from "../utils/plain-error.ts";
 import { cutText } from "../utils/texts.ts";
-import { readRetryDelay } from "./retry-times.ts";
+import { readRetryDelay, readReset } from "./retry-times.ts";
 
 /** The status and the words of one service. */
 export interface ErrorLevel {
@@ -99,7 +99,7 @@ function readException(body: UnknownRecord, { words }: ErrorLevel): unknown {
 function noteDetails(body: UnknownRecord, { level, facts }: Place): void {
   const { details } = body;
   const metadata = recordOf(body.metadata);
-  facts.retryDelayMs ??= readRetryDelay(details);
+  facts.retryDelayMs ??= readRetryDelay(details) ?? readReset(body);
   for (const detail of listOf(details).map(recordOf)) {
     noteWords(detail, level);
     for (const violation of listOf(detail.violations)) noteWords(recordOf(violation), level);

@@ -51,6 +51,7 @@ describe("toProviderError", () => {
     [400, "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000"],
     [502, "prompt is too long: 213462 tokens > 200000 maximum"],
     [400, "total message size 2100954 exceeds limit 2097152"],
+    [400, "tokens in request more than max tokens allowed"],
     [401, "This plan supports only 256K context. Shorten the conversation."],
     [429, { type: "rate_limit_error", message: "Extra usage is required for long context requests." }],
     [429, "Extra usage is required for 1M context."],
@@ -63,6 +64,7 @@ describe("toProviderError", () => {
     [429, "acme/large is temporarily rate-limited upstream."],
     [429, { type: "rate_limited", code: "1300" }],
     [413, "Rate limit reached on tokens per minute (TPM): Limit 6000"],
+    [429, { code: "1302", message: "您的账户已达到速率限制，请您控制请求频率" }],
     [400, { __type: "x", name: "ThrottlingException" }],
     [429, "You exceeded your current quota, please check your plan and billing details. See https://ai.google.dev/rate-limits."],
     [402, { metadata: { limit_source: "openrouter_in_flight_budget" } }],
@@ -113,6 +115,7 @@ describe("toProviderError", () => {
     [500, { code: "upstream_stream_read_error" }],
     [502, { metadata: { error_type: "provider_overloaded" } }],
     [503, { name: "serviceUnavailableException" }],
+    [429, { code: "1305", message: "该模型当前访问量过大，请您稍后再试" }],
   ])("reads as overloaded: %j %j", (row) => check("overloaded", true, row));
 
   it.for<Row>([
@@ -135,6 +138,8 @@ describe("toProviderError", () => {
     [400, { code: "content_policy_violation" }],
     [403, "x requires moderation on OpenRouter. Your input was flagged for violence"],
     [400, { code: "bio_policy" }],
+    [500, { code: "sensitive_words_detected", message: "sensitive words detected" }],
+    [422, "input new_sensitive (1026)"],
   ])("reads as content-filter: %j %j", (row) => check("content-filter", false, row));
 
   it.for<Row>([
@@ -160,6 +165,14 @@ describe("toProviderError", () => {
     [503, "The context length is limited.", "overloaded"],
   ])("reads the status %i before words about the context length", ([status, message, code]) => {
     expect(toProviderError({ status, error: { message } })).toMatchObject({ code });
+  });
+
+  it.for<[body: object, retryAfterMs: number]>([
+    [{ resets_in_seconds: 529_498, resets_at: 1_772_180_859 }, 529_498_000],
+    [{ resets_at: 0 }, 0],
+  ])("reads the time to wait of %j", ([body, retryAfterMs]) => {
+    const error = { type: "usage_limit_reached", message: "The usage limit has been reached", ...body };
+    expect(toProviderError({ status: 429, error })).toMatchObject({ retryAfterMs });
   });
 
   it("ignores JSON that a message quotes if it is no error body", () => {

@@ -39,6 +39,8 @@ export const exactWords: readonly WordGroup[] = [
       /content exists risk/i,
       // DashScope (github.com/camel-ai/owl/issues/432, github.com/QwenLM/qwen-code/issues/3145).
       /^data_inspection_failed$|\bDataInspectionFailed\b/i,
+      // New API (github.com/QuantumNous/new-api/issues/6656), MiniMax (github.com/esengine/DeepSeek-Reasonix/issues/6818).
+      /\bsensitive[_ ]words[_ ]detected\b|\b(?:input|output) new_sensitive\b/i,
     ],
   },
   {
@@ -108,6 +110,8 @@ export const exactWords: readonly WordGroup[] = [
       /^upstream_stream_read_error$|exceeded request buffer limit while retrying upstream|stream ended before message_stop/i,
       // Mistral, with status 429 or 503 (github.com/BerriAI/litellm/issues/25078).
       /service tier capacity exceeded/i,
+      // z.ai (github.com/HKUDS/nanobot/issues/3864).
+      /^1305$|访问量过大/,
     ],
   },
   {
@@ -115,6 +119,8 @@ export const exactWords: readonly WordGroup[] = [
     patterns: [
       // Bedrock; not about the length of the context (github.com/anthropics/claude-code/issues/236).
       /too many tokens, please wait|too many requests|throttl(?:ed|ing)/i,
+      // z.ai (github.com/HKUDS/nanobot/issues/3356).
+      /^1302$|速率限制/,
       /\brate[ _-]?limit(?:s|ed|ing)?\b|^rate_limit|(?:tokens|requests) per (?:min|minute|day)\b/i,
     ],
   },
@@ -136,7 +142,7 @@ const contextWords: WordGroup = {
     // Kimi, also for a limit of characters (github.com/MoonshotAI/kimi-code/issues/1862).
     /exceeded model token limit|total message size \d{1,20} exceeds limit/i,
     // LiteLLM, Poolside, SGLang, Mistral, DashScope.
-    /token limit exceeded|exceeds the maximum allowed (?:input )?length/i,
+    /tokens in request more than max tokens allowed|token limit exceeded|exceeds the maximum allowed (?:input )?length/i,
     /too large for model with \d{1,20}|range of input length should be|longer than the maximum model length/i,
     // LM Studio (github.com/lmstudio-ai/lmstudio-bug-tracker/issues/546).
     /tokens to keep from the initial prompt|trying to keep the first \d{1,20} tokens/i,

@@ -35,6 +35,15 @@ export function readRetryDelay(details: unknown): number | undefined {
   return toMs(textOf(recordOf(info).retryDelay));
 }
 
+/**
+ * Reads the time to wait in the body of Codex, for example `{ resets_in_seconds: 529498, resets_at: 1772180859 }`. `resets_at` is a
+ * time in seconds since 1970 (github.com/router-for-me/CLIProxyAPI/issues/1666). Returns milliseconds.
+ */
+export function readReset({ resets_in_seconds: seconds, resets_at: at }: UnknownRecord): number | undefined {
+  if (typeof seconds === "number" && seconds >= 0) return seconds * 1_000;
+  return typeof at === "number" ? Math.max(0, at * 1_000 - Date.now()) : undefined;
+}
+
 /** "Please try again in 6.379s" (OpenAI, Groq), "Please retry after 20 seconds" (Azure), "Please retry in 38.2s" (Gemini). */
 const wait =
   /(?:try(?:ing)? again|retry(?:ing)?|resets?|available|wait|retry[_-]?delay\W{1,5}|retry[_-]after\W{1,5})(?: (?:your request|the request|it))?(?: (?:in|after|for))?(?: about| approximately)? {0,2}((?:\d{1,9}(?:\.\d{1,20})? ?(?:ms|milliseconds?|h|hours?|m|mins?|minutes?|s|secs?|seconds?)(?![a-z]) ?)+)/i;
