@@ -167,7 +167,11 @@ function toParts(content: unknown): readonly unknown[] {
  */
 function toFile(part: UnknownRecord): unknown {
   const { type } = part;
-  if (type === "binary") return toFilePart(part.mimeType, isText(part.url) ? { url: part.url } : { data: part.data });
+  if (type === "binary")
+    return {
+      ...toFilePart(part.mimeType, isText(part.url) ? { url: part.url } : { data: part.data }),
+      filename: part.filename,
+    };
   if (type !== "image" && type !== "audio" && type !== "video" && type !== "document") return part;
   const { type: kind, value, mimeType } = recordOf(part.source);
   const mediaType = mimeType ?? (type === "image" ? "image/*" : undefined);

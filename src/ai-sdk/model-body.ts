@@ -68,15 +68,16 @@ export function createFileForms(words: SpecWords, urls: unknown): FileForms {
     },
   });
   return {
-    user: forms(({ mediaType, source }) => ({ type: "file", mediaType, data: words.toFileData(source) })),
+    user: forms(({ mediaType, source, name }) => ({ type: "file", mediaType, data: words.toFileData(source), ...name })),
     result: forms((file) => words.toResultFile(file)),
   };
 }
 
 function toFile(media: ReadableMedia): FileFacts {
-  const { mediaType } = media;
-  if (media.kind !== "url") return { mediaType, source: { kind: "base64", data: toBase64(media) } };
-  return { mediaType, source: { kind: "url", text: media.url, url: new URL(media.url) } };
+  const { mediaType, filename } = media;
+  const name = filename === undefined ? {} : { filename };
+  if (media.kind !== "url") return { mediaType, name, source: { kind: "base64", data: toBase64(media) } };
+  return { mediaType, name, source: { kind: "url", text: media.url, url: new URL(media.url) } };
 }
 
 /**

@@ -55,6 +55,8 @@ export type FileSource =
 export interface FileFacts {
   readonly mediaType: string;
   readonly source: FileSource;
+  /** Empty if the file has no name. */
+  readonly name: { readonly filename?: string };
 }
 
 /** The differences between the versions of the specification. */
@@ -81,10 +83,10 @@ const v2: SpecWords = {
 
 const v3: SpecWords = {
   toFileData: toPlainData,
-  toResultFile: ({ mediaType, source }) => {
+  toResultFile: ({ mediaType, source, name }) => {
     const kind = mediaType.toLowerCase().startsWith("image/") ? "image" : "file";
     if (source.kind === "url") return { type: `${kind}-url`, url: source.text };
-    return { type: `${kind}-data`, data: source.data, mediaType };
+    return { type: `${kind}-data`, data: source.data, mediaType, ...(kind === "file" ? name : {}) };
   },
   toDenial: (reason) => ({ type: "execution-denied", reason }),
   providerToolType: "provider",
@@ -100,7 +102,7 @@ function toTaggedData(source: FileSource): object {
 
 const v4: SpecWords = {
   toFileData: toTaggedData,
-  toResultFile: ({ mediaType, source }) => ({ type: "file", data: toTaggedData(source), mediaType }),
+  toResultFile: ({ mediaType, source, name }) => ({ type: "file", data: toTaggedData(source), mediaType, ...name }),
   toDenial: v3.toDenial,
   providerToolType: "provider",
   unknownParts: new Set(),

@@ -10,7 +10,7 @@ import {
   type LostContent,
   type ReadHistory,
 } from "../core/history-kit.ts";
-import { checkFields, type Checks, is, isRecord, type Message } from "../core/provider-kit.ts";
+import { checkFields, type Checks, is, isRecord, type Message, toWellFormed } from "../core/provider-kit.ts";
 import { createMessageConverter, joinMessages, toUserBlocks } from "./messages-body.ts";
 import { closeServerCalls } from "./server-calls.ts";
 import { readMetadata } from "./provider-metadata.ts";
@@ -142,12 +142,12 @@ export function toAnthropicMessages<Item extends object = AnthropicMessage>(
     read: (wire) => readUnit(wire, owner),
     keepsMetadata: (message) => owner !== undefined && readMetadata(message, owner) !== undefined,
   });
-  const kept = keep(checked);
+  const kept = toWellFormed(keep(checked));
   const wire = kept.map((message, position) => convert(message, position).wire);
   const written = joinMessages(closeServerCalls(kept, wire, () => true)).map(({ message }) => message) as object[] as Item[];
   const opening = checked[0]?.role === "assistant" ? [{ index: 0, field: "", reason: "added" as const }] : [];
   const { system } = options;
-  return { messages: written, ...(system === undefined ? {} : { system }), lost: [...opening, ...lost] };
+  return { messages: written, ...(system === undefined ? {} : { system: toWellFormed(system) }), lost: [...opening, ...lost] };
 }
 
 function readUnit(wire: readonly object[], owner: HistoryProvider | undefined): readonly Message[] {

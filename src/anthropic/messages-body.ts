@@ -22,6 +22,7 @@ import {
   type RequestChange,
   readText,
   readAssistantMessage,
+  takeStart,
   toBase64,
   type ToolCallPart,
   type ToolResultPart,
@@ -78,7 +79,9 @@ export const blockMedia: MediaForms<WireBlock> = {
     if (isTextType(media.mediaType)) return toTextDocument(media);
     const type = toBlockType(media);
     const source = toSource(media);
-    return type === undefined || source === undefined ? undefined : { type, source };
+    return type === undefined || source === undefined
+      ? undefined
+      : { type, source, ...(type === "document" ? toTitle(media) : {}) };
   },
 };
 
@@ -95,7 +98,15 @@ function toSource(media: ReadableMedia): WireBlock["source"] {
 /** Decodes base64 data, because the API accepts text documents only as plain text. */
 function toTextDocument(media: ReadableMedia): WireBlock | undefined {
   const data = readText(media);
-  return data === undefined ? undefined : { type: "document", source: { type: "text", media_type: "text/plain", data } };
+  if (data === undefined) return undefined;
+  return { type: "document", source: { type: "text", media_type: "text/plain", data }, ...toTitle(media) };
+}
+
+/** The longest title that the API accepts. */
+const longestTitle = 500;
+
+function toTitle({ filename }: ReadableMedia): { readonly title?: string } {
+  return filename === undefined ? {} : { title: takeStart(filename, longestTitle) };
 }
 
 interface ConvertedMessage {

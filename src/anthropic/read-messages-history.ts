@@ -79,20 +79,20 @@ function readPart(block: FieldReader): readonly ContentPart[] {
     case "image":
       return readSource(block.record("source"), "image/*");
     case "document":
-      return readSource(block.record("source"), "application/pdf");
+      return readSource(block.record("source"), "application/pdf", block.fields.title);
     default:
       return [];
   }
 }
 
-function readSource(source: FieldReader, mediaType: string): readonly ContentPart[] {
+function readSource(source: FieldReader, mediaType: string, title?: unknown): readonly ContentPart[] {
   switch (source.filled("type")) {
     case "base64":
-      return [toMediaPart(source.base64("data"), source.filled("media_type"))];
+      return [toMediaPart(source.base64("data"), source.filled("media_type"), title)];
     case "url":
-      return [toMediaPart(source.filled("url"), mediaType)];
+      return [toMediaPart(source.filled("url"), mediaType, title)];
     case "text":
-      return [toMediaPart(encodeBase64(new TextEncoder().encode(source.filled("data"))), "text/plain")];
+      return [toMediaPart(encodeBase64(new TextEncoder().encode(source.filled("data"))), "text/plain", title)];
     default:
       return [];
   }

@@ -225,5 +225,9 @@ function renderValue(value: unknown): string {
 
 function renderContent(content: UserMessage["content"] | NonNullable<ToolResultPart["content"]>): string {
   if (typeof content === "string") return content;
-  return content.map((part) => (part.type === "text" ? part.text : `[${part.type}, ${part.mediaType}]`)).join("\n");
+  return content
+    .map((part) =>
+      part.type === "text" ? part.text : `[${[part.type, part.filename, part.mediaType].filter(Boolean).join(", ")}]`,
+    )
+    .join("\n");
 }

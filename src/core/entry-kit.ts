@@ -216,7 +216,7 @@ export { addCost, addSpending, addUsage, noUsage, reconcileUsage } from "./utils
 export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-trust.ts";
 export { isEmitter, isRecord, isThenable, type UnknownRecord } from "./utils/guards.ts";
 export { digest, isSameJson, parseJson, stableJson, toJson } from "./utils/json.ts";
-export { encodeBase64, isOnWeb, locateMedia } from "./utils/media-source.ts";
+export { encodeBase64, isOnWeb, locateMedia, type MediaPart } from "./utils/media-source.ts";
 export { listOf, recordOf, textOf, textOrNone, toPlainError, toUsage, unlessMissing } from "./utils/plain-error.ts";
 export { dropPromise, memoize, promiseOrValue, whenAllReady, whenReady } from "./utils/promises.ts";
 export { namesSecret } from "./utils/redact-fields.ts";

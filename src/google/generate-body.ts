@@ -46,8 +46,15 @@ import { idOfCall, isCallPart, readMetadata, toWireName } from "./provider-metad
 export function toContentParts(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WirePart[] {
   if (typeof content === "string") return toTextParts(content);
   return content.flatMap((part, index) =>
-    part.type === "text" ? toTextParts(part.text) : [writeUserMedia(part, partMedia, { ...place, part: index })],
+    part.type === "text"
+      ? toTextParts(part.text)
+      : [...toNames(part), writeUserMedia(part, partMedia, { ...place, part: index })],
   );
+}
+
+/** Only Vertex AI has a field for the name of a file, and models do not see it (docstring of `Blob.displayName` in @google/genai). */
+function toNames({ type, filename = "" }: MediaPart): readonly { readonly text: string }[] {
+  return type === "image" || filename.trim() === "" ? [] : [{ text: `File ${JSON.stringify(filename)}:` }];
 }
 
 function toTextParts(text: string): readonly WirePart[] {
@@ -219,6 +226,7 @@ function sortContent({ content = [] }: ToolResultPart, { generation }: ContentSe
     if (typeof written === "string") texts.push(written);
     else if (generation === 3 && standsInAnswer(written)) inside.push(written);
     else after.push(written);
+    if (part.type !== "text" && typeof written === "object") texts.push(...toNames(part).map(({ text }) => text));
   }
   return { texts, inside, after };
 }

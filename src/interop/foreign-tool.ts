@@ -140,11 +140,13 @@ function toMedia(block: UnknownRecord): ContentPart | undefined {
   if (data === undefined) return undefined;
   const isImage = typeof block["type"] === "string" && block["type"].includes("image");
   const said = holders.map(mediaTypeOf).find((found) => found !== undefined) ?? mediaTypeInUrl(data);
+  const filename = holders.map((holder) => textOrNone(holder["filename"])).find((found) => found !== undefined && found !== "");
   const mediaType = said ?? (isImage ? "image/*" : "application/octet-stream");
   return {
     type: mediaType.startsWith("image") ? "image" : "file",
     mediaType: mediaType === "image" ? "image/*" : mediaType,
     data,
+    ...(filename === undefined ? {} : { filename }),
   };
 }
 

@@ -67,7 +67,7 @@ function toUserContent({ content }: UserMessage): unknown {
     if (part.type === "text") return { type: "text", text: part.text };
     return part.type === "image"
       ? { type: "image", image: part.data, mediaType: part.mediaType }
-      : { type: "file", data: part.data, mediaType: part.mediaType };
+      : { type: "file", data: part.data, mediaType: part.mediaType, filename: part.filename };
   });
 }
 

@@ -63,13 +63,13 @@ describe("toToolResult", () => {
       "a binary resource",
       { content: [{ type: "resource", resource: { uri: "x://a", blob: "YQ==" } }] },
       null,
-      [{ type: "file", mediaType: "application/octet-stream", data: "YQ==" }],
+      [{ type: "file", mediaType: "application/octet-stream", data: "YQ==", filename: "a" }],
     ],
     [
       "an image resource",
       { content: [{ type: "resource", resource: { uri: "x://a", blob: "YQ==", mimeType: "image/gif" } }] },
       null,
-      [{ type: "image", mediaType: "image/gif", data: "YQ==" }],
+      [{ type: "image", mediaType: "image/gif", data: "YQ==", filename: "a" }],
     ],
     [
       "unknown types of content to text notes",

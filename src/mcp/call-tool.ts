@@ -4,6 +4,7 @@ import {
   isSameJson,
   type Json,
   locateMedia,
+  type MediaPart,
   quote,
   stableJson,
   textOf,
@@ -101,14 +102,16 @@ function toPart(block: unknown): ContentPart {
 
 function toResource({ uri, mimeType, text, blob }: UnknownRecord): ContentPart | undefined {
   if (typeof blob !== "string") return { type: "text", text: `Resource ${textOf(uri)}:\n${textOf(text)}` };
-  return toMedia({ mimeType, data: blob }, textOf(mimeType).startsWith("image/") ? "image" : "file");
+  const media = toMedia({ mimeType, data: blob }, textOf(mimeType).startsWith("image/") ? "image" : "file");
+  const filename = /([^/]+)$/.exec(textOf(uri))?.[1];
+  return media === undefined || filename === undefined ? media : { ...media, filename };
 }
 
 /**
  * Returns undefined if the data is a URL instead of base64 text. The model's service would fetch this URL, which the MCP server
  * chose.
  */
-function toMedia({ mimeType, data }: UnknownRecord, type: "image" | "file"): ContentPart | undefined {
+function toMedia({ mimeType, data }: UnknownRecord, type: "image" | "file"): MediaPart | undefined {
   const source = locateMedia({ type, mediaType: textOf(mimeType) || "application/octet-stream", data: textOf(data) });
   return source.kind === "base64" ? { type, mediaType: source.mediaType, data: source.data } : undefined;
 }

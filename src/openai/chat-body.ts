@@ -35,6 +35,7 @@ import {
   planOutput,
   sortResult,
   toDataUrl,
+  toFileName,
   toFormat,
   toImageUrl,
   toMediaTitle,
@@ -75,9 +76,11 @@ function toFile(media: Exclude<ReadableMedia, { readonly kind: "url" }>): ChatPa
   const { mediaType } = media;
   const format = audioFormats.get(mediaType);
   if (format !== undefined) return { type: "input_audio", input_audio: { data: toBase64(media), format } };
-  if (mediaType === "application/pdf") return { type: "file", file: { filename: "file.pdf", file_data: toDataUrl(media) } };
+  if (mediaType === "application/pdf")
+    return { type: "file", file: { filename: toFileName(media, "pdf"), file_data: toDataUrl(media) } };
   const text = isTextType(mediaType) ? readText(media) : undefined;
-  return text === undefined ? undefined : { type: "text", text: `File of type ${mediaType}:\n${text}` };
+  const name = media.filename === undefined ? "" : ` ${JSON.stringify(media.filename)}`;
+  return text === undefined ? undefined : { type: "text", text: `File${name} of type ${mediaType}:\n${text}` };
 }
 
 const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([

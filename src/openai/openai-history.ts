@@ -21,6 +21,7 @@ import {
   type Message,
   oneOf,
   readOwnItems,
+  toWellFormed,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
 import { createMessageConverter, toUserContent } from "./chat-body.ts";
@@ -187,7 +188,7 @@ export function toOpenAIMessages<Item extends object = OpenAIMessage>(
   const owner = toOwner(options);
   const wire = api === "chat" ? chatWire(owner) : responsesWire(owner);
   const checked = messages.length === 0 ? [] : checkMessages(messages, false).messages;
-  const written = wire.write(checked);
+  const written = wire.write(toWellFormed(checked));
   const lost = findLostMessages(checked, {
     ...wire,
     read: (items) =>
@@ -197,7 +198,7 @@ export function toOpenAIMessages<Item extends object = OpenAIMessage>(
         owner,
       ).draft.finish(undefined).messages,
   });
-  const first = system === "" ? [] : [{ role: "system", content: system }];
+  const first = system === "" ? [] : [{ role: "system", content: toWellFormed(system) }];
   return { messages: [...first, ...written] as Item[], lost };
 }
 

@@ -20,6 +20,7 @@ import {
   textOf,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
+import { readFileName } from "./wire-values.ts";
 import { createMessageConverter } from "./chat-body.ts";
 import { collectReasoningDetails } from "./chat-metadata.ts";
 
@@ -104,12 +105,15 @@ function readChatPart(part: FieldReader): readonly ContentPart[] {
     case "input_audio":
       return [readAudio(part.record("input_audio"))];
     case "file":
-      return part.record("file").fields.file_data === undefined
-        ? []
-        : [toMediaPart(part.record("file").base64("file_data"), "application/pdf")];
+      return readFile(part.record("file"));
     default:
       return [];
   }
+}
+
+function readFile(file: FieldReader): readonly ContentPart[] {
+  const { file_data: data, filename } = file.fields;
+  return data === undefined ? [] : [toMediaPart(file.base64("file_data"), "application/pdf", readFileName(filename))];
 }
 
 function readAudio(audio: FieldReader): ContentPart {

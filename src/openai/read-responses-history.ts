@@ -16,6 +16,7 @@ import {
   type ProviderMetadata,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
+import { readFileName } from "./wire-values.ts";
 import { type HistoryOwner, toArgs } from "./read-chat-history.ts";
 import { createInputConverter } from "./responses-body.ts";
 import { isCallType } from "./responses-calls.ts";
@@ -143,7 +144,7 @@ function toTexts(text: string): readonly ContentPart[] {
 }
 
 function readInputPart(part: FieldReader): readonly ContentPart[] {
-  const { image_url: image, file_data: data, file_url: url } = part.fields;
+  const { image_url: image, file_data: data, file_url: url, filename } = part.fields;
   switch (part.filled("type")) {
     case "input_text":
     case "output_text":
@@ -151,7 +152,8 @@ function readInputPart(part: FieldReader): readonly ContentPart[] {
     case "input_image":
       return image === undefined || image === null ? [] : [toMediaPart(part.filled("image_url"), "image/*")];
     case "input_file":
-      if (data !== undefined && data !== null) return [toMediaPart(part.base64("file_data"), "application/octet-stream")];
+      if (data !== undefined && data !== null)
+        return [toMediaPart(part.base64("file_data"), "application/octet-stream", readFileName(filename))];
       return url === undefined || url === null ? [] : [toMediaPart(part.filled("file_url"), "application/octet-stream")];
     default:
       return [];

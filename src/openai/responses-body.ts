@@ -33,6 +33,7 @@ import {
   planOutput,
   sortResult,
   toDataUrl,
+  toFileName,
   toFormat,
   toImageUrl,
   toMediaTitle,
@@ -85,7 +86,9 @@ export const inputMedia: MediaForms<InputItem> = {
     if (image !== undefined) return { type: "input_image", image_url: image, detail: "auto" };
     const ending = endingOf(media.mediaType);
     if (media.kind !== "url") {
-      return ending === undefined ? undefined : { type: "input_file", filename: `file.${ending}`, file_data: toDataUrl(media) };
+      return ending === undefined
+        ? undefined
+        : { type: "input_file", filename: toFileName(media, ending), file_data: toDataUrl(media) };
     }
     // A file of the generic type is also sent, because the service determines the type when it fetches the file.
     const isKnown = ending !== undefined || media.mediaType === "application/octet-stream";

@@ -40,6 +40,16 @@ export function toImageUrl(media: ReadableMedia): string | undefined {
   return mediaType === "image/*" ? undefined : toDataUrl(media);
 }
 
+/** Returns the name of a file with an ending, which the APIs require. The default name is `file` with this ending. */
+export function toFileName({ filename = "file" }: ReadableMedia, ending: string): string {
+  return /\.\w{1,8}$/.test(filename) ? filename : `${filename}.${ending}`;
+}
+
+/** Returns undefined for a default name of `toFileName`. */
+export function readFileName(filename: unknown): string | undefined {
+  return typeof filename === "string" && !/^file\.[\w-]+$/.test(filename) ? filename : undefined;
+}
+
 export function toWireArguments(args: Json): string {
   return JSON.stringify(toArgumentsObject(args));
 }

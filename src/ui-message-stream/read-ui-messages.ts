@@ -40,7 +40,7 @@ function addUser(parts: readonly FieldReader[], role: "user" | "system", draft: 
 function readUserPart(part: FieldReader): readonly ContentPart[] {
   const type = part.filled("type");
   if (type === "text") return part.text("text") === "" ? [] : [{ type, text: part.text("text") }];
-  return type === "file" ? [toMediaPart(part.filled("url"), part.filled("mediaType"))] : [];
+  return type === "file" ? [toMediaPart(part.filled("url"), part.filled("mediaType"), part.fields.filename)] : [];
 }
 
 interface Target {

@@ -165,9 +165,10 @@ export function toUserParts(content: string | readonly UserPart[]): UIUserPart[]
   return content.map((part) => {
     if (part.type === "text") return { type: "text", text: part.text };
     const media = locateMedia(part);
-    const { mediaType } = media;
-    if (media.kind === "url") return { type: "file", mediaType, url: media.url };
-    if (media.kind === "base64") return { type: "file", mediaType, url: `data:${mediaType};base64,${media.data}` };
-    return { type: "file", mediaType, url: typeof part.data === "string" ? part.data : part.data.href };
+    const { mediaType, filename } = media;
+    const file = { type: "file", mediaType, ...(filename === undefined ? {} : { filename }) } as const;
+    if (media.kind === "url") return { ...file, url: media.url };
+    if (media.kind === "base64") return { ...file, url: `data:${mediaType};base64,${media.data}` };
+    return { ...file, url: typeof part.data === "string" ? part.data : part.data.href };
   });
 }

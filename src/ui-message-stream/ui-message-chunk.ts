@@ -148,7 +148,7 @@ export interface UIApproval {
 }
 
 /** A part of a user message. */
-export type UIUserPart = { type: "text"; text: string } | { type: "file"; mediaType: string; url: string };
+export type UIUserPart = { type: "text"; text: string } | { type: "file"; mediaType: string; url: string; filename?: string };
 
 /** A finish reason of the AI SDK. "interrupted" exists only in version 7. */
 export type UIFinishReason<Version extends UIVersion = UIVersion> =

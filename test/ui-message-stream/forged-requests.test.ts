@@ -79,6 +79,11 @@ const refused: readonly (readonly [name: string, body: unknown, status: number, 
     body({ ...user, parts: [{ ...image("text/html"), mediaType: "image/png" }] }),
     415,
   ],
+  [
+    "an HTML file that begins like one, with the media type of an image",
+    body({ ...user, parts: [{ ...image("image/png"), url: `data:image/png;base64,${btoa("<html><script>")}` }] }),
+    415,
+  ],
   ["the content type of a form", body(user), 415, { "content-type": "text/plain" }],
   ["a compressed body", body(user), 415, { "content-type": "application/json", "content-encoding": "gzip" }],
 ];

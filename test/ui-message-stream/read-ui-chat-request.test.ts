@@ -23,7 +23,7 @@ it("readUIChatRequest: returns files as content of the message", async () => {
   const web = { type: "file", mediaType: "application/pdf", url: "https://example.com/a.pdf" };
   const { message } = await readUIChatRequest(body(user(png, text("What is it?"), web)), { allowWebUrls: true });
   expect(message?.content).toEqual([
-    { type: "image", mediaType: "image/png", data: png.url },
+    { type: "image", mediaType: "image/png", data: png.url, filename: "a.png" },
     { type: "text", text: "What is it?" },
     { type: "file", mediaType: "application/pdf", data: web.url },
   ]);

@@ -1,4 +1,6 @@
-import { defineTool, isLoopError, runToolLoop, toolResult } from "turnwright";
+import { defineTool, isLoopError, type Message, runToolLoop, toolResult } from "turnwright";
+import { toAnthropicMessages } from "turnwright/anthropic";
+import { toOpenAIMessages } from "turnwright/openai";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { adapters } from "./adapters.ts";
 import type { Scripted } from "./all-wires.ts";
@@ -50,6 +52,21 @@ const tools = [
     },
   }),
 ];
+
+it.for<[what: string, convert: (messages: readonly Message[]) => object]>([
+  ["toOpenAIMessages", (messages) => toOpenAIMessages(messages, { system: half })],
+  ["toOpenAIMessages for Responses", (messages) => toOpenAIMessages(messages, { api: "responses" })],
+  ["toAnthropicMessages", (messages) => toAnthropicMessages(messages, { system: half })],
+])("%s: makes well-formed texts", ([, convert]) => {
+  const call = { type: "tool-call", callId: "a", name: "f", args: { x: half } } as const;
+  const result = { callId: "a", name: "f", outcome: "completed", result: half } as const;
+  const made = convert([
+    { role: "user", content: half },
+    { role: "assistant", content: [call] },
+    { role: "tool", results: [result] },
+  ]);
+  expect(textsIn(made).filter((text) => !text.isWellFormed())).toEqual([]);
+});
 
 describe.for(adapters)("$name $variant: half surrogate pairs and U+0000", (adapter) => {
   it("sends well-formed texts without U+0000, and keeps whole pairs", async () => {

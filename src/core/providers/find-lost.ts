@@ -181,9 +181,9 @@ function normalizeResult({ content = [], ...result }: ToolResultPart): object {
 function normalizePart(part: ContentPart): object {
   if (part.type === "text") return part;
   const media = locateMedia(part);
-  const { mediaType, kind } = media;
+  const { mediaType, kind, filename } = media;
   if (kind === "unreadable") return part;
-  return { type: "media", mediaType, source: kind === "url" ? media.url : toBase64(media) };
+  return { type: "media", mediaType, source: kind === "url" ? media.url : toBase64(media), filename };
 }
 
 /** Removes an image or a file from a user message if `fits` throws for it. */

@@ -245,9 +245,10 @@ export class FieldReader {
 }
 
 /** `data` is a URL, a data URL or base64 text. `mediaType` is used unless `data` is a data URL with a media type. */
-export function toMediaPart(data: string, mediaType: string): ContentPart {
+export function toMediaPart(data: string, mediaType: string, filename?: unknown): ContentPart {
   const { mediaType: type } = locateMedia({ type: "file", mediaType, data });
-  return { type: type.startsWith("image/") ? "image" : "file", mediaType: type, data };
+  const name = typeof filename === "string" && filename.trim() !== "" ? { filename } : {};
+  return { type: type.startsWith("image/") ? "image" : "file", mediaType: type, data, ...name };
 }
 
 export function toReadResult(parts: readonly ContentPart[]): Pick<ReadResult, "result" | "content"> {

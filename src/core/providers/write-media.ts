@@ -69,7 +69,8 @@ function describe(part: MediaPart): string {
   // A media type from a tool server may contain anything, and the model reads this text.
   const shown = mediaTypePattern.test(mediaType) ? mediaType : quote(mediaType);
   const place = media.kind === "url" ? ` at a URL with the scheme "${media.scheme}:"` : "";
-  return `${part.type === "image" ? "an image" : "a file"} of type ${shown}${place}`;
+  const name = media.filename === undefined ? "" : ` ${quote(media.filename)}`;
+  return `${part.type === "image" ? "an image" : "a file"}${name} of type ${shown}${place}`;
 }
 
 export function findProblem(media: MediaSource, { takes }: Pick<MediaForms<unknown>, "takes">): string {

@@ -62,8 +62,9 @@ export const deferredToPage: Deferred = /* @__PURE__ */ Object.freeze({ ...defer
 
 export function isContentPart(part: unknown): part is ContentPart {
   if (!isRecord(part)) return false;
-  const { type, text, mediaType, data } = part;
+  const { type, text, mediaType, data, filename } = part;
   if (type === "text") return typeof text === "string";
+  if (filename !== undefined && typeof filename !== "string") return false;
   return (
     (type === "image" || type === "file") && typeof mediaType === "string" && (typeof data === "string" || data instanceof URL)
   );
@@ -86,13 +87,14 @@ function isField(name: string): name is keyof ToolResult {
 function toContentPart(part: unknown, index: number): ContentPart {
   const at = `.content[${index}]`;
   if (!isRecord(part)) throw invalidField(at, "a content part", part);
-  const { type, text, mediaType, data } = part;
+  const { type, text, mediaType, data, filename } = part;
   if (type === "text") return { type, text: textOf(text, `${at}.text`) };
   if (type !== "image" && type !== "file") throw invalidField(`${at}.type`, '"text", "image" or "file"', type);
   return {
     type,
     mediaType: textOf(mediaType, `${at}.mediaType`),
     data: dataOf(data, part, `${at}.data`),
+    ...(filename === undefined ? {} : { filename: textOf(filename, `${at}.filename`) }),
   };
 }
 

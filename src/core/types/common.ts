@@ -175,6 +175,8 @@ export interface MediaContent {
    * not fetch URLs.
    */
   readonly data: string | URL;
+  /** The name of the file, such as "report.pdf". Sent to services that have a place for it. Default: no name. */
+  readonly filename?: string | undefined;
 }
 
 /** A part of a user message. */

@@ -16,13 +16,26 @@ export function encodeBase64(bytes: Uint8Array): string {
 export type MediaPart = Exclude<ContentPart, { readonly type: "text" }>;
 
 /** A readable image or file, with a normalized media type. The media type in a data URL takes precedence over the given one. */
-export type ReadableMedia =
+export type ReadableMedia = Named & Readable;
+
+type Readable =
   | { readonly kind: "url"; readonly mediaType: string; readonly scheme: string; readonly url: string }
   /** `data` uses the standard base64 alphabet, with padding and without line breaks. */
   | { readonly kind: "base64"; readonly mediaType: string; readonly data: string }
   | { readonly kind: "text"; readonly mediaType: string; readonly text: string };
 
-export type MediaSource = ReadableMedia | { readonly kind: "unreadable"; readonly mediaType: string; readonly why: string };
+interface Unreadable {
+  readonly kind: "unreadable";
+  readonly mediaType: string;
+  readonly why: string;
+}
+
+interface Named {
+  /** The name of the file. Undefined if it is absent or blank. */
+  readonly filename?: string | undefined;
+}
+
+export type MediaSource = Named & (Readable | Unreadable);
 
 /** Base64 text contains no colon, so this only matches a URL. */
 const beginOfUrl = /^([a-z][a-z\d+.-]{0,31}):/i;
@@ -31,20 +44,23 @@ const beginOfUrl = /^([a-z][a-z\d+.-]{0,31}):/i;
  * Does not fetch URLs. Validates base64 text completely, but does not decode it. The first bytes decide the media type of base64. Cached
  * for each part, because the text may be long.
  */
-export const locateMedia: (part: MediaPart) => MediaSource = /* @__PURE__ */ memoize(
-  ({ mediaType, data }: MediaPart): MediaSource => {
-    const text = typeof data === "string" ? data : data.href;
-    const type = normalizeMediaType(mediaType);
-    const scheme = beginOfUrl.exec(text)?.[1]?.toLowerCase();
-    if (scheme === undefined) return readBase64(text, type);
-    if (scheme === "data") return readDataUrl(text, type);
-    return URL.canParse(text)
-      ? { kind: "url", mediaType: type, scheme, url: text }
-      : { kind: "unreadable", mediaType: type, why: "its URL cannot be read" };
-  },
-);
+export const locateMedia: (part: MediaPart) => MediaSource = /* @__PURE__ */ memoize((part: MediaPart): MediaSource => {
+  const { filename = "" } = part;
+  return filename.trim() === "" ? readSource(part) : { ...readSource(part), filename };
+});
 
-function readDataUrl(url: string, givenType: string): MediaSource {
+function readSource({ mediaType, data }: MediaPart): Readable | Unreadable {
+  const text = typeof data === "string" ? data : data.href;
+  const type = normalizeMediaType(mediaType);
+  const scheme = beginOfUrl.exec(text)?.[1]?.toLowerCase();
+  if (scheme === undefined) return readBase64(text, type);
+  if (scheme === "data") return readDataUrl(text, type);
+  return URL.canParse(text)
+    ? { kind: "url", mediaType: type, scheme, url: text }
+    : { kind: "unreadable", mediaType: type, why: "its URL cannot be read" };
+}
+
+function readDataUrl(url: string, givenType: string): Readable | Unreadable {
   const comma = url.indexOf(",");
   const [type = "", ...parameters] = url.slice("data:".length, comma === -1 ? undefined : comma).split(";");
   const mediaType = type.trim() === "" ? givenType : normalizeMediaType(type);
@@ -63,7 +79,7 @@ function unescapeText(text: string): string | undefined {
   }
 }
 
-function readBase64(data: string, mediaType: string): MediaSource {
+function readBase64(data: string, mediaType: string): Readable | Unreadable {
   if (data === "") return { kind: "unreadable", mediaType, why: "its data is empty" };
   const standard = isBase64(data) ? data : tidyBase64(data);
   if (!isBase64(standard)) return { kind: "unreadable", mediaType, why: "its data is neither base64 nor a URL" };

@@ -3,6 +3,7 @@ import type { UserPart } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { isOnWeb, locateMedia } from "../utils/media-source.ts";
+import { takeStart } from "../utils/texts.ts";
 import { type BodyLimits, RequestError } from "./read-request-body.ts";
 import { sseChecks } from "./sse-lines.ts";
 
@@ -33,6 +34,7 @@ export const requestChecks: Checks<RequestLimits> = {
 
 const mediaTypes = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
 const longestId = 500;
+const longestName = 500;
 
 export function readId(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;
@@ -65,7 +67,7 @@ function readPart(part: unknown, limits: RequestLimits): readonly UserPart[] {
   return part.text === "" ? [] : [{ type: "text", text: part.text }];
 }
 
-function readFile({ mediaType, url }: UnknownRecord, limits: RequestLimits): UserPart {
+function readFile({ mediaType, url, filename }: UnknownRecord, limits: RequestLimits): UserPart {
   const { allowWebUrls, allowedMediaTypes = mediaTypes } = limits;
   if (typeof mediaType !== "string" || typeof url !== "string")
     throw new RequestError(400, "A file of the last message has no media type or no URL. Both must be strings.");
@@ -77,10 +79,26 @@ function readFile({ mediaType, url }: UnknownRecord, limits: RequestLimits): Use
       415,
       `The URL of each file in the last message must be a data URL${allowWebUrls ? " or an http(s) URL" : ""}.`,
     );
-  // If the URL is a data URL with a media type, that media type is checked. Otherwise, the field `mediaType` is checked.
-  if (!allowedMediaTypes.some((allowed) => matches(media.mediaType, allowed)))
-    throw new RequestError(415, "A file of the last message has a media type that is not allowed.");
-  return { type: media.mediaType.startsWith("image/") ? "image" : "file", mediaType: media.mediaType, data: url };
+  checkTypes(media.mediaType, { mediaType, url }, allowedMediaTypes);
+  const type = media.mediaType.startsWith("image/") ? "image" : "file";
+  return { type, mediaType: media.mediaType, data: url, ...toName(filename) };
+}
+
+/**
+ * Checks the media type of a data URL, or else the field `mediaType`. `recognized` is checked too: the media type that the bytes show.
+ */
+function checkTypes(
+  recognized: string,
+  { mediaType, url }: { readonly mediaType: string; readonly url: string },
+  allowedTypes: readonly string[],
+): void {
+  const given = (/^data:([^;,]+)/i.exec(url)?.[1] ?? mediaType).trim();
+  const isAllowed = [given, recognized].every((type) => allowedTypes.some((allowed) => matches(type, allowed)));
+  if (!isAllowed) throw new RequestError(415, "A file of the last message has a media type that is not allowed.");
+}
+
+function toName(filename: unknown): { readonly filename?: string } {
+  return typeof filename === "string" && filename !== "" ? { filename: takeStart(filename, longestName) } : {};
 }
 
 function matches(mediaType: string, allowed: string): boolean {
