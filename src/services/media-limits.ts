@@ -41,13 +41,17 @@ export const deepseekMedia: MediaLimits = { imageTypes: fourTypes, fileTypes: []
 /** Images, and no other files (npm @ai-sdk/groq 4.0.84). */
 export const groqMedia: MediaLimits = { fileTypes: [] };
 
-/** Audio, and no other files ("unsupported content[].type", github.com/ggml-org/llama.cpp tools/server/server-common.cpp). */
+/**
+ * Audio, and no other files ("unsupported content[].type", github.com/ggml-org/llama.cpp tools/server/server-common.cpp). Images are
+ * decoded with stb_image, which has no WebP: "Failed to load image or audio file" (github.com/can1357/oh-my-pi/issues/2922).
+ */
 export const llamaServerMedia: MediaLimits = {
+  imageTypes: ["image/png", "image/jpeg", "image/gif", "image/bmp"],
   fileTypes: ["audio/wav", "audio/wave", "audio/x-wav", "audio/mpeg", "audio/mp3"],
 };
 
 /** Audio, and no other files ("Unknown part type", github.com/vllm-project/vllm entrypoints/chat_utils.py). */
-export const vllmMedia: MediaLimits = llamaServerMedia;
+export const vllmMedia: MediaLimits = { fileTypes: llamaServerMedia.fileTypes };
 
 /** "image URLs are not currently supported, please use base64 encoded data instead" (github.com/ollama/ollama, openai/openai.go). */
 export const ollamaMedia: MediaLimits = { imageTypes: ["image/png", "image/jpeg", "image/webp"], fileTypes: [], noUrls: true };

@@ -35,7 +35,7 @@ export const toMoonshotTool: (tool: ToolDefinition) => ToolDefinition = /* @__PU
 /** Keywords that the flavor does not have and that contain schemas. */
 const dropped = [
   ...["$defs", "definitions", "$schema", "$id", "$anchor", "$comment", "not", "if", "then", "else", "contains", "propertyNames"],
-  ...["patternProperties", "prefixItems", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems"],
+  ...["patternProperties", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems"],
 ];
 
 const anyType = ["string", "number", "boolean", "object", "array", "null"].map((type) => ({ type }));
@@ -59,7 +59,9 @@ function convert(node: unknown, conversion: Conversion): UnknownRecord {
 
 function convertOne(keywords: UnknownRecord, type: unknown, conversion: Conversion): UnknownRecord {
   if (type === undefined) return { ...textsIn(keywords), anyOf: anyType };
-  const { properties, required, items, additionalProperties: rest, ...others } = keywords;
+  const { properties, required, prefixItems: tuple, items: every, additionalProperties: rest, ...others } = keywords;
+  // Without the tuple, `items` would also apply to its values.
+  const items = tuple === undefined ? every : {};
   const known = Object.entries(recordOf(properties));
   const names = new Set<unknown>(known.map(([name]) => name));
   const kept = Object.entries(others).filter(([keyword]) => !dropped.includes(keyword));

@@ -18,6 +18,11 @@ function png(width: number, bytes = 40): Image {
 }
 
 const bmp: Image = { type: "image", mediaType: "image/bmp", data: "Qk0gdGlkZXM=" };
+const webp: Image = {
+  type: "image",
+  mediaType: "image/webp",
+  data: "UklGRiQAAABXRUJQVlA4IBgAAAAwAQCdASoBAAEAAgA0JaQAA3AA/vuUAAA=",
+};
 const link: Image = { type: "image", mediaType: "image/png", data: "https://x.test/a.png" };
 
 /** A conversation in which a tool returned these images, one in each result. */
@@ -67,6 +72,7 @@ const services = {
   azure: () => chat("gpt-4o", "https://x.openai.azure.com/openai/v1"),
   ollama: () => chat("llava", "http://127.0.0.1:11434/v1"),
   "claude at OpenRouter": () => chat("anthropic/claude-sonnet-4.6", "https://openrouter.ai/api/v1"),
+  "llama-server": () => chat("qwen-vl", "http://127.0.0.1:8080/v1"),
   vLLM: () => chat("qwen-vl", "http://127.0.0.1:8000/v1"),
   "AI SDK, Bedrock": () => aiSdk("amazon-bedrock"),
   "AI SDK, Anthropic": () => aiSdk("anthropic.messages"),
@@ -90,7 +96,8 @@ describe("limits for images of a tool", () => {
     ["openai chat", "51 images", many(51), 0, ""],
     ["ollama", "a URL", [link], 1, "the service accepts no URLs"],
     ["claude at OpenRouter", "more than 5 MiB of base64", [large], 1, "it has 5243000 characters as base64"],
-    ["vLLM", "no known limit", [bmp, link, png(9_000)], 0, ""],
+    ["llama-server", "the type WebP", [webp, bmp, png(100)], 1, "of type image/webp"],
+    ["vLLM", "no known limit", [bmp, webp, link, png(9_000)], 0, ""],
     ["AI SDK, Bedrock", "more than 20 images", many(21), 5, "at most 20 images and files"],
     ["AI SDK, Anthropic", "more than 5 MiB of base64", [large], 1, "it has 5243000 characters as base64"],
     ["AI SDK, OpenAI", "the type BMP", [bmp], 1, "of type image/bmp"],

@@ -42,6 +42,7 @@ describe("Moonshot: the schema of a tool", () => {
     ["no constraint", { description: "Anything" }, { description: "Anything", anyOf }],
     ["true", true, { anyOf }],
     ["a tuple", { type: "array", items: [{ type: "string" }] }, { type: "array", items: { anyOf } }],
+    ["a closed tuple", { type: "array", prefixItems: [{ type: "string" }], items: false }, { type: "array", items: { anyOf } }],
     ["other properties", { type: "object", additionalProperties: {} }, { type: "object", additionalProperties: true }],
     ["closed", { type: "object", additionalProperties: false }, { type: "object", additionalProperties: false }],
     [

@@ -4,6 +4,7 @@ import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { isSameJson, stableJson, toJson } from "../utils/json.ts";
 import { memoize } from "../utils/promises.ts";
 import { cutText } from "../utils/texts.ts";
+import { toCurrentDraft } from "./current-draft.ts";
 
 /** The properties of an object, as a schema describes them. */
 interface Shape {
@@ -26,13 +27,14 @@ const refused = ["$ref", "allOf", "anyOf", "oneOf", "enum", "const", "not"] as c
  * refuses an object without properties (github.com/QwenLM/qwen-code/issues/11905).
  *
  * The branches of a union are merged: all properties of all branches are in the result, and those of every branch are required. The
- * description says which properties belong together. The result therefore accepts more than the schema, so the run validates the
+ * description says which properties belong together. Keywords of older drafts become those of 2020-12. The result therefore accepts more than the schema, so the run validates the
  * arguments with the schema itself. A schema that already fits stays the same object.
  *
  * @example
  * toObjectSchema({ anyOf: [{ properties: { id: {} }, required: ["id"] }, { properties: { name: {} }, required: ["name"] }] });
  */
-export const toObjectSchema: (schema: JsonSchema) => JsonSchema = /* @__PURE__ */ memoize((root: JsonSchema) => {
+export const toObjectSchema: (schema: JsonSchema) => JsonSchema = /* @__PURE__ */ memoize((schema: JsonSchema) => {
+  const root = toCurrentDraft(schema);
   const isPlain =
     root["type"] === "object" && isRecord(root["properties"]) && !refused.some((keyword) => Object.hasOwn(root, keyword));
   if (isPlain) return root;
