@@ -8,9 +8,10 @@ import {
   toProviderError,
   withFinishReasons,
 } from "../core/provider-kit.ts";
-import { bindingBeta, refusesBinding } from "../services/anthropic.ts";
+import { bindingBeta, refusesBinding, refusesForcedChoice } from "../services/anthropic.ts";
 import { createMarker } from "./cache-marks.ts";
 import { blockMedia, buildMessagesBody, createMessageConverter } from "./messages-body.ts";
+import { isForced } from "./fit-request.ts";
 import { createMessagesReader, stopWords } from "./messages-events.ts";
 import { createKeptThinking, leftOut } from "./kept-thinking.ts";
 import {
@@ -64,13 +65,15 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const { client, id, model, compaction, toolSearch } = settings;
   const abilities = { compacts: compaction !== undefined, searchesTools: toolSearch !== undefined };
   let { dropsUnfit } = settings;
+  let refusesForced = settings.facts?.forcedChoice === "no";
   return createSdkProvider(
     { ...settings, ...abilities, errorWords: options.errorWords, toTool: settings.quirks.toTool },
     (request, call, out) => {
       const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
       const send = async (signal: AbortSignal): Promise<unknown> => {
         // `Date.now()` is used because containers expire at a date, and `call.clock` may start at any number.
-        const body = buildMessagesBody(fitMedia(request), { settings, convert, mark, kept, now: Date.now(), dropsUnfit, report });
+        const ports = { settings, convert, mark, kept, now: Date.now(), dropsUnfit, refusesForced, report };
+        const body = buildMessagesBody(fitMedia(request), ports);
         call.sending?.(body, { id, model });
         return openAnswer(client.messages.create(body, { signal, ...toHeaders(settings, dropsUnfit) }), call.clock);
       };
@@ -80,6 +83,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
           if (!kept.refuse(request.messages)) return false;
           report(leftOut);
         } else if (dropsUnfit && refusesBinding.test(message)) dropsUnfit = false;
+        else if (!refusesForced && isForced(request.toolChoice) && refusesForcedChoice.test(message)) refusesForced = true;
         else return false;
         // The service refused the request before the model read it, so nothing was spent.
         return call.mayAsk?.([]) !== false;

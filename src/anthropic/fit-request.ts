@@ -26,6 +26,8 @@ export interface FitPorts {
   readonly lacksThinking: boolean;
   /** True to ask the service to drop thinking that no longer fits. */
   readonly dropsUnfit: boolean;
+  /** True if the model refuses a forced call. */
+  readonly refusesForced: boolean;
   report(change: RequestChange): void;
 }
 
@@ -74,7 +76,7 @@ const knownTypes: readonly string[] = ["adaptive", "enabled", "disabled", "betwe
 
 function fitThinking(choice: ToolChoice | undefined, ports: FitPorts): AnthropicThinking | undefined {
   const accepted = acceptThinking(ports);
-  if (accepted?.type === "enabled" && isForced(choice)) {
+  if (accepted?.type === "enabled" && isForced(choice) && !ports.refusesForced) {
     // "Thinking may not be enabled when tool_choice forces tool use." (.../build-with-claude/thinking)
     ports.report({ by: "adapter", field: "thinking", action: "removed", reason: "forced-call" });
     return undefined;
@@ -107,7 +109,7 @@ function acceptThinking({ settings: { thinking, facts }, report }: FitPorts): An
   return display === undefined ? { type: "adaptive" } : { type: "adaptive", display };
 }
 
-function isForced(choice: ToolChoice | undefined): choice is "required" | { readonly name: string } {
+export function isForced(choice: ToolChoice | undefined): choice is "required" | { readonly name: string } {
   return choice === "required" || typeof choice === "object";
 }
 
@@ -118,10 +120,10 @@ function isForced(choice: ToolChoice | undefined): choice is "required" | { read
 function fitChoice(
   choice: ToolChoice | undefined,
   thinking: Json | AnthropicThinking | undefined,
-  { settings: { facts }, report }: FitPorts,
+  { refusesForced, report }: FitPorts,
 ): Pick<Fit, "instruction"> & { readonly fields: Pick<FittedRequest, "tool_choice"> } {
   if (choice === undefined) return { fields: {}, instruction: undefined };
-  if (isForced(choice) && (facts?.forcedChoice === "no" || typeOf(thinking) === "enabled")) {
+  if (isForced(choice) && (refusesForced || typeOf(thinking) === "enabled")) {
     report({ by: "adapter", field: "toolChoice", action: "replaced", reason: "unsupported" });
     return { fields: { tool_choice: { type: "auto" } }, instruction: toForcedText(choice) };
   }

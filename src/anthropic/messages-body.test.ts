@@ -21,7 +21,16 @@ function createBuild(options: Partial<AnthropicMessagesOptions> = {}, now = 0): 
   return (request) =>
     buildMessagesBody(
       { messages: [{ role: "user", content: "hi" }], tools: [], iteration: 0, ...request },
-      { settings, convert, mark, now, kept: createKeptThinking(), dropsUnfit: settings.dropsUnfit, report: () => {} },
+      {
+        settings,
+        convert,
+        mark,
+        now,
+        kept: createKeptThinking(),
+        dropsUnfit: settings.dropsUnfit,
+        refusesForced: false,
+        report: () => {},
+      },
     );
 }
 

@@ -125,6 +125,12 @@ export const hostsWithoutBinding: readonly string[] = [
 export const refusesBinding: RegExp =
   /block_binding\b.*extra inputs are not permitted|anthropic-beta.*thinking-binding-controls/i;
 
+/**
+ * Refusals of a forced call: the text at `ClaudeFacts.forcedChoice`, and "tool_choice forces tool use is not compatible with this model"
+ * (github.com/browserbase/stagehand/issues/2231).
+ */
+export const refusesForcedChoice: RegExp = /tool_choice.*not (?:compatible|supported) (?:with|for|by|on) this model/i;
+
 function thinkingOf({ body }: WireRequest): { readonly [field: string]: unknown } {
   return recordAt(body, "thinking");
 }

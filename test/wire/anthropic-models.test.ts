@@ -72,12 +72,13 @@ interface Play extends Partial<Omit<AnthropicMessagesOptions, "client">> {
   readonly run?: Partial<LoopOptions>;
   readonly sdk?: ClientOptions;
   readonly wrap?: (client: AnthropicMessagesClient) => AnthropicMessagesClient;
+  readonly refuse?: (request: SentRequest) => string | undefined;
 }
 
-async function play({ run, sdk, wrap = (client) => client, ...options }: Play): Promise<Played> {
+async function play({ run, sdk, wrap = (client) => client, refuse = findRefusal, ...options }: Play): Promise<Played> {
   const service = createAnthropicService(
     {
-      refuse: findRefusal,
+      refuse,
       answer: ({ body }) => ({
         blocks: [
           ...(body.thinking === undefined ? [] : [{ type: "thinking", thinking: "", signature: "s" }]),
@@ -223,6 +224,30 @@ describe("anthropicMessages: a forced call", () => {
     };
     const { body, bodies, status } = await play({ model: "claude-sonnet-4-6", ...more, run: { ...run, tools: [look], hooks } });
     expect([status, body?.tool_choice, body?.thinking, bodies.length]).toEqual(["completed", choice, thinking, 2]);
+  });
+});
+
+describe("anthropicMessages: a model that refuses a forced call, although it is not known to do so", () => {
+  const choices = (bodies: readonly WireBody[]): unknown => bodies.map(({ tool_choice: choice }) => choice?.type);
+  const settle = (text: string): Promise<Played> => {
+    const prepareIteration = ({ iteration }: { readonly iteration: number }): object =>
+      iteration < 2 ? { toolChoice: { name: "look" } } : {};
+    const refuse = ({ body }: SentRequest): string | undefined => (body.tool_choice?.type === "tool" ? text : undefined);
+    return play({ model: "claude-fable-5", refuse, run: { tools: [look], hooks: { prepareIteration } } });
+  };
+
+  it.each([
+    "tool_choice forces tool use is not compatible with this model",
+    'tool_choice: type "any" is not supported for this model.',
+  ])("gets an instruction after the refusal %j, and no forced call from then on", async (text) => {
+    const { bodies, status, changes } = await settle(text);
+    expect([status, choices(bodies)]).toEqual(["completed", ["tool", "auto", "auto"]]);
+    expect(bodies[1]?.messages.at(-1)?.content.at(-1)?.["text"]).toBe('Call the tool "look" now, instead of answering.');
+    expect(changes).toEqual(["adapter: toolChoice replaced, unsupported"]);
+  });
+
+  it("gets no second request if the refusal has another reason", async () => {
+    expect(choices((await settle("tool_choice: Input should be a valid dictionary")).bodies)).toEqual(["tool"]);
   });
 });
 
