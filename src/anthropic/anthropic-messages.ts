@@ -5,7 +5,7 @@ import {
   type Provider,
   type ProviderError,
   type RequestChange,
-  toProviderError,
+  sendAdapted,
   withFinishReasons,
 } from "../core/provider-kit.ts";
 import { bindingBeta, refusesBinding, refusesForcedChoice } from "../services/anthropic.ts";
@@ -85,15 +85,9 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
         } else if (dropsUnfit && refusesBinding.test(message)) dropsUnfit = false;
         else if (!refusesForced && isForced(request.toolChoice) && refusesForcedChoice.test(message)) refusesForced = true;
         else return false;
-        // The service refused the request before the model read it, so nothing was spent.
-        return call.mayAsk?.([]) !== false;
+        return true;
       };
-      const open = (signal: AbortSignal): Promise<unknown> =>
-        send(signal).catch((error: unknown) => {
-          if (signal.aborted || !adapt(toProviderError(error))) throw error;
-          return open(signal);
-        });
-      return { open, reader: createMessagesReader(out, words) };
+      return { open: sendAdapted(send, adapt, call), reader: createMessagesReader(out, words) };
     },
   );
 }

@@ -1,6 +1,6 @@
 // Leaves out thinking that the service would refuse, because the part of the request before it has changed.
 
-import { memoize, type Message, type ModelRequest, type RequestChange } from "../core/provider-kit.ts";
+import { createRefusedReasoning, memoize, type Message, type ModelRequest, type RequestChange } from "../core/provider-kit.ts";
 import type { WireMessage } from "./messages-options.ts";
 import { isThinkingBlock } from "./provider-metadata.ts";
 
@@ -27,16 +27,11 @@ export interface KeptThinking {
 export const leftOut: RequestChange = { by: "adapter", field: "thinking", action: "removed", reason: "request-changed" };
 
 export function createKeptThinking(): KeptThinking {
-  const refused = new WeakSet<Message>();
+  const refused = createRefusedReasoning();
   /** The newest request of each run. The key is the first message of the transcript, which stays the same object. */
   const sent = new WeakMap<Message, Prefix>();
-  const refuse = (messages: readonly Message[]): boolean => {
-    const fresh = messages.filter((message) => message.role === "assistant" && !refused.has(message));
-    for (const message of fresh) refused.add(message);
-    return fresh.length > 0;
-  };
   return {
-    refuse,
+    refuse: refused.refuse,
     compare({ transcript, messages }, prefix) {
       const first = transcript?.messages[0] ?? messages[0];
       if (first === undefined) return false;
@@ -44,7 +39,7 @@ export function createKeptThinking(): KeptThinking {
       sent.set(first, prefix);
       const changed = before === undefined ? undefined : findChange(before, prefix);
       if (changed === undefined) return false;
-      refuse(messages.slice(changed));
+      refused.refuse(messages.slice(changed));
       return prefix.wire.slice(changed).some((wire) => withoutThinking(wire) !== wire);
     },
     strip: (wire, message) => (message?.role === "assistant" && refused.has(message) ? withoutThinking(wire) : wire),

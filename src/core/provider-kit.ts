@@ -42,6 +42,7 @@ export { toWellFormed } from "./providers/well-formed.ts";
 export { type IdRule, idRules, toWireId } from "./providers/wire-ids.ts";
 export { continueText, openingText, resultsReadText, toForcedText } from "./providers/wire-texts.ts";
 export { createMediaFitter, type MediaLimits } from "./providers/fit-media.ts";
+export { createRefusedReasoning, type RefusedReasoning, sendAdapted } from "./providers/adapt-request.ts";
 export { readServiceChanges } from "./providers/request-changes.ts";
 export { type MediaForms, type MediaPlace, writeToolMedia, writeUserMedia } from "./providers/write-media.ts";
 export type { Clock, ContentPart, JsonSchema, ProviderError, ProviderErrorCode, Usage } from "./types/common.ts";

@@ -1,12 +1,19 @@
 import {
   createMediaFitter,
+  createRefusedReasoning,
   createSdkProvider,
   type Provider,
+  isRecord,
+  type Message,
+  type ProviderError,
+  recordOf,
+  type UnknownRecord,
   type RequestChange,
+  sendAdapted,
   withFinishReasons,
 } from "../core/provider-kit.ts";
 import { buildResponsesBody, createInputConverter, createToolConverter, inputMedia } from "./responses-body.ts";
-import { createResponsesReader, incompleteWords } from "./responses-events.ts";
+import { createResponsesReader, incompleteWords, toResponseError } from "./responses-events.ts";
 import { keepErrorBodies } from "./keep-error-bodies.ts";
 import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-options.ts";
 import { openEvents, toResponseEvent } from "./whole-answer.ts";
@@ -48,19 +55,57 @@ import { openEvents, toResponseEvent } from "./whole-answer.ts";
  */
 export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   const settings = checkResponsesOptions(options);
-  const ports = { settings, toInput: createInputConverter(settings), toTool: createToolConverter(settings) };
+  const refused = createRefusedReasoning();
+  const ports = { settings, toInput: createInputConverter(settings, refused), toTool: createToolConverter(settings) };
   const { client, store } = settings;
   keepErrorBodies(client, client.responses);
   const fitMedia = createMediaFitter({ forms: inputMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(incompleteWords, options.finishReasons);
-  return createSdkProvider({ ...settings, errorWords: options.errorWords }, (request, call, out) => ({
-    open: async (signal) => {
-      const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
+  return createSdkProvider({ ...settings, errorWords: options.errorWords }, (request, call, out) => {
+    const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
+    const mayBeRefused = (message: Message): boolean =>
+      message.role === "assistant" && message.providerMetadata !== undefined && !refused.has(message);
+    const ask = async (signal: AbortSignal): Promise<unknown> => {
       const body = buildResponsesBody(fitMedia(request), { ...ports, report });
       call.sending?.(body, settings);
       const send = (): unknown => client.responses.create(body, { signal });
-      return openEvents(send, { body, call, toEvent: toResponseEvent });
-    },
-    reader: createResponsesReader(out, store, words),
-  }));
+      const events = await openEvents(send, { body, call, toEvent: toResponseEvent });
+      return request.messages.some(mayBeRefused) ? checkStart(events) : events;
+    };
+    const adapt = ({ code }: ProviderError): boolean => {
+      if (code !== "request-changed" || !refused.refuse(request.messages)) return false;
+      report({ by: "adapter", field: "reasoning", action: "removed", reason: code });
+      return true;
+    };
+    return { open: sendAdapted(ask, adapt, call), reader: createResponsesReader(out, store, words) };
+  });
+}
+
+/** Throws if the service refuses the request in the first event that says more than that the response exists. */
+async function checkStart(events: unknown): Promise<unknown> {
+  if (!isStream(events)) return events;
+  const iterator = events[Symbol.asyncIterator]();
+  const read: IteratorResult<unknown>[] = [];
+  for (let isStart = true; isStart;) {
+    const next = await iterator.next();
+    const { type, response }: UnknownRecord = recordOf(next.value);
+    if (type === "error") throwRefusal(next.value);
+    if (type === "response.failed") throwRefusal(recordOf(response)["error"]);
+    read.push(next);
+    isStart = next.done !== true && (type === "response.created" || type === "response.in_progress");
+  }
+  const rest: AsyncIterator<unknown> = {
+    next: async () => read.shift() ?? iterator.next(),
+    return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
+  };
+  return { [Symbol.asyncIterator]: () => rest };
+}
+
+function throwRefusal(said: unknown): void {
+  const error = toResponseError(said);
+  if (error.code === "request-changed") throw Object.assign(new Error(error.message), error);
+}
+
+function isStream(value: unknown): value is AsyncIterable<unknown> {
+  return isRecord(value) && typeof Reflect.get(value, Symbol.asyncIterator) === "function";
 }

@@ -1,5 +1,7 @@
 import {
   assertNever,
+  createRefusedReasoning,
+  type RefusedReasoning,
   type AssistantMessage,
   type ContentPart,
   idRules,
@@ -113,6 +115,8 @@ interface ConvertedMessage {
   readonly calls: ReadonlyMap<string, WireCall>;
   /** For tool results: the message before the results. Undefined for a message of the user or the model. */
   readonly before: ConvertedMessage | undefined;
+  /** True if the message is sent without its encrypted items, because the service has refused them. */
+  readonly isBare: boolean;
 }
 
 interface WireCall {
@@ -124,15 +128,19 @@ interface WireCall {
 const noCalls: ReadonlyMap<string, WireCall> = new Map();
 
 /** Converts each message object once. Tool results are converted again if the message before them changes. */
-export function createInputConverter(settings: InputSettings): InputConverter {
+export function createInputConverter(
+  settings: InputSettings,
+  refused: RefusedReasoning = createRefusedReasoning(),
+): InputConverter {
   const converted = new WeakMap<Message, ConvertedMessage>();
   return (messages) => {
     const input: InputItem[] = [];
     let before: ConvertedMessage | undefined;
     for (const [index, message] of messages.entries()) {
       const known = converted.get(message);
-      const isKnown = known !== undefined && (message.role !== "tool" || known.before === before);
-      const current = isKnown ? known : toInputItems(message, { before, index }, settings);
+      const isBare = refused.has(message);
+      const isKnown = known !== undefined && known.isBare === isBare && (message.role !== "tool" || known.before === before);
+      const current = isKnown ? known : toInputItems(message, { before, index, isBare }, settings);
       if (!isKnown) converted.set(message, current);
       for (const item of current.items) input.push(item);
       before = current;
@@ -141,31 +149,33 @@ export function createInputConverter(settings: InputSettings): InputConverter {
   };
 }
 
-interface Place {
-  readonly before: ConvertedMessage | undefined;
+interface Place extends Pick<ConvertedMessage, "before" | "isBare"> {
   readonly index: number;
 }
 
-function toInputItems(message: Message, { before, index }: Place, settings: InputSettings): ConvertedMessage {
+function toInputItems(message: Message, { before, index, isBare }: Place, settings: InputSettings): ConvertedMessage {
   switch (message.role) {
     case "user": {
       const content = toInputContent(message.content, { provider: settings.id, message: index });
-      return { items: [{ role: "user", content }], calls: noCalls, before: undefined };
+      return { items: [{ role: "user", content }], calls: noCalls, before: undefined, isBare };
     }
     case "assistant":
-      return toAssistantInput(message, settings);
+      return toAssistantInput(message, isBare, settings);
     case "tool":
-      return { items: toResultInput(message, before?.calls ?? noCalls, settings), calls: noCalls, before };
+      return { items: toResultInput(message, before?.calls ?? noCalls, settings), calls: noCalls, before, isBare };
     default:
       return assertNever(message);
   }
 }
 
-function toAssistantInput(message: AssistantMessage, settings: InputSettings): ConvertedMessage {
-  const items = readResponsesMetadata(message, settings) ?? rebuildMessage(message, settings);
+function toAssistantInput(message: AssistantMessage, isBare: boolean, settings: InputSettings): ConvertedMessage {
+  // Without `store`, items have no ids. An item with an id needs the reasoning before it.
+  const own = readResponsesMetadata(message, isBare ? { ...settings, store: false } : settings);
+  const known = isBare ? own?.filter(({ type, encrypted_content: text }) => type !== "reasoning" && text === undefined) : own;
+  const items = known ?? rebuildMessage(message, settings);
   const calls = new Map<string, WireCall>();
   for (const { type, call_id: id, caller } of items) if (isCallType(type)) calls.set(textOf(id), { type, caller });
-  return { items, calls, before: undefined };
+  return { items, calls, before: undefined, isBare };
 }
 
 /** Keeps only text and calls, because a model cannot read another model's reasoning. */

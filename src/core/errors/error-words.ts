@@ -60,6 +60,8 @@ export const exactWords: readonly WordGroup[] = [
       // and 20717).
       /bound to a different conversation|invalid `?signature`? in `?thinking`? block/i,
       /thinking`? blocks? in the latest assistant message cannot be modified|the first block must be `?thinking`? or/i,
+      // OpenAI: another account encrypted the reasoning (github.com/lidge-jun/opencodex/issues/2269).
+      /^invalid_encrypted_content$|encrypted content .{0,200}could not be (?:verified|decrypted)/i,
     ],
   },
   {
