@@ -254,7 +254,8 @@ function toWireMessages(
 ): readonly WireMessage[] {
   const { messages } = request;
   const converted = messages.map((message, position) => convert(message, position).wire);
-  const wire = closeServerCalls(messages, converted, findDeclared(tools, extra));
+  const takesMarkers = [...settings.betas, ...settings.clientBetas].some((beta) => beta.startsWith("server-side-fallback"));
+  const wire = closeServerCalls(messages, converted, { ...findDeclared(tools, extra), takesMarkers });
   if (settings.facts?.checksPrefix === true && !asksToDrop && kept.compare(request, { system, tools, wire })) report(leftOut);
   return wire.map((message, position) => kept.strip(message, messages[position]));
 }

@@ -93,6 +93,16 @@ describe("anthropicMessages: the chunks of a stream", () => {
       [text(0, "Sure"), stop("refusal", { stop_details: { explanation: "Not this." } })],
       ["text Sure", "refusal \n\nNot this.", "finish refusal (refusal)"],
     ],
+    [
+      "a refusal with a category",
+      [stop("refusal", { stop_details: { category: "cyber", explanation: "Not this." } })],
+      ["refusal Not this. Category: cyber.", "finish refusal (refusal)"],
+    ],
+    [
+      "a refusal with only a category",
+      [stop("refusal", { stop_details: { category: "cyber", explanation: null } })],
+      ["refusal Category: cyber.", "finish refusal (refusal)"],
+    ],
     ["a refusal without an explanation", [stop("refusal", { stop_details: null })], ["finish refusal (refusal)"]],
     ["no finish if the stop reason is missing", [text(0, "a"), [{ type: "message_stop" }]], ["text a"]],
     ["a finish if message_stop is missing", [text(0, "a"), stop("end_turn").slice(0, 1)], ["text a", "finish stop (end_turn)"]],

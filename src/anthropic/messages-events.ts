@@ -184,8 +184,9 @@ function readEnding({ delta, usage: wire, input_transformations: changes }: Unkn
   answer.count(reading.usage.add(wire));
   if (!isRecord(delta)) return;
   reading.container = toContainer(delta.container) ?? reading.container;
-  const explanation = textOf(recordOf(delta.stop_details).explanation).trim();
-  if (explanation !== "") answer.explanation = explanation;
+  const { explanation, category } = recordOf(delta.stop_details);
+  const said = [textOf(explanation).trim(), textOf(category) && `Category: ${textOf(category)}.`].filter((text) => text !== "");
+  if (said.length > 0) answer.explanation = said.join(" ");
 }
 
 function stop(raw: unknown, { answer, blocks }: Reading): void {

@@ -24,7 +24,7 @@ const close = (steps: readonly Step[], declares: (name: string) => boolean = () 
   const closed = closeServerCalls(
     pairs.map(([message]) => message),
     pairs.map(([, wire]) => wire),
-    declares,
+    { declares, hasTool: () => true, takesMarkers: true },
   );
   return closed.filter(({ role }) => role === "assistant").map(({ content }) => content);
 };
@@ -71,7 +71,7 @@ it("closeServerCalls returns the same shortened message again, because cache mar
     closeServerCalls(
       pairs.map(([message]) => message),
       pairs.map(([, wire]) => wire),
-      () => true,
+      { declares: () => true, hasTool: () => true, takesMarkers: true },
     )[0];
   expect(once()).toBe(once());
 });

@@ -2,9 +2,19 @@
 // the beginning of the next assistant message. Until then, it accepts nothing but the results of the run's own tools
 // (github.com/anthropics/anthropic-sdk-typescript/issues/1090).
 
-import { isRecord, memoize, type Message, textOf } from "../core/provider-kit.ts";
+import { isRecord, type Json, listOf, memoize, type Message, recordOf, textOf } from "../core/provider-kit.ts";
 import type { WireBlock, WireMessage } from "./messages-options.ts";
-import { trimThinking } from "./provider-metadata.ts";
+import { isThinkingBlock, trimThinking } from "./provider-metadata.ts";
+
+/** Tells which blocks of earlier messages the service accepts in a request. */
+export interface Accepted {
+  /** True if the request declares this server tool. */
+  declares(name: string): boolean;
+  /** True if the request has a tool with this name. */
+  hasTool(name: string): boolean;
+  /** True if the request accepts `fallback` blocks. They need the beta `server-side-fallback`. */
+  readonly takesMarkers: boolean;
+}
 
 interface ServerCall {
   readonly id: string;
@@ -41,17 +51,18 @@ function isServerResult({ type }: WireBlock): boolean {
 }
 
 /**
- * Removes blocks of server tools that the service would refuse: open calls that the next assistant message does not answer, and
- * results without their call. An open call is also removed if a user message follows, because the model would not read that message
- * before it has answered. If the request does not declare the tool, the service refuses an open call at the end. It also refuses the
+ * Removes blocks that the service would refuse: calls that a fallback has declined, references to tools that are gone, open calls of
+ * server tools that the next assistant message does not answer, and results without their call. An open call is also removed if a
+ * user message follows, because the model would not read that message before it has answered. If the request does not declare the tool, the service refuses an open call at the end. It also refuses the
  * results of a tool search at any place, because they refer to tools.
  */
 export function closeServerCalls(
   messages: readonly Message[],
-  wire: readonly WireMessage[],
-  declares: (name: string) => boolean,
+  given: readonly WireMessage[],
+  accepted: Accepted,
 ): readonly WireMessage[] {
   const awaited = new Set<string>();
+  const wire = withoutDeclined(given, accepted).map((message) => withoutReferences(message, accepted));
   return wire.map((message, at) => {
     if (message.role === "user") return message;
     const { calls, answers } = readServerBlocks(message);
@@ -62,7 +73,7 @@ export function closeServerCalls(
     while (messages[next]?.role === "tool") next += 1;
     const follower = toFollower(messages[next], wire[next]);
     for (const call of calls) {
-      if (!canStay(call, follower, declares)) removed.add(call.id);
+      if (!canStay(call, follower, accepted)) removed.add(call.id);
       else if (call.isOpen) awaited.add(call.id);
     }
     return removed.size === 0 ? message : withoutBlocks(message, [...removed]);
@@ -76,7 +87,7 @@ function toFollower(message: Message | undefined, wire: WireMessage | undefined)
   return message === undefined || wire === undefined ? undefined : readServerBlocks(wire).answers;
 }
 
-function canStay({ id, name, isOpen }: ServerCall, follower: Follower, declares: (name: string) => boolean): boolean {
+function canStay({ id, name, isOpen }: ServerCall, follower: Follower, { declares }: Accepted): boolean {
   if (isOpen && follower !== undefined && !follower.includes(id)) return false;
   const needsTool = name.startsWith("tool_search") || (isOpen && follower === undefined);
   return !needsTool || declares(name);
@@ -84,25 +95,80 @@ function canStay({ id, name, isOpen }: ServerCall, follower: Follower, declares:
 
 const shortened = new WeakMap<WireMessage, Map<string, WireMessage>>();
 
-/** Returns the same object for the same arguments, because cache marks compare messages by identity. */
-function withoutBlocks(message: WireMessage, ids: readonly string[]): WireMessage {
+type Shorten = (block: WireBlock) => readonly WireBlock[];
+
+/** Returns the same object for the same message and key, because cache marks compare messages by identity. */
+function shorten(message: WireMessage, key: string, change: Shorten): WireMessage {
   const known = shortened.get(message) ?? new Map<string, WireMessage>();
   shortened.set(message, known);
-  const key = ids.join(" ");
-  const made = known.get(key) ?? {
-    ...message,
-    content: trimThinking(message.content.flatMap((block) => removeFrom(block, ids))),
-  };
+  const made = known.get(key) ?? { ...message, content: trimThinking(message.content.flatMap(change)) };
   known.set(key, made);
   return made;
 }
 
+function withoutBlocks(message: WireMessage, ids: readonly string[]): WireMessage {
+  return shorten(message, ids.join(" "), (block) => removeFrom(block, ids));
+}
+
 function removeFrom(block: WireBlock, ids: readonly string[]): readonly WireBlock[] {
   const { type, id, tool_use_id: answered, caller } = block;
-  if (type.endsWith("_tool_use") && ids.includes(textOf(id))) return [];
-  if (type.endsWith("_tool_result") && ids.includes(textOf(answered))) return [];
+  if (type.endsWith("tool_use") && ids.includes(textOf(id))) return [];
+  if (type.endsWith("tool_result") && ids.includes(textOf(answered))) return [];
   // A call of the run's own tool may name the server call whose code made it.
   if (!isRecord(caller) || !ids.includes(textOf(caller["tool_id"]))) return [block];
   const { caller: _removed, ...rest } = block;
   return [rest];
+}
+
+/**
+ * After a server-side fallback, an answer has the blocks of the first model, the block `fallback`, and the blocks of the second model.
+ * The service refuses calls of the first model that were not answered in the same message, and their results
+ * (github.com/code-yeongyu/senpi/issues/113 and 117). Without the beta, it refuses the block itself
+ * (github.com/UKGovernmentBEIS/inspect_ai/issues/5335). Thinking then also goes, because two models made it.
+ */
+function withoutDeclined(wire: readonly WireMessage[], { takesMarkers }: Accepted): readonly WireMessage[] {
+  let declined: readonly string[] = [];
+  return wire.map((message) => {
+    if (message.role === "assistant") declined = listDeclined(message);
+    const rest = declined.length === 0 ? message : withoutBlocks(message, declined);
+    if (takesMarkers || !rest.content.some(isMarker)) return rest;
+    return shorten(rest, "fallback", (block) => (isMarker(block) || isThinkingBlock(block) ? [] : [block]));
+  });
+}
+
+function isMarker({ type }: WireBlock): boolean {
+  return type === "fallback";
+}
+
+const listDeclined = /* @__PURE__ */ memoize(({ content }: WireMessage): readonly string[] => {
+  const marker = content.findLastIndex(isMarker);
+  const answered = new Set(content.filter(isServerResult).map((block) => textOf(block.tool_use_id)));
+  const before = content.slice(0, Math.max(marker, 0)).filter(({ type }) => type.endsWith("tool_use"));
+  return before.map(({ id }) => textOf(id)).filter((id) => !answered.has(id));
+});
+
+/**
+ * Keeps only references to tools of the request in the results of a tool search. The service refuses others
+ * (github.com/code-yeongyu/senpi/issues/437). A result without any reference left is removed.
+ */
+function withoutReferences(message: WireMessage, { hasTool }: Accepted): WireMessage {
+  const gone = message.content
+    .flatMap(listReferences)
+    .map(nameOf)
+    .filter((name) => !hasTool(name));
+  if (gone.length === 0) return message;
+  return shorten(message, `references ${gone.join(" ")}`, (block) => {
+    const all = listReferences(block);
+    const left = all.filter((reference) => !gone.includes(nameOf(reference)));
+    if (left.length === all.length) return [block];
+    return left.length === 0 ? [] : [{ ...block, content: { ...recordOf(block["content"]), tool_references: left } as Json }];
+  });
+}
+
+function listReferences({ type, content }: WireBlock): readonly unknown[] {
+  return type === "tool_search_tool_result" ? listOf(recordOf(content)["tool_references"]) : [];
+}
+
+function nameOf(reference: unknown): string {
+  return textOf(recordOf(reference)["tool_name"]);
 }

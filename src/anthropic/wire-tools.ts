@@ -1,5 +1,6 @@
 import { memoize, type ToolDefinition, toObjectSchema, type UnknownRecord } from "../core/provider-kit.ts";
 import type { MessagesSettings } from "./messages-options.ts";
+import type { Accepted } from "./server-calls.ts";
 
 /** Puts the search tool at the end. The final tool may get a cache mark, and the service rejects a mark on a deferred tool. */
 export function toWireTools(
@@ -23,10 +24,14 @@ const toWireTool = memoize(({ name, description, inputSchema }: ToolDefinition):
 
 const toDeferredTool = memoize((tool: ToolDefinition): object => ({ ...toWireTool(tool), defer_loading: true }));
 
-/** Tells if a request declares a server tool. The names of calls are not those of the declared tools, for example in code execution. */
-export function findDeclared(tools: readonly object[], extra: UnknownRecord): (name: string) => boolean {
+/** The names in calls of server tools are not always those of the declared tools, for example in code execution. */
+export function findDeclared(tools: readonly object[], extra: UnknownRecord): Pick<Accepted, "declares" | "hasTool"> {
+  const names = tools.map((tool) => ("name" in tool ? tool.name : undefined));
   const types = tools.flatMap((tool) => ("type" in tool ? String(tool.type) : []));
   const isOpen = extra["tools"] !== undefined || extra["mcp_servers"] !== undefined;
   const searches = isOpen || types.some((type) => type.startsWith("tool_search"));
-  return (name) => (name.startsWith("tool_search") ? searches : isOpen || types.length > 0);
+  return {
+    declares: (name) => (name.startsWith("tool_search") ? searches : isOpen || types.length > 0),
+    hasTool: (name) => isOpen || names.includes(name),
+  };
 }

@@ -185,12 +185,16 @@ describe("runToolLoop with anthropicMessages", () => {
       frames: [start(), thinking(0, "Hm.", "s"), text(1, "Sure"), asksAt(2), stop("refusal", details)],
     };
     const { result, bodies, again } = await play([refused, answer]);
-    expect(result).toMatchObject({ status: "completed", reason: { kind: "refusal" }, text: "Sure\n\nNot this." });
+    expect(result).toMatchObject({
+      status: "completed",
+      reason: { kind: "refusal" },
+      text: "Sure\n\nNot this. Category: cyber.",
+    });
     expect(result.toolCallsExecuted).toBe(0);
     await again({ messages: [...result.messages, { role: "user", content: "Then what?" }] });
     expect(bodies[1]?.messages[1]).toEqual({
       role: "assistant",
-      content: [{ type: "text", text: "Sure\n\nNot this." }, asked],
+      content: [{ type: "text", text: "Sure\n\nNot this. Category: cyber." }, asked],
     });
   });
 
