@@ -7,6 +7,7 @@ const asks = (id: string, name = "web_search"): WireBlock => ({ type: "server_to
 const found = (id: string): WireBlock => ({ type: "web_search_tool_result", tool_use_id: id, content: [] });
 const text: WireBlock = { type: "text", text: "a" };
 const thinking: WireBlock = { type: "thinking", thinking: "", signature: "s" };
+const fallback: WireBlock = { type: "fallback" };
 const use: WireBlock = { type: "tool_use", id: "t1", name: "f", input: {} };
 const fromCode: WireBlock = { ...use, caller: { type: "code_execution_20250825", tool_id: "s1" } };
 
@@ -46,6 +47,11 @@ it.each<[what: string, steps: readonly Step[], sent: readonly (readonly WireBloc
   ],
   ["removes an open call that the next message does not answer", [[asks("s1"), use], "tool", [text], "user"], [[use], [text]]],
   ["removes the answer to a removed call", [[asks("s1"), use], "tool", "user", [found("s1"), text], "user"], [[use], [text]]],
+  [
+    "removes an open call before a fallback, although only results follow",
+    [[asks("s1"), fallback, use], "tool"],
+    [[fallback, use]],
+  ],
   ["removes a result whose call was cut off", ["user", [found("s1"), text], "user"], [[text]]],
   ["removes only the open one of two calls", [[asks("s1"), found("s1"), asks("s2")], "user"], [[asks("s1"), found("s1")]]],
   ["removes thinking that then ends the message", [[text, thinking, asks("s1")], "user"], [[text]]],
