@@ -1,4 +1,4 @@
-import { createSdkProvider, type Provider, recordOf, type RequestChange } from "../core/provider-kit.ts";
+import { createSdkProvider, type Provider, recordOf, reportTo } from "../core/provider-kit.ts";
 import { findQuirks } from "../services/find-quirks.ts";
 import { createCallBuilder } from "./model-body.ts";
 import { toModelError, toModelWords } from "./model-end.ts";
@@ -55,7 +55,7 @@ export function aiSdkModel(options: AiSdkModelOptions): Provider {
     toTool,
   };
   return createSdkProvider(facts, (request, call, out) => {
-    const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
+    const report = reportTo(out);
     const reader = createPartsReader(out, { settings, words, tools: request.tools });
     const open = async (signal: AbortSignal): Promise<unknown> => {
       const callOptions = await buildCall(request, signal, report);

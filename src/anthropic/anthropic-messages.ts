@@ -1,17 +1,17 @@
 import {
   createMediaFitter,
   createSdkProvider,
+  isForced,
   openAnswer,
   type Provider,
   type ProviderError,
-  type RequestChange,
+  reportTo,
   sendAdapted,
   withFinishReasons,
 } from "../core/provider-kit.ts";
 import { bindingBeta, refusesBinding, refusesForcedChoice } from "../services/anthropic.ts";
 import { createMarker } from "./cache-marks.ts";
 import { blockMedia, buildMessagesBody, createMessageConverter } from "./messages-body.ts";
-import { isForced } from "./fit-request.ts";
 import { createMessagesReader, stopWords } from "./messages-events.ts";
 import { createKeptThinking, leftOut } from "./kept-thinking.ts";
 import {
@@ -69,7 +69,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   return createSdkProvider(
     { ...settings, ...abilities, errorWords: options.errorWords, toTool: settings.quirks.toTool },
     (request, call, out) => {
-      const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
+      const report = reportTo(out);
       const send = async (signal: AbortSignal): Promise<unknown> => {
         // `Date.now()` is used because containers expire at a date, and `call.clock` may start at any number.
         const ports = { settings, convert, mark, kept, now: Date.now(), dropsUnfit, refusesForced, report };

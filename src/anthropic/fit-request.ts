@@ -1,6 +1,7 @@
 // Fits the settings of a request to the model: leaves out or replaces what the model refuses, and reports each change.
 
 import {
+  isForced,
   isRecord,
   type Json,
   type ModelRequest,
@@ -107,10 +108,6 @@ function acceptThinking({ settings: { thinking, facts }, report }: FitPorts): An
   if (!isReplaced) return undefined;
   const { display } = thinking;
   return display === undefined ? { type: "adaptive" } : { type: "adaptive", display };
-}
-
-export function isForced(choice: ToolChoice | undefined): choice is "required" | { readonly name: string } {
-  return choice === "required" || typeof choice === "object";
 }
 
 /**

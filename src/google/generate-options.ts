@@ -11,6 +11,7 @@ import {
   finishReasonsCheck,
   invalidOption,
   is,
+  isForced,
   isFilled,
   isRecord,
   type Json,
@@ -183,8 +184,7 @@ const formatFields = ["responseMimeType", "responseJsonSchema", "responseSchema"
  */
 export function planOutput(request: ModelRequest, { generation, serverTools }: Combined): OutputPlan {
   const { tools, toolChoice, settings: { extra = {} } = {} } = request;
-  const isForced = toolChoice === "required" || typeof toolChoice === "object";
-  const canCombine = tools.length + serverTools.length === 0 || (generation === 3 && !isForced);
+  const canCombine = tools.length + serverTools.length === 0 || (generation === 3 && !isForced(toolChoice));
   return plan(request, canCombine && formatFields.every((field) => extra[field] === undefined));
 }
 

@@ -119,8 +119,10 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
 function takeChunk(chunk: UnknownRecord, reading: Reading): void {
   const choices = listOf(chunk.choices);
   const isSpeech = choices.map((choice) => readChoice(choice, reading)).includes(true);
-  if (isSpeech) reading.hasSpoken = true;
-  if (isSpeech) reading.isCounted = false;
+  if (isSpeech) {
+    reading.hasSpoken = true;
+    reading.isCounted = false;
+  }
   // Groq sends token counts in `x_groq`. Some servers send token counts in a choice.
   for (const usage of [recordOf(chunk.x_groq).usage, ...choices.map((choice) => recordOf(choice).usage), chunk.usage]) {
     const counted = toUsage(usage);

@@ -1,10 +1,4 @@
-import {
-  createMediaFitter,
-  createSdkProvider,
-  type Provider,
-  type RequestChange,
-  withFinishReasons,
-} from "../core/provider-kit.ts";
+import { createMediaFitter, createSdkProvider, type Provider, reportTo, withFinishReasons } from "../core/provider-kit.ts";
 import { buildChatBody, chatMedia, createMessageConverter } from "./chat-body.ts";
 import { chatWords, createChatReader } from "./chat-events.ts";
 import { keepErrorBodies } from "./keep-error-bodies.ts";
@@ -44,7 +38,7 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
       const { watch, isDone } = watchEnd();
       return {
         open: async (signal) => {
-          const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
+          const report = reportTo(out);
           const body = buildChatBody(fitMedia(request), { settings, toMessages, report });
           call.sending?.(body, settings);
           const send = (): unknown => settings.client.chat.completions.create(body, { signal });

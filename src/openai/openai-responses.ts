@@ -8,7 +8,7 @@ import {
   type ProviderError,
   recordOf,
   type UnknownRecord,
-  type RequestChange,
+  reportTo,
   sendAdapted,
   withFinishReasons,
 } from "../core/provider-kit.ts";
@@ -62,7 +62,7 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   const fitMedia = createMediaFitter({ forms: inputMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(incompleteWords, options.finishReasons);
   return createSdkProvider({ ...settings, errorWords: options.errorWords }, (request, call, out) => {
-    const report = (change: RequestChange): void => void out.push({ type: "request-adjusted", changes: [change] });
+    const report = reportTo(out);
     const mayBeRefused = (message: Message): boolean =>
       message.role === "assistant" && message.providerMetadata !== undefined && !refused.has(message);
     const ask = async (signal: AbortSignal): Promise<unknown> => {

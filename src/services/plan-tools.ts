@@ -1,4 +1,6 @@
 import {
+  type ForcedChoice,
+  isForced,
   isSameArguments,
   type Json,
   type ModelRequest,
@@ -34,8 +36,7 @@ export function planTools(given: ModelRequest, ports: QuirkPorts): ToolPlan {
   const { tools, toolChoice: choice } = request;
   if (tools.length > 0 && choice === "none" && noneChoice === "no-tools") return { tools: [], choice: undefined };
   checkCount("tools", tools.length, maxTools);
-  const isForced = typeof choice === "object" || choice === "required";
-  return isForced && tools.length > 0 ? planForced(request, choice, ports) : { tools, choice };
+  return isForced(choice) && tools.length > 0 ? planForced(request, choice, ports) : { tools, choice };
 }
 
 /**
@@ -61,7 +62,7 @@ export function checkCount(what: string, count: number, most: number | undefined
   throw providerError("bad-request", `The request has ${count} ${what}, but the service accepts at most ${most}. ${remedy}`);
 }
 
-function planForced({ tools, settings }: ModelRequest, choice: ToolChoice, { quirks, report }: QuirkPorts): ToolPlan {
+function planForced({ tools, settings }: ModelRequest, choice: ForcedChoice, { quirks, report }: QuirkPorts): ToolPlan {
   const { namedChoice, forcedChoice } = quirks;
   const named = typeof choice === "object" && namedChoice === "single" ? tools.filter(({ name }) => name === choice.name) : [];
   const form: ToolPlan = named.length > 0 ? { tools: named, choice: "required" } : { tools, choice };

@@ -1,7 +1,7 @@
 // Helpers of the rules: each returns the message of a refusal, or undefined.
 
 import { isRecord, type UnknownRecord } from "../core/provider-kit.ts";
-import type { WireCall, WireItem, WireMedia, WireRequest, WireTool } from "./rule.ts";
+import type { WireCall, WireMedia, WireRequest, WireTool } from "./rule.ts";
 
 /** Returns the first message that `refuse` returns for a value. */
 export function firstOf<Value>(values: Iterable<Value>, refuse: (value: Value) => string | undefined): string | undefined {
@@ -36,10 +36,6 @@ export function recordAt(value: unknown, ...path: readonly string[]): UnknownRec
 
 export function recordsIn(value: unknown): readonly UnknownRecord[] {
   return Array.isArray(value) ? value.filter((entry): entry is UnknownRecord => isRecord(entry)) : [];
-}
-
-export function textsOf({ parts }: WireItem): readonly string[] {
-  return parts.flatMap(({ text }) => (typeof text === "string" ? [text] : []));
 }
 
 /** The calls whose results do not follow in the messages with the role "tool" directly after them. */

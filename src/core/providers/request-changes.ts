@@ -1,6 +1,11 @@
-import type { RequestChange } from "../types/provider.ts";
+import type { ModelChunk, RequestChange } from "../types/provider.ts";
 import { listOf, recordOf } from "../utils/plain-error.ts";
 import type { UnknownRecord } from "../utils/guards.ts";
+
+/** Returns a function that reports a change of the adapter in the stream of the answer. */
+export function reportTo(out: ModelChunk[]): (change: RequestChange) => void {
+  return (change) => void out.push({ type: "request-adjusted", changes: [change] });
+}
 
 /** The number of changes per request is limited, because the journal records them. */
 const mostChanges = 100;
