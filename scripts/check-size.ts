@@ -1,6 +1,6 @@
 // Measures how much each entry adds to a bundle, minified and compressed with gzip. A size includes everything that the entry
-// imports, except peer dependencies and parts that are loaded later with `import()`. Also counts the source files in a bundle with
-// only `runToolLoop`. `--write` sets the budget of a new entry to its size plus 10 %.
+// imports, except peer dependencies and parts that are loaded later with `import()`. `--write` sets the budget of a new entry to its
+// size plus 10 %.
 
 import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
@@ -49,24 +49,6 @@ function findLoaded(file: string, { outputs }: Metafile): ReadonlySet<string> {
   return loaded;
 }
 
-/** The maximum number of source files in a bundle with only `runToolLoop`. A low number keeps the loop easy to read. */
-const mostFiles = 70;
-
-async function countFiles(): Promise<number> {
-  const { metafile } = await build({
-    stdin: { contents: 'export { runToolLoop } from "./src/core/index.ts";', resolveDir: "." },
-    bundle: true,
-    write: false,
-    metafile: true,
-    format: "esm",
-    platform: "neutral",
-    mainFields: ["module", "main"],
-  });
-  const [output] = Object.values(metafile.outputs);
-  const inputs = Object.entries(output?.inputs ?? {});
-  return inputs.filter(([path, { bytesInOutput }]) => path.startsWith("src/") && bytesInOutput > 0).length;
-}
-
 const measured = await Promise.all(
   entries.map(async (entry) => ({ specifier: entry.specifier, bytes: await measure(entry), budget: budgets[entry.specifier] })),
 );
@@ -76,16 +58,13 @@ if (process.argv.includes("--write")) {
   writeFileSync(budgetsFile, `${JSON.stringify(Object.fromEntries(tenthMore), null, 2)}\n`);
 } else {
   for (const { specifier, bytes, budget } of measured) console.log(`${specifier}: ${bytes} bytes of ${budget ?? "no budget"}`);
-  const files = await countFiles();
-  console.log(`runToolLoop: ${files} files of ${mostFiles}`);
-  reportProblems([
-    ...(files > mostFiles ? [`runToolLoop reaches ${files} files, over the ${mostFiles} that it may.`] : []),
-    ...measured
+  reportProblems(
+    measured
       .filter(({ bytes, budget }) => budget === undefined || bytes > budget)
       .map(({ specifier, bytes, budget }) =>
         budget === undefined
           ? `${specifier} has no budget in ${budgetsFile}; \`npm run entries\` after a build writes one.`
           : `${specifier} weighs ${bytes} bytes, over its budget of ${budget}.`,
       ),
-  ]);
+  );
 }
