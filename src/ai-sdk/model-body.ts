@@ -277,14 +277,16 @@ type CallBuilder = (
 export function createCallBuilder(settings: ModelSettings): CallBuilder {
   const { model, id } = settings;
   const words = specWords[model.specificationVersion];
-  const { answersTools, alternates, callIds, media, forcedChoice, ...others } = findQuirks({
+  const { forcedChoice, ...others } = findQuirks({
     id: model.provider,
     model: model.modelId,
   });
   // The fields that turn thinking off have other names in each package.
   const quirks: ChatQuirks = { ...others, forcedChoice: forcedChoice === undefined ? undefined : "never" };
-  const convert = createPromptConverter({ id, model: model.modelId, words }, idRuleOf(callIds, model.provider));
-  const fitterFor = memoize((urls: object) => createMediaFitter({ forms: createFileForms(words, urls).user, limits: media, id }));
+  const convert = createPromptConverter({ id, model: model.modelId, words }, idRuleOf(quirks.callIds, model.provider));
+  const fitterFor = memoize((urls: object) =>
+    createMediaFitter({ forms: createFileForms(words, urls).user, limits: quirks.media, id }),
+  );
   return async (request, signal, report) => {
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
@@ -293,7 +295,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
     const messages = convert(fitterFor(recordOf(urls))(request).messages, urls);
     const asked = instruction === undefined ? messages : [...messages, toPromptMessage("user", instruction)];
     const options = {
-      prompt: separateRoles(joinMessages(system, asked, alternates), { answersTools, alternates }, toPromptMessage),
+      prompt: separateRoles(joinMessages(system, asked, quirks.alternates), toOrder(asked, quirks), toPromptMessage),
       ...toToolFields({ ...request, tools, toolChoice: choice }, settings, words.providerToolType),
       ...toSettingFields(request.settings ?? {}),
       ...(settings.providerOptions === undefined ? {} : { providerOptions: settings.providerOptions }),
@@ -307,6 +309,13 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
     };
     return withoutUnusedFields(options, ["toolChoice"]);
   };
+}
+
+/** A message with calls that the service runs itself may come last, because the service continues it. */
+function toOrder(messages: readonly PromptMessage[], quirks: ChatQuirks): ChatQuirks {
+  const last = messages.at(-1);
+  const isPaused = last?.role === "assistant" && last.content.some(({ providerExecuted }) => providerExecuted === true);
+  return isPaused ? { ...quirks, endsWithUser: undefined } : quirks;
 }
 
 /**

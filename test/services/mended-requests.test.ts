@@ -41,6 +41,7 @@ const cases: readonly (readonly [title: string, options: Partial<LoopOptions>])[
   ["has a file without text", { messages: [file] }],
   ["has a blank text part", { messages: [blank] }],
   ["begins with an assistant message", { messages: [hello, user] }],
+  ["ends with an assistant message", { messages: [user, hello] }],
   ["has two assistant messages in a row", { messages: [user, hello, asks, results, user] }],
   ["has a blank answer after a history that begins with a call", { messages: [asks, results, user, silent, user] }],
   ["ends with reasoning", { messages: [user, thinks, user] }],

@@ -236,6 +236,8 @@ export async function playProgram(program: Program): Promise<Played> {
     const messages = [...branch, question];
     await finishRun({ provider: connect(first, []), messages });
     await finishRun({ provider: connect(later, []), messages, tools: program.tools.map(toTool) });
+    // Without a new message, a transcript may end with the model's answer.
+    if (branch.length > 0) await finishRun({ provider: connect(later, []), messages: branch });
   }
   const refused = services.flatMap(([title, { refusals }]) => refusals.map(({ message }) => `${title}: ${message}`));
   const requests = services.reduce((sum, [, service]) => sum + service.requests.length, 0);

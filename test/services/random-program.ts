@@ -133,7 +133,7 @@ export const programs: fc.Arbitrary<Program> = fc.record({
   tools: fc.subarray([...toolNames], { minLength: 0, maxLength: 6 }),
   settings,
   system: fc.constantFrom("none", "fixed", "changing"),
-  choice: fc.constantFrom(undefined, undefined, "auto", "required", "none", "named"),
+  choice: fc.constantFrom(undefined, undefined, "auto", "required", "none", "none", "named"),
   hiddenFrom: fc.constantFrom(1, 2, 99, 99, 99),
   policies: fc.constantFrom("none", "none", "masking", "compaction", "handoffs", "tool-search", "output"),
   finalAnswer: fc.boolean(),
