@@ -117,7 +117,7 @@ describe("anthropicMessages (option toolSearch)", () => {
     const { result, bodies } = await playAnthropic([finding, answer], { toolSearch: "bm25" });
     expect([result.status, outcomesOf(result)]).toEqual(["completed", ["toolu_1: completed"]]);
     expect(bodies[0]?.tools).toEqual([
-      { name: "clock", description: "clock", input_schema: { type: "object" } },
+      { name: "clock", description: "clock", input_schema: { type: "object", properties: {} } },
       { name: "alpha", description: "alpha", input_schema: tools[1]?.inputSchema, defer_loading: true },
       { name: "beta", description: "beta", input_schema: tools[2]?.inputSchema, defer_loading: true },
       { type: "tool_search_tool_bm25_20251119", name: "tool_search_tool_bm25" },
