@@ -26,19 +26,30 @@ interface ServerBlocks {
   readonly calls: readonly ServerCall[];
   /** The ids of calls in earlier messages whose results are in this message. */
   readonly answers: readonly string[];
+  /** The names of the tools that the results of a tool search refer to. */
+  readonly references: readonly string[];
+  /** True if another model took over in the middle of the message. */
+  readonly hasMarker: boolean;
+  /** The ids of calls that the first model made and that the message does not answer. */
+  readonly declined: readonly string[];
 }
 
-const none: ServerBlocks = { calls: [], answers: [] };
+const none: ServerBlocks = { calls: [], answers: [], references: [], hasMarker: false, declined: [] };
 
 const readServerBlocks = /* @__PURE__ */ memoize(({ role, content }: WireMessage): ServerBlocks => {
   if (role === "user") return none;
   const calls = content.filter(isServerCall);
   const results = content.filter(isServerResult).map((block) => textOf(block.tool_use_id));
-  if (calls.length + results.length === 0) return none;
+  const marker = content.findLastIndex(isMarker);
+  if (calls.length + results.length === 0 && marker === -1) return none;
   const ids = new Set(calls.map(({ id }) => textOf(id)));
+  const before = content.slice(0, Math.max(marker, 0)).filter(({ type }) => type.endsWith("tool_use"));
   return {
     calls: calls.map(({ id, name }) => ({ id: textOf(id), name: textOf(name), isOpen: !results.includes(textOf(id)) })),
     answers: results.filter((id) => !ids.has(id)),
+    references: content.flatMap(listReferences).map(nameOf),
+    hasMarker: marker !== -1,
+    declined: before.map(({ id }) => textOf(id)).filter((id) => !results.includes(id)),
   };
 });
 
@@ -53,18 +64,19 @@ function isServerResult({ type }: WireBlock): boolean {
 /**
  * Removes blocks that the service would refuse: calls that a fallback has declined, references to tools that are gone, open calls of
  * server tools that the next assistant message does not answer, and results without their call. An open call is also removed if a
- * user message follows, because the model would not read that message before it has answered. If the request does not declare the tool, the service refuses an open call at the end. It also refuses the
- * results of a tool search at any place, because they refer to tools.
+ * user message follows, because the model would not read that message before it has answered. If the request does not declare the
+ * tool, the service refuses an open call at the end. It also refuses the results of a tool search at any place, because they refer to
+ * tools.
  */
 export function closeServerCalls(
   messages: readonly Message[],
   given: readonly WireMessage[],
   accepted: Accepted,
 ): readonly WireMessage[] {
+  if (given.every((message) => message.role === "user" || readServerBlocks(message) === none)) return given;
   const awaited = new Set<string>();
   const wire = withoutDeclined(given, accepted).map((message) => withoutReferences(message, accepted));
   return wire.map((message, at) => {
-    if (message.role === "user") return message;
     const { calls, answers } = readServerBlocks(message);
     // The final message is one that the service has just paused.
     if (calls.length + answers.length === 0 || (at === wire.length - 1 && answers.length === 0)) return message;
@@ -129,9 +141,9 @@ function removeFrom(block: WireBlock, ids: readonly string[]): readonly WireBloc
 function withoutDeclined(wire: readonly WireMessage[], { takesMarkers }: Accepted): readonly WireMessage[] {
   let declined: readonly string[] = [];
   return wire.map((message) => {
-    if (message.role === "assistant") declined = listDeclined(message);
+    if (message.role === "assistant") declined = readServerBlocks(message).declined;
     const rest = declined.length === 0 ? message : withoutBlocks(message, declined);
-    if (takesMarkers || !rest.content.some(isMarker)) return rest;
+    if (takesMarkers || !readServerBlocks(message).hasMarker) return rest;
     return shorten(rest, "fallback", (block) => (isMarker(block) || isThinkingBlock(block) ? [] : [block]));
   });
 }
@@ -140,22 +152,12 @@ function isMarker({ type }: WireBlock): boolean {
   return type === "fallback";
 }
 
-const listDeclined = /* @__PURE__ */ memoize(({ content }: WireMessage): readonly string[] => {
-  const marker = content.findLastIndex(isMarker);
-  const answered = new Set(content.filter(isServerResult).map((block) => textOf(block.tool_use_id)));
-  const before = content.slice(0, Math.max(marker, 0)).filter(({ type }) => type.endsWith("tool_use"));
-  return before.map(({ id }) => textOf(id)).filter((id) => !answered.has(id));
-});
-
 /**
  * Keeps only references to tools of the request in the results of a tool search. The service refuses others
  * (github.com/code-yeongyu/senpi/issues/437). A result without any reference left is removed.
  */
 function withoutReferences(message: WireMessage, { hasTool }: Accepted): WireMessage {
-  const gone = message.content
-    .flatMap(listReferences)
-    .map(nameOf)
-    .filter((name) => !hasTool(name));
+  const gone = readServerBlocks(message).references.filter((name) => !hasTool(name));
   if (gone.length === 0) return message;
   return shorten(message, `references ${gone.join(" ")}`, (block) => {
     const all = listReferences(block);
