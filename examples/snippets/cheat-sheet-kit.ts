@@ -38,6 +38,7 @@ import * as testing from "turnwright/testing";
 import * as toolSearch from "turnwright/tool-search";
 import type {
   Cassette,
+  ChatOddity,
   CassetteRecord,
   ConversationStoreSuiteSetup,
   CutLine,
@@ -136,7 +137,7 @@ interface Testing {
   // a fake model service that refuses what the real one refuses; it has fetch, listen(), requests and refusals
   strictService(
     kind: StrictServiceKind, // "mistral", "openai-chat", "anthropic", ...
-    options?: { answers?: StrictAnswers; oddities?: boolean | number },
+    options?: { answers?: StrictAnswers; oddities?: boolean | number | readonly ChatOddity[] },
   ): StrictService;
   // other helpers
   createTestClock(startMs?: number): TestClock; // advance(ms), flush(), runAll(), pending

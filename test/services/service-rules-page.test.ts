@@ -54,7 +54,9 @@ function toSections(): readonly string[] {
       ...toRules(rules, earlier),
       ...families.flatMap((family) => [`${family.title} have these rules too:`, toTable(family.rules)]),
     ]);
-    const oddities = style.oddities.map((oddity) => `- ${chatOddities[oddity].rule} (${chatOddities[oddity].source})`);
+    const oddities = style.oddities.map(
+      (oddity) => `- \`${oddity}\`: ${chatOddities[oddity].rule} (${chatOddities[oddity].source})`,
+    );
     const streams = oddities.length === 0 ? [] : ["With `oddities`, its streams have these oddities:", oddities.join("\n")];
     for (const { rules } of Object.values(wires)) if (order.includes(name)) earlier.set(name, rules);
     return [`## \`${name}\``, ...tables, ...streams];

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { createLoopControl, defineTool, type LoopResult, type Provider, providerError, runToolLoop } from "turnwright";
 import { openaiChat } from "turnwright/openai";
 import {
+  type ChatOddity,
   createTestClock,
   endEarly,
   fail,
@@ -21,10 +22,7 @@ import {
   usage,
   wait,
 } from "turnwright/testing";
-import { type ChatOddity, chatOddities } from "../../src/services/oddities.ts";
-import type { WireRequest } from "../../src/services/rule.ts";
-import { toAnswer } from "../../src/testing/strict/answer.ts";
-import { writeChat } from "../../src/testing/strict/write-chat.ts";
+import { chatOddities } from "../../src/services/oddities.ts";
 import { strictRows, titleOf } from "./connect-strict.ts";
 
 const look = defineTool({
@@ -107,28 +105,9 @@ describe.each(strictRows.map((row) => [titleOf(row), row] as const))(
   },
 );
 
-const noRequest: WireRequest = {
-  body: {},
-  text: "{}",
-  headers: new Headers(),
-  model: "m",
-  items: [],
-  tools: [],
-  calls: [],
-  results: [],
-  media: [],
-};
-
 it.each(Object.keys(chatOddities) as readonly ChatOddity[])("openaiChat reads a stream with the oddity %s", async (oddity) => {
-  const [first = text(""), second = text("")] = answers;
-  let sent = 0;
-  const fetch = async (): Promise<Response> => {
-    const answer = toAnswer(sent === 0 ? first : second, noRequest, ({ index }) => `call_${index}`);
-    sent += 1;
-    const frames = writeChat(answer, { reasoning: "reasoning_content", oddities: [] }, new Set([oddity]));
-    return new Response(frames.map(String).join(""), { headers: { "content-type": "text/event-stream" } });
-  };
-  const client = new OpenAI({ apiKey: "test", baseURL: "https://service.test/v1", fetch, maxRetries: 0, logLevel: "off" });
+  const service = strictService("deepseek", { answers, oddities: [oddity] });
+  const client = new OpenAI({ apiKey: "test", baseURL: "https://service.test/v1", fetch: service.fetch, maxRetries: 0 });
   const result = await run(openaiChat({ client, model: "m" }));
   expect([result.status, result.text, seenIn(result)]).toEqual([
     "completed",
@@ -203,6 +182,7 @@ describe("strictService", () => {
     ["kind", () => strictService("opneai" as "mistral")],
     ["answers", () => strictService("mistral", { answers: "Hi" as unknown as [] })],
     ["oddities", () => strictService("mistral", { oddities: "all" as unknown as boolean })],
+    ["oddities", () => strictService("mistral", { oddities: ["null-id" as "null-ids"] })],
   ])("throws invalid-option for an invalid %s", (option, make) => {
     expect(make).toThrow(expect.objectContaining({ code: "invalid-option", details: expect.objectContaining({ option }) }));
   });

@@ -4,7 +4,7 @@ import { checkMockMessage, type MockMessage, text as say } from "../mock-parts.t
 import { toAnswer } from "./answer.ts";
 import type { Kind, ServedWire } from "./kinds.ts";
 import { readRequest, wireOf } from "./read-wire.ts";
-import { type Reply, toJsonReply, writeAnswer } from "./write-answer.ts";
+import { type OddityChoice, type Reply, toJsonReply, writeAnswer } from "./write-answer.ts";
 
 /** A request that a strict service received. */
 export interface StrictRequest {
@@ -37,7 +37,7 @@ export interface ReceivedText {
 
 interface AnswerPorts {
   readonly kind: Kind;
-  readonly oddities: boolean | number;
+  readonly oddities: OddityChoice;
   readonly onRequest: (request: StrictRequest) => void;
   readonly onRefusal: (refusal: StrictRefusal) => void;
   readonly nextMessage: (request: StrictRequest) => MockMessage | undefined;

@@ -1,10 +1,11 @@
 import { checkFields, type Clock, invalidOption, is, isFunction, systemClock } from "../../core/entry-kit.ts";
 import type { MockMessage } from "../mock-parts.ts";
 import { answerRequest, type ReceivedText, type StrictRefusal, type StrictRequest } from "./answer-request.ts";
+import { chatOddities } from "../../services/oddities.ts";
 import { kinds, type StrictServiceKind } from "./kinds.ts";
 import { playFrames, toStream } from "./play-frames.ts";
 import { serveStrict, type StrictServer } from "./serve-strict.ts";
-import type { Reply } from "./write-answer.ts";
+import type { OddityChoice, Reply } from "./write-answer.ts";
 
 /** The scripted messages in order, or a function that returns the message for an accepted request. `index` counts these from 0. */
 export type StrictAnswers = readonly MockMessage[] | ((request: StrictRequest, index: number) => MockMessage | undefined);
@@ -18,9 +19,10 @@ export interface StrictOptions {
   readonly answers?: StrictAnswers | undefined;
   /**
    * True to play every oddity that is known of the streams of the service. A number is a seed that chooses some of them for each
-   * answer. Default false: the streams are as the API describes them.
+   * answer. A list names oddities of Chat Completions, also those of other services. Default false: the streams are as the API
+   * describes them.
    */
-  readonly oddities?: boolean | number | undefined;
+  readonly oddities?: OddityChoice | undefined;
   /** The clock of `wait`. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
@@ -37,9 +39,14 @@ export interface StrictService {
   listen(): Promise<StrictServer>;
 }
 
+function isOddityChoice(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every((name) => typeof name === "string" && Object.hasOwn(chatOddities, name));
+  return typeof value === "boolean" || typeof value === "number";
+}
+
 const checks = {
   answers: ["an array of messages or a function", (value: unknown) => Array.isArray(value) || isFunction(value)],
-  oddities: ["true, false or a number", (value: unknown) => typeof value === "boolean" || typeof value === "number"],
+  oddities: ["true, false, a number or a list of oddities", isOddityChoice],
   clock: is.object,
 } as const;
 

@@ -19,11 +19,14 @@ export interface Reply {
   readonly frames: readonly Frame[];
 }
 
+/** All oddities of the service or none, a seed that chooses some, or the names of oddities. */
+export type OddityChoice = boolean | number | readonly ChatOddity[];
+
 interface WritePorts {
   readonly wire: Wire;
   readonly kind: Kind;
   readonly toError: ToErrorBody;
-  readonly oddities: boolean | number;
+  readonly oddities: OddityChoice;
   readonly streams: boolean;
 }
 
@@ -80,7 +83,8 @@ function toWhole(answer: Answer, { wire, kind }: WritePorts): object {
 }
 
 /** A seed chooses about half of the oddities for each answer. */
-function chooseOddities({ style }: Kind, { key }: Answer, oddities: boolean | number): ReadonlySet<ChatOddity> {
+function chooseOddities({ style }: Kind, { key }: Answer, oddities: OddityChoice): ReadonlySet<ChatOddity> {
+  if (typeof oddities === "object") return new Set(oddities);
   if (typeof oddities === "boolean") return new Set(oddities ? style.oddities : []);
   return new Set(style.oddities.filter((name) => Number.parseInt(digest(`${oddities} ${key} ${name}`).slice(-1), 16) % 2 === 0));
 }
