@@ -117,7 +117,14 @@ export type {
   RequestPrefix,
   StreamCache,
 } from "./types/prompt-cache.ts";
-export type { AttemptSpending, CallBasis, PartStart, RequestedOutput, RequestTranscript } from "./types/provider.ts";
+export type {
+  AttemptSpending,
+  CallBasis,
+  PartStart,
+  RequestAdjustment,
+  RequestedOutput,
+  RequestTranscript,
+} from "./types/provider.ts";
 export type { CostUnknownWhy, Ending, StreamStatus } from "./types/termination.ts";
 export type {
   ContextRelease,

@@ -74,7 +74,8 @@ const recorded: readonly Recorded[] = [
     calls: [],
     usage: uncached(18, 5),
     finish: "refusal",
-    refusal: "This request triggered restrictions on violative cyber content and was blocked under Anthropic's Usage Policy.",
+    refusal:
+      "This request triggered restrictions on violative cyber content and was blocked under Anthropic's Usage Policy. Category: cyber.",
     providerMetadata: [],
   },
   {
