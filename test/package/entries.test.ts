@@ -79,6 +79,7 @@ describe.for(exercises)("the built entry $specifier", ({ specifier, name, import
       "turnwright/inspect",
       "turnwright/journal",
       "turnwright/restate",
+      "turnwright/testing",
     ].includes(specifier);
     expect(found.some((path) => path.startsWith("node:"))).toBe(needsNode);
   });
