@@ -37,7 +37,7 @@ import {
 import { findQuirks } from "../services/find-quirks.ts";
 import { planTools, withoutUnusedFields } from "../services/plan-tools.ts";
 import { separateRoles } from "../services/separate-roles.ts";
-import type { ChatQuirks } from "../services/service.ts";
+import type { Quirks } from "../services/service.ts";
 import {
   type AiSdkCallOptions,
   type FileFacts,
@@ -197,7 +197,7 @@ function withoutBlanks(messages: readonly PromptMessage[]): readonly PromptMessa
 }
 
 /** The packages for Chat Completions have names such as "openai.chat". Other packages send at most 64 characters. */
-function idRuleOf(callIds: ChatQuirks["callIds"], provider: string): IdRule | undefined {
+function idRuleOf(callIds: Quirks["callIds"], provider: string): IdRule | undefined {
   if (callIds === "any") return undefined;
   return idRules[callIds ?? (provider.endsWith(".chat") ? "chat" : "responses")];
 }
@@ -282,7 +282,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
     model: model.modelId,
   });
   // The fields that turn thinking off have other names in each package.
-  const quirks: ChatQuirks = { ...others, forcedChoice: forcedChoice === undefined ? undefined : "never" };
+  const quirks: Quirks = { ...others, forcedChoice: forcedChoice === undefined ? undefined : "never" };
   const convert = createPromptConverter({ id, model: model.modelId, words }, idRuleOf(quirks.callIds, model.provider));
   const fitterFor = memoize((urls: object) =>
     createMediaFitter({ forms: createFileForms(words, urls).user, limits: quirks.media, id }),
@@ -312,7 +312,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
 }
 
 /** A message with calls that the service runs itself may come last, because the service continues it. */
-function toOrder(messages: readonly PromptMessage[], quirks: ChatQuirks): ChatQuirks {
+function toOrder(messages: readonly PromptMessage[], quirks: Quirks): Quirks {
   const last = messages.at(-1);
   const isPaused = last?.role === "assistant" && last.content.some(({ providerExecuted }) => providerExecuted === true);
   return isPaused ? { ...quirks, endsWithUser: undefined } : quirks;

@@ -12,7 +12,7 @@ import {
 } from "../core/history-kit.ts";
 import { checkFields, type Checks, is, isRecord, type Message, toWellFormed } from "../core/provider-kit.ts";
 import { createMessageConverter, joinMessages, toUserBlocks } from "./messages-body.ts";
-import { type Accepted, closeServerCalls } from "./server-calls.ts";
+import { type Accepted, removeRefusedBlocks } from "./refused-blocks.ts";
 import { readMetadata } from "./provider-metadata.ts";
 import { createBlockWriter, readAnthropicMessages } from "./read-messages-history.ts";
 
@@ -144,7 +144,7 @@ export function toAnthropicMessages<Item extends object = AnthropicMessage>(
   });
   const kept = toWellFormed(keep(checked));
   const wire = kept.map((message, position) => convert(message, position).wire);
-  const written = joinMessages(closeServerCalls(kept, wire, acceptsAll)).map(({ message }) => message) as object[] as Item[];
+  const written = joinMessages(removeRefusedBlocks(kept, wire, acceptsAll)).map(({ message }) => message) as object[] as Item[];
   const opening = checked[0]?.role === "assistant" ? [{ index: 0, field: "", reason: "added" as const }] : [];
   const { system } = options;
   return { messages: written, ...(system === undefined ? {} : { system: toWellFormed(system) }), lost: [...opening, ...lost] };

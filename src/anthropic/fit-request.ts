@@ -9,7 +9,7 @@ import {
   toForcedText,
   type ToolChoice,
 } from "../core/provider-kit.ts";
-import type { ClaudeThinking } from "../services/anthropic.ts";
+import type { ClaudeThinking } from "../services/claude-models.ts";
 import type { AnthropicThinking, MessagesSettings } from "./messages-options.ts";
 
 /** The fields of a request that depend on the model. */

@@ -45,7 +45,7 @@ import {
 import { fitRequest } from "./fit-request.ts";
 import { type KeptThinking, leftOut } from "./kept-thinking.ts";
 import { invalidJsonKey, isThinkingBlock, readMetadata, toContainerField } from "./provider-metadata.ts";
-import { closeServerCalls } from "./server-calls.ts";
+import { removeRefusedBlocks } from "./refused-blocks.ts";
 import { findDeclared, toWireTools } from "./wire-tools.ts";
 
 /**
@@ -255,7 +255,7 @@ function toWireMessages(
   const { messages } = request;
   const converted = messages.map((message, position) => convert(message, position).wire);
   const takesMarkers = [...settings.betas, ...settings.clientBetas].some((beta) => beta.startsWith("server-side-fallback"));
-  const wire = closeServerCalls(messages, converted, { ...findDeclared(tools, extra), takesMarkers });
+  const wire = removeRefusedBlocks(messages, converted, { ...findDeclared(tools, extra), takesMarkers });
   if (settings.facts?.checksPrefix === true && !asksToDrop && kept.compare(request, { system, tools, wire })) report(leftOut);
   return wire.map((message, position) => kept.strip(message, messages[position]));
 }

@@ -22,8 +22,9 @@ import {
   recordOf,
 } from "../core/provider-kit.ts";
 import { findQuirks } from "../services/find-quirks.ts";
-import type { ChatQuirks } from "../services/service.ts";
-import { type ClaudeFacts, findClaudeFacts, hostsWithoutBinding, unsampledVersion } from "../services/anthropic.ts";
+import type { Quirks } from "../services/service.ts";
+import { hostsWithoutBinding, unsampledVersion } from "../services/anthropic.ts";
+import { type ClaudeFacts, findClaudeFacts } from "../services/claude-models.ts";
 import { headerOf, sdkVersionOf } from "./client-headers.ts";
 
 export interface WireBlock {
@@ -189,7 +190,7 @@ export interface MessagesSettings {
   readonly facts: ClaudeFacts | undefined;
   /** The option `apiVersion`. The client sets the header without it. */
   readonly apiVersion: string | undefined;
-  readonly quirks: ChatQuirks;
+  readonly quirks: Quirks;
   /** True if the service refuses `temperature` and `top_p`. */
   readonly refusesSampling: boolean;
   readonly dropsUnfit: boolean;

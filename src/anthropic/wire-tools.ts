@@ -1,6 +1,6 @@
 import { memoize, type ToolDefinition, toObjectSchema, type UnknownRecord } from "../core/provider-kit.ts";
 import type { MessagesSettings } from "./messages-options.ts";
-import type { Accepted } from "./server-calls.ts";
+import type { Accepted } from "./refused-blocks.ts";
 
 /** Puts the search tool at the end. The final tool may get a cache mark, and the service rejects a mark on a deferred tool. */
 export function toWireTools(

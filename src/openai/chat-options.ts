@@ -16,7 +16,7 @@ import {
   toWireId,
 } from "../core/provider-kit.ts";
 import { findQuirks, serviceNames } from "../services/find-quirks.ts";
-import type { ChatQuirks, ServiceName } from "../services/service.ts";
+import type { Quirks, ServiceName } from "../services/service.ts";
 import type { ThinkTags } from "./think-tags.ts";
 import { enforcesSchemas } from "./wire-values.ts";
 
@@ -154,7 +154,7 @@ export interface ChatSettings {
   readonly toWireCallId: (callId: string) => string;
   readonly promptCacheKey: string | undefined;
   readonly structuresOutput: boolean;
-  readonly quirks: ChatQuirks;
+  readonly quirks: Quirks;
   readonly thinkTags: ThinkTags;
 }
 
@@ -194,11 +194,11 @@ export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
   return { client, model, id, family, includeUsage, ...formats, promptCacheKey, structuresOutput, quirks, thinkTags };
 }
 
-function createIdConverter({ callIds }: ChatQuirks): (callId: string) => string {
+function createIdConverter({ callIds }: Quirks): (callId: string) => string {
   return (callId) => (callIds === "any" ? callId : toWireId(callId, idRules[callIds ?? "chat"]));
 }
 
-function toThinkTags({ thinkTags, separatesReasoning }: ChatQuirks): ThinkTags {
+function toThinkTags({ thinkTags, separatesReasoning }: Quirks): ThinkTags {
   return thinkTags === "opened" && separatesReasoning === true ? true : (thinkTags ?? true);
 }
 

@@ -1,9 +1,9 @@
 import { separateRoles } from "../services/separate-roles.ts";
-import type { ChatQuirks } from "../services/service.ts";
+import type { Quirks } from "../services/service.ts";
 import type { ChatMessage, ChatPart } from "./chat-options.ts";
 
 /** Arranges the messages in an order that the service accepts. Messages that need no change stay the same objects. */
-export function orderMessages(messages: readonly ChatMessage[], quirks: ChatQuirks): readonly ChatMessage[] {
+export function orderMessages(messages: readonly ChatMessage[], quirks: Quirks): readonly ChatMessage[] {
   const { emptyText, callText = null } = quirks;
   const filled = emptyText === undefined ? messages : messages.map((message) => fillMessage(message, { emptyText, callText }));
   return separateRoles(quirks.alternates === true ? mergeRoles(filled) : filled, quirks, (role, content) => ({ role, content }));

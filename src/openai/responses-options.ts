@@ -15,7 +15,7 @@ import {
   oneOf,
 } from "../core/provider-kit.ts";
 import { findQuirks, serviceNames } from "../services/find-quirks.ts";
-import type { ChatQuirks, ServiceName } from "../services/service.ts";
+import type { Quirks, ServiceName } from "../services/service.ts";
 import { enforcesSchemas } from "./wire-values.ts";
 
 /** An item that the model created may have any type and fields. A message may omit `type`. */
@@ -143,7 +143,7 @@ export interface ResponsesSettings {
   readonly toolResultMedia: "tool-message" | "user-message";
   readonly promptCacheKey: string | undefined;
   readonly structuresOutput: boolean;
-  readonly quirks: ChatQuirks;
+  readonly quirks: Quirks;
 }
 
 const checks: Checks<OpenAIResponsesOptions> = {

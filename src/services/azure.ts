@@ -10,7 +10,7 @@ export const azure: Service = {
   ...openai,
   name: "azure",
   address: /\.(?:openai|services\.ai|cognitiveservices)\.azure\.com$/,
-  chat: { ...openai.chat, media: azureMedia },
+  quirks: { ...openai.quirks, media: azureMedia },
   id: /^(?:az|azure)(?:$|[.\-_])/,
 };
 

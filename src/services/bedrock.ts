@@ -1,10 +1,10 @@
 import { bedrockMedia } from "./media-limits.ts";
-import type { ChatQuirks, Service } from "./service.ts";
+import type { Quirks, Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { firstOf, show, sizeOf, strayResults, unansweredCalls, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
-const chat: ChatQuirks = { declaresOldTools: true, callIds: "plain", emptyText: "(empty)", alternates: true };
+const quirks: Quirks = { declaresOldTools: true, callIds: "plain", emptyText: "(empty)", alternates: true };
 
 /**
  * Bedrock, behind any gateway, refuses a request without tools if its messages have calls: "The toolConfig field must be defined when
@@ -15,8 +15,8 @@ export const bedrock: Service = {
   name: "bedrock",
   address: /^bedrock[\w-]*\.[\w-]+\.(?:amazonaws\.com|api\.aws)$/,
   id: /bedrock/,
-  chat: { ...chat, media: bedrockMedia },
-  everywhere: [{ model: /^(?:bedrock\/|(?:us|eu|apac|global|us-gov)\.[a-z]\w*\.)/i, chat }],
+  quirks: { ...quirks, media: bedrockMedia },
+  everywhere: [{ model: /^(?:bedrock\/|(?:us|eu|apac|global|us-gov)\.[a-z]\w*\.)/i, quirks }],
 };
 
 /** Converse, as a gateway with OpenAI's wire passes its rules on. */

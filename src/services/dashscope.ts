@@ -9,7 +9,7 @@ export const dashscope: Service = {
   name: "dashscope",
   address: /(?:^|\.)dashscope(?:-[\w-]+)?\.aliyuncs\.com$/,
   id: /^(?:dashscope|alibaba|qwen)/,
-  chat: { maxTokensField: "max_tokens" },
-  models: [{ model: /qwen|qwq/i, chat: { forcedChoice: { enable_thinking: false } } }],
-  everywhere: [{ model: /\bqwq\b|qwen3.*-thinking-2507/i, chat: { thinkTags: "opened" } }],
+  quirks: { maxTokensField: "max_tokens" },
+  models: [{ model: /qwen|qwq/i, quirks: { forcedChoice: { enable_thinking: false } } }],
+  everywhere: [{ model: /\bqwq\b|qwen3.*-thinking-2507/i, quirks: { thinkTags: "opened" } }],
 };

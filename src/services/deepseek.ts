@@ -18,14 +18,14 @@ export const deepseek: Service = {
   name: "deepseek",
   address: /(?:^|\.)deepseek\.com$/,
   id: /^deepseek/,
-  chat: { maxTokensField: "max_tokens", media: deepseekMedia },
+  quirks: { maxTokensField: "max_tokens", media: deepseekMedia },
   models: [
-    { model: /deepseek-(?:v4|flash|chat|reasoner)/i, chat: { forcedChoice: { thinking: { type: "disabled" } } } },
-    { model: /deepseek-reasoner/i, chat: { echoReasoning: "reasoning_content" } },
+    { model: /deepseek-(?:v4|flash|chat|reasoner)/i, quirks: { forcedChoice: { thinking: { type: "disabled" } } } },
+    { model: /deepseek-reasoner/i, quirks: { echoReasoning: "reasoning_content" } },
   ],
   everywhere: [
-    { model: thinks, chat: { echoReasoning: "reasoning_content" } },
-    { model: /deepseek-r1/i, chat: { thinkTags: "opened" } },
+    { model: thinks, quirks: { echoReasoning: "reasoning_content" } },
+    { model: /deepseek-r1/i, quirks: { thinkTags: "opened" } },
   ],
 };
 

@@ -1,12 +1,12 @@
-import { findClaudeFacts } from "./anthropic.ts";
+import { anthropic } from "./anthropic.ts";
 import { azure } from "./azure.ts";
 import { bedrock } from "./bedrock.ts";
-import { claude } from "./claude.ts";
+import { findClaudeFacts } from "./claude-models.ts";
 import { dashscope } from "./dashscope.ts";
 import { deepseek } from "./deepseek.ts";
+import { fireworks } from "./fireworks.ts";
 import { google } from "./google.ts";
 import { groq } from "./groq.ts";
-import { fireworks, together } from "./hosts.ts";
 import { litellm } from "./litellm.ts";
 import { llamaServer } from "./llama-server.ts";
 import { lmStudio } from "./lm-studio.ts";
@@ -17,13 +17,14 @@ import { moonshot } from "./moonshot.ts";
 import { ollama } from "./ollama.ts";
 import { openai } from "./openai.ts";
 import { openrouter } from "./openrouter.ts";
-import type { ChatQuirks, ModelQuirks, Service, ServiceName } from "./service.ts";
+import type { Quirks, ModelQuirks, Service, ServiceName } from "./service.ts";
+import { together } from "./together.ts";
 import { vllm } from "./vllm.ts";
 import { xai } from "./xai.ts";
 import { zai } from "./zai.ts";
 
 const services: readonly Service[] = [
-  ...[openai, azure, bedrock, claude, dashscope, deepseek, fireworks, google, groq, litellm, llamaServer, lmStudio, meta],
+  ...[openai, azure, bedrock, anthropic, dashscope, deepseek, fireworks, google, groq, litellm, llamaServer, lmStudio, meta],
   ...[minimax, mistral, moonshot, ollama, openrouter, together, vllm, xai, zai],
 ];
 
@@ -45,23 +46,23 @@ export interface ServiceFacts {
  * port of the address, in this order. Models also have quirks of their own at every address. The quirks of the service take precedence
  * over these.
  */
-export function findQuirks({ service, client, id, model }: ServiceFacts): ChatQuirks {
+export function findQuirks({ service, client, id, model }: ServiceFacts): Quirks {
   const { hostname, port } = addressOf(client);
   const byHost = services.find(({ address }) => address?.test(hostname));
   const found =
     services.find(({ name }) => name === service) ??
     // These addresses are the defaults of the SDKs, and a client may send its requests elsewhere through a `fetch` of its own.
-    (byHost === openai || byHost === claude ? undefined : byHost) ??
+    (byHost === openai || byHost === anthropic ? undefined : byHost) ??
     services.find((known) => id !== undefined && known.id?.test(id.toLowerCase())) ??
     byHost ??
     services.find((known) => port !== "" && known.port === port);
   const everywhere = services.flatMap((known) => known.everywhere ?? []);
-  const claudeQuirks: ChatQuirks = findClaudeFacts(model)?.forcedChoice === "no" ? { forcedChoice: "never" } : {};
-  return { ...quirksOf(everywhere, model), ...claudeQuirks, ...found?.chat, ...quirksOf(found?.models ?? [], model) };
+  const claudeQuirks: Quirks = findClaudeFacts(model)?.forcedChoice === "no" ? { forcedChoice: "never" } : {};
+  return { ...quirksOf(everywhere, model), ...claudeQuirks, ...found?.quirks, ...quirksOf(found?.models ?? [], model) };
 }
 
-function quirksOf(entries: readonly ModelQuirks[], model: string): ChatQuirks {
-  return entries.reduce<ChatQuirks>((quirks, entry) => (entry.model.test(model) ? { ...quirks, ...entry.chat } : quirks), {});
+function quirksOf(entries: readonly ModelQuirks[], model: string): Quirks {
+  return entries.reduce<Quirks>((quirks, entry) => (entry.model.test(model) ? { ...quirks, ...entry.quirks } : quirks), {});
 }
 
 const noAddress = { hostname: "", port: "" };

@@ -15,11 +15,11 @@ export const google: Service = {
   name: "google",
   address: /(?:^|[.-])(?:generativelanguage|aiplatform)\.googleapis\.com$/,
   id: /^(?:google|gcp|gemini)/,
-  chat: { alternates: true, endsWithUser: true, toolNames: googleNames, media: googleMedia },
+  quirks: { alternates: true, endsWithUser: true, toolNames: googleNames, media: googleMedia },
   models: [
     {
       model: /gemini-(?![12](?!\d))/i,
-      chat: { firstCallExtra: { google: { thought_signature: "skip_thought_signature_validator" } } },
+      quirks: { firstCallExtra: { google: { thought_signature: "skip_thought_signature_validator" } } },
     },
   ],
 };

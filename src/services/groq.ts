@@ -12,7 +12,7 @@ export const groq: Service = {
   name: "groq",
   address: /(?:^|\.)groq\.com$/,
   id: /^groq/,
-  chat: { maxTools: 128, maxStops: 4, separatesSchema: true, separatesReasoning: true, media: groqMedia },
+  quirks: { maxTools: 128, maxStops: 4, separatesSchema: true, separatesReasoning: true, media: groqMedia },
 };
 
 /** The fields of a request and of its messages: groq-sdk@1.6.0 resources/chat/completions. */

@@ -5,5 +5,5 @@ export const litellm: Service = {
   name: "litellm",
   port: "4000",
   id: /^litellm/,
-  chat: { declaresOldTools: true },
+  quirks: { declaresOldTools: true },
 };

@@ -12,7 +12,7 @@ export const llamaServer: Service = {
   name: "llama-server",
   port: "8080",
   id: /^llama[.-]?(?:cpp|server)/,
-  chat: { alternates: true, endsWithUser: true, namedChoice: "single", separatesSchema: true, media: llamaServerMedia },
+  quirks: { alternates: true, endsWithUser: true, namedChoice: "single", separatesSchema: true, media: llamaServerMedia },
 };
 
 /** llama-server and Ollama. */

@@ -8,7 +8,7 @@ export const lmStudio: Service = {
   name: "lm-studio",
   port: "1234",
   id: /^lm-?studio/,
-  chat: { alternates: true, endsWithUser: true, namedChoice: "single", maxTokensField: "max_tokens", separatesReasoning: true },
+  quirks: { alternates: true, endsWithUser: true, namedChoice: "single", maxTokensField: "max_tokens", separatesReasoning: true },
 };
 
 export const lmStudioRules: readonly Rule[] = [

@@ -5,5 +5,5 @@ export const meta: Service = {
   name: "meta",
   address: /^api\.(?:meta\.ai|llama\.com)$/,
   id: /^meta/,
-  chat: { forcedChoice: "never", noneChoice: "no-tools" },
+  quirks: { forcedChoice: "never", noneChoice: "no-tools" },
 };

@@ -4,5 +4,5 @@ export const minimax: Service = {
   name: "minimax",
   address: /(?:^|\.)minimaxi?\.(?:io|chat|com)$/,
   id: /^minimax/,
-  chat: { maxTokensField: "max_tokens" },
+  quirks: { maxTokensField: "max_tokens" },
 };

@@ -13,7 +13,7 @@ export const mistral: Service = {
   name: "mistral",
   address: /(?:^|\.)mistral\.ai$/,
   id: /^mistral/,
-  chat: {
+  quirks: {
     callIds: "nine",
     answersTools: true,
     alternates: true,
@@ -24,7 +24,7 @@ export const mistral: Service = {
   everywhere: [
     {
       model: /(?:^|[/.])(?:open-)?(?:mistral|mixtral|ministral|magistral|devstral|codestral|pixtral|voxtral)-/i,
-      chat: { callIds: "nine", answersTools: true, alternates: true, endsWithUser: true },
+      quirks: { callIds: "nine", answersTools: true, alternates: true, endsWithUser: true },
     },
   ],
 };

@@ -14,14 +14,14 @@ export const moonshot: Service = {
   name: "moonshot",
   address: /(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.(?:ai|com))$/,
   id: /^(?:moonshot|kimi)/,
-  chat: { maxTokensField: "max_tokens", toolNames: /^[a-z]/i, toTool: toMoonshotTool },
+  quirks: { maxTokensField: "max_tokens", toolNames: /^[a-z]/i, toTool: toMoonshotTool },
   models: [
-    { model: /kimi-(?:k2\.[5-9]|k2-thinking|latest)/i, chat: { forcedChoice: { thinking: { type: "disabled" } } } },
-    { model: /kimi-k[3-9]/i, chat: { namedChoice: "single" } },
+    { model: /kimi-(?:k2\.[5-9]|k2-thinking|latest)/i, quirks: { forcedChoice: { thinking: { type: "disabled" } } } },
+    { model: /kimi-k[3-9]/i, quirks: { namedChoice: "single" } },
   ],
   everywhere: [
-    { model: /kimi-/i, chat: { callIds: "any", toolNames: /^[a-z]/i, toTool: toMoonshotTool } },
-    { model: /kimi-(?:k2\.[5-9]|k2-thinking|latest|k[3-9])/i, chat: { echoReasoning: "reasoning_content" } },
+    { model: /kimi-/i, quirks: { callIds: "any", toolNames: /^[a-z]/i, toTool: toMoonshotTool } },
+    { model: /kimi-(?:k2\.[5-9]|k2-thinking|latest|k[3-9])/i, quirks: { echoReasoning: "reasoning_content" } },
   ],
 };
 

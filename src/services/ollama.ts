@@ -13,7 +13,7 @@ export const ollama: Service = {
   address: /(?:^|\.)ollama\.com$/,
   port: "11434",
   id: /^ollama/,
-  chat: {
+  quirks: {
     alternates: true,
     endsWithUser: true,
     namedChoice: "single",

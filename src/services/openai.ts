@@ -11,12 +11,12 @@ import type { ChatStyle } from "./oddities.ts";
  * `stop` (github.com/bolna-ai/bolna/issues/1019).
  */
 export const openaiModels: readonly ModelQuirks[] = [
-  { model: /^(?:o\d|gpt-5(?:$|-(?!chat)))/, chat: { reasons: "always" } },
-  { model: /^gpt-5\.[1-5](?!\d)/, chat: { reasons: "on-request" } },
-  { model: /^gpt-5\.[45](?!\d)/, chat: { toolsNeedResponses: true } },
-  { model: /^gpt-5\.\d+-pro/, chat: { reasons: "always" } },
-  { model: /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)/, chat: { reasons: "by-default", toolsNeedResponses: true } },
-  { model: /^gpt-6(?:\.1-sol|\.[2-9]|-astra)/, chat: { reasons: "always" } },
+  { model: /^(?:o\d|gpt-5(?:$|-(?!chat)))/, quirks: { reasons: "always" } },
+  { model: /^gpt-5\.[1-5](?!\d)/, quirks: { reasons: "on-request" } },
+  { model: /^gpt-5\.[45](?!\d)/, quirks: { toolsNeedResponses: true } },
+  { model: /^gpt-5\.\d+-pro/, quirks: { reasons: "always" } },
+  { model: /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)/, quirks: { reasons: "by-default", toolsNeedResponses: true } },
+  { model: /^gpt-6(?:\.1-sol|\.[2-9]|-astra)/, quirks: { reasons: "always" } },
 ];
 
 /** 128 tools and 4 stop sequences at most (github.com/zed-industries/zed/issues/42393, types of the package `openai`). */
@@ -25,9 +25,9 @@ export const openai: Service = {
   address: /(?:^|\.)openai\.com$/,
   // The names in the package @ai-sdk/openai.
   id: /^openai\.(?:chat|responses)$/,
-  chat: { maxTools: 128, maxStops: 4, media: openaiMedia, thinkTags: false },
+  quirks: { maxTools: 128, maxStops: 4, media: openaiMedia, thinkTags: false },
   models: openaiModels,
-  everywhere: [{ model: /(?:^|\/)(?:gpt-(?!oss)|chatgpt|o\d)/, chat: { thinkTags: false } }],
+  everywhere: [{ model: /(?:^|\/)(?:gpt-(?!oss)|chatgpt|o\d)/, quirks: { thinkTags: false } }],
 };
 
 /** The models that reason unless the effort is "none". */

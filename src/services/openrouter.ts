@@ -14,11 +14,14 @@ export const openrouter: Service = {
   name: "openrouter",
   address: /(?:^|\.)openrouter\.ai$/,
   id: /^openrouter/,
-  chat: { namedChoice: "single", separatesReasoning: true },
+  quirks: { namedChoice: "single", separatesReasoning: true },
   models: [
-    { model: /^(?:z-ai\/|meta(?:-llama)?\/muse-)/, chat: { forcedChoice: "never", noneChoice: "no-tools" } },
-    { model: /^(?:moonshotai\/kimi-k2\.[56]|deepseek\/deepseek-v4)/, chat: { forcedChoice: { reasoning: { enabled: false } } } },
-    { model: /^moonshotai\/kimi-k2(?:\.[7-9]|-thinking)/, chat: { forcedChoice: "never" } },
+    { model: /^(?:z-ai\/|meta(?:-llama)?\/muse-)/, quirks: { forcedChoice: "never", noneChoice: "no-tools" } },
+    {
+      model: /^(?:moonshotai\/kimi-k2\.[56]|deepseek\/deepseek-v4)/,
+      quirks: { forcedChoice: { reasoning: { enabled: false } } },
+    },
+    { model: /^moonshotai\/kimi-k2(?:\.[7-9]|-thinking)/, quirks: { forcedChoice: "never" } },
   ],
 };
 

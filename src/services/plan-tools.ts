@@ -11,7 +11,7 @@ import {
   type ToolDefinition,
   toWireName,
 } from "../core/provider-kit.ts";
-import type { ChatQuirks } from "./service.ts";
+import type { Quirks } from "./service.ts";
 
 /** The tools of a request, in the form that the service accepts. */
 export interface ToolPlan {
@@ -25,7 +25,7 @@ export interface ToolPlan {
 
 /** The quirks that a request must follow, and the receiver of the changes that they cause. */
 export interface QuirkPorts {
-  readonly quirks: ChatQuirks;
+  readonly quirks: Quirks;
   report(change: RequestChange): void;
 }
 
@@ -43,7 +43,7 @@ export function planTools(given: ModelRequest, ports: QuirkPorts): ToolPlan {
  * Declares the tools that the messages call if the request has no tools and the service requires this. Their parameters are unknown,
  * and they cannot be called.
  */
-export function withOldTools(request: ModelRequest, { declaresOldTools }: ChatQuirks): ModelRequest {
+export function withOldTools(request: ModelRequest, { declaresOldTools }: Quirks): ModelRequest {
   if (request.tools.length > 0 || declaresOldTools !== true) return request;
   const content = request.messages.flatMap((message) => (message.role === "assistant" ? message.content : []));
   const names = new Set(content.flatMap((part) => (part.type === "tool-call" ? [toWireName(part.name)] : [])));

@@ -1,9 +1,9 @@
 import { type ModelSettings, providerError } from "../core/provider-kit.ts";
 import { checkCount, type QuirkPorts } from "./plan-tools.ts";
-import type { ChatQuirks } from "./service.ts";
+import type { Quirks } from "./service.ts";
 
 /** True if the model reasons in a request with this reasoning effort. */
-export function isReasoning({ reasons }: ChatQuirks, effort: unknown): boolean {
+export function isReasoning({ reasons }: Quirks, effort: unknown): boolean {
   if (reasons === undefined || reasons === "always") return reasons === "always";
   return effort === undefined || effort === null ? reasons === "by-default" : effort !== "none";
 }
@@ -27,7 +27,7 @@ export function toAcceptedSettings(settings: ModelSettings, effort: unknown, { q
 }
 
 /** Throws a ProviderError `bad-request` if the service refuses function tools in Chat Completions for this model and effort. */
-export function checkChatTools(quirks: ChatQuirks, model: string, effort: unknown): void {
+export function checkChatTools(quirks: Quirks, model: string, effort: unknown): void {
   if (quirks.toolsNeedResponses !== true || !isReasoning(quirks, effort)) return;
   const without = quirks.reasons === "always" ? "" : ' To use Chat Completions, set `reasoning_effort: "none"` in `extra`.';
   const problem = `The model ${model} accepts no function tools in Chat Completions while it reasons.`;

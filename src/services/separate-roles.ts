@@ -1,8 +1,8 @@
 import { continueText, openingText, resultsReadText } from "../core/provider-kit.ts";
-import type { ChatQuirks } from "./service.ts";
+import type { Quirks } from "./service.ts";
 
 /** The quirks about the order of messages. */
-type RoleOrder = Pick<ChatQuirks, "answersTools" | "alternates" | "endsWithUser">;
+type RoleOrder = Pick<Quirks, "answersTools" | "alternates" | "endsWithUser">;
 
 type Say<Message> = (role: "user" | "assistant", text: string) => Message;
 

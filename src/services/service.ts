@@ -29,10 +29,10 @@ export type ServiceName =
   | "zai";
 
 /**
- * How a service on OpenAI's wires differs from a server that accepts every valid request. An absent quirk means that the service
- * has no such rule. Most quirks are for Chat Completions. Responses uses those about tools, media and sampling.
+ * How a service differs from a server that accepts every valid request. An absent quirk means that the service has no such rule. Each
+ * adapter follows the quirks that its API can have. Most are for Chat Completions.
  */
-export interface ChatQuirks {
+export interface Quirks {
   /**
    * The call ids that the service accepts. "nine": exactly 9 letters and digits. "plain": at most 40 letters, digits, "_" and "-".
    * "any": no rule. Default: at most 40 characters.
@@ -93,7 +93,7 @@ export interface ChatQuirks {
   readonly thinkTags?: false | "opened" | undefined;
   /** True if the service separates or hides the reasoning of models whose chat template writes the opening tag. */
   readonly separatesReasoning?: true | undefined;
-  /** The limits for images and files, also of Responses. Default: no limits. */
+  /** The limits for images and files. Default: no limits. */
   readonly media?: MediaLimits | undefined;
   /** True if Chat Completions refuses function tools while the model reasons. */
   readonly toolsNeedResponses?: true | undefined;
@@ -103,7 +103,7 @@ export interface ChatQuirks {
 export interface ModelQuirks {
   /** Matches the name of the model. */
   readonly model: RegExp;
-  readonly chat: ChatQuirks;
+  readonly quirks: Quirks;
 }
 
 /** A model service: how it is recognized, and its quirks. */
@@ -115,7 +115,7 @@ export interface Service {
   readonly port?: string | undefined;
   /** Matches the option `id` of the adapter, in lower case. */
   readonly id?: RegExp | undefined;
-  readonly chat?: ChatQuirks | undefined;
+  readonly quirks?: Quirks | undefined;
   /** Further quirks of certain models at this service. All entries that match apply. Later entries take precedence. */
   readonly models?: readonly ModelQuirks[] | undefined;
   /** Quirks that the service's models have at every address, because they come with the model, for example with its chat template. */

@@ -12,8 +12,8 @@ export const vllm: Service = {
   name: "vllm",
   port: "8000",
   id: /^vllm/,
-  chat: { media: vllmMedia, alternates: true },
-  models: [{ model: /deepseek-(?:v4|flash)|kimi-(?:k2\.[5-9]|k2-thinking|k[3-9])/i, chat: { echoReasoning: "reasoning" } }],
+  quirks: { media: vllmMedia, alternates: true },
+  models: [{ model: /deepseek-(?:v4|flash)|kimi-(?:k2\.[5-9]|k2-thinking|k[3-9])/i, quirks: { echoReasoning: "reasoning" } }],
 };
 
 /** Structured decoding in a body: vllm entrypoints/openai/chat_completion/protocol.py. */

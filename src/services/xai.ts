@@ -8,5 +8,5 @@ export const xai: Service = {
   name: "xai",
   address: /(?:^|\.)x\.ai$/,
   id: /^(?:x-?ai|grok)/,
-  chat: { callText: "(Calls tools.)", emptyText: "(empty)" },
+  quirks: { callText: "(Calls tools.)", emptyText: "(empty)" },
 };

@@ -7,5 +7,5 @@ export const zai: Service = {
   name: "zai",
   address: /(?:^|\.)(?:z\.ai|bigmodel\.cn)$/,
   id: /^(?:z-?ai|zhipu|bigmodel)/,
-  chat: { maxTokensField: "max_tokens", forcedChoice: "never", noneChoice: "no-tools" },
+  quirks: { maxTokensField: "max_tokens", forcedChoice: "never", noneChoice: "no-tools" },
 };

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Message } from "../core/provider-kit.ts";
 import type { WireBlock, WireMessage } from "./messages-options.ts";
-import { closeServerCalls } from "./server-calls.ts";
+import { removeRefusedBlocks } from "./refused-blocks.ts";
 
 const asks = (id: string, name = "web_search"): WireBlock => ({ type: "server_tool_use", id, name, input: {} });
 const found = (id: string): WireBlock => ({ type: "web_search_tool_result", tool_use_id: id, content: [] });
@@ -22,7 +22,7 @@ function toPair(step: Step): readonly [Message, WireMessage] {
 
 const close = (steps: readonly Step[], declares: (name: string) => boolean = () => true): unknown => {
   const pairs = steps.map(toPair);
-  const closed = closeServerCalls(
+  const closed = removeRefusedBlocks(
     pairs.map(([message]) => message),
     pairs.map(([, wire]) => wire),
     { declares, hasTool: () => true, takesMarkers: true },
@@ -56,25 +56,25 @@ it.each<[what: string, steps: readonly Step[], sent: readonly (readonly WireBloc
   ["removes only the open one of two calls", [[asks("s1"), found("s1"), asks("s2")], "user"], [[asks("s1"), found("s1")]]],
   ["removes thinking that then ends the message", [[text, thinking, asks("s1")], "user"], [[text]]],
   ["removes the server call from a call that its code made", [[asks("s1"), fromCode], "tool", "user"], [[use]]],
-])("closeServerCalls %s", (_what, steps, sent) => {
+])("removeRefusedBlocks %s", (_what, steps, sent) => {
   expect(close(steps)).toEqual(sent);
 });
 
 it.each<[what: string, steps: readonly Step[], sent: readonly WireBlock[]]>([
   ["an open call at the end", [[asks("s1"), use], "tool"], [use]],
   ["the results of a tool search", [[asks("s1", "tool_search_tool_bm25"), found("s1"), text], "user"], [text]],
-])("closeServerCalls removes %s if the request does not declare the tool", (_what, steps, sent) => {
+])("removeRefusedBlocks removes %s if the request does not declare the tool", (_what, steps, sent) => {
   expect(close(steps, () => false)).toEqual([sent]);
 });
 
-it("closeServerCalls keeps a call with its result if the request does not declare the tool", () => {
+it("removeRefusedBlocks keeps a call with its result if the request does not declare the tool", () => {
   expect(close([[asks("s1"), found("s1")], "user"], () => false)).toEqual([[asks("s1"), found("s1")]]);
 });
 
-it("closeServerCalls returns the same shortened message again, because cache marks compare by identity", () => {
+it("removeRefusedBlocks returns the same shortened message again, because cache marks compare by identity", () => {
   const pairs = [toPair([text, asks("s1")]), toPair("user")];
   const once = (): unknown =>
-    closeServerCalls(
+    removeRefusedBlocks(
       pairs.map(([message]) => message),
       pairs.map(([, wire]) => wire),
       { declares: () => true, hasTool: () => true, takesMarkers: true },

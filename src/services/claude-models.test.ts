@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { findClaudeFacts } from "./anthropic.ts";
+import { findClaudeFacts } from "./claude-models.ts";
 
 it.for<[model: string, thinking: string, forced: string, sampling: string, checksPrefix: boolean, prefill: boolean]>([
   ["claude-fable-5-2", "adaptive", "no", "no", true, false],

@@ -68,7 +68,7 @@ function isServerResult({ type }: WireBlock): boolean {
  * tool, the service refuses an open call at the end. It also refuses the results of a tool search at any place, because they refer to
  * tools.
  */
-export function closeServerCalls(
+export function removeRefusedBlocks(
   messages: readonly Message[],
   given: readonly WireMessage[],
   accepted: Accepted,
