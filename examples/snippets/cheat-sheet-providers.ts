@@ -64,6 +64,7 @@ interface AnthropicEntry {
     client: anthropic.AnthropicMessagesClient; // new Anthropic(), or any other client of Messages
     model: string;
     id?: string; // "anthropic"
+    service?: anthropic.ServiceName; // the service whose rules the requests follow, such as "bedrock"; recognized by address or id
     family?: string;
     maxTokens?: number; // 16,384, plus the thinking budget
     thinking?: anthropic.AnthropicThinking; // { type: "adaptive" }, { type: "enabled", budget_tokens }

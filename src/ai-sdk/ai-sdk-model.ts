@@ -45,15 +45,8 @@ export function aiSdkModel(options: AiSdkModelOptions): Provider {
   const buildCall = createCallBuilder(settings);
   const words = toModelWords(options.finishReasons);
   const sender = { id, model: model.modelId };
-  const { toolNames, toTool } = findQuirks({ id: model.provider, model: model.modelId });
-  const facts = {
-    ...sender,
-    family,
-    structuresOutput: settings.structuredOutput,
-    errorWords: options.errorWords,
-    toolNames,
-    toTool,
-  };
+  const quirks = findQuirks({ id: model.provider, model: model.modelId });
+  const facts = { ...sender, ...quirks, family, structuresOutput: settings.structuredOutput, errorWords: options.errorWords };
   return createSdkProvider(facts, (request, call, out) => {
     const report = reportTo(out);
     const reader = createPartsReader(out, { settings, words, tools: request.tools });

@@ -20,7 +20,6 @@ import {
   type MessagesRequestOptions,
   type MessagesSettings,
 } from "./messages-options.ts";
-import { anthropicMedia } from "../services/media-limits.ts";
 
 /**
  * Makes a provider from an Anthropic client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
@@ -58,7 +57,7 @@ import { anthropicMedia } from "../services/media-limits.ts";
 export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const settings = checkMessagesOptions(options);
   const convert = createMessageConverter(settings);
-  const fitMedia = createMediaFitter({ forms: blockMedia, limits: anthropicMedia, id: settings.id });
+  const fitMedia = createMediaFitter({ forms: blockMedia, limits: settings.quirks.media, id: settings.id });
   const mark = settings.cacheControl && createMarker(settings.cacheControl);
   const kept = createKeptThinking();
   const words = withFinishReasons(stopWords, options.finishReasons);
@@ -67,7 +66,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   let { dropsUnfit } = settings;
   let refusesForced = settings.facts?.forcedChoice === "no";
   return createSdkProvider(
-    { ...settings, ...abilities, errorWords: options.errorWords, toTool: settings.quirks.toTool },
+    { ...settings, ...settings.quirks, ...abilities, errorWords: options.errorWords },
     (request, call, out) => {
       const report = reportTo(out);
       const send = async (signal: AbortSignal): Promise<unknown> => {

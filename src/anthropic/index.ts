@@ -1,6 +1,7 @@
 export { anthropicMessages } from "./anthropic-messages.ts";
 export type { AnthropicMessagesOptions, AnthropicServerTool, AnthropicThinking } from "./messages-options.ts";
 export type { AnthropicMessagesClient, MessagesRequestBody, MessagesRequestOptions } from "./messages-options.ts";
+export type { ServiceName } from "../services/service.ts";
 export {
   type AnthropicBlock,
   type AnthropicContent,

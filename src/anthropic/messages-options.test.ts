@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { isLoopError } from "../core/provider-kit.ts";
+import { anthropicMedia } from "../services/media-limits.ts";
 import { checkMessagesOptions, type AnthropicMessagesOptions } from "./messages-options.ts";
 
 const client = { messages: { create: () => Promise.reject(new Error("not asked")) } };
@@ -55,6 +56,7 @@ it.for<[options: unknown, error: unknown]>([
     { client, model: "m", apiKey: "sk-x" },
     ["unknown-option", { option: "apiKey", nearest: "client", instead: "client, an SDK client created with your key" }],
   ],
+  [{ client, model: "m", service: 1 }, expect.arrayContaining(["invalid-option"])],
   [{ client, model: "m", maxToken: 5 }, ["unknown-option", { option: "maxToken", nearest: "maxTokens" }]],
   [{ client, model: "m", servertools: [] }, ["unknown-option", { option: "servertools", nearest: "serverTools" }]],
   [JSON.parse('{"__proto__":{}}'), ["unknown-option", { option: "__proto__" }]],
@@ -77,7 +79,7 @@ it("anthropicMessages: fills in the default options", () => {
     structuresOutput: false,
     toolSearch: undefined,
     facts: undefined,
-    quirks: {},
+    quirks: { media: anthropicMedia },
     apiVersion: undefined,
     refusesSampling: false,
     clientBetas: [],

@@ -21,9 +21,9 @@ import {
   type OutputPlan,
   recordOf,
 } from "../core/provider-kit.ts";
-import { findQuirks } from "../services/find-quirks.ts";
-import type { Quirks } from "../services/service.ts";
-import { hostsWithoutBinding, unsampledVersion } from "../services/anthropic.ts";
+import { findMessagesQuirks, serviceNames } from "../services/find-quirks.ts";
+import type { Quirks, ServiceName } from "../services/service.ts";
+import { unsampledVersion } from "../services/anthropic.ts";
 import { type ClaudeFacts, findClaudeFacts } from "../services/claude-models.ts";
 import { headerOf, sdkVersionOf } from "./client-headers.ts";
 
@@ -92,6 +92,11 @@ export interface AnthropicMessagesOptions {
    * The name of the service that runs the model, as in the OpenTelemetry attribute `gen_ai.provider.name`. Default "anthropic".
    */
   readonly id?: string | undefined;
+  /**
+   * The service whose rules the requests follow, for example "bedrock" for a gateway to Amazon Bedrock. Default: recognized by the host
+   * of the client's `baseURL`, by `id` or by the port, otherwise Anthropic.
+   */
+  readonly service?: ServiceName | undefined;
   /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
   readonly family?: string | undefined;
   /**
@@ -208,6 +213,7 @@ const checks: Checks<AnthropicMessagesOptions> = {
   client: ["an Anthropic client", isMessagesClient],
   model: ["the name of a model", isFilled],
   id: is.name,
+  service: oneOf(...serviceNames),
   family: is.name,
   maxTokens: ["a whole number of at least 1", isCount],
   thinking: ['an object with a "type"; type "enabled" also needs "budget_tokens"', isThinking],
@@ -239,6 +245,7 @@ export function checkMessagesOptions(options: AnthropicMessagesOptions): Message
 function toRules({
   client,
   id,
+  service,
   model,
   apiVersion,
   dropsUnfitThinking,
@@ -247,18 +254,17 @@ function toRules({
   "facts" | "quirks" | "apiVersion" | "refusesSampling" | "clientBetas" | "dropsUnfit"
 > {
   const facts = findClaudeFacts(model);
-  const isPossible = facts?.checksPrefix === true && !hostsWithoutBinding.some((host) => isClientOf(client, host));
+  const quirks = findMessagesQuirks({ client, id, service });
   return {
     facts,
-    // Without the name of the model, because its rules for other wires do not apply.
-    quirks: findQuirks({ client, id, model: "" }),
+    quirks,
     apiVersion,
     refusesSampling: facts?.sampling === "no" || refusesSampling({ client, apiVersion }, facts),
     clientBetas:
       headerOf(client, "anthropic-beta")
         ?.split(/\s*,\s*/)
         .filter(isFilled) ?? [],
-    dropsUnfit: dropsUnfitThinking ?? isPossible,
+    dropsUnfit: dropsUnfitThinking ?? (facts?.checksPrefix === true && quirks.refusesBinding !== true),
   };
 }
 

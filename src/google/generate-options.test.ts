@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { isLoopError } from "../core/provider-kit.ts";
+import { googleMedia } from "../services/media-limits.ts";
 import { checkGenerateOptions, type GoogleGenerateContentOptions } from "./generate-options.ts";
 
 const models = { generateContentStream: () => Promise.reject(new Error("not asked")) };
@@ -57,6 +58,7 @@ it("googleGenerateContent: fills in the default options", () => {
     streamArguments: false,
     serverTools: [],
     structuresOutput: true,
+    quirks: expect.objectContaining({ media: googleMedia }),
   });
 });
 

@@ -21,6 +21,8 @@ import {
   type OutputPlan,
   recordOf,
 } from "../core/provider-kit.ts";
+import { findQuirks } from "../services/find-quirks.ts";
+import type { Quirks } from "../services/service.ts";
 
 export interface WirePart {
   readonly [field: string]: Json | undefined;
@@ -121,6 +123,7 @@ export interface GenerateSettings {
   readonly streamArguments: boolean;
   readonly serverTools: readonly GoogleServerTool[];
   readonly structuresOutput: boolean;
+  readonly quirks: Quirks;
 }
 
 const checks: Checks<GoogleGenerateContentOptions> = {
@@ -147,7 +150,8 @@ export function checkGenerateOptions(options: GoogleGenerateContentOptions): Gen
   }
   const { id = client.vertexai === true ? "gcp.vertex_ai" : "gcp.gemini", generation = generationOf(model) } = options;
   const { structuredOutput: structuresOutput = enforcesSchemas(model) } = options;
-  return { client, model, id, family, generation, thinking, streamArguments, serverTools, structuresOutput };
+  const quirks = findQuirks({ service: "google", model });
+  return { client, model, id, family, generation, thinking, streamArguments, serverTools, structuresOutput, quirks };
 }
 
 /** Model names without a version, such as "gemini-flash-latest", are treated as generation 3. */

@@ -10,8 +10,6 @@ import {
   withFinishReasons,
 } from "../core/provider-kit.ts";
 import { buildGenerateParams, createContentConverter, partMedia } from "./generate-body.ts";
-import { googleMedia } from "../services/media-limits.ts";
-import { googleNames } from "../services/google.ts";
 import { createGenerateReader, generateWords } from "./generate-events.ts";
 import {
   checkGenerateOptions,
@@ -50,10 +48,10 @@ import {
 export function googleGenerateContent(options: GoogleGenerateContentOptions): Provider {
   const settings = checkGenerateOptions(options);
   const convert = createContentConverter(settings);
-  const fitMedia = createMediaFitter({ forms: partMedia, limits: googleMedia, id: settings.id });
+  const fitMedia = createMediaFitter({ forms: partMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(generateWords, options.finishReasons);
   const { client } = settings;
-  return createSdkProvider({ ...settings, errorWords: options.errorWords, toolNames: googleNames }, (request, call, out) => ({
+  return createSdkProvider({ ...settings, ...settings.quirks, errorWords: options.errorWords }, (request, call, out) => ({
     open: async (signal) => {
       const watched = watchFetch(client, buildGenerateParams(fitMedia(request), { settings, convert, signal }), call.clock);
       call.sending?.(watched.params, settings);

@@ -32,20 +32,17 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
   const toMessages = createMessageConverter(settings);
   const fitMedia = createMediaFitter({ forms: chatMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(chatWords, options.finishReasons);
-  return createSdkProvider(
-    { ...settings, errorWords: options.errorWords, toolNames: settings.quirks.toolNames, toTool: settings.quirks.toTool },
-    (request, call, out) => {
-      const { watch, isDone } = watchEnd();
-      return {
-        open: async (signal) => {
-          const report = reportTo(out);
-          const body = buildChatBody(fitMedia(request), { settings, toMessages, report });
-          call.sending?.(body, settings);
-          const send = (): unknown => settings.client.chat.completions.create(body, { signal });
-          return openEvents(send, { body, call, toEvent: toChatChunk, watch });
-        },
-        reader: createChatReader(out, { words, thinkTags: settings.thinkTags, isDone }),
-      };
-    },
-  );
+  return createSdkProvider({ ...settings, ...settings.quirks, errorWords: options.errorWords }, (request, call, out) => {
+    const { watch, isDone } = watchEnd();
+    return {
+      open: async (signal) => {
+        const report = reportTo(out);
+        const body = buildChatBody(fitMedia(request), { settings, toMessages, report });
+        call.sending?.(body, settings);
+        const send = (): unknown => settings.client.chat.completions.create(body, { signal });
+        return openEvents(send, { body, call, toEvent: toChatChunk, watch });
+      },
+      reader: createChatReader(out, { words, thinkTags: settings.thinkTags, isDone }),
+    };
+  });
 }

@@ -61,7 +61,7 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   keepErrorBodies(client, client.responses);
   const fitMedia = createMediaFitter({ forms: inputMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(incompleteWords, options.finishReasons);
-  return createSdkProvider({ ...settings, errorWords: options.errorWords }, (request, call, out) => {
+  return createSdkProvider({ ...settings, ...settings.quirks, errorWords: options.errorWords }, (request, call, out) => {
     const report = reportTo(out);
     const mayBeRefused = (message: Message): boolean =>
       message.role === "assistant" && message.providerMetadata !== undefined && !refused.has(message);

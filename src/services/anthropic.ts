@@ -11,7 +11,7 @@ import type { Service } from "./service.ts";
 export const anthropic: Service = {
   name: "anthropic",
   address: /(?:^|\.)anthropic\.com$/,
-  id: /^anthropic/,
+  id: /(?:^|\.)anthropic/,
   quirks: { media: anthropicMedia },
   everywhere: [
     {
@@ -34,18 +34,6 @@ export const unsampledVersion: string = "2026-10-21";
 
 /** The beta for the field `thinking.block_binding` and for the report `input_transformations`. */
 export const bindingBeta: string = "thinking-binding-controls-2026-08-01";
-
-/**
- * Clouds that are not known to accept `bindingBeta`: Bedrock (github.com/earendil-works/pi), Bedrock Mantle and Microsoft Foundry
- * (github.com/pydantic/pydantic-ai/issues/8037), and Vertex AI, which refuses unknown betas.
- */
-export const hostsWithoutBinding: readonly string[] = [
-  "amazonaws.com",
-  "api.aws",
-  "googleapis.com",
-  "azure.com",
-  "azure.anthropic.com",
-];
 
 /** Refusals of the field `thinking.block_binding` or of its beta (github.com/earendil-works/pi, bedrock-converse-stream.js). */
 export const refusesBinding: RegExp =

@@ -46,19 +46,30 @@ export interface ServiceFacts {
  * port of the address, in this order. Models also have quirks of their own at every address. The quirks of the service take precedence
  * over these.
  */
-export function findQuirks({ service, client, id, model }: ServiceFacts): Quirks {
+export function findQuirks({ model, ...facts }: ServiceFacts): Quirks {
+  const found = findService(facts);
+  const everywhere = services.flatMap((known) => known.everywhere ?? []);
+  const forced: Quirks = findClaudeFacts(model)?.forcedChoice === "no" ? { forcedChoice: "never" } : {};
+  return { ...quirksOf(everywhere, model), ...forced, ...found?.quirks, ...quirksOf(found?.models ?? [], model) };
+}
+
+/** Returns the quirks of the service on Anthropic's API. An unknown service has the limits of Anthropic. */
+export function findMessagesQuirks(facts: Omit<ServiceFacts, "model">): Quirks {
+  const found = findService(facts);
+  return { ...anthropic.quirks, ...(found?.claudeQuirks ?? found?.quirks) };
+}
+
+function findService({ service, client, id }: Omit<ServiceFacts, "model">): Service | undefined {
   const { hostname, port } = addressOf(client);
   const byHost = services.find(({ address }) => address?.test(hostname));
-  const found =
+  return (
     services.find(({ name }) => name === service) ??
     // These addresses are the defaults of the SDKs, and a client may send its requests elsewhere through a `fetch` of its own.
     (byHost === openai || byHost === anthropic ? undefined : byHost) ??
     services.find((known) => id !== undefined && known.id?.test(id.toLowerCase())) ??
     byHost ??
-    services.find((known) => port !== "" && known.port === port);
-  const everywhere = services.flatMap((known) => known.everywhere ?? []);
-  const claudeQuirks: Quirks = findClaudeFacts(model)?.forcedChoice === "no" ? { forcedChoice: "never" } : {};
-  return { ...quirksOf(everywhere, model), ...claudeQuirks, ...found?.quirks, ...quirksOf(found?.models ?? [], model) };
+    services.find((known) => port !== "" && known.port === port)
+  );
 }
 
 function quirksOf(entries: readonly ModelQuirks[], model: string): Quirks {

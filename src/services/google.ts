@@ -1,4 +1,4 @@
-import { googleMedia } from "./media-limits.ts";
+import { anthropicMedia, googleMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 import { isRecord } from "../core/provider-kit.ts";
 import type { Refused, Rule } from "./rule.ts";
@@ -9,13 +9,15 @@ export const googleNames: RegExp = /^[a-z_]/i;
 
 /**
  * Google's endpoints with OpenAI's wire. From Gemini 3 on, the first call of a message needs a thought signature, and calls of other
- * models get a placeholder (ai.google.dev/gemini-api/docs/openai, ai.google.dev/gemini-api/docs/thought-signatures).
+ * models get a placeholder (ai.google.dev/gemini-api/docs/openai, ai.google.dev/gemini-api/docs/thought-signatures). Vertex AI also runs
+ * Claude models, with the limits of Anthropic, and refuses unknown betas.
  */
 export const google: Service = {
   name: "google",
-  address: /(?:^|[.-])(?:generativelanguage|aiplatform)\.googleapis\.com$/,
+  address: /(?:^|[.-])(?:generativelanguage|aiplatform(?:\.\w+\.rep)?)\.googleapis\.com$/,
   id: /^(?:google|gcp|gemini)/,
   quirks: { alternates: true, endsWithUser: true, toolNames: googleNames, media: googleMedia },
+  claudeQuirks: { media: anthropicMedia, refusesBinding: true },
   models: [
     {
       model: /gemini-(?![12](?!\d))/i,

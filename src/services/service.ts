@@ -93,6 +93,8 @@ export interface Quirks {
   readonly thinkTags?: false | "opened" | undefined;
   /** True if the service separates or hides the reasoning of models whose chat template writes the opening tag. */
   readonly separatesReasoning?: true | undefined;
+  /** True if the service is not known to accept the beta `thinking-binding-controls-2026-08-01` of Anthropic's API. */
+  readonly refusesBinding?: true | undefined;
   /** The limits for images and files. Default: no limits. */
   readonly media?: MediaLimits | undefined;
   /** True if Chat Completions refuses function tools while the model reasons. */
@@ -116,6 +118,8 @@ export interface Service {
   /** Matches the option `id` of the adapter, in lower case. */
   readonly id?: RegExp | undefined;
   readonly quirks?: Quirks | undefined;
+  /** The quirks that replace `quirks` on Anthropic's API, if the service runs Claude models with that API. */
+  readonly claudeQuirks?: Quirks | undefined;
   /** Further quirks of certain models at this service. All entries that match apply. Later entries take precedence. */
   readonly models?: readonly ModelQuirks[] | undefined;
   /** Quirks that the service's models have at every address, because they come with the model, for example with its chat template. */

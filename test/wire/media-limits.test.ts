@@ -1,6 +1,6 @@
 import { type ContentPart, type Message, type Provider, runToolLoop } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
-import { anthropicMessages } from "turnwright/anthropic";
+import { anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
 import { openaiChat, openaiResponses } from "turnwright/openai";
 import { describe, expect, it } from "vitest";
 import { specs, textParts } from "./ai-sdk-specs.ts";
@@ -64,9 +64,21 @@ const aiSdk = (provider: string): Service => {
   return { provider: aiSdkModel({ model }), bodies: calls };
 };
 
+const claude = (baseURL?: string, options: Partial<AnthropicMessagesOptions> = {}): Service =>
+  record(messagesText, (fetch) =>
+    anthropicMessages({ client: connectAnthropic(fetch, baseURL), model: "claude-sonnet-4-6", ...options }),
+  );
+
 const services = {
-  anthropic: () =>
-    record(messagesText, (fetch) => anthropicMessages({ client: connectAnthropic(fetch), model: "claude-sonnet-4-6" })),
+  anthropic: () => claude(),
+  "Claude at Bedrock": () => claude("https://bedrock-runtime.us-east-1.amazonaws.com"),
+  "Claude at Bedrock Mantle": () => claude("https://bedrock-mantle.us-east-1.api.aws/anthropic"),
+  "Claude at Bedrock in a private network": () => claude("https://vpce-1.bedrock-runtime.us-east-1.vpce.amazonaws.com"),
+  "Claude at a gateway to Bedrock": () => claude("https://llm.example.com", { service: "bedrock" }),
+  "Claude at an unknown gateway": () => claude("https://llm.example.com"),
+  "Claude at Vertex AI": () => claude("https://aiplatform.eu.rep.googleapis.com/v1"),
+  "Claude at Foundry": () => claude("https://x.services.ai.azure.com/anthropic"),
+  "DeepSeek with the API of Anthropic": () => claude("https://api.deepseek.com/anthropic", { model: "deepseek-v4-pro" }),
   "openai chat": () => chat("gpt-4o"),
   "openai responses": () => record(responsesText, (fetch) => openaiResponses({ client: connect(fetch), model: "gpt-5" })),
   azure: () => chat("gpt-4o", "https://x.openai.azure.com/openai/v1"),
@@ -76,6 +88,7 @@ const services = {
   vLLM: () => chat("qwen-vl", "http://127.0.0.1:8000/v1"),
   "AI SDK, Bedrock": () => aiSdk("amazon-bedrock"),
   "AI SDK, Anthropic": () => aiSdk("anthropic.messages"),
+  "AI SDK, Claude at Vertex AI": () => aiSdk("googleVertex.anthropic.messages"),
   "AI SDK, OpenAI": () => aiSdk("openai.responses"),
   "AI SDK, Gemini": () => aiSdk("google.generative-ai"),
 } as const;
@@ -90,6 +103,15 @@ describe("limits for images of a tool", () => {
     ["anthropic", "more than 100 images", many(101), 25, "at most 100 images and files"],
     ["anthropic", "more than 2,000 pixels beside 20 other images", many(21, 2_001), 5, "at most 2000 pixels"],
     ["anthropic", "20 images with more than 2,000 pixels", many(20, 2_001), 0, ""],
+    ["Claude at Bedrock", "more than 20 images", many(21), 5, "at most 20 images and files"],
+    ["Claude at Bedrock Mantle", "more than 20 images", many(21), 5, "at most 20 images and files"],
+    ["Claude at Bedrock in a private network", "more than 20 images", many(21), 5, "at most 20 images and files"],
+    ["Claude at a gateway to Bedrock", "more than 20 images", many(21), 5, "at most 20 images and files"],
+    ["Claude at Bedrock", "more than 5 MiB of base64", [large], 1, "it has 5243000 characters as base64"],
+    ["Claude at an unknown gateway", "more than 100 images", many(101), 25, "at most 100 images and files"],
+    ["Claude at Vertex AI", "more than 100 images", many(101), 25, "at most 100 images and files"],
+    ["Claude at Foundry", "more than 100 images", many(101), 25, "at most 100 images and files"],
+    ["DeepSeek with the API of Anthropic", "101 images", many(101), 0, ""],
     ["openai chat", "the type BMP", [bmp], 1, "of type image/bmp"],
     ["openai responses", "the type BMP", [bmp], 1, "of type image/bmp"],
     ["azure", "more than 50 images", many(51), 13, "at most 50 images and files"],
@@ -100,6 +122,7 @@ describe("limits for images of a tool", () => {
     ["vLLM", "no known limit", [bmp, webp, link, png(9_000)], 0, ""],
     ["AI SDK, Bedrock", "more than 20 images", many(21), 5, "at most 20 images and files"],
     ["AI SDK, Anthropic", "more than 5 MiB of base64", [large], 1, "it has 5243000 characters as base64"],
+    ["AI SDK, Claude at Vertex AI", "more than 5 MiB of base64", [large], 1, "it has 5243000 characters as base64"],
     ["AI SDK, OpenAI", "the type BMP", [bmp], 1, "of type image/bmp"],
     ["AI SDK, Gemini", "the type BMP", [bmp], 1, "of type image/bmp"],
   ])("%s: %s", async ([name, , images, told, text]) => {
