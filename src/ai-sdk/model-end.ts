@@ -16,6 +16,7 @@ import {
   usageOf,
   withFinishReasons,
 } from "../core/provider-kit.ts";
+import { otherChatWords } from "../services/finish-words.ts";
 import type { AiSdkLanguageModel } from "./model-options.ts";
 
 export function readModelUsage(usage: unknown, { provider }: AiSdkLanguageModel): Usage | undefined {
@@ -161,12 +162,12 @@ const unifiedWords: FinishWords = new Map<string, FinishReason>([
  * Exact finish reasons of services. The packages replace them with less exact ones. Anthropic's pauses become "stop" or "other".
  * Anthropic's report of a full context becomes "length", and Anthropic's refusals become "content-filter". Gemini's malformed
  * calls and some of Gemini's filters become "error" or "other". If an OpenAI response has calls and was cut off for a rare
- * reason, its finish reason becomes "tool-calls".
+ * reason, its finish reason becomes "tool-calls". The finish reasons of other services on Chat Completions become "other".
  */
 const exactWords: FinishWords = new Map<string, FinishReason>([
+  ...otherChatWords,
   ["pause_turn", "paused"],
   ["compaction", "paused"],
-  ["model_context_window_exceeded", "context-full"],
   ["refusal", "refusal"],
   ["MALFORMED_FUNCTION_CALL", "malformed-call"],
   ["UNEXPECTED_TOOL_CALL", "malformed-call"],

@@ -14,6 +14,7 @@ import {
   type Usage,
 } from "../core/provider-kit.ts";
 import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
+import { otherChatWords } from "../services/finish-words.ts";
 import { toUsage } from "./chat-usage.ts";
 import { AnswerText, type ThinkTags } from "./think-tags.ts";
 import { collectReasoningDetails, type ReasoningDetails, toChatMetadata } from "./chat-metadata.ts";
@@ -23,24 +24,13 @@ interface FinishedMessage {
   readonly refused: boolean;
 }
 
-/**
- * The finish reasons of all servers. OpenAI sends `stop`, `length`, `tool_calls`, `function_call` and `content_filter`. Other
- * servers add `eos` (Together), `model_length` (Mistral, when the context is full), `insufficient_system_resource` (DeepSeek),
- * `sensitive`, `network_error` and `model_context_window_exceeded` (Zhipu), and `error` (OpenRouter, Mistral).
- */
 export const chatWords: FinishWords = new Map<string, FinishReason>([
   ["stop", "stop"],
-  ["eos", "stop"],
   ["tool_calls", "tool-calls"],
   ["function_call", "tool-calls"],
   ["length", "length"],
-  ["model_length", "context-full"],
-  ["model_context_window_exceeded", "context-full"],
   ["content_filter", "content-filter"],
-  ["sensitive", "content-filter"],
-  ["error", "error"],
-  ["network_error", "error"],
-  ["insufficient_system_resource", "error"],
+  ...otherChatWords,
 ]);
 
 export function toFinishReason(reason: FinishReason, { hasCalls, refused }: FinishedMessage): FinishReason {

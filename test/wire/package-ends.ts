@@ -3,17 +3,17 @@ import { chat } from "./chat-script.ts";
 import { generate } from "./generate-script.ts";
 import { messages } from "./messages-script.ts";
 import { responses } from "./responses-script.ts";
-import type { End, Ends, Misread } from "./scripted.ts";
+import type { Ends, Misread } from "./scripted.ts";
 
 type Version = AiSdkLanguageModel["specificationVersion"];
 
 /**
  * Creates rows for finish reasons that OpenAI never sends. Packages of v2 report "unknown", as for a stream that was cut off. Later
- * versions report "other" and the original finish reason.
+ * versions also report the original finish reason.
  */
-function strangers(version: Version, words: readonly string[]): readonly Misread[] {
-  const reads: End = version === "v2" ? "lost" : "unknown";
-  return words.map((word) => ({ word, reads, because: "the package supports only the values of OpenAI" }));
+function strangers(version: Version, words: readonly string[]): readonly (string | Misread)[] {
+  const because = "the package supports only the values of OpenAI";
+  return version === "v2" ? words.map((word) => ({ word, reads: "lost", because })) : words;
 }
 
 function chatEnds(version: Version): Ends {
@@ -26,12 +26,10 @@ function chatEnds(version: Version): Ends {
   return {
     ...chat.ends,
     stop: ["stop", ...strangers(version, ["eos"])],
-    "context-full": isOld
-      ? strangers(version, ["model_length", "model_context_window_exceeded"])
-      : ["model_context_window_exceeded", ...strangers(version, ["model_length"])],
-    "content-filter": ["content_filter", ...strangers(version, ["sensitive"])],
+    "context-full": strangers(version, ["model_length", "model_context_window_exceeded"]),
+    "content-filter": ["content_filter", ...strangers(version, ["sensitive", "guardrail_intervened"])],
     refusal: [refused],
-    error: strangers(version, ["error", "network_error", "insufficient_system_resource"]),
+    error: strangers(version, ["error", "network_error", "abort", "insufficient_system_resource"]),
     unknown: isOld ? strangers(version, ["weather", "STOP", "toString"]) : chat.ends.unknown,
   };
 }

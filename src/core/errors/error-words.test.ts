@@ -4,6 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { ProviderErrorCode } from "../types/common.ts";
 import { toProviderError } from "./provider-error.ts";
 
+const spent = "You exceeded your current quota, please check your plan and billing details.";
+
 type Row = readonly [status: number, said: string | Readonly<Record<string, unknown>>];
 
 function check(code: ProviderErrorCode, retryable: boolean, [status, said]: Row): void {
@@ -55,6 +57,9 @@ describe("toProviderError", () => {
     [401, "This plan supports only 256K context. Shorten the conversation."],
     [429, { type: "rate_limit_error", message: "Extra usage is required for long context requests." }],
     [429, "Extra usage is required for 1M context."],
+    [503, "Context size has been exceeded."],
+    [529, { type: "server_error", message: "Context size has been exceeded." }],
+    [503, { code: "context_length_exceeded" }],
   ])("reads as context-too-long: %j %j", (row) => check("context-too-long", false, row));
 
   it.for<Row>([
@@ -67,6 +72,7 @@ describe("toProviderError", () => {
     [429, { code: "1302", message: "您的账户已达到速率限制，请您控制请求频率" }],
     [400, { __type: "x", name: "ThrottlingException" }],
     [429, "You exceeded your current quota, please check your plan and billing details. See https://ai.google.dev/rate-limits."],
+    [429, { code: "insufficient_quota", message: `${spent} See https://help.aliyun.com/zh/model-studio/error-code#token-limit` }],
     [402, { metadata: { limit_source: "openrouter_in_flight_budget" } }],
   ])("reads as a rate limit that passes: %j %j", (row) => {
     const [status, said] = row;
@@ -90,6 +96,10 @@ describe("toProviderError", () => {
     [400, { code: "enforced_spend_limit_reached" }],
     [402, "Insufficient Balance"],
     [429, { code: "1308" }],
+    [429, { code: "1113", type: "upstream_error" }],
+    [429, "余额不足或无可用资源包,请充值。"],
+    [400, { code: "Arrearage", message: "Access denied, please make sure your account is in good standing." }],
+    [403, { code: "AccountOverdueError" }],
     [429, "Monthly usage limit reached"],
     [429, { name: "GoUsageLimitError" }],
     [429, { name: "FreeUsageLimitError" }],
@@ -115,6 +125,8 @@ describe("toProviderError", () => {
     [500, { code: "upstream_stream_read_error" }],
     [502, { metadata: { error_type: "provider_overloaded" } }],
     [503, { name: "serviceUnavailableException" }],
+    [400, { code: "prefill_memory_exceeded", message: "The prompt was rejected. Or reduce context length." }],
+    [400, "oMLX prefill memory guard rejected this prompt: Raise custom_ceiling_bytes, or reduce context length."],
     [429, { code: "1305", message: "该模型当前访问量过大，请您稍后再试" }],
   ])("reads as overloaded: %j %j", (row) => check("overloaded", true, row));
 

@@ -72,8 +72,22 @@ export const exactWords: readonly WordGroup[] = [
       /extra usage is required for .{0,40}\bcontext|supports only \d{1,20}[km]? context/i,
     ],
   },
-  // OpenRouter: requests in flight use up the budget, and the header `retry-after` says when they end.
-  { code: "rate-limit", patterns: [/^openrouter_in_flight_budget$/] },
+  {
+    code: "overloaded",
+    patterns: [
+      // oMLX: the memory that is free now does not suffice for the prompt (github.com/NousResearch/hermes-agent/issues/52261).
+      /^prefill_memory_exceeded$|prefill memory guard/i,
+    ],
+  },
+  {
+    code: "rate-limit",
+    patterns: [
+      // OpenRouter: requests in flight use up the budget, and the header `retry-after` says when they end.
+      /^openrouter_in_flight_budget$/,
+      // DashScope: a limit per minute, with the words and codes of OpenAI's quota (github.com/can1357/oh-my-pi/issues/8496).
+      /exceeded your current quota.{1,200}error-code#token-limit/i,
+    ],
+  },
   {
     code: "rate-limit",
     retryable: false,
@@ -89,6 +103,9 @@ export const exactWords: readonly WordGroup[] = [
       /^(?:payment_required|openrouter_credits|limit_usd|budget_exceeded)$/,
       // Gemini (github.com/google-gemini/gemini-cli/issues/10925).
       /quota exceeded for quota metric .{1,200} per day|requestsperday/i,
+      // z.ai (github.com/eddiearc/larkin/issues/236), DashScope (github.com/alibaba/spring-ai-alibaba/issues/1146), Volcengine
+      // (github.com/volcengine/OpenViking/issues/729).
+      /^1113$|余额不足|^arrearage$|^accountoverdueerror$/i,
       // z.ai and gateways (npm @earendil-works/pi-ai 1.6.0, dist/utils/retry.js).
       /^1308$|monthly usage limit reached|^(?:go|free)usagelimiterror$|^subscription_sharing_usage_limit_exceeded$|out of budget/i,
       /\bbilling (?:is |has |must |account|issue|problem|to be enabled)/i,
@@ -128,7 +145,7 @@ export const exactWords: readonly WordGroup[] = [
   },
 ];
 
-/** The context is too long. A status such as 401, 429 or 503 decides before these. */
+/** The context is too long. A status such as 401 or 429 decides before these. */
 const contextWords: WordGroup = {
   code: "context-too-long",
   patterns: [

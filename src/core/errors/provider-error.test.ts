@@ -183,7 +183,7 @@ describe("providerError", () => {
   });
 
   it("limits an infinite retry-after-ms header to the largest safe integer", () => {
-    const error = openaiError(429, { message: "Slow." }, { "retry-after-ms": "1e999" });
+    const error = openaiError(429, { message: "Slow." }, { "retry-after-ms": "9".repeat(400) });
     expect(toProviderError(error).retryAfterMs).toBe(Number.MAX_SAFE_INTEGER);
   });
 

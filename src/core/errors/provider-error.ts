@@ -79,7 +79,7 @@ function isCode(value: unknown): boolean {
  *
  * - a text or code of a service with one exact meaning, such as a used-up quota (`rate-limit`, not retryable), a filtered prompt or
  *   an overload
- * - the HTTP status, except for statuses with many meanings, such as 400 and 500. If a gateway passes on the error of another
+ * - the HTTP status, except for statuses with many meanings, such as 400 and 500, or 503 with a text about a context that is too long. If a gateway passes on the error of another
  *   service, the status and code of that service precede those of the gateway
  * - a text about the context length, the API key or the name of the model
  * - the HTTP status, or the error type that the service sent
@@ -108,13 +108,18 @@ export function toProviderError(thrown: unknown): ProviderError {
   }
 }
 
+const vague: ReadonlySet<ProviderErrorCode> = new Set(["bad-request", "server"]);
+
+/** Servers behind a proxy report a context that is too long with 503 or 529 (github.com/NousResearch/hermes-agent/pull/56292). */
 function classify(facts: ErrorFacts): ErrorVerdict {
   const exact = findVerdict(exactWords, facts);
   if (exact !== undefined) return exact;
   const { status, upstream } = facts;
   const said = [judgeStatus(upstream.status), judgeWords(upstream.words), judgeStatus(status)].flatMap((one) => one ?? []);
-  const definite = said.find(({ code }) => code !== "bad-request" && code !== "server");
-  return definite ?? findVerdict(looseWords, facts) ?? said[0] ?? judgeWords(facts.words) ?? classifyFailure(facts);
+  const loose = findVerdict(looseWords, facts);
+  const isTooLong = loose?.code === "context-too-long" && isAbout(facts, /exceed/, /exceed|too (?:long|large|many)|longer than/i);
+  const definite = said.find(({ code }) => !vague.has(code) && !(code === "overloaded" && isTooLong));
+  return definite ?? loose ?? said[0] ?? judgeWords(facts.words) ?? classifyFailure(facts);
 }
 
 function judgeWords(words: ReadonlySet<string>): ErrorVerdict | undefined {

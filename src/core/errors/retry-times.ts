@@ -69,7 +69,7 @@ function toMs(text: string): number | undefined {
 
 /** Reads the first number. A header that was sent several times holds a list separated by commas. */
 function toNumber(header: string | undefined): number | undefined {
-  const digits = /^\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*(?:,|$)/.exec(header ?? "")?.[1];
+  const digits = /^\s*(\d+(?:\.\d+)?)\s*(?:,|$)/.exec(header ?? "")?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 
