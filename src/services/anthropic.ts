@@ -5,6 +5,12 @@ import { firstOf, recordAt, recordsIn, show, when } from "./rule-checks.ts";
 import type { Service } from "./service.ts";
 
 /**
+ * The names of a tool's parameters: `tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`
+ * (github.com/anthropics/claude-code/issues/79418, github.com/microsoft/azure-devops-mcp/issues/317).
+ */
+const parameterNames = /^[\w.-]{1,64}$/;
+
+/**
  * The rules of the models come through gateways that speak OpenAI's wires: tools are declared if the messages have calls, texts are
  * not empty, and an assistant message is never last. `findQuirks` adds the rules of each model from claude-models.ts.
  */
@@ -12,13 +18,14 @@ export const anthropic: Service = {
   name: "anthropic",
   address: /(?:^|\.)anthropic\.com$/,
   id: /(?:^|\.)anthropic/,
-  quirks: { media: anthropicMedia },
+  quirks: { media: anthropicMedia, parameterNames },
   everywhere: [
     {
       model: /claude-/i,
       quirks: {
         declaresOldTools: true,
         callIds: "plain",
+        parameterNames,
         emptyText: "(empty)",
         alternates: true,
         endsWithUser: true,
@@ -49,8 +56,22 @@ function thinkingOf({ body }: WireRequest): { readonly [field: string]: unknown 
   return recordAt(body, "thinking");
 }
 
+const parameterRule: Rule = {
+  rule: "The name of a parameter has 1 to 64 letters, digits, underscores, dots and hyphens.",
+  source:
+    "github.com/anthropics/claude-code#79418, aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709",
+  refuses: ({ tools }) =>
+    firstOf(tools, ({ schema, at }) =>
+      when(
+        Object.keys(recordAt(schema, "properties")).some((name) => !parameterNames.test(name)),
+        `tools.${at}.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`,
+      ),
+    ),
+};
+
 /** Rules that depend on the model and the API version. */
 export const anthropicModelRules: readonly Rule[] = [
+  parameterRule,
   {
     rule: "From API version 2026-10-21 on, `temperature`, `top_p` and `top_k` are refused. Before, models from Opus 4.7 on refuse them.",
     source:
@@ -217,6 +238,7 @@ function anthropicType(status: number): string {
 
 /** Claude behind gateways with OpenAI's wire. */
 export const claudeGatewayRules: readonly Rule[] = [
+  parameterRule,
   {
     rule: "A request whose messages have calls or results has tools.",
     source: "github.com/anthropics/anthropic-sdk-python#494, dify#17545",

@@ -40,6 +40,8 @@ export interface Quirks {
   readonly callIds?: "nine" | "plain" | "any" | undefined;
   /** Matches the tool names that the service accepts. Default: all names of tools. */
   readonly toolNames?: RegExp | undefined;
+  /** Matches the names of a tool's parameters that the service accepts. Default: all names. */
+  readonly parameterNames?: RegExp | undefined;
   /** Converts a tool to a form that the service accepts. Default: no conversion. */
   readonly toTool?: ((tool: ToolDefinition) => ToolDefinition) | undefined;
   /** True if a user message must not follow a tool message directly. An assistant message then comes between the two. */

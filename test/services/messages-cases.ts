@@ -120,6 +120,12 @@ const rows: readonly Row[] = [
   ],
   [
     "anthropic",
+    "The name of a parameter has",
+    withTools({ tools: [tool("look", { ...object, properties: { "a.b-c": { type: "object", properties: { $gt: {} } } } })] }),
+    withTools({ tools: [tool("look", { ...object, properties: { $top: {} } })] }),
+  ],
+  [
+    "anthropic",
     "The root of a tool schema has the type object.",
     withTools(),
     withTools({ tools: [tool("look", { properties: {} })] }),

@@ -7,7 +7,7 @@ import { reconcileUsage } from "../utils/count-usage.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { readAssistantMessage } from "../utils/texts.ts";
 import { toWellFormedRequest } from "./well-formed.ts";
-import { createToolRenamer } from "./wire-names.ts";
+import { createToolRenamer, type NameRules } from "./wire-names.ts";
 import { readSdkStream, type SdkStream } from "./read-sdk-stream.ts";
 import { dropPromise, Lull } from "../utils/promises.ts";
 
@@ -15,16 +15,14 @@ import { dropPromise, Lull } from "../utils/promises.ts";
 export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
 
 /** The facts about a provider, and the option `errorWords` of its adapter. */
-export interface SdkProviderFacts extends Omit<Provider, "stream">, Pick<SdkStream, "errorWords"> {
-  /** Matches the tool names that the service accepts. Other names are replaced in requests and restored in answers. Default: all. */
-  readonly toolNames?: RegExp | undefined;
+export interface SdkProviderFacts extends Omit<Provider, "stream">, Pick<SdkStream, "errorWords">, NameRules {
   /** Converts a tool to a form that the service accepts. Must return the same object for the same tool. Default: no conversion. */
   readonly toTool?: ((tool: ToolDefinition) => ToolDefinition) | undefined;
 }
 
 /**
  * Makes a provider from an SDK. `ask` is called once for each request, and returns two values: `open` sends the request, and
- * `reader` pushes chunks to `out`. In all texts of the request, half surrogate pairs are replaced with U+FFFD, and U+0000 is removed.
+ * `reader` pushes chunks to `out`. Names that the service refuses are replaced in requests and restored in answers. In all texts of the request, half surrogate pairs are replaced with U+FFFD, and U+0000 is removed.
  *
  * @example
  * return createSdkProvider({ id, model, family }, (request, call, out) => ({
@@ -37,10 +35,22 @@ export interface SdkProviderFacts extends Omit<Provider, "stream">, Pick<SdkStre
  * }));
  */
 export function createSdkProvider(
-  { id, model, family, compacts, searchesTools, structuresOutput, errorWords, toolNames, toTool }: SdkProviderFacts,
+  {
+    id,
+    model,
+    family,
+    compacts,
+    searchesTools,
+    structuresOutput,
+    errorWords,
+    toolNames,
+    parameterNames,
+    toTool,
+  }: SdkProviderFacts,
   ask: (request: ModelRequest, call: ModelCall, out: ModelChunk[]) => SdkAnswer,
 ): Provider {
-  const names = toolNames && createToolRenamer(toolNames);
+  const isRenaming = toolNames !== undefined || parameterNames !== undefined;
+  const names = isRenaming ? createToolRenamer({ toolNames, parameterNames }) : undefined;
   return {
     id,
     model,
