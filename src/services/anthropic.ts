@@ -1,7 +1,7 @@
 import { findClaudeFacts } from "./claude-models.ts";
 import { anthropicMedia } from "./media-limits.ts";
 import type { Refused, Rule, WireRequest } from "./rule.ts";
-import { firstOf, recordAt, recordsIn, show, when } from "./rule-checks.ts";
+import { callsWithoutTools, firstOf, recordAt, recordsIn, show, when } from "./rule-checks.ts";
 import type { Service } from "./service.ts";
 
 /**
@@ -242,11 +242,8 @@ export const claudeGatewayRules: readonly Rule[] = [
   {
     rule: "A request whose messages have calls or results has tools.",
     source: "github.com/anthropics/anthropic-sdk-python#494, dify#17545",
-    refuses: ({ tools, calls, results }) =>
-      when(
-        tools.length === 0 && calls.length + results.length > 0,
-        "Requests which include `tool_use` or `tool_result` blocks must define tools",
-      ),
+    refuses: (request) =>
+      callsWithoutTools(request, "Requests which include `tool_use` or `tool_result` blocks must define tools"),
   },
   {
     rule: "A text is not blank.",

@@ -1,7 +1,8 @@
 import { bedrockMedia } from "./media-limits.ts";
+import { refuseLargeImages } from "./messages-media.ts";
 import type { Quirks, Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
-import { firstOf, show, sizeOf, strayResults, unansweredCalls, when } from "./rule-checks.ts";
+import { callsWithoutTools, firstOf, show, sizeOf, strayResults, unansweredCalls, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 const quirks: Quirks = { declaresOldTools: true, callIds: "plain", emptyText: "(empty)", alternates: true };
@@ -26,11 +27,8 @@ export const bedrockRules: readonly Rule[] = [
   {
     rule: "A request whose messages have calls or results has tools.",
     source: "github.com/langgenius/dify#17545, pentagi#196, github.com/aws-samples/bedrock-access-gateway#239",
-    refuses: ({ tools, calls, results }) =>
-      when(
-        tools.length === 0 && calls.length + results.length > 0,
-        "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
-      ),
+    refuses: (request) =>
+      callsWithoutTools(request, "The toolConfig field must be defined when using toolUse and toolResult content blocks."),
   },
   {
     rule: "Every call has a result in the next messages, and every result has a call.",
@@ -133,22 +131,13 @@ export const bedrockMessagesRules: readonly Rule[] = [
   {
     rule: "A request whose messages have calls or results has tools.",
     source: "github.com/anthropics/anthropic-sdk-python#494",
-    refuses: ({ body, calls, results }) =>
-      when(
-        body.tools === undefined && calls.length + results.length > 0,
-        "Requests which include `tool_use` or `tool_result` blocks must define tools",
-      ),
+    refuses: (request) =>
+      callsWithoutTools(request, "Requests which include `tool_use` or `tool_result` blocks must define tools"),
   },
   {
     rule: "An image has at most 5 MB of base64.",
     source: "https://platform.claude.com/docs/en/build-with-claude/vision",
-    refuses: ({ media }) =>
-      firstOf(media, (part) =>
-        when(
-          part.kind === "image" && sizeOf(part) > 5 * 1024 * 1024,
-          `${part.path}.image.source.base64: image exceeds 5 MB maximum: ${sizeOf(part)} bytes > ${5 * 1024 * 1024} bytes`,
-        ),
-      ),
+    refuses: (request) => refuseLargeImages(request, 5),
   },
   {
     rule: "Opus 4.6 and Sonnet 4.6 do not take `thinking.block_binding`.",

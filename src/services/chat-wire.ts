@@ -1,21 +1,30 @@
 // Rules of the Chat Completions wire. Several services share each list, and `strictService` says which.
 
+import {
+  emptyList,
+  refuseCount,
+  refuseLength,
+  refuseLongString,
+  refuseNames,
+  refuseRoot,
+  refuseStrict,
+  unknownParameter,
+} from "./openai-refusals.ts";
 import type { Rule } from "./rule.ts";
 import {
   eachSchema,
+  type FieldsByRole,
   firstOf,
-  isObjectSchema,
   isObjectText,
-  longString,
   recordAt,
   recordsIn,
-  rootKeyword,
+  show,
   sniffType,
   strayResults,
   unansweredCalls,
   unknownField,
+  unknownItemField,
   when,
-  show,
 } from "./rule-checks.ts";
 
 /** Every service on this wire. */
@@ -24,11 +33,7 @@ export const chatFormRules: readonly Rule[] = [
     rule: "A request has at least one message.",
     source: "https://developers.openai.com/api/reference/resources/chat",
     code: "empty_array",
-    refuses: ({ items }) =>
-      when(
-        items.length === 0,
-        "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
-      ),
+    refuses: ({ items }) => when(items.length === 0, emptyList("messages")),
   },
   {
     rule: "A role is system, developer, user, assistant, tool or function.",
@@ -48,8 +53,7 @@ export const chatFormRules: readonly Rule[] = [
     refuses: ({ items }) =>
       firstOf(items, ({ role, fields, at }) => {
         const hasCalls = role === "assistant" && recordsIn(fields.tool_calls).length > 0;
-        if (Array.isArray(fields.content) && fields.content.length === 0)
-          return `Invalid 'messages[${at}].content': empty array. Expected an array with minimum length 1, but got an empty array instead.`;
+        if (Array.isArray(fields.content) && fields.content.length === 0) return emptyList(`messages[${at}].content`);
         return when(
           (fields.content ?? null) === null && !hasCalls,
           `Invalid value for 'content': expected a string, got null. (messages[${at}])`,
@@ -62,10 +66,7 @@ export const chatFormRules: readonly Rule[] = [
     code: "empty_array",
     refuses: ({ items }) =>
       firstOf(items, ({ fields, at }) =>
-        when(
-          Array.isArray(fields.tool_calls) && fields.tool_calls.length === 0,
-          `Invalid 'messages[${at}].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead.`,
-        ),
+        when(Array.isArray(fields.tool_calls) && fields.tool_calls.length === 0, emptyList(`messages[${at}].tool_calls`)),
       ),
   },
   {
@@ -128,11 +129,7 @@ export const chatToolRules: readonly Rule[] = [
     rule: "The list of tools is not empty.",
     source: "https://developers.openai.com/api/reference/resources/chat",
     code: "empty_array",
-    refuses: ({ body }) =>
-      when(
-        Array.isArray(body.tools) && body.tools.length === 0,
-        "Invalid 'tools': empty array. Expected an array with minimum length 1, but got an empty array instead.",
-      ),
+    refuses: ({ body }) => when(Array.isArray(body.tools) && body.tools.length === 0, emptyList("tools")),
   },
   {
     rule: "The tool of a named choice is in the list of tools.",
@@ -149,11 +146,7 @@ export const chatToolRules: readonly Rule[] = [
     rule: "A request has at most 128 tools.",
     source: "github.com/zed-industries/zed#42393",
     code: "array_above_max_length",
-    refuses: ({ tools }) =>
-      when(
-        tools.length > 128,
-        `Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length ${tools.length} instead.`,
-      ),
+    refuses: ({ tools }) => refuseCount("tools", tools, 128),
   },
 ];
 
@@ -163,22 +156,7 @@ export const chatNameRules: readonly Rule[] = [
     rule: "The name of a tool has 1 to 64 letters, digits, underscores and hyphens.",
     source: "https://developers.openai.com/api/docs/guides/function-calling",
     code: "invalid_value",
-    refuses: ({ tools, calls }) =>
-      firstOf(
-        [
-          ...tools.map(({ name, at }) => [name, `tools[${at}].function.name`] as const),
-          ...calls.map(({ name, path }) => [name, `${path}.function.name`] as const),
-        ],
-        ([name, path]) => {
-          if (name.length > 64)
-            return `Invalid '${path}': string too long. Expected a string with maximum length 64, but got a string with length ${name.length} instead.`;
-          const pattern = "^[a-zA-Z0-9_-]+$";
-          return when(
-            !new RegExp(pattern).test(name),
-            `Invalid '${path}': string does not match pattern. Expected a string that matches the pattern '${pattern}'.`,
-          );
-        },
-      ),
+    refuses: (request) => refuseNames(request, ".function.name"),
   },
 ];
 
@@ -188,12 +166,7 @@ export const chatSchemaRules: readonly Rule[] = [
     rule: "The root of a tool schema has the type object and no oneOf, anyOf, allOf, enum or not.",
     source: "github.com/vercel/ai#21350",
     code: "invalid_function_parameters",
-    refuses: ({ tools }) =>
-      firstOf(tools, ({ name, schema }) => {
-        if (schema === undefined) return undefined;
-        const said = `Invalid schema for function '${name}': schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.`;
-        return when(!isObjectSchema(schema) || rootKeyword(schema, "oneOf", "anyOf", "allOf", "enum", "not") !== undefined, said);
-      }),
+    refuses: ({ tools }) => firstOf(tools, (tool) => (tool.schema === undefined ? undefined : refuseRoot(tool))),
   },
   {
     rule: "Each array in a tool schema has `items`.",
@@ -213,24 +186,7 @@ export const chatSchemaRules: readonly Rule[] = [
     rule: "In a strict tool schema, every object forbids other properties and requires all of its properties.",
     source: "https://developers.openai.com/api/docs/guides/structured-outputs, github.com/tidyverse/ellmer#671",
     code: "invalid_function_parameters",
-    refuses: ({ tools }) =>
-      firstOf(tools, ({ name, schema, strict }) =>
-        strict
-          ? firstOf(eachSchema(schema), ([node]) => {
-              const { type, additionalProperties, properties, required } = recordAt(node);
-              if (type !== "object") return undefined;
-              const begin = `Invalid schema for function '${name}': In context=(), `;
-              if (additionalProperties !== false)
-                return `${begin}'additionalProperties' is required to be supplied and to be false.`;
-              const names: readonly unknown[] = Array.isArray(required) ? required : [];
-              const missing = Object.keys(recordAt(properties)).some((property) => !names.includes(property));
-              return when(
-                missing,
-                `${begin}'required' is required to be supplied and to be an array including every key in properties.`,
-              );
-            })
-          : undefined,
-      ),
+    refuses: ({ tools }) => firstOf(tools, refuseStrict),
   },
 ];
 
@@ -246,24 +202,14 @@ export const chatLimitRules: readonly Rule[] = [
           ...calls.map(({ id, path }) => [show(id), `${path}.id`] as const),
           ...results.map(({ id, path }) => [show(id), `${path}.tool_call_id`] as const),
         ],
-        ([id, path]) =>
-          when(
-            id.length > 40,
-            `Invalid '${path}': string too long. Expected a string with maximum length 40, but got a string with length ${id.length} instead.`,
-          ),
+        ([id, path]) => refuseLength(path, id.length, 40),
       ),
   },
   {
     rule: "A string has at most 10,485,760 characters.",
     source: "reports roast#52, bluebox#31",
     code: "string_above_max_length",
-    refuses: ({ body, text }) => {
-      const longest = 10_485_760;
-      const found = text.length > longest ? longString(body, longest) : undefined;
-      if (found === undefined) return undefined;
-      const [path, length] = found;
-      return `Invalid '${path}': string too long. Expected a string with maximum length ${longest}, but got a string with length ${length} instead.`;
-    },
+    refuses: refuseLongString,
   },
 ];
 
@@ -272,17 +218,9 @@ export const chatStopRules: readonly Rule[] = [
     rule: "A request has at most 4 stop sequences.",
     source: "https://developers.openai.com/api/reference/resources/chat",
     code: "array_above_max_length",
-    refuses: ({ body: { stop } }) =>
-      when(
-        Array.isArray(stop) && stop.length > 4,
-        `Invalid 'stop': array too long. Expected an array with maximum length 4, but got an array with length ${lengthOf(stop)} instead.`,
-      ),
+    refuses: ({ body: { stop } }) => refuseCount("stop", stop, 4),
   },
 ];
-
-function lengthOf(list: unknown): number {
-  return Array.isArray(list) ? list.length : 0;
-}
 
 /** Services that take images only in user messages. */
 export const chatMediaRules: readonly Rule[] = [
@@ -330,13 +268,13 @@ const chatFields = [
 ];
 
 /** The fields of a message, by role. */
-const messageFields: { readonly [role: string]: string } = {
-  system: "role content name",
-  developer: "role content name",
-  user: "role content name",
-  assistant: "role content name audio function_call refusal tool_calls",
-  tool: "role content tool_call_id",
-  function: "role content name",
+const messageFields: FieldsByRole = {
+  system: ["role content name"],
+  developer: ["role content name"],
+  user: ["role content name"],
+  assistant: ["role content name audio function_call refusal tool_calls"],
+  tool: ["role content tool_call_id"],
+  function: ["role content name"],
 };
 
 /** Services that refuse fields that they do not know, as OpenAI does. */
@@ -345,15 +283,12 @@ export const chatFieldRules: readonly Rule[] = [
     rule: "A request has only fields that the API has.",
     source: "openai@6.49.0 resources/chat/completions/completions.d.ts",
     code: "unknown_parameter",
-    refuses: ({ body }) => unknownField(body, chatFields.join(" ").split(" "), (name) => `Unknown parameter: '${name}'.`),
+    refuses: ({ body }) => unknownField(body, chatFields, unknownParameter),
   },
   {
     rule: "A message has only the fields that its role has.",
     source: "openai@6.49.0 resources/chat/completions/completions.d.ts",
     code: "unknown_parameter",
-    refuses: ({ items }) =>
-      firstOf(items, ({ role, fields, at }) =>
-        unknownField(fields, (messageFields[role] ?? "").split(" "), (name) => `Unknown parameter: 'messages[${at}].${name}'.`),
-      ),
+    refuses: (request) => unknownItemField(request, messageFields, ({ at }, name) => unknownParameter(`messages[${at}].${name}`)),
   },
 ];

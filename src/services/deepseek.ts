@@ -1,7 +1,7 @@
 import { deepseekMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 import type { Rule } from "./rule.ts";
-import { firstOf, hasHalfPair, recordAt, show, when } from "./rule-checks.ts";
+import { firstOf, hasHalfPair, recordAt, unknownPart, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 const thinks = /deepseek-(?:v4|flash)/i;
@@ -38,14 +38,13 @@ export const deepseekRules: readonly Rule[] = [
   {
     rule: "A content part is text or an image.",
     source: "npm @ai-sdk/deepseek 3.0.56, github.com/AstrBotDevs/AstrBot/pull/9691",
-    refuses: ({ items }) =>
-      firstOf(items, ({ parts, at }) => {
-        const other = parts.map(({ type }) => show(type)).find((type) => type !== "text" && type !== "image_url");
-        return when(
-          other !== undefined,
-          `Failed to deserialize the JSON body into the target type: messages[${at}]: unknown variant \`${other}\`, expected \`text\``,
-        );
-      }),
+    refuses: (request) =>
+      unknownPart(
+        request,
+        ["text", "image_url"],
+        (type, at) =>
+          `Failed to deserialize the JSON body into the target type: messages[${at}]: unknown variant \`${type}\`, expected \`text\``,
+      ),
   },
   {
     rule: "While the model thinks, `tool_choice` is auto or none.",

@@ -47,8 +47,8 @@ export const googleRules: readonly Rule[] = [
       const say = (at: string) => (name: string) =>
         `Invalid JSON payload received. Unknown name "${name}"${at}: Cannot find field.`;
       return (
-        unknownField(body, contentFields.join(" ").split(" "), say("")) ??
-        unknownField(recordAt(body, "generationConfig"), configFields.join(" ").split(" "), say(" at 'generation_config'"))
+        unknownField(body, contentFields, say("")) ??
+        unknownField(recordAt(body, "generationConfig"), configFields, say(" at 'generation_config'"))
       );
     },
   },
@@ -194,7 +194,7 @@ export const googleRules: readonly Rule[] = [
               "type format title description nullable enum maxItems minItems properties required minProperties maxProperties minLength maxLength pattern example anyOf propertyOrdering default items minimum maximum";
             return unknownField(
               recordAt(node),
-              known.split(" "),
+              [known],
               (name) =>
                 `Invalid JSON payload received. Unknown name "${name}" at 'tools[0].function_declarations[0].parameters': Cannot find field.`,
             );

@@ -1,7 +1,7 @@
 import { groqMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
-import { firstOf, recordAt, show, unknownField, when } from "./rule-checks.ts";
+import { type FieldsByRole, recordAt, show, unknownField, unknownItemField, unknownPart, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 /**
@@ -22,7 +22,7 @@ const requestFields = [
   "presence_penalty reasoning_effort reasoning_format response_format search_settings seed service_tier stop store stream stream_options",
   "temperature tool_choice tools top_logprobs top_p user",
 ];
-const fieldsByRole: { readonly [role: string]: readonly string[] } = {
+const fieldsByRole: FieldsByRole = {
   system: ["role", "content", "name"],
   developer: ["role", "content", "name"],
   user: ["role", "content", "name"],
@@ -34,30 +34,27 @@ export const groqRules: readonly Rule[] = [
   {
     rule: "A content part is text or an image.",
     source: "npm @ai-sdk/groq 4.0.84",
-    refuses: ({ items }) =>
-      firstOf(items, ({ parts, at }) =>
-        when(
-          parts.some(({ type }) => !["text", "image_url"].includes(show(type))),
-          `'messages.${at}.content' : one of the parts has an unknown type`,
-        ),
+    refuses: (request) =>
+      unknownPart(
+        request,
+        ["text", "image_url"],
+        (_type, at) => `'messages.${at}.content' : one of the parts has an unknown type`,
       ),
   },
   {
     rule: "A request has only fields that Groq has.",
     source: "github.com/fanenr/chatbot#21, groq-sdk@1.6.0",
-    refuses: ({ body }) => unknownField(body, requestFields.join(" ").split(" "), (name) => `property '${name}' is unsupported`),
+    refuses: ({ body }) => unknownField(body, requestFields, (name) => `property '${name}' is unsupported`),
   },
   {
     rule: "A message has only fields that Groq has, without `reasoning_content`.",
     source: "github.com/janhq/jan#8136, github.com/NousResearch/hermes-agent#11089",
-    refuses: ({ items }) =>
-      firstOf(items, ({ role, fields, at }) =>
-        unknownField(
-          fields,
-          fieldsByRole[role] ?? [],
-          (name) =>
-            `'messages.${at}' : for 'role:${role}' the following must be satisfied[('messages.${at}' : property '${name}' is unsupported)]`,
-        ),
+    refuses: (request) =>
+      unknownItemField(
+        request,
+        fieldsByRole,
+        ({ role, at }, name) =>
+          `'messages.${at}' : for 'role:${role}' the following must be satisfied[('messages.${at}' : property '${name}' is unsupported)]`,
       ),
   },
   {

@@ -1,7 +1,7 @@
 import { llamaServerMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
-import { firstOf, recordAt, show, when } from "./rule-checks.ts";
+import { recordAt, unknownPart, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 /**
@@ -43,13 +43,7 @@ export const llamaServerRules: readonly Rule[] = [
   {
     rule: "A content part is text, an image or audio.",
     source: "github.com/ggml-org/llama.cpp tools/server/server-common.cpp",
-    refuses: ({ items }) =>
-      firstOf(items, ({ parts }) =>
-        when(
-          parts.some(({ type }) => !["text", "image_url", "input_audio"].includes(show(type))),
-          "unsupported content[].type",
-        ),
-      ),
+    refuses: (request) => unknownPart(request, ["text", "image_url", "input_audio"], () => "unsupported content[].type"),
   },
   {
     rule: "A grammar and tools exclude each other.",

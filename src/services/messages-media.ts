@@ -1,7 +1,18 @@
 // Rules of the Messages wire about images and files.
 
-import type { Rule } from "./rule.ts";
+import type { Rule, WireRequest } from "./rule.ts";
 import { firstOf, pixelsOf, sizeOf, sniffType, when } from "./rule-checks.ts";
+
+/** An image has at most this many MB of base64. */
+export function refuseLargeImages({ media }: WireRequest, megabytes: number): string | undefined {
+  const most = megabytes * 1024 * 1024;
+  return firstOf(media, (part) =>
+    when(
+      part.kind === "image" && sizeOf(part) > most,
+      `${part.path}.image.source.base64: image exceeds ${megabytes} MB maximum: ${sizeOf(part)} bytes > ${most} bytes`,
+    ),
+  );
+}
 
 /** The images that Anthropic takes at its own address. */
 export const messagesMediaRules: readonly Rule[] = [
@@ -84,12 +95,6 @@ export const messagesMediaRules: readonly Rule[] = [
   {
     rule: "An image has at most 10 MB of base64.",
     source: "https://platform.claude.com/docs/en/build-with-claude/vision",
-    refuses: ({ media }) =>
-      firstOf(media, (part) =>
-        when(
-          part.kind === "image" && sizeOf(part) > 10 * 1024 * 1024,
-          `${part.path}.image.source.base64: image exceeds 10 MB maximum: ${sizeOf(part)} bytes > ${10 * 1024 * 1024} bytes`,
-        ),
-      ),
+    refuses: (request) => refuseLargeImages(request, 10),
   },
 ];

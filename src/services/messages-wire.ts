@@ -353,8 +353,7 @@ export const messagesFieldRules: readonly Rule[] = [
   {
     rule: "A request has only fields that the API has.",
     source: "@anthropic-ai/sdk@1.11.0 resources/beta/messages/messages.d.ts",
-    refuses: ({ body }) =>
-      unknownField(body, requestFields.join(" ").split(" "), (name) => `${name}: Extra inputs are not permitted`),
+    refuses: ({ body }) => unknownField(body, requestFields, (name) => `${name}: Extra inputs are not permitted`),
   },
   {
     rule: "A message has a role and content, and only a system message has more.",

@@ -1,6 +1,15 @@
 import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
-import { firstOf, show, strayResults, unansweredCalls, unknownField, when } from "./rule-checks.ts";
+import {
+  type FieldsByRole,
+  firstOf,
+  show,
+  strayResults,
+  unansweredCalls,
+  unknownField,
+  unknownItemField,
+  when,
+} from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 /**
@@ -34,7 +43,7 @@ const requestFields = [
   "model messages temperature top_p max_tokens stream stop random_seed metadata response_format tools tool_choice presence_penalty",
   "frequency_penalty n prediction parallel_tool_calls prompt_mode reasoning_effort guardrails safe_prompt prompt_cache_key stream_options",
 ];
-const fieldsByRole: { readonly [role: string]: readonly string[] } = {
+const fieldsByRole: FieldsByRole = {
   system: ["role", "content"],
   user: ["role", "content"],
   assistant: ["role", "content", "tool_calls", "prefix"],
@@ -126,17 +135,15 @@ export const mistralRules: readonly Rule[] = [
     source: "github.com/editor-code-assistant/eca#231, github.com/mistralai/platform-docs-public#7",
     status: 422,
     toBody: refusesFields,
-    refuses: ({ body }) => unknownField(body, requestFields.join(" ").split(" "), (name) => `${name}: ${extra}`),
+    refuses: ({ body }) => unknownField(body, requestFields, (name) => `${name}: ${extra}`),
   },
   {
     rule: "A message has only fields that Mistral has, without `reasoning_content`.",
     source: "github.com/charmbracelet/crush#1590, github.com/BerriAI/litellm#30882",
     status: 422,
     toBody: refusesFields,
-    refuses: ({ items }) =>
-      firstOf(items, ({ role, fields, at }) =>
-        unknownField(fields, fieldsByRole[role] ?? [], (name) => `messages.${at}.${role}.${name}: ${extra}`),
-      ),
+    refuses: (request) =>
+      unknownItemField(request, fieldsByRole, ({ role, at }, name) => `messages.${at}.${role}.${name}: ${extra}`),
   },
 ];
 

@@ -1,7 +1,7 @@
 import { ollamaMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
-import { firstOf, sniffType, when } from "./rule-checks.ts";
+import { firstOf, sniffType, unknownPart, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 /**
@@ -29,13 +29,7 @@ export const ollamaRules: readonly Rule[] = [
   {
     rule: "A content part is text or an image.",
     source: "github.com/ollama/ollama openai/openai.go",
-    refuses: ({ items }) =>
-      firstOf(items, ({ parts }) =>
-        when(
-          parts.some(({ type }) => type !== "text" && type !== "image_url"),
-          "invalid message format",
-        ),
-      ),
+    refuses: (request) => unknownPart(request, ["text", "image_url"], () => "invalid message format"),
   },
   {
     rule: "An image is base64 data of a JPEG, PNG or WebP file.",

@@ -1,7 +1,8 @@
 // Rules of the Responses wire, which OpenAI and Azure have.
 
+import { refuseLength, refuseLongString, refuseNames, refuseRoot, refuseStrict, unknownParameter } from "./openai-refusals.ts";
 import type { Rule, WireRequest } from "./rule.ts";
-import { firstOf, isObjectSchema, longString, recordAt, rootKeyword, unknownField, when, show } from "./rule-checks.ts";
+import { firstOf, show, unknownField, when } from "./rule-checks.ts";
 
 /** The fields of a request: openai@6.49 resources/responses/responses.d.ts. */
 const responsesFields = [
@@ -29,7 +30,7 @@ export const responsesWireRules: readonly Rule[] = [
     rule: "A request has only fields that the API has.",
     source: "openai@6.49.0 resources/responses/responses.d.ts",
     code: "unknown_parameter",
-    refuses: ({ body }) => unknownField(body, responsesFields.join(" ").split(" "), (name) => `Unknown parameter: '${name}'.`),
+    refuses: ({ body }) => unknownField(body, responsesFields, unknownParameter),
   },
   {
     rule: "A request has at least one input item.",
@@ -65,8 +66,7 @@ export const responsesWireRules: readonly Rule[] = [
         const { length } = show(id);
         if (length === 0)
           return `Invalid '${path}.call_id': empty string. Expected a string with minimum length 1, but got an empty string instead.`;
-        const said = `Invalid '${path}.call_id': string too long. Expected a string with maximum length 64, but got a string with length ${length} instead.`;
-        return when(length > 64, said);
+        return refuseLength(`${path}.call_id`, length, 64);
       }),
   },
   {
@@ -77,9 +77,8 @@ export const responsesWireRules: readonly Rule[] = [
       firstOf(items, ({ fields: { id, type }, at }) => {
         const begin = idBegins[show(type ?? "message")];
         if (typeof id !== "string" || begin === undefined) return undefined;
-        if (id.length > 64)
-          return `Invalid 'input[${at}].id': string too long. Expected a string with maximum length 64, but got a string with length ${id.length} instead.`;
-        return when(!id.startsWith(begin), `Invalid 'input[${at}].id': '${id}'. Expected an ID that begins with '${begin}'.`);
+        const said = `Invalid 'input[${at}].id': '${id}'. Expected an ID that begins with '${begin}'.`;
+        return refuseLength(`input[${at}].id`, id.length, 64) ?? when(!id.startsWith(begin), said);
       }),
   },
   {
@@ -141,47 +140,19 @@ export const responsesWireRules: readonly Rule[] = [
     rule: "The name of a tool has 1 to 64 letters, digits, underscores and hyphens.",
     source: "https://developers.openai.com/api/docs/guides/function-calling",
     code: "invalid_value",
-    refuses: ({ tools, calls }) =>
-      firstOf(
-        [
-          ...tools.map(({ name, at }) => [name, `tools[${at}].name`] as const),
-          ...calls.map(({ name, path }) => [name, `${path}.name`] as const),
-        ],
-        ([name, path]) =>
-          when(
-            !/^[a-zA-Z0-9_-]{1,64}$/.test(name),
-            `Invalid '${path}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`,
-          ),
-      ),
+    refuses: (request) => refuseNames(request, ".name"),
   },
   {
     rule: "The root of a tool schema has the type object and no oneOf, anyOf, allOf, enum or not.",
     source: "github.com/vercel/ai#21350, huly-mcp#66",
     code: "invalid_function_parameters",
-    refuses: ({ tools }) =>
-      firstOf(tools, ({ name, schema }) =>
-        when(
-          !isObjectSchema(schema) || rootKeyword(schema, "oneOf", "anyOf", "allOf", "enum", "not") !== undefined,
-          `Invalid schema for function '${name}': schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.`,
-        ),
-      ),
+    refuses: ({ tools }) => firstOf(tools, refuseRoot),
   },
   {
     rule: "A tool is strict unless it says otherwise. A strict schema forbids other properties and requires all properties.",
     source: "https://developers.openai.com/api/docs/guides/function-calling, github.com/kevinwatt/mysql-mcp#5",
     code: "invalid_function_parameters",
-    refuses: ({ tools }) =>
-      firstOf(tools, ({ name, schema, strict }) => {
-        if (!strict) return undefined;
-        const { additionalProperties, properties, required } = recordAt(schema);
-        const names: readonly unknown[] = Array.isArray(required) ? required : [];
-        const begin = `Invalid schema for function '${name}': In context=(), `;
-        if (additionalProperties !== false) return `${begin}'additionalProperties' is required to be supplied and to be false.`;
-        return when(
-          Object.keys(recordAt(properties)).some((property) => !names.includes(property)),
-          `${begin}'required' is required to be supplied and to be an array including every key in properties.`,
-        );
-      }),
+    refuses: ({ tools }) => firstOf(tools, refuseStrict),
   },
   {
     rule: "`tool_choice` and `parallel_tool_calls` are only sent with tools.",
@@ -197,13 +168,7 @@ export const responsesWireRules: readonly Rule[] = [
     rule: "A string has at most 10,485,760 characters.",
     source: "reports roast#52, bluebox#31",
     code: "string_above_max_length",
-    refuses: ({ body, text }) => {
-      const longest = 10_485_760;
-      const found = text.length > longest ? longString(body, longest) : undefined;
-      return found === undefined
-        ? undefined
-        : `Invalid '${found[0]}': string too long. Expected a string with maximum length ${longest}, but got a string with length ${found[1]} instead.`;
-    },
+    refuses: refuseLongString,
   },
   {
     rule: "A content part has a type that its role accepts.",

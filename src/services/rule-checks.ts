@@ -1,7 +1,7 @@
 // Helpers of the rules: each returns the message of a refusal, or undefined.
 
 import { isRecord, type UnknownRecord } from "../core/provider-kit.ts";
-import type { WireCall, WireMedia, WireRequest, WireTool } from "./rule.ts";
+import type { WireCall, WireItem, WireMedia, WireRequest, WireTool } from "./rule.ts";
 
 /** Returns the first message that `refuse` returns for a value. */
 export function firstOf<Value>(values: Iterable<Value>, refuse: (value: Value) => string | undefined): string | undefined {
@@ -17,10 +17,42 @@ export function when(condition: boolean, message: string): string | undefined {
   return condition ? message : undefined;
 }
 
-/** Returns the message for a field that is not in `known`. */
+/** Returns the message for a field that is not in `known`. Each text in `known` has one or more names, separated by spaces. */
 export function unknownField(fields: UnknownRecord, known: readonly string[], say: (name: string) => string): string | undefined {
-  const unknown = Object.keys(fields).find((name) => !known.includes(name));
+  const names = known.flatMap((text) => text.split(" "));
+  const unknown = Object.keys(fields).find((name) => !names.includes(name));
   return unknown === undefined ? undefined : say(unknown);
+}
+
+/** The fields of a message, by role. */
+export interface FieldsByRole {
+  readonly [role: string]: readonly string[];
+}
+
+/** Returns the message for a field that a message of this role does not have. */
+export function unknownItemField(
+  { items }: WireRequest,
+  known: FieldsByRole,
+  say: (item: WireItem, name: string) => string,
+): string | undefined {
+  return firstOf(items, (item) => unknownField(item.fields, known[item.role] ?? [], (name) => say(item, name)));
+}
+
+/** Returns the message for a content part whose type is not in `known`. */
+export function unknownPart(
+  { items }: WireRequest,
+  known: readonly string[],
+  say: (type: string, at: number) => string,
+): string | undefined {
+  return firstOf(items, ({ parts, at }) => {
+    const other = parts.map(({ type }) => show(type)).find((type) => !known.includes(type));
+    return other === undefined ? undefined : say(other, at);
+  });
+}
+
+/** Returns the message if a request without tools has calls or results. */
+export function callsWithoutTools({ body, calls, results }: WireRequest, message: string): string | undefined {
+  return when(recordsIn(body.tools).length === 0 && calls.length + results.length > 0, message);
 }
 
 /** A value as text for a message. */

@@ -1,7 +1,7 @@
 import { vllmMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
-import { firstOf, recordAt, show, when } from "./rule-checks.ts";
+import { recordAt, unknownPart, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 /**
@@ -21,17 +21,16 @@ function hasConstraints(body: object): boolean {
   return Object.keys(recordAt(body, "structured_outputs")).length > 0 || recordAt(body, "response_format").type === "json_schema";
 }
 
+const partTypes = [
+  ...["text", "refusal", "input_audio", "image_url", "audio_url", "video_url"],
+  ...["image_embeds", "audio_embeds", "video_embeds"],
+];
+
 export const vllmRules: readonly Rule[] = [
   {
     rule: "A content part has a type that vLLM knows, which `file` is not.",
     source: "github.com/vllm-project/vllm entrypoints/chat_utils.py",
-    refuses: ({ items }) =>
-      firstOf(items, ({ parts }) => {
-        const other = parts.find(
-          ({ type }) => !/^(?:text|refusal|input_audio|(?:image|audio|video)_(?:url|embeds))$/.test(show(type)),
-        );
-        return other === undefined ? undefined : `Unknown part type: ${show(other.type)}`;
-      }),
+    refuses: (request) => unknownPart(request, partTypes, (type) => `Unknown part type: ${type}`),
   },
   {
     rule: "`tool_choice` is only sent with tools.",
