@@ -27,8 +27,6 @@ export interface FitPorts {
   readonly lacksThinking: boolean;
   /** True to ask the service to drop thinking that no longer fits. */
   readonly dropsUnfit: boolean;
-  /** True if the model refuses a forced call. */
-  readonly refusesForced: boolean;
   report(change: RequestChange): void;
 }
 
@@ -77,7 +75,7 @@ const knownTypes: readonly string[] = ["adaptive", "enabled", "disabled", "betwe
 
 function fitThinking(choice: ToolChoice | undefined, ports: FitPorts): AnthropicThinking | undefined {
   const accepted = acceptThinking(ports);
-  if (accepted?.type === "enabled" && isForced(choice) && !ports.refusesForced) {
+  if (accepted?.type === "enabled" && isForced(choice) && ports.settings.facts?.forcedChoice !== "no") {
     // "Thinking may not be enabled when tool_choice forces tool use." (.../build-with-claude/thinking)
     ports.report({ by: "adapter", field: "thinking", action: "removed", reason: "forced-call" });
     return undefined;
@@ -117,10 +115,10 @@ function acceptThinking({ settings: { thinking, facts }, report }: FitPorts): An
 function fitChoice(
   choice: ToolChoice | undefined,
   thinking: Json | AnthropicThinking | undefined,
-  { refusesForced, report }: FitPorts,
+  { settings: { facts }, report }: FitPorts,
 ): Pick<Fit, "instruction"> & { readonly fields: Pick<FittedRequest, "tool_choice"> } {
   if (choice === undefined) return { fields: {}, instruction: undefined };
-  if (isForced(choice) && (refusesForced || typeOf(thinking) === "enabled")) {
+  if (isForced(choice) && (facts?.forcedChoice === "no" || typeOf(thinking) === "enabled")) {
     report({ by: "adapter", field: "toolChoice", action: "replaced", reason: "unsupported" });
     return { fields: { tool_choice: { type: "auto" } }, instruction: toForcedText(choice) };
   }

@@ -28,7 +28,6 @@ function createBuild(options: Partial<AnthropicMessagesOptions> = {}, now = 0): 
         now,
         kept: createKeptThinking(),
         dropsUnfit: settings.dropsUnfit,
-        refusesForced: false,
         report: () => {},
       },
     );

@@ -188,8 +188,6 @@ export interface BodyPorts {
   readonly now: number;
   /** True to ask the service to drop thinking that no longer fits. */
   readonly dropsUnfit: boolean;
-  /** True if the model refuses a forced call. */
-  readonly refusesForced: boolean;
   report(change: RequestChange): void;
 }
 

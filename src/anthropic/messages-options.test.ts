@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { isLoopError } from "../core/provider-kit.ts";
-import { anthropicMedia } from "../services/media-limits.ts";
+import { anthropic } from "../services/anthropic.ts";
 import { checkMessagesOptions, type AnthropicMessagesOptions } from "./messages-options.ts";
 
 const client = { messages: { create: () => Promise.reject(new Error("not asked")) } };
@@ -79,7 +79,7 @@ it("anthropicMessages: fills in the default options", () => {
     structuresOutput: false,
     toolSearch: undefined,
     facts: undefined,
-    quirks: { media: anthropicMedia },
+    quirks: anthropic.quirks,
     apiVersion: undefined,
     refusesSampling: false,
     clientBetas: [],

@@ -46,12 +46,6 @@ export const bindingBeta: string = "thinking-binding-controls-2026-08-01";
 export const refusesBinding: RegExp =
   /block_binding\b.*extra inputs are not permitted|anthropic-beta.*thinking-binding-controls/i;
 
-/**
- * Refusals of a forced call: the text at `ClaudeFacts.forcedChoice`, and "tool_choice forces tool use is not compatible with this model"
- * (github.com/browserbase/stagehand/issues/2231).
- */
-export const refusesForcedChoice: RegExp = /tool_choice.*not (?:compatible|supported) (?:with|for|by|on) this model/i;
-
 function thinkingOf({ body }: WireRequest): { readonly [field: string]: unknown } {
   return recordAt(body, "thinking");
 }

@@ -6,6 +6,7 @@ import { providerError, toProviderError } from "../errors/provider-error.ts";
 import { reconcileUsage } from "../utils/count-usage.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { readAssistantMessage } from "../utils/texts.ts";
+import { createChoiceMemory } from "./refused-choice.ts";
 import { toWellFormedRequest } from "./well-formed.ts";
 import { createToolRenamer, type NameRules } from "./wire-names.ts";
 import { readSdkStream, type SdkStream } from "./read-sdk-stream.ts";
@@ -51,6 +52,7 @@ export function createSdkProvider(
 ): Provider {
   const isRenaming = toolNames !== undefined || parameterNames !== undefined;
   const names = isRenaming ? createToolRenamer({ toolNames, parameterNames }) : undefined;
+  const askAgain = createChoiceMemory();
   return {
     id,
     model,
@@ -62,8 +64,11 @@ export function createSdkProvider(
       const out: ModelChunk[] = [];
       const whole = toWellFormedRequest(request);
       const formed = toTool === undefined ? whole : { ...whole, tools: whole.tools.map(toTool) };
-      const { open, reader } = ask(names?.rename(formed) ?? formed, call, out);
-      return readSdkStream({ open, reader: names?.restore(reader, out, formed) ?? reader, out, errorWords }, call);
+      const send = (adapted: ModelRequest): SdkAnswer => {
+        const { open, reader } = ask(names?.rename(adapted) ?? adapted, call, out);
+        return { open, reader: names?.restore(reader, out, adapted) ?? reader };
+      };
+      return readSdkStream({ ...askAgain(formed, send, { call, out }), out, errorWords }, call);
     },
   };
 }

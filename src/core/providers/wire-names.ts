@@ -5,6 +5,7 @@ import type { EventReader } from "./read-sdk-stream.ts";
 import { memoize } from "../utils/promises.ts";
 import { mapItems } from "./well-formed.ts";
 import { idRules, toWireId } from "./wire-ids.ts";
+import { wrapReader } from "./wrap-reader.ts";
 import { createKeyRenamer, findParameters, type Names, renameKeys, renameParameters } from "./wire-parameters.ts";
 
 /** The names that a service accepts. */
@@ -51,7 +52,11 @@ export function createToolRenamer({ toolNames = /^/, parameterNames }: NameRules
       const names = new Map(tools.map(({ name }) => [toName(name), name] as const).filter(([wire, name]) => wire !== name));
       const renamed = [...parametersIn(tools).values()].flatMap((known) => [...known]);
       const keys = new Map(renamed.map(([key, wireKey]) => [wireKey, key]));
-      return names.size + keys.size === 0 ? reader : withRestoredChunks(reader, out, createRestorer(names, keys));
+      if (names.size + keys.size === 0) return reader;
+      const restore = createRestorer(names, keys);
+      // `out` is empty before each call, so each chunk is restored once.
+      const restoreAll = (): void => void out.splice(0, out.length, ...out.map(restore));
+      return wrapReader(() => reader, restoreAll);
     },
   };
 }
@@ -107,34 +112,5 @@ function createRestorer(names: Names, keys: Names): (chunk: ModelChunk) => Model
     if (chunk.type === "call-start" || keys.size === 0) return name === wireName ? chunk : { ...chunk, name };
     const { args, argsText } = chunk;
     return { ...chunk, name, args: renameKeys(args, keys), argsText: argsText && createKeyRenamer(keys)(argsText) };
-  };
-}
-
-function withRestoredChunks(reader: EventReader, out: ModelChunk[], restore: (chunk: ModelChunk) => ModelChunk): EventReader {
-  // `out` is empty before each call, so each chunk is restored once.
-  const restoreAll = (): void => {
-    for (const [index, chunk] of out.entries()) out[index] = restore(chunk);
-  };
-  return {
-    get failed() {
-      return reader.failed;
-    },
-    get finished() {
-      return reader.finished;
-    },
-    get isOver() {
-      return reader.isOver === true;
-    },
-    get mayGoOn() {
-      return reader.mayGoOn === true;
-    },
-    read: (event) => {
-      reader.read(event);
-      restoreAll();
-    },
-    end: () => {
-      reader.end();
-      restoreAll();
-    },
   };
 }
