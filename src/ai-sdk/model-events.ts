@@ -205,13 +205,19 @@ function attempt<Result>(run: () => Result): Result | undefined {
   }
 }
 
+/** Packages report an event without data, which keeps a connection open, as an error (github.com/caozhiyuan/copilot-api/pull/88). */
+function isEmptyEvent(error: unknown): boolean {
+  const { name, text } = recordOf(error);
+  return name === "AI_JSONParseError" && typeof text === "string" && /^\s*(?::|$)/.test(text);
+}
+
 /**
  * Ignores an error after the finish reason, unless content may be lost: Gemini may send content after the finish reason, and a
  * package may fail to parse the event with the finish reason.
  */
 function fail(error: unknown, reading: Reading): void {
   const { ending, answer } = reading;
-  if (ending.finish !== undefined && !ending.mayGoOn && !ending.isLast) return;
+  if (isEmptyEvent(error) || (ending.finish !== undefined && !ending.mayGoOn && !ending.isLast)) return;
   answer.failed = true;
   answer.out.push({ type: "error", error: toModelError(error) });
 }

@@ -108,7 +108,7 @@ function sendArgsPiece(call: CallDraft, piece: string, out: ModelChunk[]): void 
 
 export function isObjectText(text: string): boolean {
   const parsed = parseToolArguments(text);
-  return !hasNoArguments(text) && "args" in parsed && isRecord(parsed.args);
+  return /^\s*\{/.test(text) && "args" in parsed && isRecord(parsed.args);
 }
 
 /** True for text that means `{}`: empty, blank or `null`. */

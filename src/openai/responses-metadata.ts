@@ -9,6 +9,7 @@ import {
   type Json,
   type MetadataReader,
   parseJson,
+  parseToolArguments,
   readOwnItems,
   readAssistantMessage,
   textOf,
@@ -167,10 +168,15 @@ function toCall(item: InputItem): InputItem {
 /** An escape that may be half of a surrogate pair, or U+0000. Requests contain neither, also after the service parsed this text. */
 const badEscape = /\\u(?:d[89a-f]|0000)/i;
 
+function decodedObject(text: string): object | undefined {
+  const parsed = parseToolArguments(text);
+  return "args" in parsed && isRecord(parsed.args) ? parsed.args : undefined;
+}
+
 function toObjectText(args: Json | undefined): string {
   const text = typeof args === "string" ? args : JSON.stringify(args ?? {});
   if (hasNoArguments(text)) return "{}";
-  if (!isObjectText(text)) return JSON.stringify({ INVALID_JSON: text });
+  if (!isObjectText(text)) return JSON.stringify(decodedObject(text) ?? { INVALID_JSON: text });
   const parsed = badEscape.test(text) ? parseJson(text) : undefined;
   const clean = toWellFormed(parsed);
   return clean === parsed ? text : JSON.stringify(clean);

@@ -6,7 +6,7 @@ import { adapters } from "./adapters.ts";
 const text = "Good.";
 
 describe.for(adapters.map((adapter) => [adapter.name, adapter] as const))(
-  "%s: tool call with empty arguments",
+  "%s: tool call with empty or doubly encoded arguments",
   ([, { open }]) => {
     it.for([["null"], [" null "], [""]])(
       "runs with {} if the tool requires no parameter and the arguments text is %j",
@@ -32,6 +32,27 @@ describe.for(adapters.map((adapter) => [adapter.name, adapter] as const))(
         expect(JSON.stringify(bodies[1])).not.toMatch(/INVALID|"(?:args|arguments|input)":"?\s*null/);
       },
     );
+
+    it("gets the object if the arguments are a JSON string that contains the object", async () => {
+      const asked: unknown[] = [];
+      const tool = defineTool({
+        name: "look",
+        description: "Looks",
+        inputSchema: z.object({ where: z.string() }),
+        execute: (given) => {
+          asked.push(given);
+          return "seen";
+        },
+      });
+      const { provider, bodies, close } = await open([
+        { calls: [["call_1", "look", JSON.stringify('{"where":"Oslo"}')]], end: "tools" },
+        { text, end: "stop" },
+      ]);
+      onTestFinished(close);
+      const result = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
+      expect([result.text, asked]).toEqual([text, [{ where: "Oslo" }]]);
+      expect(JSON.stringify(bodies[1])).not.toMatch(/INVALID|\\\\\\"where/);
+    });
 
     it.for([["null"], [""]])(
       "gets invalid-input if the tool requires a parameter and the arguments text is %j",

@@ -147,6 +147,39 @@ describe.for(vendors)("provider $name: stream", ({ toReply, connect }) => {
   });
 });
 
+const replies = [
+  ...vendors.map(({ name, toReply, connect }) => ({
+    name,
+    readsFirst: true,
+    toReply,
+    connect: (url: string) => connect(url).provider,
+  })),
+  ...packageWires.map(({ name, api, connect }) => ({
+    name,
+    // @ai-sdk/anthropic 4 throws an error without the reason if the first event is not JSON.
+    readsFirst: !name.startsWith("@ai-sdk/anthropic, spec v4"),
+    toReply: { chat, responses, messages, generate }[api].toReply,
+    connect: (url: string) => aiSdkModel({ model: connect(url).model }),
+  })),
+];
+
+describe.for(replies)("provider $name: events without data", ({ toReply, connect, readsFirst }) => {
+  it.for<[title: string, event: string]>([
+    ["an empty data field", "data:\n\n"],
+    ["a name and an empty data field", "event: ping\ndata: \n\n"],
+    ["a comment in the data field", "data: : OPENROUTER PROCESSING\n\n"],
+  ])("are ignored if they have %s", async ([, event]) => {
+    const { frames = [] } = toReply({ text: "Mild.", calls: [["call_1", "look", '{"q":1}']], end: "tools" });
+    const read = await hear(connect, { frames: [...(readsFirst ? [event] : []), ...frames.flatMap((frame) => [frame, event])] });
+    expect([read.text, read.calls.map(({ args }) => args), read.finish, read.error]).toEqual([
+      "Mild.",
+      [{ q: 1 }],
+      "tool-calls",
+      undefined,
+    ]);
+  });
+});
+
 it.for(vendors)("provider $name: reads a stream that is sent as application/json", async ({ toReply, connect }) => {
   const { frames } = toReply({ text: "Mild.", calls: [["call_1", "look", "{}"]], end: "tools" });
   const reply = { headers: { "content-type": "application/json" }, frames: [" \n", ...(frames ?? [])] };

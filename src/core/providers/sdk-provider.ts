@@ -9,6 +9,7 @@ import { readAssistantMessage } from "../utils/texts.ts";
 import { createChoiceMemory } from "./refused-choice.ts";
 import { toWellFormedRequest } from "./well-formed.ts";
 import { createToolRenamer, type NameRules } from "./wire-names.ts";
+import { EventFilter } from "./event-filter.ts";
 import { readSdkStream, type SdkStream } from "./read-sdk-stream.ts";
 import { dropPromise, Lull } from "../utils/promises.ts";
 
@@ -189,7 +190,7 @@ export function toSettingFields({ maxOutputTokens, temperature, topP, stopSequen
 /**
  * Waits for the stream of an SDK. Some SDKs, such as those of OpenAI and Anthropic, also give access to the response. For these
  * SDKs, checks the first bytes of the response, and throws a provider error if the bytes are not the beginning of an event
- * stream. `watch` receives all bytes of such a response.
+ * stream. `watch` receives all bytes of such a response. Events without data are removed.
  */
 export async function openAnswer(pending: unknown, clock: Clock, watch?: ByteWatcher): Promise<unknown> {
   if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
@@ -272,15 +273,22 @@ function joinBody(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   watch: ByteWatcher,
 ): ReadableStream<Uint8Array> {
+  const filter = new EventFilter();
+  const lull = new Lull();
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      for (const bytes of read) controller.enqueue(bytes);
+      for (const bytes of read.flatMap((piece) => filter.take(piece))) controller.enqueue(bytes);
     },
     async pull(controller) {
-      const { done, value } = await reader.read();
-      if (done) return controller.close();
-      watch(value);
-      controller.enqueue(value);
+      let pieces: readonly Uint8Array[] = [];
+      while (pieces.length === 0) {
+        const { done, value } = await reader.read();
+        if (!done) watch(value);
+        pieces = done ? filter.end() : filter.take(value);
+        for (const bytes of pieces) controller.enqueue(bytes);
+        if (done) return controller.close();
+        await lull.note(pieces.length > 0);
+      }
     },
     cancel: (reason) => reader.cancel(reason),
   });

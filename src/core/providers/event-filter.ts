@@ -1,0 +1,107 @@
+// Removes the events without data from the bytes of an event stream.
+
+const newline = 10;
+
+/** An event without data may be this long. The limit keeps the work proportional to the length of the stream. */
+const longestHeld = 4_096;
+
+/**
+ * Relays keep a connection open with events whose `data` is empty or missing, or is a comment. SDKs parse such data as JSON, and
+ * the answer would be lost (github.com/NousResearch/hermes-agent/issues/111887, github.com/omnigent-ai/omnigent/pull/1474,
+ * github.com/mnfst/llm-gateway/issues/2053). All other bytes stay as they are, and are passed on without delay.
+ */
+export class EventFilter {
+  /** The beginning of an event whose data has not arrived. */
+  #held: Uint8Array = new Uint8Array();
+  #hasData = false;
+  #isLineStart = true;
+
+  /** Returns the bytes to pass on. */
+  take(arrived: Uint8Array): readonly Uint8Array[] {
+    const bytes = join(this.#held, arrived);
+    this.#held = new Uint8Array();
+    const kept: Uint8Array[] = [];
+    let from = 0;
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#hasData) {
+        at = this.#skipEvent(bytes, at);
+        continue;
+      }
+      const end = this.#findData(bytes, at);
+      if (this.#hasData) continue;
+      if (at > from) kept.push(bytes.subarray(from, at));
+      if (end === -1) {
+        this.#held = bytes.slice(at);
+        return kept;
+      }
+      from = at = end;
+    }
+    if (at > from) kept.push(bytes.subarray(from, at));
+    return kept;
+  }
+
+  /** Returns the bytes that are left at the end of the stream. */
+  end(): readonly Uint8Array[] {
+    return this.#held.length === 0 ? [] : [this.#held];
+  }
+
+  /** Returns the position after the event. */
+  #skipEvent(bytes: Uint8Array, start: number): number {
+    let at = start;
+    while (at < bytes.length) {
+      const end = bytes.indexOf(newline, at);
+      const isBlank = this.#isLineStart && end !== -1 && isBlankText(bytes, at, end);
+      this.#isLineStart = end !== -1;
+      if (end === -1) return bytes.length;
+      at = end + 1;
+      if (!isBlank) continue;
+      this.#hasData = false;
+      return at;
+    }
+    return at;
+  }
+
+  /** Looks for the data of the event at `start`. Returns the position after an event without data, or -1 if its end has not arrived. */
+  #findData(bytes: Uint8Array, start: number): number {
+    let at = start;
+    for (;;) {
+      const newlineAt = bytes.indexOf(newline, at);
+      const end = newlineAt === -1 ? bytes.length : newlineAt;
+      if (hasContent(bytes, at, newlineAt) || end - start > longestHeld) {
+        this.#hasData = true;
+        this.#isLineStart = true;
+        return start;
+      }
+      if (newlineAt === -1) return -1;
+      if (isBlankText(bytes, at, end)) return end + 1;
+      at = end + 1;
+    }
+  }
+}
+
+/** True for a line with data. Also true for a complete line that is no field, so that it is never lost. */
+function hasContent(bytes: Uint8Array, start: number, newlineAt: number): boolean {
+  const end = newlineAt === -1 ? bytes.length : newlineAt;
+  const head = String.fromCharCode(...bytes.subarray(start, Math.min(end, start + 6))).trimEnd();
+  if (head.startsWith("data:")) return startsData(bytes.subarray(start + 5, end));
+  return newlineAt !== -1 && !/^(?:(?:event|id|retry)?:|$|(?:data|event|id|retry)$)/.test(head);
+}
+
+/** True if the first character is no space and no colon. A colon is the beginning of a comment, and never of JSON. */
+function startsData(value: Uint8Array): boolean {
+  const first = value.find((byte) => byte !== 32 && byte !== 9 && byte !== 13);
+  return first !== undefined && first !== 58;
+}
+
+function isBlankText(bytes: Uint8Array, start: number, end: number): boolean {
+  return end === start || (end === start + 1 && bytes[start] === 13);
+}
+
+function join(one: Uint8Array, other: Uint8Array): Uint8Array {
+  if (one.length === 0) return other;
+  const joined = new Uint8Array(one.length + other.length);
+  joined.set(one);
+  joined.set(other, one.length);
+  return joined;
+}
