@@ -11,7 +11,6 @@ import {
   isRecord,
   type Json,
   type MediaForms,
-  type MediaPlace,
   memoize,
   type Message,
   type ModelRequest,
@@ -31,8 +30,7 @@ import {
   toWireId,
   toWireName,
   type UserMessage,
-  writeToolMedia,
-  writeUserMedia,
+  writeMedia,
 } from "../core/provider-kit.ts";
 import { findQuirks } from "../services/find-quirks.ts";
 import { planTools, withoutUnusedFields } from "../services/plan-tools.ts";
@@ -134,8 +132,12 @@ function toOutput(part: ToolResultPart, ports: ResultPorts): PromptPart {
 }
 
 function toContent(result: Json, content: readonly ContentPart[], { forms }: ResultPorts): readonly PromptPart[] {
-  const parts = content.map((part) => (part.type === "text" ? part.text : writeToolMedia(part, forms.result)));
-  return [toText(result), ...parts].flatMap((part) => {
+  const parts = content.map((part) => (part.type === "text" ? part.text : writeMedia(part, forms.result)));
+  return toFilledParts([toText(result), ...parts]);
+}
+
+function toFilledParts(parts: readonly (string | PromptPart)[]): readonly PromptPart[] {
+  return parts.flatMap((part) => {
     if (typeof part !== "string") return [part];
     return part === "" ? [] : [toTextPart(part)];
   });
@@ -164,11 +166,11 @@ function createPromptConverter(reader: OwnMessageReader, rule: IdRule | undefine
     const prompt: PromptMessage[] = [];
     let callOptions = noOptions;
     const forms = createFileForms(reader.words, urls);
-    for (const [index, message] of messages.entries()) {
+    for (const message of messages) {
       let made = known.get(message);
       // Tool results are converted again if the assistant message before them has changed.
       if (made?.after !== callOptions) {
-        const { messages: written, ...rest } = convert(message, reader, { forms, callOptions, index });
+        const { messages: written, ...rest } = convert(message, reader, { forms, callOptions });
         const filled = withoutBlanks(written);
         made = { after: callOptions, converted: { messages: rule === undefined ? filled : withIds(filled, rule), ...rest } };
         known.set(message, made);
@@ -215,13 +217,12 @@ function toPromptMessage(role: "user" | "assistant", text: string): PromptMessag
 interface Surroundings {
   readonly forms: FileForms;
   readonly callOptions: ReadonlyMap<string, Json>;
-  readonly index: number;
 }
 
-function convert(message: Message, reader: OwnMessageReader, { forms, callOptions, index }: Surroundings): ConvertedMessage {
+function convert(message: Message, reader: OwnMessageReader, { forms, callOptions }: Surroundings): ConvertedMessage {
   switch (message.role) {
     case "user":
-      return { messages: toUserMessages(message, forms, { provider: reader.id, message: index }), callOptions: noOptions };
+      return { messages: toUserMessages(message, forms), callOptions: noOptions };
     case "assistant":
       return convertAssistantMessage(message, reader);
     case "tool": {
@@ -234,16 +235,9 @@ function convert(message: Message, reader: OwnMessageReader, { forms, callOption
 }
 
 /** As in the AI SDK, empty text parts are omitted, because some services reject them. */
-function toUserMessages(
-  { content }: UserMessage,
-  { user }: FileForms,
-  place: Omit<MediaPlace, "part">,
-): readonly PromptMessage[] {
-  if (typeof content === "string") return [{ role: "user", content: [{ type: "text", text: content }] }];
-  const parts = content.flatMap((part, index): readonly PromptPart[] => {
-    if (part.type !== "text") return [writeUserMedia(part, user, { ...place, part: index })];
-    return part.text === "" ? [] : [{ type: "text", text: part.text }];
-  });
+function toUserMessages({ content }: UserMessage, { user }: FileForms): readonly PromptMessage[] {
+  if (typeof content === "string") return [toPromptMessage("user", content)];
+  const parts = toFilledParts(content.map((part) => (part.type === "text" ? part.text : writeMedia(part, user))));
   return parts.length === 0 ? [] : [{ role: "user", content: parts }];
 }
 

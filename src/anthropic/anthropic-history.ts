@@ -11,7 +11,7 @@ import {
   type ReadHistory,
 } from "../core/history-kit.ts";
 import { checkFields, type Checks, is, isRecord, type Message, toWellFormed } from "../core/provider-kit.ts";
-import { createMessageConverter, joinMessages, toUserBlocks } from "./messages-body.ts";
+import { blockMedia, createMessageConverter, joinMessages } from "./messages-body.ts";
 import { type Accepted, removeRefusedBlocks } from "./refused-blocks.ts";
 import { readMetadata } from "./provider-metadata.ts";
 import { createBlockWriter, readAnthropicMessages } from "./read-messages-history.ts";
@@ -134,16 +134,15 @@ export function toAnthropicMessages<Item extends object = AnthropicMessage>(
   const owner = options.provider;
   const convert = createMessageConverter(owner ?? { id: "", model: "" });
   const checked = messages.length === 0 ? [] : checkMessages(messages, false).messages;
-  const keep = (all: readonly Message[]): readonly Message[] =>
-    keepFitting(all, (part) => toUserBlocks([part], { provider: "anthropic", message: 0 }));
+  const keep = (all: readonly Message[]): readonly Message[] => keepFitting(all, blockMedia);
   const lost = findLostMessages(checked, {
     joins: ["user", "assistant"],
-    write: (unit) => keep(unit).map((message) => convert(message, 0).wire),
+    write: (unit) => keep(unit).map((message) => convert(message).wire),
     read: (wire) => readUnit(wire, owner),
     keepsMetadata: (message) => owner !== undefined && readMetadata(message, owner) !== undefined,
   });
   const kept = toWellFormed(keep(checked));
-  const wire = kept.map((message, position) => convert(message, position).wire);
+  const wire = kept.map((message) => convert(message).wire);
   const written = joinMessages(removeRefusedBlocks(kept, wire, acceptsAll)).map(({ message }) => message) as object[] as Item[];
   const opening = checked[0]?.role === "assistant" ? [{ index: 0, field: "", reason: "added" as const }] : [];
   const { system } = options;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ContentPart } from "../core/provider-kit.ts";
-import { toResultBlocks, toUserBlocks } from "./messages-body.ts";
+import { toBlocks } from "./messages-body.ts";
 
 const image = (mediaType: string, data: string | URL = "eA=="): ContentPart => ({ type: "image", mediaType, data });
 const file = (mediaType: string, data: string | URL = "eA=="): ContentPart => ({ type: "file", mediaType, data });
@@ -10,7 +10,6 @@ const base64 = (type: string, mediaType: string): object => ({
 });
 const byUrl = (type: string, url: string): object => ({ type, source: { type: "url", url } });
 const textDocument = (data: string): object => ({ type: "document", source: { type: "text", media_type: "text/plain", data } });
-const place = { provider: "anthropic", message: 0 };
 
 it.for<[what: string, part: ContentPart, block: object]>([
   ["an image", image("image/png"), base64("image", "image/png")],
@@ -32,7 +31,7 @@ it.for<[what: string, part: ContentPart, block: object]>([
   ["an image of type image/* at a URL", image("image/*", "https://x.test/a"), byUrl("image", "https://x.test/a")],
   ["a text document for an image part with a text type", image("text/plain", "YQ=="), textDocument("a")],
 ])("anthropicMessages: user messages and tool results contain %s", ([, part, block]) => {
-  expect([toUserBlocks([part], place), toResultBlocks([part])]).toEqual([[block], [block]]);
+  expect(toBlocks([part])).toEqual([block]);
 });
 
 it.for<[what: string, part: ContentPart]>([
@@ -47,18 +46,17 @@ it.for<[what: string, part: ContentPart]>([
   ["an empty text file", file("text/plain", "")],
   ["a blank text file", file("text/plain", "IAo=")],
   ["a text file that is not UTF-8", file("text/plain", "/w==")],
-])("anthropicMessages: rejects %s in a user message, but replaces such a part of a tool result with a note", ([, part]) => {
-  expect(() => toUserBlocks([part], place)).toThrow(expect.objectContaining({ code: "bad-request" }));
-  expect(toResultBlocks([part])).toEqual([{ type: "text", text: expect.stringContaining("cannot be shown to you") }]);
+])("anthropicMessages: writes a note instead of %s", ([, part]) => {
+  expect(toBlocks([part])).toEqual([{ type: "text", text: expect.stringContaining("cannot be shown to you") }]);
 });
 
 it("anthropicMessages: user messages and tool results omit blank texts", () => {
-  expect(toUserBlocks(" \n", place)).toEqual([]);
+  expect(toBlocks(" \n")).toEqual([]);
   expect(
-    toResultBlocks([
+    toBlocks([
       { type: "text", text: "" },
       { type: "text", text: " a " },
     ]),
   ).toEqual([{ type: "text", text: " a " }]);
-  expect(toUserBlocks("a", place)).toEqual([{ type: "text", text: "a" }]);
+  expect(toBlocks("a")).toEqual([{ type: "text", text: "a" }]);
 });

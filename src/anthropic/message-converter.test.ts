@@ -3,7 +3,7 @@ import { type AssistantPart, idRules, type Json, type Message, type ToolResultPa
 import { createMessageConverter } from "./messages-body.ts";
 
 const reader = { id: "anthropic", model: "m" };
-const convert = (message: Message): object => createMessageConverter(reader)(message, 0).wire;
+const convert = (message: Message): object => createMessageConverter(reader)(message).wire;
 
 const turn = (...content: readonly AssistantPart[]): Message => ({ role: "assistant", content });
 const said = (text: string): AssistantPart => ({ type: "text", text });
@@ -137,8 +137,8 @@ describe("anthropicMessages: the messages of a request", () => {
   it("are converted only once per provider", () => {
     const toWire = createMessageConverter(reader);
     const message: Message = { role: "user", content: "hi" };
-    expect(toWire(message, 0)).toBe(toWire(message, 0));
-    expect(toWire({ ...message }, 0)).not.toBe(toWire(message, 0));
-    expect(createMessageConverter(reader)(message, 0)).not.toBe(toWire(message, 0));
+    expect(toWire(message)).toBe(toWire(message));
+    expect(toWire({ ...message })).not.toBe(toWire(message));
+    expect(createMessageConverter(reader)(message)).not.toBe(toWire(message));
   });
 });

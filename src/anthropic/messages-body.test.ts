@@ -210,7 +210,7 @@ describe("anthropicMessages: the body of a request", () => {
     const unsupported: Message = { role: "user", content: [{ type: "file", mediaType: "video/mp4", data: "eA==" }] };
     const transcript = { messages: [user("a"), held("c1"), unsupported], given: 1 };
     expect(build({ messages: [user("Summary")], transcript })).toMatchObject({ container: "c1" });
-    expect(() => build({ messages: [unsupported] })).toThrow("video/mp4");
+    expect(JSON.stringify(build({ messages: [unsupported] }))).toContain("video/mp4");
   });
 
   it.for<[what: string, options: Partial<AnthropicMessagesOptions>, request: Partial<ModelRequest>, field: unknown]>([

@@ -11,7 +11,6 @@ import {
   isTextType,
   type Json,
   type MediaForms,
-  type MediaPlace,
   memoize,
   type Message,
   type MetadataReader,
@@ -28,8 +27,7 @@ import {
   type ToolResultPart,
   toWireId,
   toWireName,
-  writeToolMedia,
-  writeUserMedia,
+  writeMedia,
 } from "../core/provider-kit.ts";
 import { withOldTools, withoutUnusedFields } from "../services/plan-tools.ts";
 import type { createMarker, JoinedMessage, MarkableRequest, MarkedRequest } from "./cache-marks.ts";
@@ -48,20 +46,11 @@ import { invalidJsonKey, isThinkingBlock, readMetadata, toContainerField } from 
 import { removeRefusedBlocks } from "./refused-blocks.ts";
 import { findDeclared, toWireTools } from "./wire-tools.ts";
 
-/**
- * Omits blank texts, because the service rejects them. Throws a ProviderError `bad-request` for content that the API does not
- * support.
- */
-export function toUserBlocks(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WireBlock[] {
+/** Omits blank texts, because the service rejects them. */
+export function toBlocks(content: string | readonly ContentPart[]): readonly WireBlock[] {
   if (typeof content === "string") return toTextBlocks(content);
-  return content.flatMap((part, index) =>
-    part.type === "text" ? toTextBlocks(part.text) : [writeUserMedia(part, blockMedia, { ...place, part: index })],
-  );
-}
-
-export function toResultBlocks(content: readonly ContentPart[]): readonly WireBlock[] {
   return content.flatMap((part) => {
-    const written = part.type === "text" ? part.text : writeToolMedia(part, blockMedia);
+    const written = part.type === "text" ? part.text : writeMedia(part, blockMedia);
     return typeof written === "string" ? toTextBlocks(written) : [written];
   });
 }
@@ -114,16 +103,16 @@ interface ConvertedMessage {
   readonly isRebuilt: boolean;
 }
 
-type MessageConverter = (message: Message, index: number) => ConvertedMessage;
+type MessageConverter = (message: Message) => ConvertedMessage;
 
 export function createMessageConverter(reader: MetadataReader): MessageConverter {
-  return memoize((message: Message, index: number) => convert(message, index, reader));
+  return memoize((message: Message) => convert(message, reader));
 }
 
-function convert(message: Message, index: number, reader: MetadataReader): ConvertedMessage {
+function convert(message: Message, reader: MetadataReader): ConvertedMessage {
   switch (message.role) {
     case "user":
-      return toUserMessage(toUserBlocks(message.content, { provider: reader.id, message: index }));
+      return toUserMessage(toBlocks(message.content));
     case "assistant":
       return convertAssistantMessage(message, reader);
     case "tool":
@@ -174,7 +163,7 @@ function isNoText({ type }: WireBlock): boolean {
 
 function toResultContent({ result, content = [] }: ToolResultPart): string | readonly WireBlock[] | undefined {
   const text = typeof result === "string" ? result : JSON.stringify(result);
-  const more = toResultBlocks(content);
+  const more = toBlocks(content);
   if (more.length === 0) return text === "" ? undefined : text;
   return [...toTextBlocks(text), ...more];
 }
@@ -228,7 +217,7 @@ function withTail(request: ModelRequest, instruction: string | undefined, { sett
   const isRefused =
     last?.role === "assistant" &&
     settings.facts?.prefill === false &&
-    convert(last, messages.length - 1).wire.content.every((block) => block.type === "text" || isThinkingBlock(block));
+    convert(last).wire.content.every((block) => block.type === "text" || isThinkingBlock(block));
   const content = last?.role !== "assistant" ? instruction : isRefused ? continueText : undefined;
   return content === undefined ? request : { ...request, messages: [...messages, { role: "user", content }] };
 }
@@ -251,7 +240,7 @@ function toWireMessages(
   { settings, convert, kept, asksToDrop, report }: BodyPorts & { readonly asksToDrop: boolean },
 ): readonly WireMessage[] {
   const { messages } = request;
-  const converted = messages.map((message, position) => convert(message, position).wire);
+  const converted = messages.map((message) => convert(message).wire);
   const takesMarkers = [...settings.betas, ...settings.clientBetas].some((beta) => beta.startsWith("server-side-fallback"));
   const wire = removeRefusedBlocks(messages, converted, { ...findDeclared(tools, extra), takesMarkers });
   if (settings.facts?.checksPrefix === true && !asksToDrop && kept.compare(request, { system, tools, wire })) report(leftOut);
@@ -294,17 +283,17 @@ function toStopField({ stopSequences }: ModelSettings): object {
  */
 function lacksThinking({ messages }: ModelRequest, { convert, kept }: BodyPorts): boolean {
   // A blank message is not sent.
-  const isPassed = (message: Message | undefined, index: number): boolean =>
-    message !== undefined && (message.role === "user" || convert(message, index).wire.content.length === 0);
+  const isPassed = (message: Message | undefined): boolean =>
+    message !== undefined && (message.role === "user" || convert(message).wire.content.length === 0);
   let position = messages.length - 1;
-  while (isPassed(messages[position], position)) position -= 1;
+  while (isPassed(messages[position])) position -= 1;
   const last = messages[position - 1];
   if (messages[position]?.role !== "tool" || last === undefined) return false;
   let first = position - 1;
   while (first > 0 && messages[first - 1]?.role !== "user") first -= 1;
   const opener = messages[first] ?? last;
-  const [block] = kept.strip(convert(opener, first).wire, opener).content;
-  return convert(last, position - 1).isRebuilt || !isThinkingBlock(block);
+  const [block] = kept.strip(convert(opener).wire, opener).content;
+  return convert(last).isRebuilt || !isThinkingBlock(block);
 }
 
 /** The smallest trigger that the service accepts, in tokens. */

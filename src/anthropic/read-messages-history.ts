@@ -131,7 +131,7 @@ function toPiece(block: FieldReader): Piece {
 
 export function createBlockWriter(owner: MetadataReader | undefined): PieceWriter {
   const convert = createMessageConverter(owner ?? { id: "", model: "" });
-  return (messages) => messages.flatMap((message) => convert(message, 0).wire.content.map(normalizeBlock));
+  return (messages) => messages.flatMap((message) => convert(message).wire.content.map(normalizeBlock));
 }
 
 /** Prepares a block for the comparison that finds lost content. Removes differences of form that have no meaning. */

@@ -45,7 +45,7 @@ export { continueText, openingText, resultsReadText } from "./providers/wire-tex
 export { createMediaFitter, type MediaLimits } from "./providers/fit-media.ts";
 export { createRefusedReasoning, type RefusedReasoning, sendAdapted } from "./providers/adapt-request.ts";
 export { readServiceChanges, reportTo } from "./providers/request-changes.ts";
-export { type MediaForms, type MediaPlace, writeToolMedia, writeUserMedia } from "./providers/write-media.ts";
+export { type MediaForms, type MediaPlace, writeMedia, writeUserMedia } from "./providers/write-media.ts";
 export type { Clock, ContentPart, JsonSchema, ProviderError, ProviderErrorCode, Usage } from "./types/common.ts";
 export type { Json } from "./types/common.ts";
 export type {

@@ -28,12 +28,12 @@ const result = (callId: string, rest: Partial<ToolResultPart> = {}): ToolResultP
 const signedCall = { functionCall: { name: "f", args: {} }, thoughtSignature: "s" };
 
 const partsOf = (message: Message, more: Partial<ContentSettings> = {}, before?: Message): readonly unknown[] =>
-  createContentConverter({ ...settings, ...more })(message, before, 0).parts;
+  createContentConverter({ ...settings, ...more })(message, before).parts;
 
 describe("googleGenerateContent: an assistant message in a request", () => {
   it('is sent back unchanged with the role "model"', () => {
     const turn = turnOf([text("A"), call("c")], { text: "Hm", thought: true }, { text: "A" }, signedCall);
-    expect(createContentConverter(settings)(turn, undefined, 0)).toEqual({
+    expect(createContentConverter(settings)(turn, undefined)).toEqual({
       role: "model",
       parts: [{ text: "Hm", thought: true }, { text: "A" }, signedCall],
     });
@@ -187,8 +187,8 @@ it("googleGenerateContent: reuses converted messages, but converts results again
   const turn = turnOf([call("c", "f", { providerCallId: "p" })], { functionCall: { id: "p", name: "f" }, thoughtSignature: "s" });
   const answers: ToolMessage = { role: "tool", results: [result("c")] };
   const user: Message = { role: "user", content: "hi" };
-  expect(convert(user, undefined, 0)).toBe(convert(user, turn, 2));
-  expect(convert(turn, user, 1)).toBe(convert(turn, undefined, 0));
-  expect(convert(answers, turn, 2)).toBe(convert(answers, turn, 2));
-  expect(convert(answers, { ...turn, providerMetadata: [] }, 2)).not.toEqual(convert(answers, turn, 2));
+  expect(convert(user, undefined)).toBe(convert(user, turn));
+  expect(convert(turn, user)).toBe(convert(turn, undefined));
+  expect(convert(answers, turn)).toBe(convert(answers, turn));
+  expect(convert(answers, { ...turn, providerMetadata: [] })).not.toEqual(convert(answers, turn));
 });

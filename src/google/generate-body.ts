@@ -10,7 +10,6 @@ import {
   type Json,
   type MediaForms,
   type MediaPart,
-  type MediaPlace,
   memoize,
   type Message,
   type ModelRequest,
@@ -26,8 +25,7 @@ import {
   toObjectSchema,
   toSettingFields,
   type UserMessage,
-  writeToolMedia,
-  writeUserMedia,
+  writeMedia,
 } from "../core/provider-kit.ts";
 import {
   type GenerateContentParams,
@@ -39,17 +37,14 @@ import {
 } from "./generate-options.ts";
 import { idOfCall, isCallPart, readMetadata, toWireName } from "./provider-metadata.ts";
 
-/**
- * Omits blank texts, because Vertex AI rejects them. Throws a ProviderError `bad-request` for content that the API does not
- * support.
- */
-export function toContentParts(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WirePart[] {
+/** Omits blank texts, because Vertex AI rejects them. */
+export function toContentParts(content: string | readonly ContentPart[]): readonly WirePart[] {
   if (typeof content === "string") return toTextParts(content);
-  return content.flatMap((part, index) =>
-    part.type === "text"
-      ? toTextParts(part.text)
-      : [...toNames(part), writeUserMedia(part, partMedia, { ...place, part: index })],
-  );
+  return content.flatMap((part) => {
+    const written = part.type === "text" ? part.text : toResultMedia(part);
+    if (typeof written === "string") return toTextParts(written);
+    return part.type === "text" ? [] : [...toNames(part), written];
+  });
 }
 
 /** Only Vertex AI has a field for the name of a file, and models do not see it (docstring of `Blob.displayName` in @google/genai). */
@@ -62,7 +57,7 @@ function toTextParts(text: string): readonly WirePart[] {
 }
 
 export function toResultMedia(part: MediaPart): MediaWirePart | string {
-  return writeToolMedia(part, partMedia);
+  return writeMedia(part, partMedia);
 }
 
 /** Base64 data, or a URL that the service fetches: from the Files API, a storage bucket or the web. */
@@ -99,11 +94,8 @@ function toKnownType(mediaType: string): string | undefined {
 
 export type ContentSettings = Pick<GenerateSettings, "id" | "model" | "generation">;
 
-/**
- * Converts one message. If the result has no parts, the caller must leave it out of the request. Throws a ProviderError
- * `bad-request` for user content that the API does not support.
- */
-type ContentConverter = (message: Message, before: Message | undefined, index: number) => WireContent;
+/** Converts one message. If the result has no parts, the caller must leave it out of the request. */
+type ContentConverter = (message: Message, before: Message | undefined) => WireContent;
 
 interface ConvertedAssistant {
   readonly content: WireContent;
@@ -119,15 +111,12 @@ interface ConvertedResults {
 
 export function createContentConverter(settings: ContentSettings): ContentConverter {
   const results = new WeakMap<ToolMessage, ConvertedResults>();
-  const toUser = memoize(({ content }: UserMessage, index: number): WireContent => ({
-    role: "user",
-    parts: toContentParts(content, { provider: settings.id, message: index }),
-  }));
+  const toUser = memoize(({ content }: UserMessage): WireContent => ({ role: "user", parts: toContentParts(content) }));
   const toAssistant = memoize((message: AssistantMessage) => convertAssistantMessage(message, settings));
-  return (message, before, index) => {
+  return (message, before) => {
     switch (message.role) {
       case "user":
-        return toUser(message, index);
+        return toUser(message);
       case "assistant":
         return toAssistant(message).content;
       case "tool": {
@@ -282,7 +271,7 @@ const continuation: WireContent = { role: "user", parts: [{ text: continueText }
  * message, so nothing follows the message.
  */
 function joinContents(messages: readonly Message[], convert: ContentConverter, isContinued: boolean): readonly WireContent[] {
-  const contents = messages.map((message, index) => convert(message, messages[index - 1], index));
+  const contents = messages.map((message, index) => convert(message, messages[index - 1]));
   const groups = groupByRole(contents.filter(({ parts }) => parts.length > 0));
   const joined = groups.map((group) =>
     group.length === 1 ? group[0] : { role: group[0].role, parts: group.flatMap(({ parts }) => parts) },

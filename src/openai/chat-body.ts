@@ -8,7 +8,6 @@ import {
   type Json,
   type MediaForms,
   type MediaPart,
-  type MediaPlace,
   memoize,
   type Message,
   type ModelRequest,
@@ -24,8 +23,7 @@ import {
   type ToolMessage,
   toObjectSchema,
   toWireName,
-  writeToolMedia,
-  writeUserMedia,
+  writeMedia,
 } from "../core/provider-kit.ts";
 import { planTools, type ToolPlan, withoutUnusedFields } from "../services/plan-tools.ts";
 import { checkChatTools, toAcceptedSettings } from "../services/sampling.ts";
@@ -44,18 +42,13 @@ import {
 } from "./wire-values.ts";
 import { readChatMetadata } from "./chat-metadata.ts";
 
-/** Throws a ProviderError `bad-request` for content that the API does not support. */
-export function toUserContent(
-  content: string | readonly ContentPart[],
-  place: Omit<MediaPlace, "part">,
-): string | readonly ChatPart[] {
-  return toWireContent<ChatPart>(content, (part, index) =>
-    part.type === "text" ? { type: "text", text: part.text } : writeUserMedia(part, chatMedia, { ...place, part: index }),
-  );
+function toChatPart(part: ContentPart): ChatPart {
+  const written = part.type === "text" ? part.text : writeMedia(part, chatMedia);
+  return typeof written === "string" ? { type: "text", text: written } : written;
 }
 
 export function toChatMedia(part: MediaPart): ChatPart | string {
-  const written = writeToolMedia(part, chatMedia);
+  const written = writeMedia(part, chatMedia);
   return typeof written === "object" && written.type === "text" ? written.text : written;
 }
 
@@ -94,17 +87,16 @@ const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
 export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId"> &
   Partial<Pick<ChatSettings, "quirks">>;
 
-/** `index` is the position of the message in the conversation. Errors about the message name this position. */
-type MessageConverter = (message: Message, index: number) => readonly ChatMessage[];
+type MessageConverter = (message: Message) => readonly ChatMessage[];
 
 export function createMessageConverter(settings: MessageSettings): MessageConverter {
-  return memoize((message: Message, index: number) => toChatMessages(message, index, settings));
+  return memoize((message: Message) => toChatMessages(message, settings));
 }
 
-function toChatMessages(message: Message, index: number, settings: MessageSettings): readonly ChatMessage[] {
+function toChatMessages(message: Message, settings: MessageSettings): readonly ChatMessage[] {
   switch (message.role) {
     case "user":
-      return [{ role: "user", content: toUserContent(message.content, { provider: settings.id, message: index }) }];
+      return [{ role: "user", content: toWireContent(message.content, toChatPart) }];
     case "assistant":
       return toAssistantMessages(message, settings);
     case "tool":
@@ -197,9 +189,11 @@ export function buildChatBody(request: ModelRequest, { settings, toMessages, rep
   const { system, schema } = planOutput(request, canCombine && extra["response_format"] === undefined);
   if (plan.tools.length > 0) checkChatTools(quirks, settings.model, effort);
   const isStreamed = extra["stream"] !== false;
-  const wire = [...toTextMessages("system", system)];
-  for (const [index, message] of request.messages.entries()) wire.push(...toMessages(message, index));
-  wire.push(...toTextMessages("user", plan.instruction));
+  const wire = [
+    ...toTextMessages("system", system),
+    ...request.messages.flatMap(toMessages),
+    ...toTextMessages("user", plan.instruction),
+  ];
   const body = {
     model: settings.model,
     messages: orderMessages(wire, quirks),

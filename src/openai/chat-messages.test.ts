@@ -10,7 +10,7 @@ const settings: MessageSettings = {
   toWireCallId: (callId) => callId,
 };
 const convert = (message: Message, changes: Partial<MessageSettings> = {}): readonly unknown[] =>
-  createMessageConverter({ ...settings, ...changes })(message, 0);
+  createMessageConverter({ ...settings, ...changes })(message);
 
 const turn = (...content: readonly AssistantPart[]): Message => ({ role: "assistant", content });
 const call = (callId: string, args: Json = {}): AssistantPart => ({ type: "tool-call", callId, name: "f", args });
@@ -217,8 +217,8 @@ describe("openaiChat: the messages of a request", () => {
   it("are converted only once per provider", () => {
     const toMessages = createMessageConverter(settings);
     const message: Message = { role: "user", content: "hi" };
-    expect(toMessages(message, 0)).toBe(toMessages(message, 0));
-    expect(toMessages({ ...message }, 0)).not.toBe(toMessages(message, 0));
-    expect(createMessageConverter(settings)(message, 0)).not.toBe(toMessages(message, 0));
+    expect(toMessages(message)).toBe(toMessages(message));
+    expect(toMessages({ ...message })).not.toBe(toMessages(message));
+    expect(createMessageConverter(settings)(message)).not.toBe(toMessages(message));
   });
 });

@@ -24,10 +24,10 @@ import {
   toWellFormed,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
-import { createMessageConverter, toUserContent } from "./chat-body.ts";
+import { chatMedia, createMessageConverter } from "./chat-body.ts";
 import { createChatWriter, type HistoryOwner, readChatMessages, readParts } from "./read-chat-history.ts";
 import { createItemWriter, readContent, readResponsesItems } from "./read-responses-history.ts";
-import { createInputConverter, toInputContent } from "./responses-body.ts";
+import { createInputConverter, inputMedia } from "./responses-body.ts";
 import { readResponsesMetadata } from "./responses-metadata.ts";
 
 /** The API of a history: Chat Completions or Responses. */
@@ -208,14 +208,12 @@ interface Wire {
   keepsMetadata(message: AssistantMessage): boolean;
 }
 
-const place = { provider: "openai", message: 0 };
-
 function chatWire({ id, model = "" }: HistoryOwner): Wire {
   const toWireCallId = (callId: string): string => callId;
   const convert = createMessageConverter({ id, model, echoReasoning: undefined, toolResultMedia: "user-message", toWireCallId });
   return {
     joins: [],
-    write: (messages) => keepFitting(messages, (part) => toUserContent([part], place)).flatMap((message) => convert(message, 0)),
+    write: (messages) => keepFitting(messages, chatMedia).flatMap(convert),
     keepsMetadata: ({ providerMetadata }) => readOwnItems(providerMetadata, { id, model }) !== undefined,
   };
 }
@@ -224,7 +222,7 @@ function responsesWire({ id, model = "", store }: HistoryOwner): Wire {
   const toInput = createInputConverter({ id, model, store, customTools: new Map(), toolResultMedia: "tool-message" });
   return {
     joins: ["assistant"],
-    write: (messages) => toInput(keepFitting(messages, (part) => toInputContent([part], place))),
+    write: (messages) => toInput(keepFitting(messages, inputMedia)),
     keepsMetadata: (message) => readResponsesMetadata(message, { id, model, store }) !== undefined,
   };
 }

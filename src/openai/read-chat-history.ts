@@ -82,7 +82,7 @@ export function createChatWriter({ id, model = "" }: HistoryOwner): PieceWriter 
     toWireCallId: (callId: string) => callId,
   };
   const convert = createMessageConverter({ ...settings, toolResultMedia: "tool-message" });
-  return (messages) => messages.flatMap((message) => convert(message, 0).map((wire) => normalizeChat({ ...wire })));
+  return (messages) => messages.flatMap((message) => convert(message).map((wire) => normalizeChat({ ...wire })));
 }
 
 function readUserContent(message: FieldReader): string | readonly ContentPart[] {

@@ -12,7 +12,6 @@ import {
   type JsonSchema,
   type MediaForms,
   type MediaPart,
-  type MediaPlace,
   memoize,
   type Message,
   type ModelRequest,
@@ -28,8 +27,7 @@ import {
   toWireId,
   toObjectSchema,
   toWireName,
-  writeToolMedia,
-  writeUserMedia,
+  writeMedia,
 } from "../core/provider-kit.ts";
 import {
   planOutput,
@@ -48,18 +46,13 @@ import type { InputItem, ResponsesRequestBody, ResponsesSettings } from "./respo
 import { type CallType, isCallType } from "./responses-calls.ts";
 import { readResponsesMetadata } from "./responses-metadata.ts";
 
-/** Throws a ProviderError `bad-request` for content that the API does not support. */
-export function toInputContent(
-  content: string | readonly ContentPart[],
-  place: Omit<MediaPlace, "part">,
-): string | readonly InputItem[] {
-  return toWireContent<InputItem>(content, (part, index) =>
-    part.type === "text" ? { type: "input_text", text: part.text } : writeUserMedia(part, inputMedia, { ...place, part: index }),
-  );
+function toInputPart(part: ContentPart): InputItem {
+  const written = part.type === "text" ? part.text : toInputMedia(part);
+  return typeof written === "string" ? { type: "input_text", text: written } : written;
 }
 
 export function toInputMedia(part: MediaPart): InputItem | string {
-  return writeToolMedia(part, inputMedia);
+  return writeMedia(part, inputMedia);
 }
 
 /**
@@ -136,11 +129,11 @@ export function createInputConverter(
   return (messages) => {
     const input: InputItem[] = [];
     let before: ConvertedMessage | undefined;
-    for (const [index, message] of messages.entries()) {
+    for (const message of messages) {
       const known = converted.get(message);
       const isBare = refused.has(message);
       const isKnown = known !== undefined && known.isBare === isBare && (message.role !== "tool" || known.before === before);
-      const current = isKnown ? known : toInputItems(message, { before, index, isBare }, settings);
+      const current = isKnown ? known : toInputItems(message, { before, isBare }, settings);
       if (!isKnown) converted.set(message, current);
       for (const item of current.items) input.push(item);
       before = current;
@@ -149,14 +142,12 @@ export function createInputConverter(
   };
 }
 
-interface Place extends Pick<ConvertedMessage, "before" | "isBare"> {
-  readonly index: number;
-}
+type Place = Pick<ConvertedMessage, "before" | "isBare">;
 
-function toInputItems(message: Message, { before, index, isBare }: Place, settings: InputSettings): ConvertedMessage {
+function toInputItems(message: Message, { before, isBare }: Place, settings: InputSettings): ConvertedMessage {
   switch (message.role) {
     case "user": {
-      const content = toInputContent(message.content, { provider: settings.id, message: index });
+      const content = toWireContent(message.content, toInputPart);
       return { items: [{ role: "user", content }], calls: noCalls, before: undefined, isBare };
     }
     case "assistant":

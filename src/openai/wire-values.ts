@@ -17,12 +17,12 @@ import {
 /** Text without other parts stays a string, because servers for text models accept nothing else. */
 export function toWireContent<Part>(
   content: string | readonly ContentPart[],
-  write: (part: ContentPart, index: number) => Part,
+  write: (part: ContentPart) => Part,
 ): string | readonly Part[] {
   if (typeof content === "string") return content;
   const [first] = content;
   if (first === undefined) return "";
-  return content.length === 1 && first.type === "text" ? first.text : content.map(write);
+  return content.length === 1 && first.type === "text" ? first.text : content.map((part) => write(part));
 }
 
 export function toDataUrl(media: Exclude<ReadableMedia, { readonly kind: "url" }>): string {

@@ -4,7 +4,8 @@ import type { ContentPart, Json } from "../types/common.ts";
 import type { AssistantMessage, AssistantPart, Message, ToolResultPart, UserMessage } from "../types/message.ts";
 import { assertNever, isRecord } from "../utils/guards.ts";
 import { isSameJson, toJson } from "../utils/json.ts";
-import { locateMedia, type MediaPart, toBase64 } from "../utils/media-source.ts";
+import { locateMedia, toBase64 } from "../utils/media-source.ts";
+import { type MediaForms, writeMedia } from "./write-media.ts";
 
 /** Content that a conversion could not keep as it was. The content itself is not included. */
 export interface LostContent {
@@ -186,20 +187,11 @@ function normalizePart(part: ContentPart): object {
   return { type: "media", mediaType, source: kind === "url" ? media.url : toBase64(media), filename };
 }
 
-/** Removes an image or a file from a user message if `fits` throws for it. */
-export function keepFitting(messages: readonly Message[], fits: (part: MediaPart) => unknown): readonly Message[] {
+/** Removes images and files that an API does not support from user messages. */
+export function keepFitting(messages: readonly Message[], forms: MediaForms<object>): readonly Message[] {
   return messages.map((message) => {
     if (message.role !== "user" || typeof message.content === "string") return message;
-    const content = message.content.filter((part) => part.type === "text" || canWrite(part, fits));
+    const content = message.content.filter((part) => part.type === "text" || typeof writeMedia(part, forms) === "object");
     return content.length === message.content.length ? message : { ...message, content };
   });
-}
-
-function canWrite(part: MediaPart, fits: (part: MediaPart) => unknown): boolean {
-  try {
-    fits(part);
-    return true;
-  } catch {
-    return false;
-  }
 }

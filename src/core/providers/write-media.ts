@@ -46,10 +46,10 @@ export function refuseMedia(
 }
 
 /**
- * Converts an image or a file that a tool returned to the format of a provider API. If the API does not support it, returns text
- * for the model, because an error would occur again in every later request.
+ * Converts an image or a file to the format of a provider API. If the API does not support it, returns text for the model, because an
+ * error would occur again in every later request. `createMediaFitter` refuses such parts of new user messages before.
  */
-export function writeToolMedia<Form extends object>(part: MediaPart, forms: MediaForms<Form>): Form | string {
+export function writeMedia<Form extends object>(part: MediaPart, forms: MediaForms<Form>): Form | string {
   const media = locateMedia(part);
   const form = media.kind === "unreadable" ? undefined : forms.write(media);
   return form ?? describeMedia(part, "tool", findProblem(media, forms));
