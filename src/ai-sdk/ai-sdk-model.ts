@@ -1,5 +1,4 @@
 import { createSdkProvider, type Provider, recordOf, reportTo } from "../core/provider-kit.ts";
-import { findQuirks } from "../services/find-quirks.ts";
 import { createCallBuilder } from "./model-body.ts";
 import { toModelError, toModelWords } from "./model-end.ts";
 import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";
@@ -45,8 +44,13 @@ export function aiSdkModel(options: AiSdkModelOptions): Provider {
   const buildCall = createCallBuilder(settings);
   const words = toModelWords(options.finishReasons);
   const sender = { id, model: model.modelId };
-  const quirks = findQuirks({ id: model.provider, model: model.modelId });
-  const facts = { ...sender, ...quirks, family, structuresOutput: settings.structuredOutput, errorWords: options.errorWords };
+  const facts = {
+    ...sender,
+    ...settings.quirks,
+    family,
+    structuresOutput: settings.structuredOutput,
+    errorWords: options.errorWords,
+  };
   return createSdkProvider(facts, (request, call, out) => {
     const report = reportTo(out);
     const reader = createPartsReader(out, { settings, words, tools: request.tools });

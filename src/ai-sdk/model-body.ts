@@ -32,7 +32,6 @@ import {
   type UserMessage,
   writeMedia,
 } from "../core/provider-kit.ts";
-import { findQuirks } from "../services/find-quirks.ts";
 import { planTools, withoutUnusedFields } from "../services/plan-tools.ts";
 import { separateRoles } from "../services/separate-roles.ts";
 import type { Quirks } from "../services/service.ts";
@@ -269,14 +268,8 @@ type CallBuilder = (
 
 /** The builder throws a ProviderError `bad-request` if a message has content that cannot be sent to the model. */
 export function createCallBuilder(settings: ModelSettings): CallBuilder {
-  const { model, id } = settings;
+  const { model, id, quirks } = settings;
   const words = specWords[model.specificationVersion];
-  const { forcedChoice, ...others } = findQuirks({
-    id: model.provider,
-    model: model.modelId,
-  });
-  // The fields that turn thinking off have other names in each package.
-  const quirks: Quirks = { ...others, forcedChoice: forcedChoice === undefined ? undefined : "never" };
   const convert = createPromptConverter({ id, model: model.modelId, words }, idRuleOf(quirks.callIds, model.provider));
   const fitterFor = memoize((urls: object) =>
     createMediaFitter({ forms: createFileForms(words, urls).user, limits: quirks.media, id }),

@@ -12,7 +12,7 @@ const model: AiSdkLanguageModel = {
 
 describe("aiSdkModel", () => {
   it("has the provider and model id of the AI SDK model by default", () => {
-    expect(checkModelOptions({ model })).toEqual({ model, id: "mock.chat" });
+    expect(checkModelOptions({ model })).toEqual({ model, id: "mock.chat", quirks: {} });
     const provider = aiSdkModel({ model });
     expect(provider).toEqual({ id: "mock.chat", model: "m", stream: expect.any(Function) });
     expect(aiSdkModel({ model, id: "mock", family: "f" })).toMatchObject({ id: "mock", model: "m", family: "f" });

@@ -1,18 +1,19 @@
 // The types of the SDK are declared here instead of imported, so that models of the specifications v2, v3 and v4 work.
 
 import {
+  adapterChecks,
+  type AdapterOptions,
   checkFields,
   checkRequired,
   type Checks,
-  type ErrorWord,
-  errorWordsCheck,
   type FinishReason,
-  finishReasonsCheck,
   is,
   isFilled,
   isRecord,
   type Json,
 } from "../core/provider-kit.ts";
+import { findQuirks } from "../services/find-quirks.ts";
+import type { Quirks } from "../services/service.ts";
 
 /** The `doStream` options that all specification versions share. The run option `settings.extra` may add any field. */
 export interface AiSdkCallOptions {
@@ -141,15 +142,13 @@ export interface AiSdkWarning {
 }
 
 /** The options of `aiSdkModel`. */
-export interface AiSdkModelOptions {
+export interface AiSdkModelOptions extends AdapterOptions {
   /** The language model, for example `openai("gpt-5")`, or the return value of `wrapLanguageModel`. */
   readonly model: AiSdkLanguageModel;
   /**
    * The name of the service, for usage, prices and provider metadata. Default: the model's `provider`, such as "openai.responses".
    */
   readonly id?: string | undefined;
-  /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
-  readonly family?: string | undefined;
   /**
    * Options for the provider package, under the name of the provider, for example `{ openai: { reasoningEffort: "low" } }`. Default
    * none.
@@ -182,35 +181,31 @@ export interface AiSdkModelOptions {
    * Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
-  /**
-   * Texts of errors and the codes of these errors, for services whose wording is not known yet. A pattern is matched with the message
-   * of the error. These entries take precedence over the built-in ones. Default none.
-   */
-  readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 
 export interface ModelSettings extends AiSdkModelOptions {
   readonly id: string;
+  readonly quirks: Quirks;
 }
 
 const checks: Checks<AiSdkModelOptions> = {
+  ...adapterChecks,
   model: ['an AI SDK language model object (v2, v3 or v4), such as openai("gpt-5") (not a model id)', isLanguageModel],
-  id: is.name,
-  family: is.name,
   providerOptions: ["an object of objects", isRecordOf(isRecord)],
   headers: ["an object of strings", isRecordOf((value) => typeof value === "string")],
   providerTools: ['an object of tools with "id" and "args"', isRecordOf(isProviderTool)],
   approveProviderTool: is.fn,
-  structuredOutput: is.flag,
   onWarning: is.fn,
-  finishReasons: finishReasonsCheck,
-  errorWords: errorWordsCheck,
 };
 
 export function checkModelOptions(options: AiSdkModelOptions): ModelSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["model"]);
-  return { ...options, id: options.id ?? options.model.provider };
+  const { provider, modelId } = options.model;
+  const { forcedChoice, ...quirks } = findQuirks({ id: provider, model: modelId });
+  // The fields that turn thinking off have other names in each package.
+  const choice = forcedChoice === undefined ? {} : ({ forcedChoice: "never" } as const);
+  return { ...options, id: options.id ?? provider, quirks: { ...quirks, ...choice } };
 }
 
 function isLanguageModel(value: unknown): boolean {

@@ -1,14 +1,12 @@
 // The types of the API are declared here instead of imported from the SDK, so that any SDK version works.
 
 import {
+  adapterChecks,
+  type AdapterOptions,
   checkFields,
   checkRequired,
   type Checks,
   createOutputPlanner,
-  type ErrorWord,
-  errorWordsCheck,
-  type FinishReason,
-  finishReasonsCheck,
   invalidOption,
   is,
   isClientOf,
@@ -83,7 +81,7 @@ export interface AnthropicServerTool {
 }
 
 /** The options of `anthropicMessages`. */
-export interface AnthropicMessagesOptions {
+export interface AnthropicMessagesOptions extends AdapterOptions {
   /** The client that sends the requests. */
   readonly client: AnthropicMessagesClient;
   /** The name of the model, for example "claude-opus-4-6". */
@@ -97,8 +95,6 @@ export interface AnthropicMessagesOptions {
    * of the client's `baseURL`, by `id` or by the port, otherwise Anthropic.
    */
   readonly service?: ServiceName | undefined;
-  /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
-  readonly family?: string | undefined;
   /**
    * The maximum number of tokens in one answer, including thinking. The API requires a limit, so `maxTokens` applies if the
    * settings of the run have no `maxOutputTokens`. Default 16,384, plus the thinking budget if there is one. The budget is always
@@ -157,16 +153,6 @@ export interface AnthropicMessagesOptions {
    * Anthropic's own address, except for models before Claude Opus 4.1; otherwise false.
    */
   readonly structuredOutput?: boolean | undefined;
-  /**
-   * Maps further stop reasons of the service to finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
-   * precedence over the built-in ones. Default none.
-   */
-  readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
-  /**
-   * Texts of errors and the codes of these errors, for services whose wording is not known yet. A pattern is matched with the message
-   * of the error. These entries take precedence over the built-in ones. Default none.
-   */
-  readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 
 export interface CacheControl {
@@ -210,11 +196,10 @@ const usualMaxTokens = 16_384;
 const compactionBeta = "compact-2026-01-12";
 
 const checks: Checks<AnthropicMessagesOptions> = {
+  ...adapterChecks,
   client: ["an Anthropic client", isMessagesClient],
   model: ["the name of a model", isFilled],
-  id: is.name,
   service: oneOf(...serviceNames),
-  family: is.name,
   maxTokens: ["a whole number of at least 1", isCount],
   thinking: ['an object with a "type"; type "enabled" also needs "budget_tokens"', isThinking],
   cache: ['true, false, { ttl: "5m" } or { ttl: "1h" }', isCache],
@@ -224,9 +209,6 @@ const checks: Checks<AnthropicMessagesOptions> = {
   dropsUnfitThinking: is.flag,
   serverTools: ['a list of objects with a "type"', (value) => isListOf(value, isTyped)],
   toolSearch: oneOf("bm25", "regex"),
-  structuredOutput: is.flag,
-  finishReasons: finishReasonsCheck,
-  errorWords: errorWordsCheck,
 };
 
 export function checkMessagesOptions(options: AnthropicMessagesOptions): MessagesSettings {

@@ -31,6 +31,7 @@ export {
   usageOf,
 } from "./providers/sdk-provider.ts";
 export { checkBody, openAnswer } from "./providers/sdk-provider.ts";
+export { adapterChecks, type AdapterOptions } from "./providers/adapter-options.ts";
 export { finishReasonsCheck, type FinishWords, withFinishReasons } from "./providers/judge-finish.ts";
 export { type EventReader, readSdkStream, type SdkStream } from "./providers/read-sdk-stream.ts";
 export { Answer, createEventReader, isCleanEnd } from "./providers/read-answer.ts";

@@ -1,14 +1,12 @@
 // The types of the API are declared here instead of imported from the SDK, so that many SDK versions work.
 
 import {
+  adapterChecks,
+  type AdapterOptions,
   checkFields,
   checkRequired,
   type Checks,
   createOutputPlanner,
-  type ErrorWord,
-  errorWordsCheck,
-  type FinishReason,
-  finishReasonsCheck,
   invalidOption,
   is,
   isForced,
@@ -67,7 +65,7 @@ export interface GoogleServerTool {
 }
 
 /** The options of `googleGenerateContent`. */
-export interface GoogleGenerateContentOptions {
+export interface GoogleGenerateContentOptions extends AdapterOptions {
   /** The client that sends the requests to the Gemini API or to Vertex AI. */
   readonly client: GoogleGenAIClient;
   /** The name of the model, for example "gemini-3-pro-preview". */
@@ -78,8 +76,6 @@ export interface GoogleGenerateContentOptions {
    * with the same id, so use different ids for clients with different accounts.
    */
   readonly id?: string | undefined;
-  /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
-  readonly family?: string | undefined;
   /**
    * The model generation, which determines the format of requests. Gemini 3 requires a signature on the first call of each message,
    * and accepts images inside function responses. Gemini 2 requires no signatures and accepts no images in function responses.
@@ -101,16 +97,6 @@ export interface GoogleGenerateContentOptions {
    * later, except for models for images, speech and live use; otherwise false.
    */
   readonly structuredOutput?: boolean | undefined;
-  /**
-   * Maps further values of `finishReason` to finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
-   * precedence over the built-in ones. Default none.
-   */
-  readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
-  /**
-   * Texts of errors and the codes of these errors, for services whose wording is not known yet. A pattern is matched with the message
-   * of the error. These entries take precedence over the built-in ones. Default none.
-   */
-  readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 
 export interface GenerateSettings {
@@ -127,17 +113,13 @@ export interface GenerateSettings {
 }
 
 const checks: Checks<GoogleGenerateContentOptions> = {
+  ...adapterChecks,
   client: ["a Google client", isClient],
   model: ["the name of a model", isFilled],
-  id: is.name,
-  family: is.name,
   generation: oneOf(2, 3),
   thinking: is.object,
   streamArguments: is.flag,
   serverTools: ["a list of non-empty objects, such as { googleSearch: {} }", isToolList],
-  structuredOutput: is.flag,
-  finishReasons: finishReasonsCheck,
-  errorWords: errorWordsCheck,
 };
 
 export function checkGenerateOptions(options: GoogleGenerateContentOptions): GenerateSettings {

@@ -1,13 +1,11 @@
 // The types of the API are declared here instead of imported from the SDK, so that any SDK version works.
 
 import {
+  adapterChecks,
+  type AdapterOptions,
   checkFields,
   checkRequired,
   type Checks,
-  type ErrorWord,
-  errorWordsCheck,
-  type FinishReason,
-  finishReasonsCheck,
   is,
   isFilled,
   idRules,
@@ -68,7 +66,7 @@ export interface OpenAIChatClient {
 }
 
 /** The options of `openaiChat`. */
-export interface OpenAIChatOptions {
+export interface OpenAIChatOptions extends AdapterOptions {
   /**
    * The client that sends the requests. Its `baseURL` may be the address of any server that implements the Chat Completions API.
    */
@@ -83,8 +81,6 @@ export interface OpenAIChatOptions {
    * own at every address.
    */
   readonly service?: ServiceName | undefined;
-  /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
-  readonly family?: string | undefined;
   /** True to request token counts with `stream_options`. Set to `false` for servers that reject this field. Default true. */
   readonly includeUsage?: boolean | undefined;
   /**
@@ -124,22 +120,12 @@ export interface OpenAIChatOptions {
    */
   readonly structuredOutput?: boolean | undefined;
   /**
-   * Maps further values of `finish_reason` to finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
-   * precedence over the built-in ones. Default none.
-   */
-  readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
-  /**
    * How to read reasoning that the server leaves in the text, between `<think>` and `</think>`. With true, such text at the
    * beginning of an answer becomes reasoning. Set to "opened" if the chat template of the model writes the opening tag. All text up
    * to `</think>` then becomes reasoning. An answer without this tag becomes text only at its end. Set to false to keep the
    * tags in the text. Default: by service and model; true for unknown ones, and "opened" for DeepSeek R1, QwQ and Qwen3 Thinking.
    */
   readonly thinkTags?: boolean | "opened" | undefined;
-  /**
-   * Texts of errors and the codes of these errors, for services whose wording is not known yet. A pattern is matched with the message
-   * of the error. These entries take precedence over the built-in ones. Default none.
-   */
-  readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 
 export interface ChatSettings {
@@ -159,21 +145,17 @@ export interface ChatSettings {
 }
 
 const checks: Checks<OpenAIChatOptions> = {
+  ...adapterChecks,
   client: ["an OpenAI client", isChatClient],
   model: ["the name of a model", isFilled],
-  id: is.name,
   service: oneOf(...serviceNames),
-  family: is.name,
   includeUsage: is.flag,
   maxTokensField: oneOf("max_completion_tokens", "max_tokens"),
   echoReasoning: oneOf("reasoning_content", "reasoning"),
   toolResultMedia: oneOf("user-message", "tool-message"),
   toWireCallId: is.fn,
   promptCacheKey: is.name,
-  structuredOutput: is.flag,
-  finishReasons: finishReasonsCheck,
   thinkTags: ['true, false or "opened"', (value) => typeof value === "boolean" || value === "opened"],
-  errorWords: errorWordsCheck,
 };
 
 export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {

@@ -1,13 +1,11 @@
 // The types of the API are declared here instead of imported from the SDK, so that any SDK version works.
 
 import {
+  adapterChecks,
+  type AdapterOptions,
   checkFields,
   checkRequired,
   type Checks,
-  type ErrorWord,
-  errorWordsCheck,
-  type FinishReason,
-  finishReasonsCheck,
   is,
   isFilled,
   isRecord,
@@ -57,7 +55,7 @@ export interface OpenAIServerTool {
 }
 
 /** The options of `openaiResponses`. */
-export interface OpenAIResponsesOptions {
+export interface OpenAIResponsesOptions extends AdapterOptions {
   /** The client that sends the requests. Its `baseURL` may be the address of any server that implements the Responses API. */
   readonly client: OpenAIResponsesClient;
   /** The name of the model, for example "gpt-5". */
@@ -66,8 +64,6 @@ export interface OpenAIResponsesOptions {
   readonly id?: string | undefined;
   /** The service whose rules the requests follow. Default: recognized as by `openaiChat`. */
   readonly service?: ServiceName | undefined;
-  /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
-  readonly family?: string | undefined;
   /** True to let the service store the responses. Each request still contains the whole conversation. Default false. */
   readonly store?: boolean | undefined;
   /**
@@ -116,16 +112,6 @@ export interface OpenAIResponsesOptions {
    * address, except for models older than GPT-4o, fine-tuned models and audio models; otherwise false.
    */
   readonly structuredOutput?: boolean | undefined;
-  /**
-   * Maps further reasons for an incomplete response to finish reasons, for example `{ "steered": "stop" }`. These entries take
-   * precedence over the built-in ones. Default none.
-   */
-  readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
-  /**
-   * Texts of errors and the codes of these errors, for services whose wording is not known yet. A pattern is matched with the message
-   * of the error. These entries take precedence over the built-in ones. Default none.
-   */
-  readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 
 export interface ResponsesSettings {
@@ -147,11 +133,10 @@ export interface ResponsesSettings {
 }
 
 const checks: Checks<OpenAIResponsesOptions> = {
+  ...adapterChecks,
   client: ["an OpenAI client", isResponsesClient],
   model: ["the name of a model", isFilled],
-  id: is.name,
   service: oneOf(...serviceNames),
-  family: is.name,
   store: is.flag,
   include: ["a list of names", (value) => Array.isArray(value) && value.every(isFilled)],
   compaction: is.flag,
@@ -161,9 +146,6 @@ const checks: Checks<OpenAIResponsesOptions> = {
   toolSearch: is.flag,
   toolResultMedia: oneOf("tool-message", "user-message"),
   promptCacheKey: is.name,
-  structuredOutput: is.flag,
-  finishReasons: finishReasonsCheck,
-  errorWords: errorWordsCheck,
 };
 
 export function checkResponsesOptions(options: OpenAIResponsesOptions): ResponsesSettings {

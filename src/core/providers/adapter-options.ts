@@ -1,0 +1,30 @@
+import { type Checks, is } from "../errors/check-fields.ts";
+import type { ErrorWord } from "../errors/error-words.ts";
+import { errorWordsCheck } from "../errors/provider-error.ts";
+import type { FinishReason } from "../types/provider.ts";
+import { finishReasonsCheck } from "./judge-finish.ts";
+
+/** The options that all adapters to model services have. */
+export interface AdapterOptions {
+  /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
+  readonly family?: string | undefined;
+  /**
+   * Maps further finish reasons of the service to those of turnwright, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries
+   * take precedence over the built-in ones. Default none.
+   */
+  readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
+  /**
+   * Texts of errors and the codes of these errors, for services whose wording is not known yet. A pattern is matched with the message
+   * of the error. These entries take precedence over the built-in ones. Default none.
+   */
+  readonly errorWords?: readonly ErrorWord[] | undefined;
+}
+
+/** The checks of `AdapterOptions`, and of the options `id` and `structuredOutput`, which all adapters have too. */
+export const adapterChecks: Checks<AdapterOptions & { readonly id?: string; readonly structuredOutput?: boolean }> = {
+  id: is.name,
+  family: is.name,
+  structuredOutput: is.flag,
+  finishReasons: finishReasonsCheck,
+  errorWords: errorWordsCheck,
+};
