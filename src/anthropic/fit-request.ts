@@ -9,8 +9,8 @@ import {
   toForcedText,
   type ToolChoice,
 } from "../core/provider-kit.ts";
-import type { ClaudeThinking } from "../services/claude-models.ts";
-import type { AnthropicThinking, MessagesSettings } from "./messages-options.ts";
+import type { ClaudeFacts, ClaudeThinking } from "../services/claude-models.ts";
+import { type AnthropicThinking, configOf, type MessagesSettings } from "./messages-options.ts";
 
 /** The fields of a request that depend on the model. */
 export interface FittedRequest {
@@ -43,7 +43,7 @@ export function fitRequest(request: ModelRequest, ports: FitPorts): Fit {
   const extra = settings.extra?.["thinking"];
   const hasTools = request.tools.length + ports.settings.serverTools.length > 0;
   const choice = hasTools ? toolChoice : undefined;
-  const own = extra === undefined ? fitThinking(choice, ports) : undefined;
+  const own = extra === undefined ? fitThinking(choice, configOf(request)["effort"], ports) : undefined;
   const used = extra === undefined ? own : extra;
   const { fields: choiceFields, instruction } = fitChoice(choice, used, ports);
   const fields = {
@@ -73,8 +73,8 @@ function fitMaxTokens(asked: number | undefined, budget: number, { maxTokens, fa
 
 const knownTypes: readonly string[] = ["adaptive", "enabled", "disabled", "between_tools"] satisfies readonly ClaudeThinking[];
 
-function fitThinking(choice: ToolChoice | undefined, ports: FitPorts): AnthropicThinking | undefined {
-  const accepted = acceptThinking(ports);
+function fitThinking(choice: ToolChoice | undefined, effort: Json | undefined, ports: FitPorts): AnthropicThinking | undefined {
+  const accepted = acceptThinking(effort, ports);
   if (accepted?.type === "enabled" && isForced(choice) && ports.settings.facts?.forcedChoice !== "no") {
     // "Thinking may not be enabled when tool_choice forces tool use." (.../build-with-claude/thinking)
     ports.report({ by: "adapter", field: "thinking", action: "removed", reason: "forced-call" });
@@ -97,9 +97,17 @@ function addControls(
   return isPossible && Object.keys(controls).length > 0 ? { type, ...controls, ...thinking } : thinking;
 }
 
+function listTypes(facts: ClaudeFacts | undefined, effort: Json | undefined): readonly string[] {
+  const isCapped = facts?.capsEffort === true && (effort === "xhigh" || effort === "max");
+  return isCapped ? facts.thinking.filter((type) => type !== "disabled") : (facts?.thinking ?? knownTypes);
+}
+
 /** Adaptive thinking replaces the other types. Only models with a thinking budget lack it. */
-function acceptThinking({ settings: { thinking, facts }, report }: FitPorts): AnthropicThinking | undefined {
-  const types: readonly string[] = facts?.thinking ?? knownTypes;
+function acceptThinking(
+  effort: Json | undefined,
+  { settings: { thinking, facts }, report }: FitPorts,
+): AnthropicThinking | undefined {
+  const types = listTypes(facts, effort);
   if (thinking === undefined || types.includes(thinking.type) || !knownTypes.includes(thinking.type)) return thinking;
   const isReplaced = thinking.type !== "disabled" && types.includes("adaptive");
   report({ by: "adapter", field: "thinking", action: isReplaced ? "replaced" : "removed", reason: "unsupported" });

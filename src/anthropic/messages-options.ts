@@ -341,7 +341,7 @@ export function toConfigField(schema: JsonSchema | undefined, request: ModelRequ
   return schema === undefined ? {} : { output_config: { ...configOf(request), format: { type: "json_schema", schema } } };
 }
 
-function configOf({ settings }: ModelRequest): { readonly [field: string]: Json } {
+export function configOf({ settings }: ModelRequest): { readonly [field: string]: Json } {
   return recordOf(settings?.extra?.["output_config"]) as { readonly [field: string]: Json };
 }
 

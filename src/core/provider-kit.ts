@@ -38,6 +38,7 @@ export { Answer, createEventReader, isCleanEnd } from "./providers/read-answer.t
 export { keepAlive } from "./providers/stream-attempts.ts";
 export { createOutputPlanner, isClientOf, type OutputPlan, type OutputRules } from "./providers/output-schema.ts";
 export { toObjectSchema } from "./providers/object-schema.ts";
+export { mapSchemas } from "./providers/map-schemas.ts";
 export { resolveReference } from "./tools/root-schema.ts";
 export { toWellFormed } from "./providers/well-formed.ts";
 export { type IdRule, idRules, toWireId } from "./providers/wire-ids.ts";

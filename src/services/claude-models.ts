@@ -13,6 +13,11 @@ export interface ClaudeFacts {
    * `tool_choice: type "tool" and "any" are not supported for this model.`
    */
   readonly forcedChoice: "yes" | "without-budget" | "no";
+  /**
+   * True if thinking can only be disabled up to effort "high": "output_config.effort 'xhigh' is not supported when thinking is disabled
+   * on this model." (github.com/elgorro/aiquila/issues/410).
+   */
+  readonly capsEffort: boolean;
   /** If `temperature`, `top_p` and `top_k` are accepted under the API version 2023-06-01. Later versions never accept them. */
   readonly sampling: "without-thinking" | "no";
   /** True if a thinking block is only valid after the same system text, tools and messages ("preserved thinking"). */
@@ -44,6 +49,7 @@ const newest = {
   prefill: false,
   midSystem: true,
   hidesNotes: false,
+  capsEffort: false,
   maxOutput: 128_000,
 } as const;
 
@@ -61,10 +67,10 @@ const rows: readonly ClaudeRow[] = [
   { families: ["fable", "mythos"], from: 501, thinking: ["adaptive"] },
   { families: ["fable", "mythos"], from: 500, thinking: ["adaptive"], ...unchecked },
   { families: ["opus"], from: 505, thinking: ["adaptive"], hidesNotes: true },
-  { families: ["opus"], from: 500, thinking: ["adaptive", "disabled"], ...unchecked },
+  { families: ["opus"], from: 500, thinking: ["adaptive", "disabled"], ...unchecked, capsEffort: true },
   { families: ["sonnet"], from: 505, thinking: ["adaptive", "between_tools"], hidesNotes: true },
   { families: ["sonnet"], from: 500, thinking: ["adaptive", "disabled"], ...unchecked, midSystem: false },
-  { families: ["haiku"], from: 500, thinking: ["adaptive", "disabled"], forcedChoice: "yes" },
+  { families: ["haiku"], from: 500, thinking: ["adaptive", "disabled"], forcedChoice: "yes", capsEffort: true },
   { families: ["opus"], from: 408, thinking: ["adaptive", "disabled"], ...unchecked },
   { families: ["opus"], from: 407, thinking: ["adaptive", "disabled"], ...unchecked, midSystem: false },
   { families: ["opus", "sonnet", "haiku"], from: 406, ...budgeted, thinking: ["adaptive", "enabled", "disabled"] },

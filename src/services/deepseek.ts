@@ -1,4 +1,4 @@
-import { deepseekMedia } from "./media-limits.ts";
+import { deepseekMedia, noMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 import type { Rule } from "./rule.ts";
 import { firstOf, hasHalfPair, recordAt, unknownPart, when } from "./rule-checks.ts";
@@ -12,7 +12,8 @@ const thinks = /deepseek-(?:v4|flash)/i;
  * (github.com/iOfficeAI/AionUi/issues/2746). DeepSeek R1 must not get this field (@ai-sdk/deepseek 3.0.56), but
  * `deepseek-reasoner` has required it since V3.2 (github.com/continuedev/continue/issues/10193,
  * github.com/langgenius/dify-official-plugins/issues/2306). R1 always thinks, and its chat template writes the opening tag
- * (github.com/vllm-project/vllm/issues/13125).
+ * (github.com/vllm-project/vllm/issues/13125). Only V4.1 Flash sees images: `deepseek-flash` and the old names of V4 Flash
+ * (github.com/yilewang/llm-for-zotero/issues/143, github.com/langgenius/dify-official-plugins/issues/3867).
  */
 export const deepseek: Service = {
   name: "deepseek",
@@ -22,6 +23,7 @@ export const deepseek: Service = {
   models: [
     { model: /deepseek-(?:v4|flash|chat|reasoner)/i, quirks: { forcedChoice: { thinking: { type: "disabled" } } } },
     { model: /deepseek-reasoner/i, quirks: { echoReasoning: "reasoning_content" } },
+    { model: /deepseek-(?:v4-pro|chat|reasoner)/i, quirks: { media: noMedia } },
   ],
   everywhere: [
     { model: thinks, quirks: { echoReasoning: "reasoning_content" } },

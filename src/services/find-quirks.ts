@@ -1,6 +1,7 @@
 import { anthropic } from "./anthropic.ts";
 import { azure } from "./azure.ts";
 import { bedrock } from "./bedrock.ts";
+import { cerebras } from "./cerebras.ts";
 import { findClaudeFacts } from "./claude-models.ts";
 import { dashscope } from "./dashscope.ts";
 import { deepseek } from "./deepseek.ts";
@@ -24,7 +25,22 @@ import { xai } from "./xai.ts";
 import { zai } from "./zai.ts";
 
 const services: readonly Service[] = [
-  ...[openai, azure, bedrock, anthropic, dashscope, deepseek, fireworks, google, groq, litellm, llamaServer, lmStudio, meta],
+  ...[
+    openai,
+    azure,
+    bedrock,
+    cerebras,
+    anthropic,
+    dashscope,
+    deepseek,
+    fireworks,
+    google,
+    groq,
+    litellm,
+    llamaServer,
+    lmStudio,
+    meta,
+  ],
   ...[minimax, mistral, moonshot, ollama, openrouter, together, vllm, xai, zai],
 ];
 

@@ -38,6 +38,9 @@ export const azureMedia: MediaLimits = { imageTypes: fourTypes, maxCount: 50 };
 /** Four types of images, and no other files (npm @ai-sdk/deepseek 3.0.56). */
 export const deepseekMedia: MediaLimits = { imageTypes: fourTypes, fileTypes: [] };
 
+/** Text only. */
+export const noMedia: MediaLimits = { imageTypes: [], fileTypes: [] };
+
 /** Images, and no other files (npm @ai-sdk/groq 4.0.84). */
 export const groqMedia: MediaLimits = { fileTypes: [] };
 

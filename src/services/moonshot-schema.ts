@@ -42,7 +42,7 @@ const anyType = ["string", "number", "boolean", "object", "array", "null"].map((
 
 function convert(node: unknown, conversion: Conversion): UnknownRecord {
   const { $ref: reference, allOf, oneOf, anyOf = oneOf, ...keywords } = recordOf(node);
-  if (typeof reference === "string") return { ...textsIn(keywords), ...refer(reference, conversion) };
+  if (typeof reference === "string") return refer(reference, textsIn(keywords), conversion);
   const [part, ...parts] = listOf(allOf);
   if (part !== undefined) {
     const isAlone = parts.length === 0 && findType(keywords) === undefined;
@@ -82,17 +82,23 @@ function textsIn({ title, description }: UnknownRecord): UnknownRecord {
   return { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }) };
 }
 
-/** Moves the target of a reference to `$defs` of the root. */
-function refer(reference: string, conversion: Conversion): UnknownRecord {
+/**
+ * Moves the target of a reference to `$defs` of the root. A text beside the reference is refused if the target has one, too: "conflicting
+ * keywords found after $ref expansion: description" (github.com/MoonshotAI/kimi-cli/issues/1903).
+ */
+function refer(reference: string, texts: UnknownRecord, conversion: Conversion): UnknownRecord {
   const { root, definitions } = conversion;
   const target = resolveReference(root, reference);
-  if (target === undefined) return { anyOf: anyType };
+  if (target === undefined) return { ...texts, anyOf: anyType };
   const name = reference.replace(/^#\/?(?:\$defs\/|definitions\/)?/, "").replaceAll(/[^\w.-]+/g, "_") || "root";
   if (!definitions.has(name)) {
     definitions.set(name, undefined);
     definitions.set(name, convert(target, conversion));
   }
-  return { $ref: `#/$defs/${name}` };
+  // A definition that refers to itself is not made yet.
+  const told = recordOf(definitions.get(name) ?? target);
+  const own = Object.entries(texts).filter(([keyword]) => !Object.hasOwn(told, keyword));
+  return { ...Object.fromEntries(own), $ref: `#/$defs/${name}` };
 }
 
 function inline(part: unknown, conversion: Conversion): UnknownRecord {

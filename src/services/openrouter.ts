@@ -1,3 +1,4 @@
+import { qwenNames } from "./dashscope.ts";
 import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { when } from "./rule-checks.ts";
@@ -21,6 +22,8 @@ export const openrouter: Service = {
       model: /^(?:moonshotai\/kimi-k2\.[56]|deepseek\/deepseek-v4)/,
       quirks: { forcedChoice: { reasoning: { enabled: false } } },
     },
+    // Alibaba is one of the services that run these models.
+    { model: /^qwen\//, quirks: { toolNames: qwenNames } },
     { model: /^moonshotai\/kimi-k2(?:\.[7-9]|-thinking)/, quirks: { forcedChoice: "never" } },
   ],
 };

@@ -8,6 +8,7 @@ export type ServiceName =
   | "anthropic"
   | "azure"
   | "bedrock"
+  | "cerebras"
   | "dashscope"
   | "deepseek"
   | "fireworks"

@@ -1,13 +1,7 @@
 import { resolveReference } from "../tools/root-schema.ts";
 import type { JsonSchema } from "../types/common.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-
-/** Keywords whose values are no schemas. */
-const data: ReadonlySet<string> = new Set(["const", "enum", "default", "example", "examples", "required"]);
-/** Keywords whose values have names as keys and schemas as values. */
-const maps: ReadonlySet<string> = new Set([
-  ...["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"],
-]);
+import { mapSchemas } from "./map-schemas.ts";
 
 const bounds = ["Minimum", "Maximum"] as const;
 
@@ -17,25 +11,11 @@ const bounds = ["Minimum", "Maximum"] as const;
  * (github.com/hyperdxio/hyperdx/issues/2925). A schema without such keywords stays the same object.
  */
 export function toCurrentDraft(root: JsonSchema): JsonSchema {
-  const made = convert(root, root, false) as JsonSchema;
+  const made = mapSchemas(root, (schema) => withReference(withTuple(bounds.reduce(withBound, schema)), root)) as JsonSchema;
   if (made === root) return root;
   // The old name of the draft would give the new keywords another meaning. Without a name, services assume 2020-12.
   const { $schema: _, ...rest } = made;
   return rest;
-}
-
-function convert(node: unknown, root: JsonSchema, isMap: boolean): unknown {
-  if (Array.isArray(node)) {
-    const made = node.map((one: unknown) => convert(one, root, false));
-    return made.every((one, index) => one === node[index]) ? node : made;
-  }
-  if (!isRecord(node)) return node;
-  const made = Object.entries(node).map(([key, value]) => {
-    const isKept = !isMap && data.has(key);
-    return [key, isKept ? value : convert(value, root, !isMap && maps.has(key))] as const;
-  });
-  const whole: UnknownRecord = made.every(([key, value]) => value === node[key]) ? node : Object.fromEntries(made);
-  return isMap ? whole : withReference(withTuple(bounds.reduce(withBound, whole)), root);
 }
 
 /** In draft 4, `exclusiveMinimum` says if `minimum` itself is excluded. */

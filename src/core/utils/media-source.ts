@@ -123,12 +123,18 @@ const heads: readonly Head[] = [
   [/^PCFET0NUWVBF|^PCFkb2N0eXBl|^PGh0bW/, "text/html", /^(?:image\/|application\/pdf$)/],
 ];
 
+/** Services look for the head of a PDF in the first 1,024 bytes. */
+const pdfHead = /%PDF-/;
+
 /**
  * Reads the media type from the first bytes. Services refuse an image whose type differs from its bytes
- * (github.com/microsoft/playwright-mcp/issues/1211). Returns the given type if the bytes are of no known type.
+ * (github.com/microsoft/playwright-mcp/issues/1211), and a PDF without its head (github.com/anthropics/claude-code/issues/20195). Returns the
+ * given type if the bytes are of no known type.
  */
 function recognizeType(data: string, given: string): string {
-  return heads.find(([head, , types]) => head.test(data) && types?.test(given) !== false)?.[1] ?? given;
+  const found = heads.find(([head, , types]) => head.test(data) && types?.test(given) !== false)?.[1];
+  if (found !== undefined || given !== "application/pdf" || pdfHead.test(atob(data.slice(0, 1_368)))) return found ?? given;
+  return decodeUtf8(data) === undefined ? "application/octet-stream" : "text/plain";
 }
 
 /** Returns the content of an image or a file as base64. */

@@ -1,0 +1,94 @@
+// Conversions of tool schemas for services that refuse a part of JSON Schema. The results may accept more than the schemas, so the run
+// validates the arguments with the schema itself.
+
+import {
+  isRecord,
+  type JsonSchema,
+  mapSchemas,
+  memoize,
+  resolveReference,
+  type ToolDefinition,
+  toObjectSchema,
+  type UnknownRecord,
+} from "../core/provider-kit.ts";
+
+type ToolConverter = (tool: ToolDefinition) => ToolDefinition;
+
+function createConverter(convert: (root: JsonSchema) => unknown): ToolConverter {
+  return memoize((tool: ToolDefinition) => {
+    const root = toObjectSchema(tool.inputSchema);
+    const made = convert(root);
+    return made === root ? tool : { ...tool, inputSchema: made as JsonSchema };
+  });
+}
+
+/** Leaves out the patterns that match `refused`. */
+export function withoutPatterns(refused: RegExp): ToolConverter {
+  return createConverter((root) => mapSchemas(root, (schema) => dropNamedPatterns(dropPattern(schema, refused), refused)));
+}
+
+function dropPattern(schema: UnknownRecord, refused: RegExp): UnknownRecord {
+  const { pattern, ...rest } = schema;
+  return typeof pattern === "string" && refused.test(pattern) ? rest : schema;
+}
+
+function dropNamedPatterns(schema: UnknownRecord, refused: RegExp): UnknownRecord {
+  const { patternProperties: patterns, additionalProperties: others, ...rest } = schema;
+  if (!isRecord(patterns)) return schema;
+  const kept = Object.entries(patterns).filter(([pattern]) => !refused.test(pattern));
+  if (kept.length === Object.keys(patterns).length) return schema;
+  return {
+    ...rest,
+    ...(kept.length === 0 ? {} : { patternProperties: Object.fromEntries(kept) }),
+    // Without its pattern, a property would be one of the others, which may be forbidden.
+    ...(others === undefined || others === false ? {} : { additionalProperties: others }),
+  };
+}
+
+/**
+ * Patterns that Python's `re` cannot compile, because it has other letters after a backslash and other named groups than JavaScript, and
+ * patterns with lookaround.
+ */
+export const notPython: RegExp =
+  /(?<!\\)(?:\\\\)*(?:\\(?:[CE-MO-RTVXYceg-moqpyz]|u(?![\dA-Fa-f]{4})|x(?![\dA-Fa-f]{2}))|\(\?[=!<])/;
+
+/**
+ * Replaces what contains itself with a schema that accepts everything, and keeps schemas down to `levels`, of which the root is the
+ * first.
+ */
+export function withoutDepth(levels: number): ToolConverter {
+  return createConverter((root) => {
+    const cycles = findCycles(root);
+    return mapSchemas(root, (schema, { original, level }) => {
+      if (cycles.has(original)) return pick(schema, ["title", "description"]);
+      return level < levels ? schema : pick(schema, flatKeywords);
+    });
+  });
+}
+
+/** Keywords without schemas. */
+const flatKeywords = ["title", "description", "type", "enum", "const", "format", "default"];
+
+function pick(schema: UnknownRecord, keywords: readonly string[]): UnknownRecord {
+  const kept = Object.entries(schema).filter(([keyword]) => keywords.includes(keyword));
+  return kept.length === Object.keys(schema).length ? schema : Object.fromEntries(kept);
+}
+
+/** Finds the references whose targets contain them. Without these, nothing in the schema contains itself. */
+function findCycles(root: JsonSchema): ReadonlySet<unknown> {
+  const cycles = new Set<unknown>();
+  const open = new Set<unknown>();
+  const done = new Set<unknown>();
+  const visit = (node: unknown): void => {
+    if (typeof node !== "object" || node === null || done.has(node)) return;
+    done.add(node);
+    open.add(node);
+    const reference = isRecord(node) ? node["$ref"] : undefined;
+    const target = typeof reference === "string" ? resolveReference(root, reference) : undefined;
+    if (open.has(target)) cycles.add(node);
+    for (const part of [target, ...Object.values(node)]) visit(part);
+    open.delete(node);
+  };
+  visit(root);
+  return cycles;
+}
