@@ -4,9 +4,9 @@ import { toBlocks } from "./messages-body.ts";
 
 const image = (mediaType: string, data: string | URL = "eA=="): ContentPart => ({ type: "image", mediaType, data });
 const file = (mediaType: string, data: string | URL = "eA=="): ContentPart => ({ type: "file", mediaType, data });
-const base64 = (type: string, mediaType: string): object => ({
+const base64 = (type: string, mediaType: string, data = "eA=="): object => ({
   type,
-  source: { type: "base64", media_type: mediaType, data: "eA==" },
+  source: { type: "base64", media_type: mediaType, data },
 });
 const byUrl = (type: string, url: string): object => ({ type, source: { type: "url", url } });
 const textDocument = (data: string): object => ({ type: "document", source: { type: "text", media_type: "text/plain", data } });
@@ -23,7 +23,7 @@ it.for<[what: string, part: ContentPart, block: object]>([
     image("image/png", new URL("https://x.test/a.png")),
     byUrl("image", "https://x.test/a.png"),
   ],
-  ["a PDF", file("application/pdf"), base64("document", "application/pdf")],
+  ["a PDF", file("application/pdf", "JVBERi0="), base64("document", "application/pdf", "JVBERi0=")],
   ["a PDF at a URL", file("application/pdf", "https://x.test/a.pdf"), byUrl("document", "https://x.test/a.pdf")],
   ["a text file", file("text/csv", "w7Y7MQ=="), textDocument("ö;1")],
   ["a JSON file", file("application/json", "e30="), textDocument("{}")],

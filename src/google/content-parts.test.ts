@@ -13,7 +13,7 @@ it.for<[part: MediaPart, wire: MediaWirePart | undefined]>([
   [image("image/heic", "AAAA"), inline("image/heic", "AAAA")],
   [image("image/gif", "AAAA"), undefined],
   [image("image/svg+xml", "AAAA"), undefined],
-  [file("application/pdf", "AAAA"), inline("application/pdf", "AAAA")],
+  [file("application/pdf", "JVBERi0="), inline("application/pdf", "JVBERi0=")],
   [file("audio/wav", "AAAA"), inline("audio/wav", "AAAA")],
   [file("video/mp4", "AAAA"), inline("video/mp4", "AAAA")],
   [file("text/csv;charset=utf-8", "YSxi"), inline("text/plain", "YSxi")],

@@ -12,10 +12,10 @@ const toInput = createInputConverter({
 const contentOf = (content: string | readonly ContentPart[]): unknown => toInput([{ role: "user", content }])[0]?.["content"];
 const image = (data: string | URL, mediaType = "image/png"): MediaPart => ({ type: "image", mediaType, data });
 const file = (mediaType: string, data: string | URL = "eA=="): MediaPart => ({ type: "file", mediaType, data });
-const bytes = (filename: string, mediaType: string): object => ({
+const bytes = (filename: string, mediaType: string, data = "eA=="): object => ({
   type: "input_file",
   filename,
-  file_data: `data:${mediaType};base64,eA==`,
+  file_data: `data:${mediaType};base64,${data}`,
 });
 const shown = (url: string): object => ({ type: "input_image", image_url: url, detail: "auto" });
 const docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
@@ -23,7 +23,7 @@ const docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.doc
 it.for<[what: string, part: MediaPart, item: object]>([
   ["an image in base64", image("eA=="), shown("data:image/png;base64,eA==")],
   ["an image at a URL", image(new URL("https://x.test/a.png")), shown("https://x.test/a.png")],
-  ["a PDF", file("application/pdf"), bytes("file.pdf", "application/pdf")],
+  ["a PDF", file("application/pdf", "JVBERi0="), bytes("file.pdf", "application/pdf", "JVBERi0=")],
   ["a PDF at a URL", file("application/pdf", "http://x.test/a"), { type: "input_file", file_url: "http://x.test/a" }],
   ["a Word document", file(docx), bytes("file.docx", docx)],
   ["a text file", file("text/plain"), bytes("file.txt", "text/plain")],

@@ -105,6 +105,18 @@ export const anthropicModelRules: readonly Rule[] = [
     },
   },
   {
+    rule: "While thinking is disabled, some models take an effort up to high.",
+    source: "github.com/elgorro/aiquila#410, github.com/pydantic/pydantic-ai#7991",
+    refuses: (request) => {
+      const { effort } = recordAt(request.body, "output_config");
+      const isCapped = thinkingOf(request).type === "disabled" && findClaudeFacts(request.model)?.capsEffort === true;
+      return when(
+        isCapped && (effort === "xhigh" || effort === "max"),
+        `output_config.effort '${show(effort)}' is not supported when thinking is disabled on this model. Use effort 'high' or below, or enable thinking.`,
+      );
+    },
+  },
+  {
     rule: "A thinking budget is at least 1,024 tokens and less than `max_tokens`.",
     source: "@anthropic-ai/sdk@1.14.0 resources/messages/messages.d.ts, github.com/BerriAI/litellm#9001",
     refuses: (request) => {

@@ -6,6 +6,7 @@ import {
   refuseLength,
   refuseLongString,
   refuseNames,
+  refusePatterns,
   refuseRoot,
   refuseStrict,
   unknownParameter,
@@ -181,6 +182,12 @@ export const chatSchemaRules: readonly Rule[] = [
           ),
         ),
       ),
+  },
+  {
+    rule: "A pattern in a tool schema is one of Python, without lookaround.",
+    source: "github.com/BerriAI/litellm#40485, github.com/tombii/better-ccflare#357",
+    code: "invalid_function_parameters",
+    refuses: ({ tools }) => firstOf(tools, refusePatterns),
   },
   {
     rule: "In a strict tool schema, every object forbids other properties and requires all of its properties.",

@@ -49,6 +49,16 @@ export const deepseekRules: readonly Rule[] = [
       ),
   },
   {
+    rule: "Models before V4.1 take no images.",
+    source: "github.com/yilewang/llm-for-zotero#143, github.com/langgenius/dify-official-plugins#3867",
+    refuses: ({ model, media }) => {
+      const [image] = media;
+      return image === undefined || !/deepseek-(?:v4-pro|chat|reasoner)/.test(model)
+        ? undefined
+        : `Failed to deserialize the JSON body into the target type: messages[${image.at}]: unknown variant \`image_url\`, expected \`text\``;
+    },
+  },
+  {
     rule: "While the model thinks, `tool_choice` is auto or none.",
     source: "github.com/deepseek-ai/DeepSeek-V3#1376, github.com/BerriAI/litellm#37470",
     refuses: ({ model, body }) =>

@@ -1,7 +1,7 @@
 import { llamaServerMedia } from "./media-limits.ts";
 import type { Quirks, Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
-import { recordAt, unknownPart, when } from "./rule-checks.ts";
+import { firstOf, patternsIn, recordAt, unknownPart, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 import { withoutPatterns } from "./tool-schemas.ts";
 
@@ -41,6 +41,23 @@ export const localEndRules: readonly Rule[] = [
         "Cannot have 2 or more assistant messages at the end of the list.",
       );
     },
+  },
+];
+
+/** llama-server and LM Studio. */
+export const grammarRules: readonly Rule[] = [
+  {
+    rule: "A pattern in a tool schema has both anchors, no classes such as `\\d`, and no groups with `(?`.",
+    source: "github.com/rowboatlabs/rowboat#741, github.com/ggml-org/llama.cpp#22314",
+    refuses: ({ tools }) =>
+      firstOf(tools, ({ schema }) =>
+        firstOf(patternsIn(schema), (pattern) =>
+          when(
+            /\\[dDwWsSbB]|\(\?/.test(pattern) || !pattern.startsWith("^") || !pattern.endsWith("$"),
+            "Failed to initialize samplers: failed to parse grammar",
+          ),
+        ),
+      ),
   },
 ];
 

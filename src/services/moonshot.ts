@@ -59,6 +59,27 @@ export const moonshotRules: readonly Rule[] = [
       ),
   },
   {
+    rule: "A description or title stands beside a `$ref` or in its target, not in both.",
+    source: "github.com/MoonshotAI/kimi-cli#1903",
+    refuses: ({ tools }) =>
+      firstOf(tools, ({ schema }) =>
+        firstOf(eachSchema(schema), ([node, path]) => {
+          const fields = recordAt(node);
+          const target = recordAt(
+            schema,
+            ...show(fields.$ref ?? "")
+              .split("/")
+              .slice(1),
+          );
+          const both = ["description", "title"].find((keyword) => keyword in fields && keyword in target);
+          return when(
+            fields.$ref !== undefined && both !== undefined,
+            `tools.function.parameters is not a valid moonshot flavored json schema, details: <At path '${path}': conflicting keywords found after $ref expansion: ${show(both)}>`,
+          );
+        }),
+      ),
+  },
+  {
     rule: "The name of a tool begins with a letter.",
     source: "CLIProxyAPI#5316",
     refuses: ({ tools }) =>

@@ -1,7 +1,7 @@
 // The refusals that Chat Completions and Responses share.
 
 import type { WireRequest, WireTool } from "./rule.ts";
-import { eachSchema, firstOf, isObjectSchema, longString, recordAt, rootKeyword, when } from "./rule-checks.ts";
+import { eachSchema, firstOf, isObjectSchema, longString, patternsIn, recordAt, rootKeyword, when } from "./rule-checks.ts";
 
 export function unknownParameter(name: string): string {
   return `Unknown parameter: '${name}'.`;
@@ -45,6 +45,13 @@ export function refuseRoot({ name, schema }: WireTool): string | undefined {
   return when(
     isWrong,
     `Invalid schema for function '${name}': schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.`,
+  );
+}
+
+/** A pattern is one of Python, without named groups of JavaScript and without lookaround. */
+export function refusePatterns({ name, schema }: WireTool): string | undefined {
+  return firstOf(patternsIn(schema), (pattern) =>
+    when(/\\[pPzku]\{|\(\?<?[=!]|\(\?<\w/.test(pattern), `Invalid schema for function '${name}': '${pattern}' is not a 'regex'.`),
   );
 }
 

@@ -2,7 +2,7 @@ import { openaiMedia } from "./media-limits.ts";
 import type { ModelQuirks, Quirks, Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { show, when } from "./rule-checks.ts";
-import { notPython, withoutPatterns } from "./tool-schemas.ts";
+import { notPython, withItems } from "./tool-schemas.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 /**
@@ -24,8 +24,9 @@ export const openaiModels: readonly ModelQuirks[] = [
  * A pattern in a tool schema must be one of Python: "is not a 'regex'" (github.com/BerriAI/litellm/pull/40485,
  * github.com/pleaseai/shunt/pull/488). Lookaround is refused by the backend of Codex, and in some requests elsewhere
  * (github.com/tombii/better-ccflare/issues/357, github.com/Dokploy/mcp/issues/45).
+ * An array has `items`: "array schema missing items" (github.com/garrytan/gbrain/pull/1028).
  */
-const patterns: Quirks = { toTool: /* @__PURE__ */ withoutPatterns(notPython) };
+const schemas: Quirks = { toTool: /* @__PURE__ */ withItems(notPython) };
 
 /** 128 tools and 4 stop sequences at most (github.com/zed-industries/zed/issues/42393, types of the package `openai`). */
 export const openai: Service = {
@@ -33,9 +34,12 @@ export const openai: Service = {
   address: /(?:^|\.)openai\.com$/,
   // The names in the package @ai-sdk/openai.
   id: /^openai\.(?:chat|responses)$/,
-  quirks: { maxTools: 128, maxStops: 4, media: openaiMedia, thinkTags: false, ...patterns },
+  quirks: { maxTools: 128, maxStops: 4, media: openaiMedia, thinkTags: false },
   models: openaiModels,
-  everywhere: [{ model: /(?:^|\/)(?:gpt-(?!oss)|chatgpt|o\d)/, quirks: { thinkTags: false, ...patterns } }],
+  everywhere: [
+    { model: /(?:^|\/)(?:gpt-(?!oss)|chatgpt|o\d)/, quirks: { thinkTags: false } },
+    { model: /(?:^|[/:])(?:gpt-(?!oss)|chatgpt|o\d|codex-)/, quirks: schemas },
+  ],
 };
 
 /** The models that reason unless the effort is "none". */

@@ -1,6 +1,14 @@
 // Rules of the Responses wire, which OpenAI and Azure have.
 
-import { refuseLength, refuseLongString, refuseNames, refuseRoot, refuseStrict, unknownParameter } from "./openai-refusals.ts";
+import {
+  refuseLength,
+  refuseLongString,
+  refuseNames,
+  refusePatterns,
+  refuseRoot,
+  refuseStrict,
+  unknownParameter,
+} from "./openai-refusals.ts";
 import type { Rule, WireRequest } from "./rule.ts";
 import { firstOf, show, unknownField, when } from "./rule-checks.ts";
 
@@ -147,6 +155,12 @@ export const responsesWireRules: readonly Rule[] = [
     source: "github.com/vercel/ai#21350, huly-mcp#66",
     code: "invalid_function_parameters",
     refuses: ({ tools }) => firstOf(tools, refuseRoot),
+  },
+  {
+    rule: "A pattern in a tool schema is one of Python, without lookaround.",
+    source: "github.com/BerriAI/litellm#40485, github.com/tombii/better-ccflare#357",
+    code: "invalid_function_parameters",
+    refuses: ({ tools }) => firstOf(tools, refusePatterns),
   },
   {
     rule: "A tool is strict unless it says otherwise. A strict schema forbids other properties and requires all properties.",

@@ -126,6 +126,13 @@ export function* eachSchema(schema: unknown, path = ""): Generator<readonly [nod
   for (const field of schemaNodes) if (isRecord(schema[field])) yield* eachSchema(schema[field], below(field));
 }
 
+/** The patterns of strings and of names in a schema. */
+export function patternsIn(schema: unknown): readonly string[] {
+  const nodes = [...eachSchema(schema)].map(([node]) => recordAt(node));
+  const named = nodes.flatMap(({ pattern, patternProperties }) => [pattern, ...Object.keys(recordAt(patternProperties))]);
+  return named.filter((pattern) => typeof pattern === "string");
+}
+
 /** True if the text is a JSON object. */
 export function isObjectText(text: unknown): boolean {
   if (typeof text !== "string") return false;

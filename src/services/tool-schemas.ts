@@ -24,7 +24,22 @@ function createConverter(convert: (root: JsonSchema) => unknown): ToolConverter 
 
 /** Leaves out the patterns that match `refused`. */
 export function withoutPatterns(refused: RegExp): ToolConverter {
-  return createConverter((root) => mapSchemas(root, (schema) => dropNamedPatterns(dropPattern(schema, refused), refused)));
+  return createConverter((root) => mapSchemas(root, (schema) => dropPatterns(schema, refused)));
+}
+
+/** As for `withoutPatterns`, and arrays without `items` get a schema that accepts everything. */
+export function withItems(refused: RegExp): ToolConverter {
+  return createConverter((root) => mapSchemas(root, (schema) => addItems(dropPatterns(schema, refused))));
+}
+
+function addItems(schema: UnknownRecord): UnknownRecord {
+  const { type, items, prefixItems } = schema;
+  const isArray = Array.isArray(type) ? type.includes("array") : type === "array";
+  return isArray && items === undefined && prefixItems === undefined ? { ...schema, items: {} } : schema;
+}
+
+function dropPatterns(schema: UnknownRecord, refused: RegExp): UnknownRecord {
+  return dropNamedPatterns(dropPattern(schema, refused), refused);
 }
 
 function dropPattern(schema: UnknownRecord, refused: RegExp): UnknownRecord {

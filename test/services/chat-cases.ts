@@ -20,6 +20,7 @@ const image = (data = png(), type = "image/png"): object => ({
 });
 const file = { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,JVBERi0=" } };
 const text = (said = "Hi"): object => ({ type: "text", text: said });
+const told = { type: "object", properties: { x: { description: "X", $ref: "#/$defs/a" } } };
 const named = { type: "function", function: { name: "look" } };
 
 const body = (messages: readonly object[], rest: object = {}, model = "gpt-4.1"): object => ({ model, messages, ...rest });
@@ -92,6 +93,12 @@ const rows: readonly Row[] = [
     "Each array in a tool schema",
     withTools({ tools: [tool("look", { type: "object", properties: { a: { type: "array", items: {} } } })] }),
     withTools({ tools: [tool("look", { type: "object", properties: { a: { type: "array" } } })] }),
+  ],
+  [
+    "openai-chat",
+    "A pattern in a tool schema is one",
+    withTools({ tools: [tool("look", { type: "object", properties: { a: { type: "string", pattern: String.raw`^\d$` } } })] }),
+    withTools({ tools: [tool("look", { type: "object", properties: { a: { type: "string", pattern: String.raw`^\p{L}$` } } })] }),
   ],
   [
     "openai-chat",
@@ -210,6 +217,12 @@ const rows: readonly Row[] = [
   ]),
   [
     "deepseek",
+    "Models before V4.1 take no images.",
+    body([{ role: "user", content: [image()] }], {}, "deepseek-v4-flash"),
+    body([{ role: "user", content: [image()] }], {}, "deepseek-v4-pro"),
+  ],
+  [
+    "deepseek",
     "While the model thinks, `tool_choice`",
     withTools({ tool_choice: "required", thinking: { type: "disabled" } }, "deepseek-v4-pro"),
     withTools({ tool_choice: "required" }, "deepseek-v4-pro"),
@@ -227,6 +240,12 @@ const rows: readonly Row[] = [
     "Every node of a tool schema has a type.",
     withTools({ tools: [tool("look", { type: "object", properties: { a: { anyOf: [{ type: "string" }] } } })] }),
     withTools({ tools: [tool("look", { type: "object", properties: { a: {} } })] }),
+  ],
+  [
+    "moonshot",
+    "A description or title stands",
+    withTools({ tools: [tool("look", { ...told, $defs: { a: { type: "string" } } })] }),
+    withTools({ tools: [tool("look", { ...told, $defs: { a: { type: "string", description: "A" } } })] }),
   ],
   ["moonshot", "The name of a tool begins with a letter.", withTools(), withTools({ tools: [tool("_look")] })],
   [
@@ -251,6 +270,12 @@ const rows: readonly Row[] = [
     withTools({ tool_choice: named, response_format: { type: "json_schema" } }),
   ],
   ["vllm", "The arguments of a call in the history", body(answered), body([user, asks(call("a", "look", "[1]")), result("a")])],
+  ...(["llama-server", "lm-studio"] as const).map((kind): Row => [
+    kind,
+    "A pattern in a tool schema has both",
+    withTools({ tools: [tool("look", { type: "object", properties: { a: { type: "string", pattern: "^[0-9]$" } } })] }),
+    withTools({ tools: [tool("look", { type: "object", properties: { a: { type: "string", pattern: String.raw`^\d$` } } })] }),
+  ]),
   ["llama-server", "The last two messages are not", body([user, assistant, user]), body([user, assistant, assistant])],
   ["llama-server", "While the model thinks, the last", body([user]), body([user, assistant])],
   [

@@ -200,6 +200,12 @@ const rows: readonly Row[] = [
     body([user], { thinking: { type: "adaptive" } }, "claude-opus-5"),
     body([user], budget, "claude-opus-5"),
   ],
+  [
+    "anthropic",
+    "While thinking is disabled, some models",
+    body([user], { thinking: { type: "disabled" }, output_config: { effort: "high" } }, "claude-opus-5"),
+    body([user], { thinking: { type: "disabled" }, output_config: { effort: "max" } }, "claude-opus-5"),
+  ],
   ["anthropic", "A thinking budget is at least 1,024", body([user], budget), body([user], { ...budget, max_tokens: 2_000 })],
   [
     "anthropic",

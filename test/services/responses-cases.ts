@@ -55,6 +55,11 @@ const rows: readonly (readonly [rule: string, accepted: object, refused: object]
   ["The name of a tool has 1 to 64", withTools(tool("a".repeat(64))), withTools(tool("a.b"))],
   ["The root of a tool schema has the type object", withTools(tool()), withTools(tool("look", { anyOf: [object] }))],
   [
+    "A pattern in a tool schema is one",
+    withTools(tool("look", { type: "object", properties: { a: { type: "string", pattern: String.raw`^\d$` } } })),
+    withTools(tool("look", { type: "object", properties: { a: { type: "string", pattern: "^(?<n>a)$" } } })),
+  ],
+  [
     "A tool is strict unless it says otherwise.",
     withTools(tool("look", { ...object, additionalProperties: false }, { strict: true })),
     withTools({ type: "function", name: "look", parameters: object }),

@@ -166,6 +166,20 @@ describe("anthropicMessages: thinking that the model refuses", () => {
     expect([status, body?.thinking, told]).toEqual(["completed", sent, changes]);
   });
 
+  const off = { type: "disabled" };
+
+  it.for<[model: string, effort: string, sent: unknown, changes: readonly string[]]>([
+    ["claude-opus-5", "high", off, []],
+    ["claude-opus-5", "xhigh", undefined, ["adapter: thinking removed, unsupported"]],
+    ["claude-haiku-5-5", "max", undefined, ["adapter: thinking removed, unsupported"]],
+    ["claude-opus-4-8", "xhigh", off, []],
+  ])("%s with effort %s and thinking off", async ([model, effort, sent, changes]) => {
+    const run = { modelSettings: { extra: { output_config: { effort } } } };
+    const played = await play({ model, thinking: off, dropsUnfitThinking: false, run });
+    expect([played.status, played.body?.thinking, played.changes]).toEqual(["completed", sent, changes]);
+    expect(played.body).toMatchObject({ output_config: { effort } });
+  });
+
   it.for<[model: string, thinking: AnthropicMessagesOptions["thinking"], display: unknown]>([
     ["claude-opus-5-5", undefined, "summarized"],
     ["claude-sonnet-5-5", { type: "adaptive" }, "summarized"],

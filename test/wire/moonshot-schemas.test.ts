@@ -102,6 +102,16 @@ describe("Moonshot: the schema of a tool", () => {
       inObject({ allOf: [{ $ref }, { properties: { id: { type: "string" } } }] }, { $defs }),
       inObject({ type: "object", properties: { name: { type: "string" }, id: { type: "string" } } }),
     ],
+    [
+      "a text beside a reference to a schema with such a text",
+      inObject({ description: "D", title: "T", $ref }, { $defs: { Node: { ...node, description: "E" } } }),
+      inObject({ title: "T", $ref }, { $defs: { Node: { ...node, description: "E" } } }),
+    ],
+    [
+      "such a text in a definition that refers to itself",
+      inObject({ $ref }, { $defs: { Node: inObject({ description: "D", $ref }, { description: "E" }) } }),
+      inObject({ $ref }, { $defs: { Node: inObject({ $ref }, { description: "E" }) } }),
+    ],
     ["unused definitions", inObject({ type: "string" }, { $defs }), inObject({ type: "string" })],
     [
       "a reference to a property",

@@ -149,6 +149,8 @@ describe("fields by service", () => {
     [{ model: "moonshotai/Kimi-K3", service: "vllm" }, "reasoning"],
     [{ model: "deepseek-ai/DeepSeek-R1" }, undefined],
     [{ at: "https://api.deepseek.com", model: "deepseek-r1-0528" }, undefined],
+    [{ at: "https://api.cerebras.ai/v1", model: "kimi-k3" }, undefined],
+    [{ at: "https://api.groq.com/openai/v1", model: "moonshotai/kimi-k2-thinking" }, undefined],
     [{ model: "gpt-4.1" }, undefined],
     [{ model: "deepseek-v4-pro", echoReasoning: "reasoning" }, "reasoning"],
   ])("%j: reasoning goes back in %s", async ([options, field]) => {

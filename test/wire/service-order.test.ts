@@ -84,6 +84,8 @@ describe("openaiChat: the order of messages", () => {
       ["user", "assistant", "user"],
     ],
     ["LM Studio: merges user messages", { at: `${local}:1234/v1` }, [user("Hi"), user("you")], ["user"]],
+    ["z.ai: begins with a user message", { service: "zai" }, [asked("c"), answered("c")], ["user", "assistant", "tool"]],
+    ["DashScope: begins with a user message", { service: "dashscope" }, [said("A"), user("Hi")], ["user", "assistant", "user"]],
     ["vLLM: begins with a user message", { service: "vllm" }, [said("A"), user("Hi")], ["user", "assistant", "user"]],
     [
       "vLLM: merges a text and calls",

@@ -134,7 +134,8 @@ const pdfHead = /%PDF-/;
 function recognizeType(data: string, given: string): string {
   const found = heads.find(([head, , types]) => head.test(data) && types?.test(given) !== false)?.[1];
   if (found !== undefined || given !== "application/pdf" || pdfHead.test(atob(data.slice(0, 1_368)))) return found ?? given;
-  return decodeUtf8(data) === undefined ? "application/octet-stream" : "text/plain";
+  const text = decodeUtf8(data);
+  return text === undefined || text.includes("\0") ? "application/octet-stream" : "text/plain";
 }
 
 /** Returns the content of an image or a file as base64. */

@@ -18,7 +18,13 @@ import {
 import { deepseekRules, deepseekStyle } from "../../services/deepseek.ts";
 import { googleRules, toGoogleError } from "../../services/google.ts";
 import { groqRules, groqStyle, toGroqError } from "../../services/groq.ts";
-import { llamaServerRules, llamaServerStyle, localEndRules, toLlamaServerError } from "../../services/llama-server.ts";
+import {
+  grammarRules,
+  llamaServerRules,
+  llamaServerStyle,
+  localEndRules,
+  toLlamaServerError,
+} from "../../services/llama-server.ts";
 import { lmStudioRules, lmStudioStyle, toLmStudioError } from "../../services/lm-studio.ts";
 import { messagesContentRules, messagesFieldRules, messagesOrderRules, messagesToolRules } from "../../services/messages-wire.ts";
 import { messagesMediaRules } from "../../services/messages-media.ts";
@@ -180,12 +186,12 @@ export const kinds: { readonly [Name in StrictServiceKind]: Kind } = {
   "llama-server": chatKind(
     "llama-server (llama.cpp)",
     llamaServerStyle,
-    served(toLlamaServerError, [...chatFormRules, ...localEndRules, ...llamaServerRules], [mistralFamily]),
+    served(toLlamaServerError, [...chatFormRules, ...localEndRules, ...grammarRules, ...llamaServerRules], [mistralFamily]),
   ),
   "lm-studio": chatKind(
     "LM Studio",
     lmStudioStyle,
-    served(toLmStudioError, [...chatFormRules, ...lmStudioRules], [mistralFamily]),
+    served(toLmStudioError, [...chatFormRules, ...grammarRules, ...lmStudioRules], [mistralFamily]),
   ),
   mistral: {
     title: "Mistral",

@@ -1,0 +1,196 @@
+import { defineTool, runToolLoop, type Tool } from "turnwright";
+import { openaiChat, openaiResponses } from "turnwright/openai";
+import { describe, expect, it } from "vitest";
+import {
+  type ChatOptions,
+  chatCall,
+  chatText,
+  connect,
+  createRecorder,
+  responsesText,
+  sendChat,
+  user,
+} from "./service-client.ts";
+
+type Json = NonNullable<Extract<Tool["inputSchema"], { readonly [keyword: string]: unknown }>[string]>;
+type Schema = { readonly [keyword: string]: Json };
+
+const toTool = (inputSchema: Tool["inputSchema"]): Tool =>
+  defineTool({ name: "records", description: "Records", inputSchema, execute: () => "ok" });
+
+async function sendSchema(options: ChatOptions, schema: Schema): Promise<unknown> {
+  const { body } = await sendChat(options, { tools: [toTool(schema)] });
+  return Object(body.tools?.[0]).function.parameters;
+}
+
+const object = (x: Json, root: Schema = {}): Schema => ({ type: "object", properties: { x }, ...root });
+const string: Schema = { type: "string" };
+const gpt: ChatOptions = { model: "gpt-4.1" };
+const lmStudio: ChatOptions = { at: "http://127.0.0.1:1234/v1" };
+const gateway: ChatOptions = { at: "https://openrouter.ai/api/v1", model: "openai/gpt-6-astra" };
+
+describe("patterns in the schema of a tool", () => {
+  it.for<[service: string, options: ChatOptions, pattern: string, isSent: boolean]>([
+    ["LM Studio", lmStudio, String.raw`^([01]\d|2[0-3])$`, false],
+    ["LM Studio", lmStudio, String.raw`^\w+\b$`, false],
+    ["LM Studio", lmStudio, "^(?:a|b)$", false],
+    ["LM Studio", lmStudio, "[a-z]", false],
+    ["LM Studio", lmStudio, String.raw`^[a-z]+\.[a-z]+$`, true],
+    ["llama-server", { service: "llama-server" }, String.raw`^\d$`, false],
+    ["llama-server", { service: "llama-server" }, "^[0-9]$", true],
+    ["OpenAI", gpt, String.raw`^[\p{L}\p{N}]+$`, false],
+    ["OpenAI", gpt, String.raw`^(?<year>[0-9]{4})$`, false],
+    ["OpenAI", gpt, String.raw`^\u{1F600}$`, false],
+    ["OpenAI", gpt, String.raw`^\cA\z$`, false],
+    ["OpenAI", gpt, String.raw`^(?!\.)a@b$`, false],
+    ["OpenAI", gpt, String.raw`(?<=a)b`, false],
+    ["OpenAI", gpt, String.raw`^\d+\.\d\t\n\f\v\u00e4\x41(?:a)\-\/$`, true],
+    ["OpenAI", gpt, String.raw`^\\p{L}\(?=$`, true],
+    ["a fine-tuned model", { model: "ft:gpt-4.1:org::x" }, String.raw`^\p{L}$`, false],
+    ["GPT at a gateway", gateway, String.raw`^\p{L}$`, false],
+    ["another model at a gateway", { ...gateway, model: "z-ai/glm-5.3" }, String.raw`^\p{L}$`, true],
+  ])("%s: %s %j is sent: %s", async ([, options, pattern, isSent]) => {
+    expect(await sendSchema(options, object({ type: "string", pattern }))).toEqual(
+      object(isSent ? { type: "string", pattern } : string),
+    );
+  });
+
+  it("a refused pattern in patternProperties no longer forbids its properties", async () => {
+    const patternProperties = { [String.raw`^\p{L}$`]: string, "^a$": string };
+    const closed = { patternProperties, additionalProperties: false };
+    expect(await sendSchema(gpt, object(closed))).toEqual(object({ patternProperties: { "^a$": string } }));
+    const typed = { patternProperties: { [String.raw`^\p{L}$`]: string }, additionalProperties: { type: "number" } };
+    expect(await sendSchema(gpt, object(typed))).toEqual(object({ additionalProperties: { type: "number" } }));
+  });
+
+  it.for<[given: Schema, sent: Schema]>([
+    [
+      { type: "array", maxItems: 2 },
+      { type: "array", maxItems: 2, items: {} },
+    ],
+    [{ type: ["array", "null"] }, { type: ["array", "null"], items: {} }],
+    [
+      { type: "array", items: string },
+      { type: "array", items: string },
+    ],
+    [
+      { type: "array", prefixItems: [string] },
+      { type: "array", prefixItems: [string] },
+    ],
+  ])("GPT: the array %j is sent as %j", async ([given, sent]) => {
+    expect(await sendSchema(gpt, object(given))).toEqual(object(sent));
+  });
+
+  it("a property with the name pattern, and values that look like schemas, stay", async () => {
+    const schema: Schema = {
+      type: "object",
+      properties: { pattern: string, x: { type: "string", enum: ["a"], default: { pattern: String.raw`\p{L}` } } },
+    };
+    expect(await sendSchema(gpt, schema)).toEqual(schema);
+  });
+
+  it("openaiResponses: leaves out refused patterns too", async () => {
+    const { fetch, bodies } = createRecorder(responsesText);
+    const tools = [toTool(object({ type: "string", pattern: String.raw`^\p{L}$` }))];
+    await runToolLoop({
+      provider: openaiResponses({ client: connect(fetch), model: "gpt-6-astra" }),
+      tools,
+      messages: [user("Hi")],
+    });
+    expect(bodies[0]?.tools).toMatchObject([{ name: "records", parameters: object(string) }]);
+    expect(JSON.stringify(bodies)).not.toContain(String.raw`\p`);
+  });
+});
+
+const meta: ChatOptions = { service: "meta" };
+const $ref = "#/$defs/Node";
+const listOf = (items: Json): Schema => ({ type: "array", items });
+
+describe("Muse Spark: schemas that contain themselves", () => {
+  it.for<[what: string, given: Schema, sent: Schema]>([
+    [
+      "a definition",
+      object(listOf({ $ref }), { $defs: { Node: { anyOf: [string, listOf({ $ref, description: "D", default: 1 })] } } }),
+      object(listOf({ $ref }), { $defs: { Node: { anyOf: [string, listOf({ description: "D" })] } } }),
+    ],
+    ["the root", object(listOf({ $ref: "#" })), object(listOf({}))],
+    [
+      "two definitions that refer to each other",
+      object({ $ref }, { $defs: { Node: object({ $ref: "#/$defs/B" }), B: object({ $ref }) } }),
+      object({ $ref }, { $defs: { Node: object({ $ref: "#/$defs/B" }), B: object({}) } }),
+    ],
+    [
+      "no cycle: one definition, used twice",
+      { type: "object", properties: { a: { $ref }, b: listOf({ $ref }) }, $defs: { Node: string } },
+      { type: "object", properties: { a: { $ref }, b: listOf({ $ref }) }, $defs: { Node: string } },
+    ],
+    [
+      "a value that looks like a reference",
+      object({ enum: ["a"], default: { $ref: "#" } }),
+      object({ enum: ["a"], default: { $ref: "#" } }),
+    ],
+  ])("%s", async ([, given, sent]) => {
+    expect(await sendSchema(meta, given)).toEqual(sent);
+  });
+
+  it.for<[what: string, options: ChatOptions, isOpen: boolean]>([
+    ["Muse Spark at another address", { at: "https://opencode.ai/zen/go/v1", model: "muse-spark-1.3-contributor" }, true],
+    ["another model at this address", { at: "https://opencode.ai/zen/go/v1", model: "glm-5.3" }, false],
+  ])("%s: the reference is replaced: %s", async ([, options, isOpen]) => {
+    expect(await sendSchema(options, object({ $ref: "#" }))).toEqual(object(isOpen ? {} : { $ref: "#" }));
+  });
+});
+
+describe("Muse Spark: deep schemas", () => {
+  const nest = (depth: number, inner: Json): Json =>
+    depth === 0 ? inner : { type: "object", properties: { next: nest(depth - 1, inner) } };
+
+  it("keeps ten levels, and the keywords without schemas of the tenth", async () => {
+    const tenth = { type: "object", description: "D", properties: { a: string }, required: ["a"], additionalProperties: false };
+    expect(await sendSchema(meta, nest(9, tenth) as Schema)).toEqual(nest(9, { type: "object", description: "D" }));
+    expect(await sendSchema(meta, nest(9, string) as Schema)).toEqual(nest(9, string));
+  });
+
+  it("leaves the schema as it is for other services", async () => {
+    expect(await sendSchema({}, nest(20, string) as Schema)).toEqual(nest(20, string));
+  });
+});
+
+describe("names of tools that a service has reserved", () => {
+  const search = (name: string, seen: string[]): Tool =>
+    defineTool({
+      name,
+      description: "Searches",
+      inputSchema: { type: "object", properties: {} },
+      execute: () => (seen.push(name), "found"),
+    });
+
+  it.for<[service: string, options: ChatOptions, name: string, sent: string]>([
+    ["DashScope", { at: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1" }, "search", "t_search"],
+    ["DashScope", { service: "dashscope" }, "search_web", "search_web"],
+    ["Qwen at OpenRouter", { service: "openrouter", model: "qwen/qwen3-coder-plus" }, "search", "t_search"],
+    ["another model at OpenRouter", { service: "openrouter", model: "z-ai/glm-5.3" }, "search", "search"],
+    ["Grok", { at: "https://opencode.ai/zen/go/v1", model: "grok-4.5" }, "web_search", "t_web_search"],
+    ["xAI", { at: "https://api.x.ai/v1", model: "grok-4.7" }, "search", "search"],
+  ])("%s, %j: %s is sent as %s, and its tool runs", async ([, options, name, sent]) => {
+    const seen: string[] = [];
+    const { fetch, bodies } = createRecorder(({ messages }) => (messages.length === 1 ? chatCall("c1", sent) : chatText()));
+    const { at, ...rest } = { model: "m", ...options };
+    const result = await runToolLoop({
+      provider: openaiChat({ client: connect(fetch, at), ...rest }),
+      tools: [search(name, seen)],
+      messages: [user("Search.")],
+    });
+    expect([result.status, seen]).toEqual(["completed", [name]]);
+    expect(bodies.map(({ tools }) => Object(tools?.[0]).function.name)).toEqual([sent, sent]);
+    expect(JSON.stringify(bodies[1]?.messages)).toContain(`"name":"${sent}"`);
+    expect(JSON.stringify(result.messages)).toContain(`"name":"${name}"`);
+  });
+
+  it("openaiResponses: web_search is replaced for Grok", async () => {
+    const { fetch, bodies } = createRecorder(responsesText);
+    const provider = openaiResponses({ client: connect(fetch, "https://opencode.ai/zen/go/v1"), model: "grok-4.5" });
+    await runToolLoop({ provider, tools: [search("web_search", [])], messages: [user("Hi")] });
+    expect(bodies[0]?.tools).toMatchObject([{ name: "t_web_search" }]);
+  });
+});
