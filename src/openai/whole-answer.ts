@@ -66,9 +66,12 @@ function explain(error: unknown): unknown {
   return providerError(code, `${message} To request whole answers, set \`stream: false\` in \`extra\` of the model settings.`);
 }
 
-/** Makes a chunk of Chat Completions from a whole completion. A body without choices may be an error, and stays as it is. */
+/**
+ * Makes a chunk of Chat Completions from a whole completion. A body without choices may be an error, and stays as it is. Cline puts
+ * the completion into the field `data` (github.com/cline/cline/issues/13348).
+ */
 export function toChatChunk(answer: UnknownRecord): UnknownRecord {
-  const { choices, ...rest } = answer;
+  const { choices, ...rest } = Array.isArray(recordOf(answer.data).choices) ? recordOf(answer.data) : answer;
   if (choices === undefined) return answer;
   return {
     ...rest,

@@ -21,12 +21,11 @@ const choice = (message: object, finish: string): object => ({
 });
 const call = (id: string): object => ({ id, type: "function", function: { name: "look", arguments: "{}" } });
 
-const chatAnswer = ({ messages }: SentBody): Response =>
-  Response.json(
-    messages.length > 1
-      ? choice({ content: "Seen.", reasoning_content: "Hm." }, "stop")
-      : choice({ content: null, tool_calls: [call("c1"), call("c2")] }, "tool_calls"),
-  );
+const completion = ({ messages }: SentBody): object =>
+  messages.length > 1
+    ? choice({ content: "Seen.", reasoning_content: "Hm." }, "stop")
+    : choice({ content: null, tool_calls: [call("c1"), call("c2")] }, "tool_calls");
+const chatAnswer = (body: SentBody): Response => Response.json(completion(body));
 
 const responsesCall = { id: "fc_1", type: "function_call", status: "completed", call_id: "c1", name: "look", arguments: "{}" };
 const responsesAnswer = ({ input }: SentBody): Response =>
@@ -49,6 +48,13 @@ describe("stream: false in extra", () => {
       [false, undefined],
       [false, undefined],
     ]);
+  });
+
+  it("openaiChat: reads a completion in the field data", async () => {
+    const { fetch } = createRecorder((body) => Response.json({ data: completion(body), success: true }));
+    const provider = openaiChat({ client: connect(fetch), model: "m" });
+    const result = await runToolLoop({ provider, tools: [look], messages: [user("Look.")], modelSettings: { extra } });
+    expect(result).toMatchObject({ status: "completed", text: "Seen.", usage: { totalTokens: 30 } });
   });
 
   it("openaiResponses: reads whole answers", async () => {

@@ -10,6 +10,7 @@ import { createChoiceMemory } from "./refused-choice.ts";
 import { toWellFormedRequest } from "./well-formed.ts";
 import { createToolRenamer, type NameRules } from "./wire-names.ts";
 import { EventFilter } from "./event-filter.ts";
+import { watchLeaks } from "./leaked-calls.ts";
 import { readSdkStream, type SdkStream } from "./read-sdk-stream.ts";
 import { dropPromise, Lull } from "../utils/promises.ts";
 
@@ -67,7 +68,7 @@ export function createSdkProvider(
       const formed = toTool === undefined ? whole : { ...whole, tools: whole.tools.map(toTool) };
       const send = (adapted: ModelRequest): SdkAnswer => {
         const { open, reader } = ask(names?.rename(adapted) ?? adapted, call, out);
-        return { open, reader: names?.restore(reader, out, adapted) ?? reader };
+        return { open, reader: watchLeaks(names?.restore(reader, out, adapted) ?? reader, out, adapted) };
       };
       return readSdkStream({ ...askAgain(formed, send, { call, out }), out, errorWords }, call);
     },
