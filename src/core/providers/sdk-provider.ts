@@ -7,6 +7,7 @@ import { reconcileUsage } from "../utils/count-usage.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { readAssistantMessage } from "../utils/texts.ts";
 import { createChoiceMemory } from "./refused-choice.ts";
+import { factsOf, type ProviderFacts } from "./provider-facts.ts";
 import { toWellFormedRequest } from "./well-formed.ts";
 import { createToolRenamer, type NameRules } from "./wire-names.ts";
 import { EventFilter } from "./event-filter.ts";
@@ -18,7 +19,7 @@ import { dropPromise, Lull } from "../utils/promises.ts";
 export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
 
 /** The facts about a provider, and the option `errorWords` of its adapter. */
-export interface SdkProviderFacts extends Omit<Provider, "stream">, Pick<SdkStream, "errorWords">, NameRules {
+export interface SdkProviderFacts extends ProviderFacts, Pick<SdkStream, "errorWords">, NameRules {
   /** Converts a tool to a form that the service accepts. Must return the same object for the same tool. Default: no conversion. */
   readonly toTool?: ((tool: ToolDefinition) => ToolDefinition) | undefined;
 }
@@ -38,30 +39,14 @@ export interface SdkProviderFacts extends Omit<Provider, "stream">, Pick<SdkStre
  * }));
  */
 export function createSdkProvider(
-  {
-    id,
-    model,
-    family,
-    compacts,
-    searchesTools,
-    structuresOutput,
-    errorWords,
-    toolNames,
-    parameterNames,
-    toTool,
-  }: SdkProviderFacts,
+  { errorWords, toolNames, parameterNames, toTool, ...facts }: SdkProviderFacts,
   ask: (request: ModelRequest, call: ModelCall, out: ModelChunk[]) => SdkAnswer,
 ): Provider {
   const isRenaming = toolNames !== undefined || parameterNames !== undefined;
   const names = isRenaming ? createToolRenamer({ toolNames, parameterNames }) : undefined;
   const askAgain = createChoiceMemory();
   return {
-    id,
-    model,
-    ...(family === undefined ? {} : { family }),
-    ...(compacts === true ? { compacts } : {}),
-    ...(searchesTools === true ? { searchesTools } : {}),
-    ...(structuresOutput === true ? { structuresOutput } : {}),
+    ...factsOf(facts),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
       const whole = toWellFormedRequest(request);

@@ -5,6 +5,7 @@ import { assertProvider } from "../errors/provider-error.ts";
 import { isResent } from "./judge-finish.ts";
 import type { Fault, PlannedAttempt } from "./attempt-reader.ts";
 import { type AttemptPlan, streamAttempts } from "./stream-attempts.ts";
+import { factsOf } from "./provider-facts.ts";
 
 /** The options of `withFallback`: when the next provider is tried, and how long a failed provider is avoided. */
 export interface FallbackOptions {
@@ -57,16 +58,15 @@ export function withFallback(providers: readonly Provider[], options: FallbackOp
   checkFields("options", options, checks);
   const roster = new Roster([first, ...others], options.restMs ?? 0);
   const { firstChunkMs, streamIdleMs } = options;
-  const { id, model, family } = first;
   return {
-    id,
-    model,
-    ...(family === undefined ? {} : { family }),
-    ...(providers.every(({ compacts }) => compacts === true) ? { compacts: true } : {}),
-    // Unless all providers search tools, requests must contain the tool that finds deferred tools.
-    ...(providers.every(({ searchesTools }) => searchesTools === true) ? { searchesTools: true } : {}),
-    // Unless all providers send the schema of the answer, the system text must contain the instructions for it.
-    ...(providers.every(({ structuresOutput }) => structuresOutput === true) ? { structuresOutput: true } : {}),
+    ...factsOf({
+      ...first,
+      compacts: providers.every(({ compacts }) => compacts === true),
+      // Unless all providers search tools, requests must contain the tool that finds deferred tools.
+      searchesTools: providers.every(({ searchesTools }) => searchesTools === true),
+      // Unless all providers send the schema of the answer, the system text must contain the instructions for it.
+      structuresOutput: providers.every(({ structuresOutput }) => structuresOutput === true),
+    }),
     stream: (request, call) => {
       const { timeouts } = call;
       const patience = {
