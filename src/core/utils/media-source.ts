@@ -124,7 +124,7 @@ const heads: readonly Head[] = [
 ];
 
 /** Services look for the head of a PDF in the first 1,024 bytes. */
-const pdfHead = /%PDF-/;
+const pdfHead = /%PDF/;
 
 /**
  * Reads the media type from the first bytes. Services refuse an image whose type differs from its bytes
