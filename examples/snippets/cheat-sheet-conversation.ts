@@ -14,10 +14,13 @@ interface ConversationEntry {
 }
 interface ConversationOptions {
   id: string; // at most 200 characters, no slashes
-  store: conversation.ConversationStore; // { load(id), lock(id), isLocked(id), remove(id) }; check it with conversationStoreSuite
+  store: conversation.ConversationStore; // { load(id), lock(id), isLocked(id), remove(id), list?() }; check it with conversationStoreSuite
   options: conversation.ConversationRunOptions; // of each run, without messages, runId and journal
   journal?: (runId: string) => Journal; // so that another process can resume a run
+  removeJournal?: (runId: string) => void | PromiseLike<void>; // for the journals that keepRuns does not keep
+  keepRuns?: conversation.KeepRuns; // 1: only the journal of the last ended run; or { days }
   waitMs?: number; // 0: a second run rejects with "conversation-busy" at once
+  whenSuspended?: conversation.WhenSuspended; // "refuse", "deny" or "queue": a new message while calls wait
 }
 interface Conversation {
   id: string;
@@ -25,9 +28,11 @@ interface Conversation {
   stream(message?: conversation.NewMessages, options?: conversation.RunOverrides): LoopStream;
   resume(options?: conversation.ResumeOverrides): Promise<LoopResult>; // { decisions }, or { resume: "retry-last" }
   resumeStream(options?: conversation.ResumeOverrides): LoopStream;
+  cancel(): Promise<void>; // ends a suspended run
+  remove(): Promise<void>;
   messages(): Promise<readonly Message[]>;
   status(): Promise<conversation.ConversationStatus | undefined>; // { runId, status, isLive, reason, undelivered }
-  usage(): Promise<conversation.ConversationUsage>; // { usage, costUSD, runs } of all runs
+  usage(): Promise<conversation.ConversationUsage>; // { usage, costUSD, knownCostUSD, runs } of all runs
   fork(id: string, options?: { atMessage?: number }): Promise<Conversation>; // its usage begins at 0
 }
 // #endregion conversation

@@ -46,6 +46,7 @@ const messages: readonly Message[] = [
 // #region shapes
 interface User {
   role: "user";
+  id?: string | undefined; // an id of your own, by which a host recognizes a message that arrives twice; never sent to a model
   pinned?: boolean | undefined; // true keeps the message in all requests, even after a compaction
   metadata?: { readonly [key: string]: Json | undefined } | undefined; // your own data, never sent to a model
   content: string | readonly ContentPart[];

@@ -226,11 +226,12 @@ interface Result {
   streamResults: readonly StreamResult[]; // one per provider stream
   accumulatedModelParts: readonly ProviderMetadataPart[];
   agent?: string | undefined; // the last agent of policies.handoffs, for `startWith` in the next run
-  handoffs?: readonly Handoff[] | undefined; // from, to, reason, iteration, callId
+  handoffs?: readonly Handoff[] | undefined; // from, to, reason, iteration, callId, messagesBefore
   compaction?: CompactedMessages | undefined; // the last summary, for `startWith` in the next run
   cache?: PromptCacheUse | undefined; // share, savedUSD, breaks, ...; with policies.promptCache
   usage: Usage; // inputTokens, outputTokens, totalTokens, cachedInputTokens?, cacheWriteTokens?, reasoningTokens?
   costUSD: number | undefined; // undefined if unknown
+  knownCostUSD: number; // the sum of the known costs
   iterations: number;
   toolCallsExecuted: number;
   durationMs: number; // active time

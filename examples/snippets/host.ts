@@ -11,6 +11,7 @@ import {
   lastEventId,
   type ResumeAnswer,
   type RunHost,
+  type StartAnswer,
   toEventStreamResponse,
 } from "turnwright/host";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
@@ -60,9 +61,10 @@ function stop(id: string): Response {
 // #endregion endpoints
 
 // #region refuse
-function refuse({ kind }: { readonly kind: Exclude<ResumeAnswer["kind"], "started"> | "steered" }): Response {
+function refuse({ kind }: Exclude<StartAnswer | ResumeAnswer, { readonly kind: "started" }>): Response {
   if (kind === "closed") return new Response("The server restarts. Try again.", { status: 503 });
-  return new Response(kind === "busy" ? "The last answer is not finished." : "Nothing waits here.", { status: 409 });
+  const reasons = { busy: "The last answer is not finished.", waiting: "A call waits for your decision." };
+  return new Response(kind === "busy" || kind === "waiting" ? reasons[kind] : "Load the chat again.", { status: 409 });
 }
 // #endregion refuse
 

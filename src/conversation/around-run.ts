@@ -1,50 +1,76 @@
 import {
-  type Clock,
   isLoopError,
   type Journal,
   type LoopEvent,
   type LoopResult,
   type LoopStream,
-  systemClock,
+  type Message,
   unlessMissing,
 } from "../core/entry-kit.ts";
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
 import { endCalls } from "../journal/inspect/end-calls.ts";
 import type { ConversationOptions } from "./conversation.ts";
+import { noHandover, toReport, withoutRefused } from "../host/handover.ts";
+import { linesOf, type Waiting } from "./lines.ts";
 import type { Recovered } from "./conversation-state.ts";
-import type { ConversationLock } from "./conversation-store.ts";
+import type { ConversationLock, StoredRun } from "./conversation-store.ts";
 
 const retryMs = 50;
 
-interface Waiting {
-  readonly clock?: Clock | undefined;
-  readonly signal?: AbortSignal | undefined;
+type Locked = Pick<ConversationOptions, "id" | "store">;
+
+/** Resolves to `false` if the time is over or the signal has fired, and otherwise to `true` after a short time. */
+export async function waitABit({ clock, until, signal }: Waiting): Promise<boolean> {
+  const left = until - clock.now();
+  if (left <= 0 || signal?.aborted === true) return false;
+  await new Promise<void>((resolve) => void clock.setTimeout(resolve, Math.min(retryMs, left)));
+  return true;
 }
 
 /**
- * Locks the conversation. If another run holds the lock, waits up to `waitMs` for that run. Stops waiting if `signal` is aborted.
+ * Locks the conversation. If another run holds the lock, waits for that run. Callers of this process get the lock in the order in
+ * which they came. Rejects with LoopError "conversation-busy" when the time is over or the signal fires.
  */
-export async function lockConversation(
-  { id, store, waitMs = 0 }: Pick<ConversationOptions, "id" | "store" | "waitMs">,
-  { clock = systemClock, signal }: Waiting,
-): Promise<ConversationLock> {
-  const until = clock.now() + waitMs;
+export async function lockConversation({ id, store }: Locked, waiting: Waiting): Promise<ConversationLock> {
+  const leave = await linesOf(store).take(id, "lock", waiting);
+  try {
+    const lock = await lockAtHead({ id, store }, waiting);
+    const release = async (): Promise<void> => {
+      try {
+        await lock.release();
+      } finally {
+        leave();
+      }
+    };
+    return { stored: lock.stored, lost: lock.lost, append: (change) => lock.append(change), release };
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+/** Another process may hold the lock. No process learns when it becomes free, so the request is repeated. */
+async function lockAtHead({ id, store }: Locked, waiting: Waiting): Promise<ConversationLock> {
   for (;;) {
     try {
       return await store.lock(id);
     } catch (error) {
-      const left = until - clock.now();
-      if (left <= 0 || signal?.aborted === true || !isLoopError(error, "conversation-busy")) throw error;
-      await new Promise<void>((resolve) => void clock.setTimeout(resolve, Math.min(retryMs, left)));
+      if (!isLoopError(error, "conversation-busy") || !(await waitABit(waiting))) throw error;
     }
   }
 }
 
-export async function recoverRun(journal: Journal | undefined): Promise<Recovered | undefined> {
-  const inspection = journal?.read === undefined ? undefined : await inspectRun(journal);
-  if (inspection === undefined) return undefined;
-  const { usage, costUSD } = inspection;
-  return { messages: endCalls(inspection), usage, costUSD };
+/** Reads a run that was cut off. Returns undefined if its journal is unknown, because the spending is then unknown too. */
+export async function recoverRun(
+  journal: Journal | undefined,
+  { start, own = start }: Pick<StoredRun, "start" | "own">,
+  stored: readonly Message[],
+): Promise<Recovered | undefined> {
+  if (journal?.read === undefined) return undefined;
+  const inspection = await inspectRun(journal);
+  // A durable journal has a record of the run before the first request, so a run without a record has spent nothing.
+  if (inspection === undefined) return journal.durable ? { messages: stored, report: noHandover } : undefined;
+  return { messages: withoutRefused({ ...inspection, messages: endCalls(inspection) }, own), report: toReport(inspection) };
 }
 
 /** Returns undefined if the run has recorded nothing, or if its process was killed before the journal existed. */

@@ -37,3 +37,7 @@ export function toRunId(id: string, number: number): string {
 export function busy(id: string): LoopError<"conversation-busy"> {
   return new LoopError("conversation-busy", { conversation: id });
 }
+
+export function refused(conversation: string, problem: string): LoopError<"conversation-refused"> {
+  return new LoopError("conversation-refused", { conversation, problem });
+}

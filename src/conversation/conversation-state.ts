@@ -1,31 +1,28 @@
 // Computes how a stored conversation changes when a run begins, ends, or is closed because another run begins. The functions of
 // this file store nothing.
 
+import { invalidOption, type LoopResult, type Message, type UserMessage } from "../core/entry-kit.ts";
 import {
-  addCost,
-  addUsage,
-  invalidOption,
-  type LoopResult,
-  type Message,
-  noUsage,
-  type Usage,
-  type UserMessage,
-} from "../core/entry-kit.ts";
-import { settleWaiting } from "../host/start-options.ts";
+  addReport,
+  type ConversationUsage,
+  findOwn,
+  lateMessagesOf,
+  noHandover,
+  type RunReport,
+  toReport,
+  toUsage,
+  trimHandover,
+  withoutRefused,
+} from "../host/handover.ts";
+import { isRepetition } from "../host/next-messages.ts";
+import { settleWaiting } from "../host/waiting-calls.ts";
+import { refused } from "./check-id.ts";
 import type { ConversationChange, ConversationState, StoredConversation, StoredRun } from "./conversation-store.ts";
 
-/** The usage and the cost of a conversation. */
-export interface ConversationUsage {
-  /** The sum over all runs whose usage is known. */
-  readonly usage: Usage;
-  /** The cost in USD. Undefined if the cost of any run is unknown. */
-  readonly costUSD: number | undefined;
-  /** The number of runs, including one that has not ended. */
-  readonly runs: number;
-}
-
-export const emptyState: ConversationState = { runs: 0, usage: noUsage, costUSD: 0, undelivered: [] };
+export const emptyState: ConversationState = { ...noHandover, runs: 0, undelivered: [] };
 export const emptyConversation: StoredConversation = { messages: [], state: emptyState };
+
+type StoredJournals = ConversationState["journals"];
 
 export interface Changed {
   readonly stored: StoredConversation;
@@ -37,46 +34,54 @@ export interface Changed {
 }
 
 interface NextRun {
+  /** The id of the conversation. */
+  readonly id: string;
   readonly runId: string;
+  /** True if the new message ends waiting calls. */
+  readonly denied: boolean;
   readonly recovered: Recovered | undefined;
 }
 
-export interface Recovered extends Pick<StoredRun, "usage" | "costUSD"> {
+/** The messages and the report of a run that was cut off, from its journal. */
+export interface Recovered {
   readonly messages: readonly Message[];
+  readonly report: RunReport;
 }
 
 /**
- * Closes `lastRun`, which must happen before another run begins. Ends calls that still wait, and adds the spending of the run to
- * the sums. `recovered` replaces the messages and the spending of an unfinished run.
+ * Closes `lastRun`, which must happen before another run begins. Ends calls that still wait, and adds the report of the run to the
+ * handover. `recovered` replaces the messages and the report of an unfinished run.
  */
-export function settleLastRun({ messages, state }: StoredConversation, recovered?: Recovered): Changed {
-  const { lastRun, ...earlier } = state;
+export function settleLastRun({ messages, state }: StoredConversation, recovered?: Recovered, denied: boolean = false): Changed {
+  const { lastRun, runs, undelivered, journals, ...before } = state;
   if (lastRun === undefined) return { stored: { messages, state }, change: { from: messages.length, messages: [], state } };
   const isOpen = lastRun.status === "running" || lastRun.status === "suspended";
   const from = isOpen ? lastRun.start : messages.length;
-  const own = (recovered?.messages ?? messages).slice(from).map(settleWaiting);
-  const settled: ConversationState = {
-    ...earlier,
-    ...sumSpending(earlier, recovered ?? lastRun),
-    compaction: lastRun.compaction ?? earlier.compaction,
-    agent: lastRun.agent ?? earlier.agent,
-    lastRequest: lastRun.lastRequest ?? earlier.lastRequest,
-  };
+  const own = (recovered?.messages ?? messages).slice(from).map((message) => settleWaiting(message, denied));
+  const settled: ConversationState = { ...addReport(before, recovered?.report ?? lastRun), runs, undelivered, journals };
   return {
     stored: { messages: [...messages.slice(0, from), ...own], state: settled },
     change: { from, messages: own, state: settled },
   };
 }
 
-export function beginRun(before: StoredConversation, given: readonly UserMessage[], { runId, recovered }: NextRun): Changed {
-  const { stored, change } = settleLastRun(before, recovered);
+export function beginRun(
+  before: StoredConversation,
+  given: readonly UserMessage[],
+  { id, runId, recovered, denied }: NextRun,
+): Changed {
+  const { stored, change } = settleLastRun(before, recovered, denied);
   const { undelivered, runs, ...earlier } = stored.state;
-  const added = [...undelivered, ...given];
+  const known = [...stored.messages, ...undelivered].filter(({ role }) => role === "user") as readonly UserMessage[];
+  const added = [...undelivered, ...given.filter((message) => !known.some((one) => isRepetition(one, message)))];
   const messages = [...stored.messages, ...added];
   if (!isAnswerable(messages)) {
+    const isRepeated = given.length > 0 && added.length === 0;
+    if (isRepeated) throw refused(id, "has answered this message already. Read the answer with messages()");
     throw invalidOption("message", "a message, because the conversation has no message that waits for an answer", undefined);
   }
-  const lastRun: StoredRun = { runId, start: messages.length, status: "running" };
+  const own = findOwn(stored.messages, added.length, before.state.lastRun);
+  const lastRun: StoredRun = { runId, start: messages.length, own, status: "running" };
   const state: ConversationState = { ...earlier, runs: runs + 1, undelivered: [], lastRun };
   return {
     stored: { messages, state },
@@ -90,12 +95,20 @@ function isAnswerable(messages: readonly Message[]): boolean {
   return last !== undefined && last.role !== "assistant";
 }
 
+/** Ends a suspended run, and the calls that wait. */
+export function cancelRun({ messages, state }: StoredConversation, lastRun: StoredRun): ConversationChange {
+  const { start } = lastRun;
+  const own = messages.slice(start).map((message) => settleWaiting(message, true));
+  const cancelled: StoredRun = { ...lastRun, status: "stopped-by-user", reason: { kind: "stopped" } };
+  return { from: start, messages: own, state: { ...state, lastRun: cancelled } };
+}
+
 /**
  * Marks `lastRun` as running again. `undo` removes the mark if the resumed run rejects, for example because of a wrong decision.
  */
 export function reopenRun({ messages, state }: StoredConversation, lastRun: StoredRun): Changed {
-  const { runId, start, usage } = lastRun;
-  const reopened: ConversationState = { ...state, lastRun: { runId, start, usage, status: "running" } };
+  const { runId, start, own, usage } = lastRun;
+  const reopened: ConversationState = { ...state, lastRun: { runId, start, own, usage, status: "running" } };
   const kept = { from: messages.length, messages: [] };
   return {
     stored: { messages, state: reopened },
@@ -105,18 +118,24 @@ export function reopenRun({ messages, state }: StoredConversation, lastRun: Stor
 }
 
 /** Makes the change at the end of a run. The run began with the first `start` messages of the result. */
-export function endRun({ state }: StoredConversation, start: number, result: LoopResult): ConversationChange {
-  const { runId, status, reason, usage, costUSD, compaction, agent, cache, undelivered } = result;
-  const late = reason.kind === "interrupted" ? [reason.message, ...undelivered] : undelivered;
-  const lastRun: StoredRun = { runId, start, status, reason, usage, costUSD, compaction, agent, lastRequest: cache?.last };
-  // Leaves out the user messages that an input guardrail has refused, because the guardrail would refuse a later run with these
-  // messages too.
-  const last = reason.kind === "input-guardrail" ? result.messages.findLastIndex(({ role }) => role !== "user") : undefined;
-  const end = last === undefined ? result.messages.length : last + 1;
+export function endRun(
+  { state }: StoredConversation,
+  { start, result, journals }: { readonly start: number; readonly result: LoopResult; readonly journals: StoredJournals },
+): ConversationChange {
+  const { runId, status, reason } = result;
+  const late = lateMessagesOf(result);
+  const own = state.lastRun?.own ?? start;
+  const messages = withoutRefused(result, own);
+  const lastRun: StoredRun = { runId, start, own, status, reason, ...toReport(result) };
   return {
-    from: Math.min(start, end),
-    messages: result.messages.slice(start, Math.max(start, end)),
-    state: { ...state, undelivered: [...state.undelivered, ...late], lastRun },
+    from: Math.min(start, messages.length),
+    messages: messages.slice(start),
+    state: {
+      ...state,
+      undelivered: [...state.undelivered, ...late],
+      journals,
+      lastRun: { ...lastRun, start: Math.min(start, messages.length) },
+    },
   };
 }
 
@@ -132,23 +151,13 @@ export function forkAt({ stored }: Changed, atMessage: number = stored.messages.
   if (last?.role === "assistant" && last.content.some(({ type }) => type === "tool-call")) {
     throw invalidOption("atMessage", "a number of messages that does not separate a tool call from its result", atMessage);
   }
-  const { compaction, agent, lastRequest, undelivered } = stored.state;
-  const fits = compaction !== undefined && compaction.count <= atMessage;
-  const state: ConversationState = {
-    ...emptyState,
-    ...(fits && { compaction }),
-    ...(atMessage === length ? { agent, lastRequest, undelivered } : { undelivered: [] }),
-  };
+  const { runs: _, undelivered, lastRun: _lastRun, journals: _journals, ...handover } = stored.state;
+  const isWhole = atMessage === length;
+  const { usage: _usage, costUSD: _cost, knownCostUSD: _known, ...kept } = isWhole ? handover : trimHandover(handover, messages);
+  const state: ConversationState = { ...emptyState, ...kept, undelivered: isWhole ? undelivered : [] };
   return { from: 0, messages, state };
 }
 
-export function usageOf({ runs, lastRun, usage, costUSD }: ConversationState): ConversationUsage {
-  return { ...(lastRun === undefined ? { usage, costUSD } : sumSpending({ usage, costUSD }, lastRun)), runs };
-}
-
-function sumSpending(
-  { usage, costUSD }: Pick<ConversationState, "usage" | "costUSD">,
-  run: Pick<StoredRun, "usage" | "costUSD">,
-): Pick<ConversationUsage, "usage" | "costUSD"> {
-  return { usage: addUsage(usage, run.usage ?? noUsage), costUSD: addCost(costUSD, run.costUSD) };
+export function usageOf({ runs, lastRun, undelivered: _, journals: _journals, ...before }: ConversationState): ConversationUsage {
+  return toUsage(lastRun === undefined ? before : addReport(before, lastRun), runs);
 }

@@ -1,4 +1,5 @@
-import type { CompactedMessages, EndReason, LastRequest, LoopStatus, Message, Usage, UserMessage } from "../core/entry-kit.ts";
+import type { EndReason, LoopStatus, Message, UserMessage } from "../core/entry-kit.ts";
+import type { Handover, RunReport } from "../host/handover.ts";
 
 /** A conversation as a `ConversationStore` stores it. Plain data. */
 export interface StoredConversation {
@@ -6,34 +7,40 @@ export interface StoredConversation {
   readonly state: ConversationState;
 }
 
-/** The facts about a conversation besides its messages. Small, because each change stores all of them. */
-export interface ConversationState {
+/**
+ * The facts about a conversation besides its messages. Small, because each change stores all of them. The inherited fields are
+ * those before `lastRun`, so that a resumed run begins with the same summary and agent.
+ */
+export interface ConversationState extends Handover {
   /** The number of runs so far, including `lastRun`. */
   readonly runs: number;
-  /** The usage of all runs before `lastRun`. */
-  readonly usage: Usage;
-  /** The cost in USD of all runs before `lastRun`. Undefined if the cost of any of these runs is unknown. */
-  readonly costUSD?: number | undefined;
-  /** The summary that `lastRun` began with. Without `lastRun`, the summary that the first run will begin with. */
-  readonly compaction?: CompactedMessages | undefined;
-  /** The agent at the end of the run before `lastRun`. Undefined without `policies.handoffs`. */
-  readonly agent?: string | undefined;
-  /**
-   * Digests of the final request that was sent before `lastRun` began. The prompt-cache check compares the first request of
-   * `lastRun` with this one.
-   */
-  readonly lastRequest?: LastRequest | undefined;
   /** Messages that reached a run too late. The next run begins with these messages. */
   readonly undelivered: readonly UserMessage[];
   /** The last run. Undefined if there was no run yet. */
   readonly lastRun?: StoredRun | undefined;
+  /** The runs whose journals exist. Undefined without the option `removeJournal`. */
+  readonly journals?: readonly StoredJournal[] | undefined;
 }
 
-/** The last run of a conversation. */
-export interface StoredRun {
+/** The journal of a run. */
+export interface StoredJournal {
+  readonly runId: string;
+  /** The number of the run in its conversation, counted from 1. */
+  readonly number: number;
+  /**
+   * The time of the end of the run, in milliseconds since 1970. Undefined if the journal must be kept, because the run has not ended,
+   * or its cost is unknown.
+   */
+  readonly endedAt?: number | undefined;
+}
+
+/** The last run of a conversation. The inherited fields are undefined until the end of the run is stored. */
+export interface StoredRun extends RunReport {
   readonly runId: string;
   /** The number of messages that the run began with. All messages after these are from this run. */
   readonly start: number;
+  /** The position of the first message that leaves the conversation if an input check refuses the run. Default: `start`. */
+  readonly own?: number | undefined;
   /**
    * How the run ended. "running" until the end of the run is stored. The status stays "running" if the process of the run was
    * killed.
@@ -41,16 +48,6 @@ export interface StoredRun {
   readonly status: "running" | LoopStatus;
   /** Why the run ended or is suspended. Undefined while the status is "running". */
   readonly reason?: EndReason | undefined;
-  /** The usage of the run. Undefined while it is unknown. */
-  readonly usage?: Usage | undefined;
-  /** The cost of the run in USD. Undefined if it is unknown. */
-  readonly costUSD?: number | undefined;
-  /** The newest summary of the run. Undefined if the run made no summary. */
-  readonly compaction?: CompactedMessages | undefined;
-  /** The agent at the end of the run. Undefined without `policies.handoffs`. */
-  readonly agent?: string | undefined;
-  /** Digests of the final request of the run. Undefined if the run did not watch the prompt cache. */
-  readonly lastRequest?: LastRequest | undefined;
 }
 
 /** A change of a conversation. Its size depends on the new messages, not on the length of the conversation. */
@@ -79,8 +76,17 @@ export interface ConversationStore {
    * Returns true while a writer holds the lock, in this or another process. Returns false if the process of the writer has died.
    */
   isLocked(id: string): boolean | PromiseLike<boolean>;
+  /** Lists all conversations, in any order. Default: the store cannot list conversations. */
+  list?(): AsyncIterable<StoredListing> | Iterable<StoredListing>;
   /** Deletes a conversation. Has no effect if it does not exist. Rejects with "conversation-busy" while it is locked. */
   remove(id: string): void | PromiseLike<void>;
+}
+
+/** A conversation in the list of a store. */
+export interface StoredListing {
+  readonly id: string;
+  /** When the conversation was last changed, in milliseconds since 1970. */
+  readonly changedAt: number;
 }
 
 /** The lock of one writer. */

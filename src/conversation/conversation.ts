@@ -10,7 +10,9 @@ import type {
   Plain,
   UserMessage,
 } from "../core/entry-kit.ts";
-import type { ConversationUsage } from "./conversation-state.ts";
+import type { ConversationUsage } from "../host/handover.ts";
+import type { KeepRuns } from "../host/keep-runs.ts";
+import type { WhenSuspended } from "../host/waiting-calls.ts";
 import type { ConversationStore } from "./conversation-store.ts";
 
 /** The options of `runToolLoop` without those that the conversation sets. */
@@ -51,9 +53,27 @@ export interface ConversationOptions<Output = unknown> {
    */
   readonly journal?: ((runId: string) => Journal) | undefined;
   /**
-   * How long a run waits until another run of the conversation has ended, in milliseconds. Default 0: the run is refused at once.
+   * Removes the journal of a run, for example its file. Called for journals that `keepRuns` does not keep, and by `remove`. If it
+   * throws, the journal is removed after a later run. Default: journals are kept.
+   */
+  readonly removeJournal?: ((runId: string) => void | PromiseLike<void>) | undefined;
+  /**
+   * How many journals of ended runs are kept: the number of the newest runs, or `{ days }` after the end of the run. `Infinity` keeps
+   * all. A journal is only removed if its run has ended, its answer is stored, and its cost is known. Without the option `pricing`,
+   * the cost does not matter. Needs `removeJournal`. Default 1.
+   */
+  readonly keepRuns?: KeepRuns | undefined;
+  /**
+   * How long a run waits until another run of the conversation has ended, in milliseconds. The runs of one process begin in the order
+   * of their calls. Default 0: the run is refused at once.
    */
   readonly waitMs?: number | undefined;
+  /**
+   * How `send` handles a new message while calls of the last run wait for decisions or results. "refuse" rejects with LoopError
+   * "conversation-refused", which names the calls. "deny" ends the calls: calls that wait for an approval are denied, and calls that
+   * wait for a result are interrupted. "queue" waits, for up to `waitMs`, until the run was resumed and has ended. Default "refuse".
+   */
+  readonly whenSuspended?: WhenSuspended | undefined;
 }
 
 /** New messages of the user: a text, a message, or several messages. */
@@ -88,6 +108,9 @@ export interface Conversation<Output = unknown> {
    * Adds messages of the user, and runs the loop. The messages are stored before the run begins. Without `message`, the run
    * answers messages that have no answer yet: undelivered messages, or the messages of a run that was cut off or failed.
    *
+   * If the conversation has a message with the same `id` and no answer yet, the message is not added again. If that message has an
+   * answer, `send` rejects with LoopError "conversation-refused".
+   *
    * Rejects like `runToolLoop`, with errors of the store, and with LoopError "conversation-busy". If the run rejects, its
    * messages stay in the conversation. If the run rejects before it has recorded anything, for example because its journal cannot
    * be opened, the conversation is as before `send`.
@@ -116,6 +139,17 @@ export interface Conversation<Output = unknown> {
    * Like `resume`, but returns a stream like `stream`. The stream repeats the events of recorded steps, with `replayed: true`.
    */
   resumeStream<Own = Output>(options?: ResumeOverrides<Own>): LoopStream<Plain<Own>>;
+  /**
+   * Ends the last run if it is suspended, with the status "stopped-by-user". Calls that wait for an approval are denied, and calls
+   * that wait for a result are interrupted. Rejects with LoopError "conversation-busy", and with "conversation-refused" if the last
+   * run is not suspended.
+   */
+  cancel(): Promise<void>;
+  /**
+   * Deletes the conversation from the store, and the journals of its runs if the option `removeJournal` is set. Has no effect if the
+   * conversation does not exist. Rejects with LoopError "conversation-busy" while a run is live.
+   */
+  remove(): Promise<void>;
   /** Returns the stored transcript. While a run is live, the transcript ends with the messages that the run began with. */
   messages(): Promise<readonly Message[]>;
   /** Returns how the last run ended. Undefined if there was no run yet. */

@@ -1,8 +1,8 @@
 import {
   checkFields,
   followSignal,
+  isLoopError,
   type Journal,
-  LoopError,
   type LoopOptions,
   type LoopResult,
   type LoopStream,
@@ -12,10 +12,13 @@ import {
   type Plain,
   runToolLoop,
   streamToolLoop,
+  systemClock,
   type UserMessage,
 } from "../core/entry-kit.ts";
-import { hasBegun, lockConversation, recoverRun, startStream } from "./around-run.ts";
-import { checkId, toRunId } from "./check-id.ts";
+import { mayRemove, pruneJournals } from "../host/keep-runs.ts";
+import { waitingCallsOf, waitingError } from "../host/waiting-calls.ts";
+import { hasBegun, lockConversation, recoverRun, startStream, waitABit } from "./around-run.ts";
+import { checkId, refused, toRunId } from "./check-id.ts";
 import type {
   Conversation,
   ConversationOptions,
@@ -27,8 +30,8 @@ import type {
 } from "./conversation.ts";
 import {
   beginRun,
+  cancelRun,
   type Changed,
-  type ConversationUsage,
   emptyConversation,
   emptyState,
   endRun,
@@ -38,7 +41,9 @@ import {
   settleLastRun,
   usageOf,
 } from "./conversation-state.ts";
+import { type ConversationUsage, withHandover } from "../host/handover.ts";
 import type { ConversationLock, ConversationState, StoredConversation } from "./conversation-store.ts";
+import { linesOf, type Waiting } from "./lines.ts";
 import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
 
 /**
@@ -142,25 +147,78 @@ class StoredChat<Output> implements Conversation<Output> {
     return this.#given.store.load(this.id);
   }
 
+  async cancel(): Promise<void> {
+    await this.#change(async (lock) => {
+      const { lastRun } = lock.stored?.state ?? emptyState;
+      if (lock.stored === undefined || lastRun?.status !== "suspended") throw refused(this.id, "has no suspended run to cancel");
+      await lock.append(cancelRun(lock.stored, lastRun));
+    });
+  }
+
+  async remove(): Promise<void> {
+    const { store, removeJournal } = this.#given;
+    const journals = await this.#change((lock) => lock.stored?.state.journals ?? []);
+    if (removeJournal !== undefined) for (const { runId } of journals) await removeJournal(runId);
+    await store.remove(this.id);
+  }
+
+  async #change<T>(change: (lock: ConversationLock) => T | Promise<T>): Promise<T> {
+    const lock = await lockConversation(this.#given, this.#waitingFor({}));
+    try {
+      return await change(lock);
+    } finally {
+      await unlock(lock);
+    }
+  }
+
+  #waitingFor({ clock = systemClock, signal }: Pick<AnyOptions, "clock" | "signal">): Waiting {
+    return { clock, signal, until: clock.now() + (this.#given.waitMs ?? 0) };
+  }
+
   /** Checks the arguments at once. The returned function locks the conversation and stores the messages. */
   #planSend(message: NewMessages | undefined, own: object): () => Promise<Prepared> {
     const given = toNewMessages(message);
     const options = this.#merge(own, false);
-    return () => this.#prepare(options, (before) => this.#planRun(before, given));
+    return async () => {
+      const waiting = this.#waitingFor(options);
+      const leave = await linesOf(this.#given.store).take(this.id, "send", waiting);
+      try {
+        return await this.#prepareSend(options, given, waiting);
+      } finally {
+        leave();
+      }
+    };
+  }
+
+  /** With `whenSuspended: "queue"`, waits until the suspended run has ended. */
+  async #prepareSend(options: AnyOptions, given: readonly UserMessage[], waiting: Waiting): Promise<Prepared> {
+    for (;;) {
+      try {
+        return await this.#prepare(options, waiting, (before) => this.#planRun(before, given));
+      } catch (error) {
+        const isQueued = this.#given.whenSuspended === "queue" && isLoopError(error, "conversation-refused");
+        if (!isQueued || error.details.calls === undefined || !(await waitABit(waiting))) throw error;
+      }
+    }
   }
 
   async #planRun(before: StoredConversation, given: readonly UserMessage[]): Promise<Changed> {
-    return beginRun(before, given, { runId: toRunId(this.id, before.state.runs + 1), recovered: await this.#recover(before) });
+    const { lastRun, runs } = before.state;
+    const calls = lastRun === undefined ? [] : waitingCallsOf(lastRun);
+    const denied = this.#given.whenSuspended === "deny";
+    if (calls.length > 0 && !denied) throw waitingError(this.id, calls);
+    const recovered = await this.#recover(before);
+    return beginRun(before, given, { id: this.id, runId: toRunId(this.id, runs + 1), recovered, denied });
   }
 
   /** Reads what the last run has recorded, if the process of that run was killed. */
-  async #recover({ state: { lastRun } }: StoredConversation): Promise<Recovered | undefined> {
-    return lastRun?.status === "running" ? recoverRun(this.#journalOf(lastRun.runId)) : undefined;
+  async #recover({ messages, state: { lastRun } }: StoredConversation): Promise<Recovered | undefined> {
+    return lastRun?.status === "running" ? recoverRun(this.#journalOf(lastRun.runId), lastRun, messages) : undefined;
   }
 
   #planResume(own: object): () => Promise<Prepared> {
     const options = this.#merge(own, true);
-    return () => this.#prepare(options, (before) => this.#planReopening(before, options));
+    return () => this.#prepare(options, this.#waitingFor(options), async (before) => this.#planReopening(before, options));
   }
 
   #planReopening(before: StoredConversation, { resume }: AnyOptions): Changed {
@@ -171,7 +229,10 @@ class StoredChat<Output> implements Conversation<Output> {
     if (!isOpen && resume === undefined)
       throw refused(this.id, `has no run to resume: the last one has ended as "${status}". Call send to begin another run`);
     if (this.#journalOf(runId) === undefined)
-      throw refused(this.id, 'cannot resume its last run without its journal: set the option "journal", or call send');
+      throw refused(
+        this.id,
+        'cannot resume its last run without its journal: set the option "journal", or end the run with cancel',
+      );
     return reopenRun(before, lastRun);
   }
 
@@ -179,8 +240,12 @@ class StoredChat<Output> implements Conversation<Output> {
     return mergeOptions(this.#given.options as AnyOptions, own, resumes);
   }
 
-  async #prepare(options: AnyOptions, plan: (before: StoredConversation) => Changed | Promise<Changed>): Promise<Prepared> {
-    const lock = await lockConversation(this.#given, options);
+  async #prepare(
+    options: AnyOptions,
+    waiting: Waiting,
+    plan: (before: StoredConversation) => Promise<Changed>,
+  ): Promise<Prepared> {
+    const lock = await lockConversation(this.#given, waiting);
     try {
       const { change, ...changed } = await plan(lock.stored ?? emptyConversation);
       await lock.append(change);
@@ -199,20 +264,13 @@ class StoredChat<Output> implements Conversation<Output> {
     const { runId = "", start = 0 } = state.lastRun ?? {};
     const journal = this.#journalOf(runId) ?? memoryJournal();
     if (this.#given.journal === undefined) this.#last = { runId, journal };
-    const { policies, signal, session } = options;
-    const { compaction, handoffs, promptCache } = policies ?? {};
+    const { signal, session } = options;
     const stop = joinSignals(signal, lock.lost);
     return {
       start,
       unlink: () => stop?.release(),
       options: {
-        ...options,
-        policies: {
-          ...policies,
-          compaction: compaction?.startWith(state.compaction),
-          handoffs: handoffs?.startWith(state.agent),
-          promptCache: promptCache?.startWith(state.lastRequest),
-        },
+        ...withHandover(options, state),
         ...(stop !== undefined && { signal: stop.signal }),
         session: { conversationId: this.id, ...session },
         messages: messages.slice(0, start),
@@ -252,13 +310,29 @@ class StoredChat<Output> implements Conversation<Output> {
         if (change !== undefined) await lock.append(change);
         throw error;
       });
-      await lock.append(endRun(stored, start, result));
+      const journals = await this.#pruneJournals(stored.state, result, options);
+      await lock.append(endRun(stored, { start, result, journals }));
       // The schema in the options determines the type of the output.
       return result as LoopResult<Plain<Own>>;
     } finally {
       unlink();
       await unlock(lock);
     }
+  }
+
+  /** Removes the journals of old runs, whose answers are stored. Returns the journals that are left. */
+  async #pruneJournals(
+    { runs, journals = [] }: ConversationState,
+    result: LoopResult,
+    { pricing }: LoopOptions<never>,
+  ): Promise<ConversationState["journals"]> {
+    const { removeJournal, keepRuns = 1 } = this.#given;
+    if (removeJournal === undefined) return undefined;
+    const now = Date.now();
+    const isEnded = mayRemove({ result, isPriced: pricing !== undefined });
+    const own = { runId: result.runId, number: runs, ...(isEnded && { endedAt: now }) };
+    const earlier = journals.filter(({ number }) => number !== runs);
+    return [...(await pruneJournals(earlier, { number: runs, keepRuns, now }, ({ runId }) => removeJournal(runId))), own];
   }
 }
 
@@ -283,8 +357,4 @@ async function unlock(lock: ConversationLock): Promise<void> {
   } catch {
     // A lock that was not released blocks the conversation only until its lease or its process ends.
   }
-}
-
-function refused(conversation: string, problem: string): LoopError<"conversation-refused"> {
-  return new LoopError("conversation-refused", { conversation, problem });
 }

@@ -1,7 +1,7 @@
 // Stores each conversation in a journal file, with one record for each change. The code of the journal locks the file, adds
 // checksums, makes the file private, and removes a record that a crash has cut off.
 
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import {
   checkFields,
@@ -18,7 +18,14 @@ import {
 import { isFileLocked } from "../journal/file-lock.ts";
 import { type JournalSession, openJournal, readJournal } from "../journal/journal-session.ts";
 import { busy, checkId, hashId } from "./check-id.ts";
-import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
+import { Lines, shareLines } from "./lines.ts";
+import type {
+  ConversationChange,
+  ConversationState,
+  ConversationStore,
+  StoredConversation,
+  StoredListing,
+} from "./conversation-store.ts";
 
 /** The options of `fileConversationStore`. */
 export interface FileConversationStoreOptions {
@@ -56,7 +63,7 @@ export function fileConversationStore(directory: string, options: FileConversati
       throw isLoopError(error, "journal-locked") ? busy(id) : error;
     }
   };
-  return {
+  const store: ConversationStore = {
     load: async (id) => {
       checkId(id);
       const session = await readJournal(pathOf(root, id)).catch(unlessMissing);
@@ -87,7 +94,27 @@ export function fileConversationStore(directory: string, options: FileConversati
         await session.close();
       }
     },
+    list: () => listFiles(root),
   };
+  const lines = linesOfFolders.get(root) ?? new Lines();
+  linesOfFolders.set(root, lines);
+  return shareLines(store, lines);
+}
+
+/** All stores of this process with the same directory use the same lines. */
+const linesOfFolders = new Map<string, Lines>();
+
+async function* listFiles(root: string): AsyncGenerator<StoredListing> {
+  const names = (await readdir(root).catch(unlessMissing)) ?? [];
+  for (const name of names.filter((one) => /^[0-9a-f]{40}\.jsonl$/.test(one))) {
+    const path = join(root, name);
+    // The conversation may be removed while the directory is read.
+    const facts = await stat(path).catch(unlessMissing);
+    const session = facts === undefined ? undefined : await readJournal(path).catch(unlessMissing);
+    const [first] = session?.answers.keys() ?? [];
+    if (facts !== undefined && first !== undefined)
+      yield { id: first.slice(0, first.lastIndexOf("/")), changedAt: facts.mtimeMs };
+  }
 }
 
 function pathOf(root: string, id: string): string {

@@ -16,12 +16,16 @@ export type {
   ResumeOverrides,
   RunOverrides,
 } from "./conversation.ts";
-export type { ConversationUsage } from "./conversation-state.ts";
+export type { KeepRuns } from "../host/keep-runs.ts";
+export type { WhenSuspended } from "../host/waiting-calls.ts";
+export type { AgentChange, ConversationUsage, Handover, RunReport } from "../host/handover.ts";
 export type {
   ConversationChange,
   ConversationLock,
   ConversationState,
   ConversationStore,
   StoredConversation,
+  StoredJournal,
+  StoredListing,
   StoredRun,
 } from "./conversation-store.ts";

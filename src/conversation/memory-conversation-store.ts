@@ -11,6 +11,7 @@ export interface MemoryConversationStoreOptions {
 interface Kept {
   readonly messages: Message[];
   state: ConversationState;
+  changedAt: number;
 }
 
 /**
@@ -33,10 +34,11 @@ export function memoryConversationStore(options: MemoryConversationStoreOptions 
     return found === undefined ? undefined : { messages: [...found.messages], state: found.state };
   };
   const append = (id: string, { from, messages, state }: ConversationChange): void => {
-    const found = kept.get(id) ?? { messages: [], state };
+    const found = kept.get(id) ?? { messages: [], state, changedAt: 0 };
     found.messages.length = from;
     for (const message of messages) found.messages.push(message);
     found.state = state;
+    found.changedAt = Date.now();
     kept.delete(id);
     kept.set(id, found);
     for (const oldest of kept.keys()) {
@@ -66,6 +68,7 @@ export function memoryConversationStore(options: MemoryConversationStoreOptions 
       checkId(id);
       return locks.has(id);
     },
+    list: () => [...kept].map(([id, { changedAt }]) => ({ id, changedAt })),
     remove: async (id) => {
       checkId(id);
       if (locks.has(id)) throw busy(id);

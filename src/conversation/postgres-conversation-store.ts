@@ -11,7 +11,14 @@ import {
   numberWithin,
 } from "../core/entry-kit.ts";
 import { busy, checkId } from "./check-id.ts";
-import type { ConversationChange, ConversationLock, ConversationState, ConversationStore } from "./conversation-store.ts";
+import { Lines, shareLines } from "./lines.ts";
+import type {
+  ConversationChange,
+  ConversationLock,
+  ConversationState,
+  ConversationStore,
+  StoredListing,
+} from "./conversation-store.ts";
 
 /** The part of a pool of `pg` that the store uses. Pools of compatible drivers work too. */
 export interface PostgresPool {
@@ -33,10 +40,13 @@ export interface PostgresConversationStoreOptions {
  */
 const migrationLock = 7_233_410_001;
 
+const pageSize = 500;
+
 const tables = `
   SELECT pg_advisory_xact_lock(${migrationLock});
   CREATE SCHEMA IF NOT EXISTS turnwright;
   CREATE TABLE IF NOT EXISTS turnwright.chats (id text PRIMARY KEY, state text, holder text, held_until timestamptz);
+  ALTER TABLE turnwright.chats ADD COLUMN IF NOT EXISTS changed_at timestamptz NOT NULL DEFAULT now();
   CREATE TABLE IF NOT EXISTS turnwright.chat_messages (
     chat_id text NOT NULL, position integer NOT NULL, body text NOT NULL, PRIMARY KEY (chat_id, position))`;
 
@@ -64,7 +74,7 @@ const readChat = `
 const findLock = "SELECT id FROM turnwright.chats WHERE id = $1 AND holder IS NOT NULL AND held_until >= now()";
 
 const appendChange = `
-  WITH own AS (UPDATE turnwright.chats SET state = $3 WHERE id = $1 AND holder = $2 RETURNING id),
+  WITH own AS (UPDATE turnwright.chats SET state = $3, changed_at = now() WHERE id = $1 AND holder = $2 RETURNING id),
   dropped AS (
     DELETE FROM turnwright.chat_messages USING own
     WHERE chat_id = own.id AND position >= $4::integer + cardinality($5::text[])),
@@ -73,6 +83,10 @@ const appendChange = `
     SELECT own.id, $4::integer + n - 1, body FROM own, unnest($5::text[]) WITH ORDINALITY AS t (body, n)
     ON CONFLICT (chat_id, position) DO UPDATE SET body = EXCLUDED.body)
   SELECT id FROM own`;
+
+const listChats = `
+  SELECT id, (extract(epoch FROM changed_at) * 1000)::float8 AS changed FROM turnwright.chats
+  WHERE state IS NOT NULL AND id > $1 ORDER BY id LIMIT ${pageSize}`;
 
 const deleteChat = `
   WITH free AS (DELETE FROM turnwright.chats WHERE id = $1 AND (holder IS NULL OR held_until < now()) RETURNING id),
@@ -101,7 +115,7 @@ export function postgresConversationStore(pool: PostgresPool, options: PostgresC
     await migrated;
     return (await pool.query(text, [...values])).rows;
   };
-  return {
+  const store: ConversationStore = {
     load: async (id) => {
       checkId(id);
       return load(query, id);
@@ -122,7 +136,24 @@ export function postgresConversationStore(pool: PostgresPool, options: PostgresC
       const [held] = await query(deleteChat, [id]);
       if (held !== undefined) throw busy(id);
     },
+    list: () => listAll(query),
   };
+  const lines = linesOfPools.get(pool) ?? new Lines();
+  linesOfPools.set(pool, lines);
+  return shareLines(store, lines);
+}
+
+/** All stores of this process with the same pool use the same lines. */
+const linesOfPools = new WeakMap<PostgresPool, Lines>();
+
+async function* listAll(query: Query): AsyncGenerator<StoredListing> {
+  for (let after = ""; ;) {
+    const rows = (await query(listChats, [after])) as readonly { readonly id: string; readonly changed: number }[];
+    for (const { id, changed } of rows) yield { id, changedAt: changed };
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < pageSize) return;
+    after = last.id;
+  }
 }
 
 type Query = (text: string, values: readonly unknown[]) => Promise<readonly object[]>;

@@ -16,6 +16,8 @@ import {
   resolveTimeouts,
   type UserMessage,
 } from "../core/entry-kit.ts";
+import { keepRunsCheck } from "../host/keep-runs.ts";
+import { whenSuspendedCheck } from "../host/waiting-calls.ts";
 import { checkId, idCheck } from "./check-id.ts";
 import type { ConversationOptions, ConversationRunOptions, NewMessages, ResumeOverrides } from "./conversation.ts";
 
@@ -27,6 +29,9 @@ const checks: Checks<ConversationOptions> = {
   ],
   options: is.object,
   journal: is.fn,
+  removeJournal: is.fn,
+  keepRuns: keepRunsCheck,
+  whenSuspended: whenSuspendedCheck,
   waitMs: /* @__PURE__ */ numberWithin({ min: 0, max: longestTimerMs }),
 };
 

@@ -13,6 +13,7 @@ import {
   isFunction,
   isRecord,
   isText,
+  isWithin,
   LoopError,
   type ModelSettings,
   numberWithin,
@@ -87,7 +88,7 @@ export type ToolsOf<A extends Agents> = {
 /** The agents of a run, as the value of `policies.handoffs`. `T` are their tools. */
 export interface AgentHandoffs<T extends Tool = Tool> extends Handoffs {
   readonly tools: readonly (T | TransferTool)[];
-  startWith(agent: string | undefined): AgentHandoffs<T>;
+  startWith(agent: string | undefined, messagesBefore?: number): AgentHandoffs<T>;
 }
 
 const optionChecks: Checks<HandoffOptions> = {
@@ -134,7 +135,7 @@ export function createHandoffs<const A extends Agents>(options: HandoffOptions<A
   const agents = new Map<string, AgentOptions>(Object.entries(options.agents));
   for (const [name, agent] of agents) checkAgent(name, agent, agents);
   const tools = collectTools(agents);
-  return createTable({ agents, tools, start: options.start, maxHandoffs: options.maxHandoffs ?? 10 });
+  return createTable({ agents, tools, start: options.start, startsAfter: undefined, maxHandoffs: options.maxHandoffs ?? 10 });
 }
 
 function listNames(agents: ReadonlyMap<string, unknown>): string {
@@ -178,11 +179,12 @@ interface TableParts {
   readonly agents: ReadonlyMap<string, AgentOptions>;
   readonly tools: readonly Tool[];
   readonly start: string;
+  readonly startsAfter: number | undefined;
   readonly maxHandoffs: number;
 }
 
 function createTable<T extends Tool>(parts: TableParts): AgentHandoffs<T> & AgentTable {
-  const { agents, tools, start, maxHandoffs } = parts;
+  const { agents, tools, start, startsAfter, maxHandoffs } = parts;
   if (!agents.has(start)) throw invalidOption("start", listNames(agents), start);
   const listed = new Set([...tools, ...[...agents.values()].flatMap(({ tools: own = [] }) => own)].map(nameOf));
   const table: AgentHandoffs<T> & AgentTable = {
@@ -190,8 +192,13 @@ function createTable<T extends Tool>(parts: TableParts): AgentHandoffs<T> & Agen
     // The cast is safe: the tools come from the agents, and the caller passes the types of their tools as `T`.
     tools: tools as readonly (T | TransferTool)[],
     start,
+    startsAfter,
     maxHandoffs,
-    startWith: (agent) => (agent !== undefined && agents.has(agent) ? createTable<T>({ ...parts, start: agent }) : table),
+    startWith: (agent, messagesBefore) => {
+      checkCount(messagesBefore);
+      if (agent === undefined || !agents.has(agent)) return table;
+      return createTable<T>({ ...parts, start: agent, startsAfter: messagesBefore });
+    },
     mapProviders: (map) =>
       createTable({ ...parts, agents: new Map([...agents].map(([name, agent]) => [name, mapAgent(agent, map)])) }),
     planFor: ({ state, registry, options: { context, session = {} } }: Run) => {
@@ -204,6 +211,11 @@ function createTable<T extends Tool>(parts: TableParts): AgentHandoffs<T> & Agen
     createView: (run) => createHistoryView(run, (agent) => agents.get(agent)?.history),
   };
   return Object.freeze(table);
+}
+
+function checkCount(messages: number | undefined): void {
+  if (messages === undefined || isWithin(messages, { min: 0, infinite: false })) return;
+  throw invalidOption("policies.handoffs.startWith()", "a number of messages", messages);
 }
 
 function readSystem(text: unknown): string {

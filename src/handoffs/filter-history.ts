@@ -1,6 +1,6 @@
 // Filters for the messages before a handoff. A filter decides which of these messages the new agent sees.
 
-import { type AssistantMessage, checkMessages, type Message, type Run } from "../core/entry-kit.ts";
+import { type AssistantMessage, checkMessages, type Handoff, type Message, type Run } from "../core/entry-kit.ts";
 
 /**
  * Filters the messages before the handoff to an agent. A resumed run calls the filter again with the same messages, so equal
@@ -47,7 +47,7 @@ export function createHistoryView(
   let filtered: Filtered | undefined;
   let view: View | undefined;
   return (base) => {
-    const last = state.handoffs.at(-1);
+    const last = lastHandoff(state);
     const filter = last === undefined ? undefined : filterOf(last.to);
     if (last === undefined || filter === undefined) return base;
     // `end` is counted from the end of `base`, because a compaction may have replaced messages at the beginning.
@@ -62,6 +62,12 @@ export function createHistoryView(
     }
     return view.messages;
   };
+}
+
+/** Returns the handoff to the current agent. An earlier run of the conversation may have made this handoff. */
+function lastHandoff({ handoffs, agent, agentSince }: Run["state"]): Pick<Handoff, "to" | "messagesBefore"> | undefined {
+  const isEarlier = handoffs.length === 0 && agent !== undefined && agentSince !== undefined;
+  return isEarlier ? { to: agent, messagesBefore: agentSince } : handoffs.at(-1);
 }
 
 function isSame(first: readonly Message[], second: readonly Message[]): boolean {

@@ -10,10 +10,19 @@ interface EndedRun {
   readonly log: RunLog;
 }
 
+type CallerKind = "start" | "resume";
+
+interface Caller {
+  readonly caller: CallerKind;
+  /** Called with the turn of the caller, or with undefined if the host is closed. */
+  readonly wake: (turn: RunTurn | undefined) => void;
+}
+
 interface Conversation {
   current: RunTurn | undefined;
   ended: readonly EndedRun[];
-  waiting: number;
+  /** The callers that wait for the conversation, in the order in which they came. */
+  readonly line: Caller[];
 }
 
 export interface ConversationLimits {
@@ -42,29 +51,64 @@ export class Conversations {
 
   /**
    * Reserves a conversation for one start or resume of a run. If the conversation has a live run and `waits` is true, waits until
-   * the live run has ended. Returns "busy" if `waits` is false, or if `maxQueued` callers already wait.
+   * the live run has ended, and until all callers that came earlier had their turn. Returns "busy" if `waits` is false, or if
+   * `maxQueued` callers already wait.
    */
-  async enter(id: string, waits: boolean): Promise<Entered> {
-    for (;;) {
-      if (this.#isClosed) return { kind: "closed" };
-      const conversation = this.#open(id);
-      const { current } = conversation;
-      if (current === undefined) {
-        conversation.current = new RunTurn();
-        return { kind: "entered", turn: conversation.current };
-      }
-      // A run that is ending soon frees the conversation, so the caller waits even if `waits` is false.
-      if (!current.isEnding && (!waits || conversation.waiting >= this.#limits.maxQueued)) return { kind: "busy", turn: current };
-      conversation.waiting += 1;
-      await current.settled.promise;
-      conversation.waiting -= 1;
-    }
+  async enter(id: string, caller: CallerKind, waits: boolean): Promise<Entered> {
+    if (this.#isClosed) return { kind: "closed" };
+    const conversation = this.#open(id);
+    const { current, line } = conversation;
+    // Without a live run, a line consists of starts that wait for the decisions of a suspended run.
+    if (current === undefined && (caller === "resume" || !waits || line.length === 0)) return toEntered(this.#take(conversation));
+    // A run that is ending soon frees the conversation, so the caller waits even if `waits` is false.
+    const isFull = !waits || line.length >= this.#limits.maxQueued;
+    if (current !== undefined && isFull && !current.endsSoon) return { kind: "busy", turn: current };
+    return toEntered(await this.#wait(conversation, caller, "last"));
+  }
+
+  /**
+   * Frees a conversation whose run is suspended, and waits at the head of the line until a resume has changed the run. All later
+   * starts keep their places behind the caller. Returns undefined if the host is closed.
+   */
+  async waitForChange(id: string, turn: RunTurn): Promise<RunTurn | undefined> {
+    const conversation = this.#open(id);
+    const waiting = this.#wait(conversation, "start", "first");
+    this.#end(conversation, turn);
+    this.#wakeNext(conversation, ({ caller }) => caller === "resume");
+    return waiting;
+  }
+
+  #wait(conversation: Conversation, caller: CallerKind, place: "first" | "last"): Promise<RunTurn | undefined> {
+    return new Promise((wake) => {
+      if (this.#isClosed) wake(undefined);
+      else if (place === "first") conversation.line.unshift({ caller, wake });
+      else conversation.line.push({ caller, wake });
+    });
+  }
+
+  #take(conversation: Conversation): RunTurn {
+    const turn = new RunTurn();
+    conversation.current = turn;
+    return turn;
+  }
+
+  /** Gives the conversation to the first caller in the line, before any new caller can take it. */
+  #wakeNext(conversation: Conversation, fits: (waiter: Caller) => boolean = () => true): void {
+    if (conversation.current !== undefined || this.#isClosed) return;
+    const index = conversation.line.findIndex(fits);
+    const [next] = index < 0 ? [] : conversation.line.splice(index, 1);
+    next?.wake(this.#take(conversation));
+  }
+
+  #end(conversation: Conversation, turn: RunTurn): void {
+    conversation.current = undefined;
+    turn.opened.resolve(false);
+    turn.settled.resolve(undefined);
   }
 
   /** Frees a conversation. If `keeps` is true, readers can still read the events of the run for `keepMs`. */
   leave(id: string, turn: RunTurn, keeps: boolean): void {
     const conversation = this.#open(id);
-    conversation.current = undefined;
     const { runId, number, log } = turn;
     if (keeps && !this.#isClosed) {
       const ended: EndedRun = { runId, number, log };
@@ -74,9 +118,14 @@ export class Conversations {
         this.#prune(id);
       });
     }
-    turn.opened.resolve(false);
-    turn.settled.resolve(undefined);
+    this.#end(conversation, turn);
+    this.#wakeNext(conversation);
     this.#prune(id);
+  }
+
+  /** Forgets the events of a conversation that is being removed. */
+  forget(id: string): void {
+    for (const { log } of this.#all.get(id)?.ended ?? []) this.#endedLogs.drop(log);
   }
 
   /** Removes and returns the kept log of an ended run. Returns undefined if the log was not kept or ends with an error. */
@@ -94,7 +143,7 @@ export class Conversations {
   }
 
   waitingOf(id: string): number {
-    return this.#all.get(id)?.waiting ?? 0;
+    return this.#all.get(id)?.line.length ?? 0;
   }
 
   join(id: string, options: JoinOptions): HostedStream | undefined {
@@ -113,20 +162,25 @@ export class Conversations {
     this.#isClosed = true;
     const turns = [...this.#all.values()].flatMap(({ current }) => current ?? []);
     for (const { control } of turns) control.drain();
+    for (const { line } of this.#all.values()) for (const { wake } of line.splice(0)) wake(undefined);
     this.#endedLogs.clear();
     await Promise.all(turns.map(({ settled }) => settled.promise));
   }
 
   #open(id: string): Conversation {
-    const conversation = this.#all.get(id) ?? { current: undefined, ended: [], waiting: 0 };
+    const conversation = this.#all.get(id) ?? { current: undefined, ended: [], line: [] };
     this.#all.set(id, conversation);
     return conversation;
   }
 
   #prune(id: string): void {
-    const { current, ended, waiting } = this.#open(id);
-    if (current === undefined && ended.length === 0 && waiting === 0) this.#all.delete(id);
+    const { current, ended, line } = this.#open(id);
+    if (current === undefined && ended.length === 0 && line.length === 0) this.#all.delete(id);
   }
+}
+
+function toEntered(turn: RunTurn | undefined): Entered {
+  return turn === undefined ? { kind: "closed" } : { kind: "entered", turn };
 }
 
 /**
@@ -170,6 +224,11 @@ class EndedLogs {
     if (!this.#logs.delete(log)) return;
     this.#bytes -= log.bytes;
     if (this.#logs.size === 0) this.#disarm();
+  }
+
+  drop(log: RunLog): void {
+    const ended = this.#logs.get(log);
+    if (ended !== undefined) this.#drop(ended);
   }
 
   clear(): void {

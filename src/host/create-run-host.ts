@@ -16,7 +16,9 @@ import {
 import { Host } from "./host.ts";
 import type { RunHost, RunHostOptions } from "./run-host.ts";
 import { type ConversationRecord, memoryRunStore, type RunStore } from "./run-store.ts";
+import { keepRunsCheck } from "./keep-runs.ts";
 import { whenBusyCheck } from "./start-options.ts";
+import { whenSuspendedCheck } from "./waiting-calls.ts";
 
 const storeMethods: readonly (keyof RunStore)[] = ["read", "write", "journal"];
 const clockMethods: readonly (keyof Clock)[] = ["now", "setTimeout", "clearTimeout"];
@@ -28,6 +30,8 @@ function hasMethods(value: unknown, names: readonly string[]): boolean {
 const checks: Checks<RunHostOptions> = {
   store: ["an object with the methods read, write and journal", (value) => hasMethods(value, storeMethods)],
   whenBusy: whenBusyCheck,
+  whenSuspended: whenSuspendedCheck,
+  keepRuns: keepRunsCheck,
   maxQueued: /* @__PURE__ */ numberWithin({ min: 0 }),
   keepMs: /* @__PURE__ */ numberWithin({ min: 0, max: longestTimerMs }),
   maxBytes: /* @__PURE__ */ numberWithin({ min: 0 }),
@@ -53,9 +57,10 @@ const checks: Checks<RunHostOptions> = {
 export function createRunHost(options: RunHostOptions = {}): RunHost {
   checkFields("options", options, checks);
   const { whenBusy = "refuse", maxQueued = 10, keepMs = 300_000, maxBytes = 64 * 1024 * 1024, stopWhenUnread = false } = options;
-  const { storeMs = 60_000, clock = systemClock, wrapOptions } = options;
+  const { storeMs = 60_000, clock = systemClock, wrapOptions, whenSuspended = "refuse", keepRuns = 1 } = options;
   const store = boundStore(options.store ?? memoryRunStore(), { storeMs, clock });
-  return new Host({ store, whenBusy, maxQueued, keepMs, maxBytes, stopWhenUnread, wrapOptions, clock });
+  const kept = { keepRuns, keepMs, maxBytes };
+  return new Host({ store, whenBusy, whenSuspended, maxQueued, ...kept, stopWhenUnread, wrapOptions, clock });
 }
 
 interface StoreLimits {
@@ -73,6 +78,11 @@ function boundStore(store: RunStore, limits: StoreLimits): RunStore {
     read: async (id) => checkRecord(await race("read", () => store.read(id), limits)),
     write: (id, record) => race("write", () => store.write(id, record), limits),
     journal: (id, number) => store.journal(id, number),
+    ...(store.removeJournal && {
+      removeJournal: (id, number) => race("removeJournal", () => store.removeJournal?.(id, number), limits),
+    }),
+    ...(store.remove && { remove: (id) => race("remove", () => store.remove?.(id), limits) }),
+    ...(store.list && { list: () => store.list?.() ?? [] }),
   };
 }
 
@@ -83,7 +93,11 @@ function checkRecord(record: unknown): ConversationRecord | undefined {
   throw invalidOption("store.read(id)", "a ConversationRecord, or undefined if the conversation does not exist", record);
 }
 
-async function race<T>(verb: "read" | "write", call: () => T | PromiseLike<T>, { storeMs, clock }: StoreLimits): Promise<T> {
+async function race<T>(
+  verb: "read" | "write" | "remove" | "removeJournal",
+  call: () => T | PromiseLike<T>,
+  { storeMs, clock }: StoreLimits,
+): Promise<T> {
   // A deadline needs a scope. A call of the store cannot be cancelled, so nothing cancels this scope.
   const deadline = new Deadline({ limitMs: storeMs }, { clock, scope: new CancelScope() });
   const answer = promiseOrValue(call());

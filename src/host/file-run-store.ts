@@ -1,14 +1,13 @@
 import { createHash, randomUUID } from "node:crypto";
-import { mkdir, open, readFile, rename, unlink } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { invalidOption, isFilled, isRecord, type Journal, LoopError, unlessMissing } from "../core/entry-kit.ts";
 import { fileJournal } from "../journal/index.ts";
-import type { ConversationRecord, RunStore } from "./run-store.ts";
+import type { ConversationRecord, ListedConversation, RunStore } from "./run-store.ts";
 
 /**
  * Creates a store in a folder, which is created if it does not exist. Each conversation has one file, and each run has one
- * journal made by `fileJournal`. Only the owner can read the files. File names are made from a hash of the conversation id. The
- * store never deletes files.
+ * journal made by `fileJournal`. Only the owner can read the files. File names are made from a hash of the conversation id.
  *
  * Several processes on one machine may share the folder. If another process has a run open, the host answers "busy". After a
  * crash, any of these processes can resume the run.
@@ -30,7 +29,50 @@ export function fileRunStore(folder: string): RunStore {
       await replaceFile(recordPath(root, id), JSON.stringify({ version, id, ...record }));
     },
     journal: (id, number) => afterFolder(fileJournal(join(root, `${nameOf(id)}.${number}.jsonl`)), make),
+    removeJournal: (id, number) => rm(join(root, `${nameOf(id)}.${number}.jsonl`), { force: true }),
+    remove: async (id) => {
+      const record = recordPath(root, id);
+      const names = (await readdir(root).catch(unlessMissing)) ?? [];
+      const own = names.filter((name) => name.startsWith(`${nameOf(id)}.`)).map((name) => join(root, name));
+      // A record without journals can be removed again. A journal without a record would belong to the next conversation with this id.
+      for (const path of own) if (path !== record) await rm(path, { force: true });
+      await rm(record, { force: true });
+    },
+    list: () => listRecords(root),
   };
+}
+
+/** Reads only the beginning of each file, because records contain whole transcripts. */
+async function* listRecords(root: string): AsyncGenerator<ListedConversation> {
+  const names = (await readdir(root).catch(unlessMissing)) ?? [];
+  for (const name of names.filter((one) => /^[0-9a-f]{40}\.json$/.test(one))) {
+    const found = await readListed(join(root, name));
+    if (found !== undefined) yield found;
+  }
+}
+
+async function readListed(path: string): Promise<ListedConversation | undefined> {
+  // The conversation may be removed while the folder is read.
+  const file = await open(path, "r").catch(unlessMissing);
+  if (file === undefined) return undefined;
+  try {
+    const { mtimeMs, size } = await file.stat();
+    for (let length = 1_024; ; length *= 8) {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(length, size)), 0, Math.min(length, size), 0);
+      const id = readRecordId(buffer.toString("utf8", 0, bytesRead));
+      if (id !== undefined) return { id, changedAt: mtimeMs };
+      if (length >= size) return undefined;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** Returns undefined if the text does not contain the whole id. The id is directly after the version. */
+function readRecordId(text: string): string | undefined {
+  const [, quoted] = /^\{"version":1,"id":("(?:[^"\\]|\\.)*")/.exec(text) ?? [];
+  const id = quoted === undefined ? undefined : parse(quoted);
+  return typeof id === "string" ? id : undefined;
 }
 
 const version = 1;

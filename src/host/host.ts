@@ -1,12 +1,24 @@
-import { checkFields, isLoopError, type LoopResult, type OutsideResult, type StopRequest } from "../core/entry-kit.ts";
-import { type ConversationLimits, Conversations } from "./conversations.ts";
+import {
+  checkFields,
+  invalidOption,
+  isLoopError,
+  type LoopResult,
+  type OutsideResult,
+  type StopRequest,
+} from "../core/entry-kit.ts";
+import { type ConversationLimits, Conversations, type Entered } from "./conversations.ts";
+import { addReport, lateMessagesOf, noHandover, toReport, toUsage, withoutRefused } from "./handover.ts";
+import { type EndedFacts, type KeepRuns, mayRemove, pruneJournals } from "./keep-runs.ts";
 import { type ExecutionEnd, executeRun } from "./execute-run.ts";
-import { BusyError, planResume, planStart, readEnding, type RunPlan } from "./plan-run.ts";
+import type { PageMessage } from "./next-messages.ts";
+import { BusyError, planResume, planStart, readEnding, type RunPlan, type UnstartedAnswer } from "./plan-run.ts";
 import type {
+  CancelAnswer,
   HostedRun,
   HostedStatus,
   HostedStream,
   JoinOptions,
+  RemoveAnswer,
   ResumeAnswer,
   ResumeOptions,
   RunHost,
@@ -15,13 +27,16 @@ import type {
   StartOptions,
   WhenBusy,
 } from "./run-host.ts";
-import type { ConversationRecord, RunStore } from "./run-store.ts";
+import type { ConversationRecord, ListedConversation, RunStore } from "./run-store.ts";
 import type { RunTurn } from "./run-turn.ts";
 import { checkId, joinChecks, readResume, readStart, type ReadStart } from "./start-options.ts";
+import { settleWaiting, type WhenSuspended } from "./waiting-calls.ts";
 
 export interface HostSettings extends ConversationLimits {
   readonly store: RunStore;
   readonly whenBusy: WhenBusy;
+  readonly whenSuspended: WhenSuspended;
+  readonly keepRuns: KeepRuns;
   readonly stopWhenUnread: boolean;
   readonly wrapOptions: RunHostOptions["wrapOptions"];
 }
@@ -40,24 +55,32 @@ export class Host implements RunHost {
   async start(id: string, options: StartOptions): Promise<StartAnswer> {
     checkId(id);
     const given = readStart(options);
-    const turn = await this.#enterOrSteer(id, given);
-    if ("kind" in turn) return turn;
-    turn.stopWhenUnread = given.stopWhenUnread ?? this.#settings.stopWhenUnread;
-    const answer = await this.#run(id, turn, () => planStart(this.#settings.store, { id, turn, given }));
-    if (answer.kind === "not-resumable") throw new Error("A start is always possible.");
-    return answer;
+    const { whenSuspended = this.#settings.whenSuspended } = given;
+    const entered = await this.#enterOrSteer(id, given);
+    if (entered.kind !== "entered") return entered;
+    for (let own: RunTurn | undefined = entered.turn; own !== undefined;) {
+      const turn: RunTurn = own;
+      turn.message = given.message;
+      turn.stopWhenUnread = given.stopWhenUnread ?? this.#settings.stopWhenUnread;
+      const plan = () => planStart(this.#settings.store, { id, turn, given, whenSuspended });
+      const answer = await this.#run(id, turn, { plan, keepsPlace: whenSuspended === "queue" });
+      if (answer.kind !== "waiting" || whenSuspended !== "queue") return answer;
+      own = await this.#conversations.waitForChange(id, turn);
+    }
+    return { kind: "closed" };
   }
 
   async resume(id: string, options: ResumeOptions): Promise<ResumeAnswer> {
     checkId(id);
     const { loop, stopWhenUnread, whenBusy } = readResume(options);
-    const entered = await this.#conversations.enter(id, whenBusy === "queue");
+    const entered = await this.#conversations.enter(id, "resume", whenBusy === "queue");
     if (entered.kind === "closed") return entered;
     const { turn } = entered;
     if (entered.kind === "busy") return { kind: "busy", runId: runIdOf(turn) };
     turn.stopWhenUnread = stopWhenUnread ?? this.#settings.stopWhenUnread;
     const takeLog = (number: number, epoch: string | undefined) => this.#conversations.takeLog(id, number, epoch);
-    return this.#run(id, turn, () => planResume(this.#settings.store, { id, turn, loop, takeLog }));
+    const plan = () => planResume(this.#settings.store, { id, turn, loop, takeLog });
+    return this.#run(id, turn, { plan });
   }
 
   join(id: string, options: JoinOptions = {}): HostedStream | undefined {
@@ -68,8 +91,79 @@ export class Host implements RunHost {
 
   stop(id: string, request?: StopRequest): "accepted" | "not-running" {
     checkId(id);
-    const answer = this.#conversations.currentOf(id)?.control.stop(request);
-    return answer === "accepted" ? "accepted" : "not-running";
+    return this.#conversations.currentOf(id)?.stop(request) ?? "not-running";
+  }
+
+  async cancel(id: string, request: StopRequest = {}): Promise<CancelAnswer> {
+    checkId(id);
+    const { store } = this.#settings;
+    return this.#change<CancelAnswer>(id, async () => {
+      const record = await store.read(id);
+      if (record?.status !== "suspended") return "not-suspended";
+      return this.#whileUnlocked(id, record, async () => {
+        await store.write(id, toCancelled(record, request));
+        return "cancelled" as const;
+      });
+    });
+  }
+
+  async remove(id: string): Promise<RemoveAnswer> {
+    checkId(id);
+    const { store } = this.#settings;
+    const remove = store.remove?.bind(store);
+    if (remove === undefined)
+      throw invalidOption("store.remove", "a function, because the host removes conversations with it", undefined);
+    return this.#change<RemoveAnswer>(id, async () => {
+      const record = await store.read(id);
+      return this.#whileUnlocked(id, record, async () => {
+        await remove(id);
+        this.#conversations.forget(id);
+        return "removed" as const;
+      });
+    });
+  }
+
+  list(): AsyncIterable<ListedConversation> {
+    const { store } = this.#settings;
+    const list = store.list?.bind(store);
+    if (list === undefined)
+      throw invalidOption("store.list", "a function, because the host lists conversations with it", undefined);
+    return (async function* () {
+      yield* list();
+    })();
+  }
+
+  /** Reserves a conversation for a change that starts no run. */
+  async #change<Answer>(id: string, change: () => Promise<Answer>): Promise<Answer | "busy" | "closed"> {
+    const entered = await this.#conversations.enter(id, "resume", false);
+    if (entered.kind !== "entered") return entered.kind;
+    try {
+      return await change();
+    } finally {
+      this.#conversations.leave(id, entered.turn, false);
+    }
+  }
+
+  /** Calls `change` while no process has the journal of the last run open. Returns "busy" if another process has it open. */
+  async #whileUnlocked<Answer>(
+    id: string,
+    record: ConversationRecord | undefined,
+    change: () => Promise<Answer>,
+  ): Promise<Answer | "busy"> {
+    const isOpen = record?.status === "running" || record?.status === "suspended";
+    if (record === undefined || !isOpen) return change();
+    let close: (() => PromiseLike<void>) | undefined;
+    try {
+      close = await this.#settings.store.journal(id, record.runs).open?.();
+    } catch (error) {
+      if (isLoopError(error, "journal-locked")) return "busy";
+      throw error;
+    }
+    try {
+      return await change();
+    } finally {
+      await Promise.resolve(close?.()).catch(() => {});
+    }
   }
 
   answer(id: string, question: string, answer: OutsideResult): "accepted" | "unknown" {
@@ -88,20 +182,39 @@ export class Host implements RunHost {
     const current = this.#conversations.currentOf(id);
     const isLive = current?.isOpen === true && current.number === runs;
     const { status, reason, messages } = isLive ? record : await readEnding(this.#settings.store, id, record);
-    return { runId: `${id}/${runs}`, status, reason, isLive, queued: this.#conversations.waitingOf(id), messages };
+    const { handover = noHandover, report = {}, turns = [] } = record;
+    const queued = this.#conversations.waitingOf(id);
+    return {
+      runId: `${id}/${runs}`,
+      status,
+      reason,
+      isLive,
+      queued,
+      messages,
+      turns,
+      ...toUsage(addReport(handover, report), runs),
+    };
   }
 
   close(): Promise<void> {
     return this.#conversations.close();
   }
 
-  async #enterOrSteer(id: string, { whenBusy = this.#settings.whenBusy, message }: ReadStart): Promise<RunTurn | StartAnswer> {
+  async #enterOrSteer(id: string, given: ReadStart): Promise<Extract<Entered, { readonly kind: "entered" }> | StartAnswer> {
+    const { whenBusy = this.#settings.whenBusy, message } = given;
     for (;;) {
-      const entered = await this.#conversations.enter(id, whenBusy === "queue");
-      if (entered.kind === "closed") return entered;
+      // The live run may answer this message already, so the call must not wait for its end.
+      const live = this.#findRepeated(id, message);
+      if (live !== undefined) {
+        if (await live.opened.promise) return { kind: "started", repeated: true, ...toHostedRun(live) };
+        await live.settled.promise;
+        continue;
+      }
+      const entered = await this.#conversations.enter(id, "start", whenBusy === "queue");
+      if (entered.kind !== "busy") return entered;
       const { turn } = entered;
-      if (entered.kind === "entered") return turn;
-      if (whenBusy !== "steer" || message === undefined) return { kind: "busy", runId: runIdOf(turn) };
+      if (whenBusy !== "steer" || message === undefined || message.again !== undefined)
+        return { kind: "busy", runId: runIdOf(turn) };
       if (!(await turn.opened.promise)) continue;
       const { store } = this.#settings;
       if (await turn.steer(message, (record) => store.write(id, record))) return { kind: "steered", ...toHostedRun(turn) };
@@ -109,9 +222,22 @@ export class Host implements RunHost {
     }
   }
 
-  /** Resolves when the run does something new. Rejects if the run is refused before it has done anything new. */
-  async #run(id: string, turn: RunTurn, plan: () => Promise<RunPlan | Refused>): Promise<ResumeAnswer> {
-    let planned: RunPlan | Refused;
+  /** Returns the live run if it answers this message, or has got it by steering. */
+  #findRepeated(id: string, message: PageMessage | undefined): RunTurn | undefined {
+    const live = this.#conversations.currentOf(id);
+    return message !== undefined && message.again === undefined && live?.has(message) === true ? live : undefined;
+  }
+
+  /**
+   * Resolves when the run does something new. Rejects if the run is refused before it has done anything new. If `keepsPlace` is true
+   * and calls wait, the conversation stays reserved.
+   */
+  async #run<Unstarted extends Refused | UnstartedAnswer>(
+    id: string,
+    turn: RunTurn,
+    { plan, keepsPlace = false }: Planning<Unstarted>,
+  ): Promise<BegunAnswer | Unstarted> {
+    let planned: RunPlan | Unstarted;
     try {
       planned = await plan();
     } catch (error) {
@@ -119,7 +245,7 @@ export class Host implements RunHost {
       return toBusy(turn, error);
     }
     if ("kind" in planned) {
-      this.#conversations.leave(id, turn, turn.isJoinable);
+      if (planned.kind !== "waiting" || !keepsPlace) this.#conversations.leave(id, turn, turn.isJoinable);
       return planned;
     }
     const running = executeRun(turn, { ...planned, wrapOptions: this.#settings.wrapOptions });
@@ -128,7 +254,8 @@ export class Host implements RunHost {
     turn.result.catch(() => {});
     const end = await Promise.race([turn.begun.promise, running]);
     await planned.release();
-    if (end?.kind !== "broken") return { kind: "started", ...toHostedRun(turn) };
+    if (end?.kind !== "broken")
+      return { kind: "started", ...(planned.isRepeated === true && { repeated: true }), ...toHostedRun(turn) };
     await turn.settled.promise;
     return toBusy(turn, end.error);
   }
@@ -136,7 +263,8 @@ export class Host implements RunHost {
   async #finish(id: string, turn: RunTurn, { plan, running }: Finishing): Promise<LoopResult> {
     const end = await running;
     if (end.kind === "ended") {
-      await this.#write(id, turn, toRecord(turn, end.result));
+      const journals = await this.#pruneJournals(id, turn, { result: end.result, isPriced: plan.loop.pricing !== undefined });
+      await this.#write(id, turn, { ...toRecord(turn, end.result), journals });
       this.#conversations.leave(id, turn, true);
       return end.result;
     }
@@ -144,6 +272,17 @@ export class Host implements RunHost {
     if (turn.isOpen && end.isRefused && plan.previous !== undefined) await this.#write(id, turn, plan.previous);
     this.#conversations.leave(id, turn, plan.isContinued || (turn.isOpen && !end.isRefused));
     throw end.error;
+  }
+
+  /** Removes the journals of old runs, whose answers are in the stored transcript. Returns the journals that are left. */
+  async #pruneJournals(id: string, { number, record }: RunTurn, ended: EndedFacts): Promise<ConversationRecord["journals"]> {
+    const { store, keepRuns } = this.#settings;
+    if (store.removeJournal === undefined) return undefined;
+    const now = Date.now();
+    const own = mayRemove(ended) ? [{ number, endedAt: now }] : [];
+    const earlier = (record?.journals ?? []).filter((one) => one.number !== number);
+    const remove = (one: { readonly number: number }) => store.removeJournal?.(id, one.number);
+    return [...(await pruneJournals(earlier, { number, keepRuns, now }, remove)), ...own];
   }
 
   /** If the write fails, the stored status stays "running", and the host later reads the ending from the journal. */
@@ -164,10 +303,46 @@ interface Finishing {
   readonly running: Promise<ExecutionEnd>;
 }
 
-function toRecord({ number, log: { epoch }, record }: RunTurn, result: LoopResult): ConversationRecord {
-  const { status, reason, messages, undelivered } = result;
-  const steered = record?.steered;
-  return { runs: number, status, reason, messages, epoch, undelivered, steered };
+type BegunAnswer = Extract<StartAnswer, { readonly kind: "started" | "busy" }>;
+
+interface Planning<Unstarted> {
+  readonly plan: () => Promise<RunPlan | Unstarted>;
+  readonly keepsPlace?: boolean | undefined;
+}
+
+function toRecord({ number, runId, log: { epoch }, record }: RunTurn, result: LoopResult): ConversationRecord {
+  const { status, reason, usage, costUSD } = result;
+  const { steered, own = 0, handover, turns = [] } = record ?? {};
+  const messages = withoutRefused(result, own);
+  const from = Math.min(record?.messages.length ?? 0, messages.length);
+  const turn = { runId, from, to: messages.length, status, reason, usage, costUSD };
+  const earlier = turns.filter((one) => one.runId !== runId);
+  return {
+    runs: number,
+    status,
+    reason,
+    messages,
+    epoch,
+    undelivered: lateMessagesOf(result),
+    steered,
+    own,
+    handover,
+    report: toReport(result),
+    turns: [...earlier, turn],
+  };
+}
+
+function toCancelled(record: ConversationRecord, { requester, note }: StopRequest): ConversationRecord {
+  const { messages, turns = [] } = record;
+  const reason = { kind: "stopped", requester, note } as const;
+  const last = turns.at(-1);
+  return {
+    ...record,
+    status: "stopped-by-user",
+    reason,
+    messages: messages.map((message) => settleWaiting(message, true)),
+    ...(last !== undefined && { turns: [...turns.slice(0, -1), { ...last, status: "stopped-by-user", reason }] }),
+  };
 }
 
 function runIdOf({ runId }: RunTurn): string | undefined {
@@ -179,7 +354,7 @@ function toHostedRun(turn: RunTurn): HostedRun {
   return { runId, result, join: (options) => turn.read(options, true) };
 }
 
-function toBusy(turn: RunTurn, error: unknown): ResumeAnswer {
+function toBusy(turn: RunTurn, error: unknown): BegunAnswer {
   const isElsewhere =
     error instanceof BusyError ||
     isLoopError(error, "journal-locked") ||

@@ -2,13 +2,19 @@
 
 export { createRunHost } from "./create-run-host.ts";
 export { fileRunStore } from "./file-run-store.ts";
+export type { AgentChange, ConversationUsage, Handover, RunReport } from "./handover.ts";
+export type { KeepRuns } from "./keep-runs.ts";
+export type { PageMessage } from "./next-messages.ts";
+export type { WhenSuspended } from "./waiting-calls.ts";
 export type {
+  CancelAnswer,
   HostedEvent,
   HostedLoopOptions,
   HostedRun,
   HostedStatus,
   HostedStream,
   JoinOptions,
+  RemoveAnswer,
   ResumeAnswer,
   ResumeOptions,
   RunHost,
@@ -17,7 +23,14 @@ export type {
   StartOptions,
   WhenBusy,
 } from "./run-host.ts";
-export { type ConversationRecord, memoryRunStore, type MemoryRunStoreOptions, type RunStore } from "./run-store.ts";
+export {
+  type ConversationRecord,
+  type ConversationTurn,
+  type ListedConversation,
+  memoryRunStore,
+  type MemoryRunStoreOptions,
+  type RunStore,
+} from "./run-store.ts";
 export type { NodeResponse, SSEOptions } from "../core/web-kit.ts";
 export {
   type EventRequest,

@@ -3,15 +3,20 @@ import type {
   CallDecision,
   Clock,
   EndReason,
+  LoopError,
   LoopEvent,
   LoopOptions,
   LoopResult,
   LoopStatus,
   Message,
   StopRequest,
-  UserMessage,
+  WaitingCall,
 } from "../core/entry-kit.ts";
-import type { RunStore } from "./run-store.ts";
+import type { ConversationUsage } from "./handover.ts";
+import type { KeepRuns } from "./keep-runs.ts";
+import type { PageMessage } from "./next-messages.ts";
+import type { ConversationTurn, ListedConversation, RunStore } from "./run-store.ts";
+import type { WhenSuspended } from "./waiting-calls.ts";
 
 /**
  * One event of a hosted run. `id` is an opaque string that is unique in the run. To get all later events, pass this `id` as the
@@ -55,6 +60,17 @@ export interface RunHostOptions {
   /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
   /**
+   * How a new message is handled while calls of the last run wait for decisions or results. Each start can override this option.
+   * Default "refuse".
+   */
+  readonly whenSuspended?: WhenSuspended | undefined;
+  /**
+   * How many journals of ended runs are kept in each conversation: the number of the newest runs, or `{ days }` after the end of the
+   * run. `Infinity` keeps all. Journals of older runs are removed when a run ends. A journal is only removed if its run has ended,
+   * its answer is in the stored transcript, and its cost is known. Without the option `pricing`, the cost does not matter. Default 1.
+   */
+  readonly keepRuns?: KeepRuns | undefined;
+  /**
    * The maximum number of starts and resumes that may wait for the live run of one conversation. Further starts and resumes get
    * "busy". Default 10.
    */
@@ -88,12 +104,18 @@ export type HostedLoopOptions = Omit<LoopOptions, "messages" | "runId" | "events
 export type StartOptions = HostedLoopOptions & {
   /** How this start behaves while a run of the conversation is live. Default: the host's `whenBusy`. */
   readonly whenBusy?: WhenBusy | undefined;
+  /** How this start behaves while calls of the last run wait. Default: the host's `whenSuspended`. */
+  readonly whenSuspended?: WhenSuspended | undefined;
   /** True to stop the run when its last reader leaves. Default: the host's `stopWhenUnread`. */
   readonly stopWhenUnread?: boolean | undefined;
 } & (
     | {
-        /** The new user message, which is appended to the stored transcript. */
-        readonly message: string | UserMessage;
+        /**
+         * The new user message, which is appended to the stored transcript. If the conversation has a message with the same `id`,
+         * no second turn begins: the same message again is answered by the run that it began, and another content replaces the
+         * message and everything after it.
+         */
+        readonly message: string | PageMessage;
         readonly messages?: undefined;
         readonly regenerate?: undefined;
       }
@@ -149,14 +171,42 @@ export interface HostedRun {
 
 /** The answer of `host.start`. */
 export type StartAnswer =
-  /** The new run has begun, and its record is stored. */
-  | ({ readonly kind: "started" } & HostedRun)
+  /**
+   * The run has begun, and its record is stored. If `repeated` is true, the conversation had the message already, and the run is the
+   * one that this message began.
+   */
+  | ({ readonly kind: "started"; readonly repeated?: true | undefined } & HostedRun)
   /** The message was sent to the live run. `runId`, `result` and `join` are those of the live run. */
   | ({ readonly kind: "steered" } & HostedRun)
   /** The start was refused, because the conversation has a live run in this or another process. An endpoint can answer with 409. */
   | { readonly kind: "busy"; readonly runId: string | undefined }
+  /**
+   * The start was refused, because calls of the last run wait for decisions or results. An endpoint can answer with 409. `error` is a
+   * LoopError "conversation-refused" that names the calls, for programs that throw.
+   */
+  | {
+      readonly kind: "waiting";
+      readonly runId: string;
+      readonly calls: readonly WaitingCall[];
+      readonly error: LoopError<"conversation-refused">;
+    }
+  /**
+   * The conversation has the message already, and its run cannot be read again. Nothing was changed. An endpoint can answer with 409.
+   */
+  | { readonly kind: "repeated"; readonly runId: string }
+  /**
+   * The page asks for another answer to a message that the conversation does not have. Nothing was changed. An endpoint can answer
+   * with 409, after which the page must load the conversation again.
+   */
+  | { readonly kind: "unknown-message" }
   /** The start was refused, because the host is closed. An endpoint can answer with 503. */
   | { readonly kind: "closed" };
+
+/** The answer of `host.cancel`. "busy" means that a run of the conversation is live, in this or another process. */
+export type CancelAnswer = "cancelled" | "not-suspended" | "busy" | "closed";
+
+/** The answer of `host.remove`. "busy" means that a run of the conversation is live, in this or another process. */
+export type RemoveAnswer = "removed" | "busy" | "closed";
 
 /** The answer of `host.resume`. */
 export type ResumeAnswer =
@@ -165,8 +215,8 @@ export type ResumeAnswer =
   /** The conversation does not exist, or its last run has ended and cannot continue. Nothing was changed. */
   | { readonly kind: "not-resumable"; readonly status: LoopStatus | undefined };
 
-/** The state of a conversation. */
-export interface HostedStatus {
+/** The state of a conversation, and the usage and the cost of its runs. A live run counts when it has ended. */
+export interface HostedStatus extends ConversationUsage {
   /** The `runId` of the last run. */
   readonly runId: string;
   /** How the last run ended. "running" until the end of the run is stored. */
@@ -184,6 +234,8 @@ export interface HostedStatus {
    * The transcript of the conversation. While a run is live, the transcript contains only the messages that the run began with.
    */
   readonly messages: readonly Message[];
+  /** All ended runs whose answers are in `messages`, in order. `toUIMessages` makes the metadata of old answers from them. */
+  readonly turns: readonly ConversationTurn[];
 }
 
 /**
@@ -215,6 +267,21 @@ export interface RunHost {
   answer(id: string, question: string, answer: OutsideResult): "accepted" | "unknown";
   /** Stops the live run of a conversation in this process. Any start or resume that waits for this run can then begin. */
   stop(id: string, request?: StopRequest): "accepted" | "not-running";
+  /**
+   * Ends a suspended run with the status "stopped-by-user". Calls that wait for an approval are denied, and calls that wait for a
+   * result are interrupted. Needs no options of the run.
+   */
+  cancel(id: string, request?: StopRequest): Promise<CancelAnswer>;
+  /**
+   * Deletes a conversation with all its journals. Stop a live run first. A stopped run is awaited. Has no effect if the conversation
+   * does not exist. Rejects with LoopError "invalid-option" if the store has no method `remove`.
+   */
+  remove(id: string): Promise<RemoveAnswer>;
+  /**
+   * Lists the conversations of the store, in any order. Use it, for example, to remove conversations that nobody has used for a long
+   * time. Throws LoopError "invalid-option" if the store has no method `list`.
+   */
+  list(): AsyncIterable<ListedConversation>;
   /** Returns the state of a conversation, or undefined if the conversation does not exist. */
   status(id: string): Promise<HostedStatus | undefined>;
   /**

@@ -8,6 +8,17 @@ import {
   type UserMessage,
 } from "../core/entry-kit.ts";
 import { memoryJournal } from "../core/index.ts";
+import type { ConversationUsage, Handover, RunReport } from "./handover.ts";
+
+/** One run of a conversation, with the position of its answer in the transcript. */
+export interface ConversationTurn extends Pick<ConversationUsage, "usage" | "costUSD"> {
+  readonly runId: string;
+  /** The messages of the run: those from the position `from` up to, but not including, the position `to`. */
+  readonly from: number;
+  readonly to: number;
+  readonly status: LoopStatus;
+  readonly reason: EndReason;
+}
 
 /** A conversation as a `RunStore` stores it. Plain data. */
 export interface ConversationRecord {
@@ -31,6 +42,23 @@ export interface ConversationRecord {
    * are missing in its journal.
    */
   readonly steered?: readonly UserMessage[] | undefined;
+  /** The position of the first message that leaves the conversation if an input check refuses the last run. */
+  readonly own?: number | undefined;
+  /** The usage, cost, summary and agent that the runs before the last run hand on. */
+  readonly handover?: Handover | undefined;
+  /** The usage, cost, summary and agent that the last run adds. Undefined while its status is "running". */
+  readonly report?: RunReport | undefined;
+  /** All ended runs whose answers are in the transcript, in order. */
+  readonly turns?: readonly ConversationTurn[] | undefined;
+  /** The runs whose journals may be removed, with the time of their end in milliseconds since 1970. */
+  readonly journals?: readonly { readonly number: number; readonly endedAt: number }[] | undefined;
+}
+
+/** A conversation in the list of a store. */
+export interface ListedConversation {
+  readonly id: string;
+  /** When the conversation was last written, in milliseconds since 1970. */
+  readonly changedAt: number;
 }
 
 /**
@@ -48,6 +76,18 @@ export interface RunStore {
    * the store, the journal's `open` must reject with LoopError "journal-locked" while another process has the journal open.
    */
   journal(id: string, number: number): Journal;
+  /**
+   * Deletes the journal of run `number`, which has ended. Has no effect if the journal does not exist. Default: journals are kept,
+   * and the option `keepRuns` of the host has no effect.
+   */
+  removeJournal?(id: string, number: number): void | PromiseLike<void>;
+  /**
+   * Deletes everything that the store has of a conversation, first all journals and then the record. Has no effect if the conversation
+   * does not exist. Default: `host.remove` rejects.
+   */
+  remove?(id: string): void | PromiseLike<void>;
+  /** Lists all conversations, in any order. Default: `host.list` rejects. */
+  list?(): AsyncIterable<ListedConversation> | Iterable<ListedConversation>;
 }
 
 /** The options of `memoryRunStore`. */
@@ -61,6 +101,7 @@ export interface MemoryRunStoreOptions {
 
 interface Kept {
   record: ConversationRecord | undefined;
+  changedAt: number;
   readonly journals: Map<number, Journal>;
 }
 
@@ -78,7 +119,7 @@ export function memoryRunStore(options: MemoryRunStoreOptions = {}): RunStore {
   /** The conversations by id, sorted by their most recent call of `write` or `journal`, oldest first. */
   const conversations = new Map<string, Kept>();
   const open = (id: string): Kept => {
-    const kept = conversations.get(id) ?? { record: undefined, journals: new Map() };
+    const kept = conversations.get(id) ?? { record: undefined, changedAt: 0, journals: new Map() };
     conversations.delete(id);
     conversations.set(id, kept);
     const [oldest] = conversations.keys();
@@ -90,6 +131,7 @@ export function memoryRunStore(options: MemoryRunStoreOptions = {}): RunStore {
     write: (id, record) => {
       const kept = open(id);
       kept.record = record;
+      kept.changedAt = Date.now();
       // Only the last run of a conversation can be resumed, so the journals of earlier runs are deleted.
       for (const number of kept.journals.keys()) if (number < record.runs) kept.journals.delete(number);
     },
@@ -99,5 +141,8 @@ export function memoryRunStore(options: MemoryRunStoreOptions = {}): RunStore {
       journals.set(number, journal);
       return journal;
     },
+    removeJournal: (id, number) => void conversations.get(id)?.journals.delete(number),
+    remove: (id) => void conversations.delete(id),
+    list: () => [...conversations].flatMap(([id, { record, changedAt }]) => (record === undefined ? [] : [{ id, changedAt }])),
   };
 }

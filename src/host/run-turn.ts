@@ -1,7 +1,8 @@
-import type { LoopControl, LoopResult, UserMessage } from "../core/entry-kit.ts";
+import type { LoopControl, LoopResult, StopRequest, UserMessage } from "../core/entry-kit.ts";
 import { createLoopControl } from "../core/index.ts";
 import type { ConversationRecord } from "./run-store.ts";
 import type { HostedStream, JoinOptions } from "./run-host.ts";
+import { isRepetition } from "./next-messages.ts";
 import { LogReader } from "./log-reader.ts";
 import { RunLog } from "./run-log.ts";
 
@@ -27,6 +28,10 @@ export class RunTurn {
   stopWhenUnread = false;
   /** True once the run has decided how it ends. The run then soon frees the conversation. */
   isEnding = false;
+  /** True once the run was told to stop. Its tools may still clean up. */
+  isStopping = false;
+  /** The message that the run answers. */
+  message: UserMessage | undefined;
   /** True once the record of the run is stored and the run has begun. */
   isOpen = false;
   /** Resolves to true when `isOpen` becomes true, or to false if the run was refused. */
@@ -44,6 +49,22 @@ export class RunTurn {
   /** True if readers can join: the run has begun, in this turn or in an earlier one. */
   get isJoinable(): boolean {
     return this.isOpen || this.log.endOf(0) !== undefined;
+  }
+
+  get endsSoon(): boolean {
+    return this.isEnding || this.isStopping;
+  }
+
+  stop(request?: StopRequest): "accepted" | "not-running" {
+    const isAccepted = this.control.stop(request) === "accepted";
+    this.isStopping ||= isAccepted;
+    return isAccepted ? "accepted" : "not-running";
+  }
+
+  /** True if the run answers this message, or has got it by steering. */
+  has(message: UserMessage): boolean {
+    const own = this.message === undefined ? [] : [this.message];
+    return [...own, ...(this.record?.steered ?? [])].some((one) => isRepetition(one, message));
   }
 
   open(): void {
@@ -84,6 +105,6 @@ export class RunTurn {
 
   #leave(isEarly: boolean): void {
     this.#readers -= 1;
-    if (isEarly && this.#readers === 0 && this.stopWhenUnread) this.control.stop({ note: "The last reader left." });
+    if (isEarly && this.#readers === 0 && this.stopWhenUnread) this.stop({ note: "The last reader left." });
   }
 }

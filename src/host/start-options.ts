@@ -10,10 +10,10 @@ import {
   type Message,
   oneOf,
   is,
-  renderOutcome,
-  type ToolResultPart,
   type UserMessage,
 } from "../core/entry-kit.ts";
+import type { PageMessage } from "./next-messages.ts";
+import { type WhenSuspended, whenSuspendedCheck } from "./waiting-calls.ts";
 import type { HostedLoopOptions, JoinOptions, ResumeOptions, StartOptions, WhenBusy } from "./run-host.ts";
 
 export const whenBusyCheck: Check = /* @__PURE__ */ oneOf("refuse", "steer", "queue");
@@ -24,9 +24,10 @@ export const joinChecks: Checks<JoinOptions> = { from: is.text, signal: signalCh
 
 export interface ReadStart {
   readonly loop: HostedLoopOptions;
-  readonly message: UserMessage | undefined;
+  readonly message: PageMessage | undefined;
   readonly messages: readonly Message[] | undefined;
   readonly whenBusy: WhenBusy | undefined;
+  readonly whenSuspended: WhenSuspended | undefined;
   readonly stopWhenUnread: boolean | undefined;
 }
 
@@ -40,14 +41,16 @@ export function checkId(id: unknown): void {
 export function readStart(options: StartOptions): ReadStart {
   checkOptions(options);
   refusePrompt(options);
-  const { message: _message, messages: _messages, regenerate: _regenerate, whenBusy, stopWhenUnread, ...loop } = options;
+  const { message: _message, messages: _messages, regenerate: _regenerate, ...given } = options;
+  const { whenBusy, whenSuspended, stopWhenUnread, ...loop } = given;
   const read = readMessage(options);
   checkField("whenBusy", whenBusy, whenBusyCheck);
-  return { loop, ...read, whenBusy, stopWhenUnread };
+  checkField("whenSuspended", whenSuspended, whenSuspendedCheck);
+  return { loop, ...read, whenBusy, whenSuspended, stopWhenUnread };
 }
 
 export function readMessage(options: {
-  readonly message?: string | UserMessage | undefined;
+  readonly message?: string | PageMessage | undefined;
   readonly messages?: readonly Message[] | undefined;
   readonly regenerate?: true | undefined;
 }): Pick<ReadStart, "message" | "messages"> {
@@ -58,7 +61,7 @@ export function readMessage(options: {
     throw invalidOption("options", expected, given === 0 ? undefined : options);
   }
   if (regenerate !== undefined && (regenerate as unknown) !== true) throw invalidOption("regenerate", "true", regenerate);
-  return { message: message === undefined ? undefined : toUserMessage(message), messages };
+  return { message: message === undefined ? undefined : toPageMessage(message), messages };
 }
 
 /** Rejects `prompt`, an option of `generateWithTools` and of other libraries. The error names the option to use instead. */
@@ -91,40 +94,15 @@ function checkField(name: string, value: unknown, [expected, fits]: Check): void
 }
 
 /** Returns the new user message. Rejects other roles, because a page could otherwise forge messages of the model or of tools. */
-export function toUserMessage(message: unknown): UserMessage {
+export function toPageMessage(message: unknown): PageMessage {
   if (typeof message === "string" && isFilled(message)) return { role: "user", content: message };
-  const copy = copyUserMessage(message);
+  const copy: PageMessage | undefined = copyUserMessage(message);
   if (copy !== undefined && copy.content !== "") return copy;
   throw invalidOption("message", 'a string that is not blank, or a non-empty message with the role "user"', message);
 }
 
-export interface History {
-  readonly messages: readonly Message[];
-  readonly undelivered?: readonly UserMessage[] | undefined;
-}
-
-/** Ends the calls of an earlier run that still wait. That run can no longer be resumed, so these calls would wait forever. */
-export function settleWaiting(message: Message): Message {
-  if (message.role !== "tool") return message;
-  return { ...message, results: message.results.map(settlePart) };
-}
-
-function settlePart(part: ToolResultPart): ToolResultPart {
-  const { callId, name, outcome } = part;
-  if (outcome !== "awaiting-approval" && outcome !== "awaiting-result") return part;
-  const kind = outcome === "awaiting-approval" ? "not-run" : "interrupted";
-  return { callId, name, outcome: kind, result: renderOutcome({ kind, call: { callId, name, args: {} }, durationMs: 0 }) };
-}
-
-/** Returns the messages that a run begins with. */
-export function toMessages(
-  { messages, undelivered = [] }: History,
-  { message, messages: own }: Pick<ReadStart, "message" | "messages">,
-): readonly Message[] {
-  if (own !== undefined) return own;
-  const all: readonly Message[] = [...messages.map(settleWaiting), ...undelivered];
-  if (message !== undefined) return [...all, message];
-  const last = all.findLastIndex(({ role }) => role === "user");
-  if (last >= 0) return all.slice(0, last + 1);
-  throw invalidOption("regenerate", "omitted, because the conversation has no user message yet", true);
+/** Like `toPageMessage`, for a message to a live run. Such a message cannot ask for another answer. */
+export function toUserMessage(message: unknown): UserMessage {
+  const { again: _, ...own } = toPageMessage(message);
+  return own;
 }

@@ -48,7 +48,7 @@ describe("a conversation whose journal fails", () => {
       const broken = failAt(1);
       const kept = memoryJournal();
       const journal = (runId: string) => (isBroken ? broken(runId) : kept);
-      const { conversation } = open([toolCall("pay"), text("Paid.")], { journal });
+      const { conversation } = open([toolCall("pay"), text("Paid.")], { journal, whenSuspended: "deny" });
       await conversation.send(question);
       const before = [await conversation.messages(), await conversation.status(), await conversation.usage()];
       isBroken = true;

@@ -86,16 +86,16 @@ describe("conversation.resume()", () => {
     expect(problems).toEqual([
       'Conversation "chat-17" has no run yet. Call send.',
       'Conversation "chat-17" has no run to resume: the last one has ended as "completed". Call send to begin another run.',
-      'Conversation "chat-17" cannot resume its last run without its journal: set the option "journal", or call send.',
+      'Conversation "chat-17" cannot resume its last run without its journal: set the option "journal", or end the run with cancel.',
     ]);
     expect((await conversation.status())?.status).toBe("suspended");
   });
 
-  it('is optional, because the next message gives waiting calls the outcome "not-run"', async () => {
-    const stage = open([toolCall("pay"), text("All right.")]);
+  it('is optional with whenSuspended: "deny", because the next message denies waiting calls', async () => {
+    const stage = open([toolCall("pay"), text("All right.")], { whenSuspended: "deny" });
     await stage.conversation.send("Pay it.");
     await stage.another().send("Never mind.");
-    expect(sent(stage)).toEqual(["user: Pay it.", "model: pay()", "tool: pay not-run", "user: Never mind."]);
-    expect(show(await stage.conversation.messages())[2]).toBe("tool: pay not-run");
+    expect(sent(stage)).toEqual(["user: Pay it.", "model: pay()", "tool: pay denied", "user: Never mind."]);
+    expect(show(await stage.conversation.messages())[2]).toBe("tool: pay denied");
   });
 });

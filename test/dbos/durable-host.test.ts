@@ -142,7 +142,9 @@ describe("a durable host", () => {
     expect([first.kind, steered.kind, queued.kind]).toEqual(["started", "steered", "started"]);
     expect(queued).toMatchObject({ runId: "chat-5/2" });
     await readTypes(await shop.join("chat-5"));
-    const third = await shop.start("chat-5", { message: "Never mind." });
+    const refused = await shop.start("chat-5", { message: "Never mind." });
+    expect(refused).toMatchObject({ kind: "waiting", runId: "chat-5/2", calls: [{ name: "order", waitsFor: "approval" }] });
+    const third = await shop.start("chat-5", { message: "Never mind.", whenSuspended: "deny" });
     if (third.kind !== "started") throw new Error("The run did not start.");
     const { messages, status } = await third.result();
     expect([status, messages.filter(({ role }) => role === "user").length]).toEqual(["completed", 4]);

@@ -124,7 +124,7 @@ describe("a durable conversation with a waiting run", () => {
       for await (const { event } of resumed.join()) types.push(event.type);
       expect([types.at(-1), (await desk.status(id))?.status]).toEqual(["run-end", "suspended"]);
     }
-    expect((await desk.start("first", { message: "Next." })).kind).toBe("started");
+    expect((await desk.start("first", { message: "Next.", whenSuspended: "deny" })).kind).toBe("started");
     const last = await desk.resume("both", { decisions: results("call_i0_0") });
     const ended = last.kind === "started" ? await last.result() : undefined;
     expect(ended?.messages.find(({ role }) => role === "tool")).toMatchObject({

@@ -130,18 +130,18 @@ describe("host.resume() in the same process", () => {
     expect(pay.paid).toEqual(["call_i0_0", "call_i0_1"]);
   });
 
-  it('returns "not-resumable" after a new message', async () => {
+  it('returns "not-resumable" after a new message with whenSuspended: "deny"', async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
     await readStart(host.start(id, { ...options(pay), message: "Pay." }));
     const provider = createMockProvider([text("As you like.")]);
-    await readStart(host.start(id, { ...options(pay), provider, message: "Forget it." }));
+    await readStart(host.start(id, { ...options(pay), provider, message: "Forget it.", whenSuspended: "deny" }));
     const sent = provider.requests[0]?.messages ?? [];
     expect(sent.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
     expect(sent.flatMap((one) => (one.role === "tool" ? one.results.map(({ outcome }) => outcome) : []))).toEqual([
-      "not-run",
-      "not-run",
+      "denied",
+      "denied",
     ]);
     expect([await host.resume(id, options(pay)), pay.paid]).toEqual([{ kind: "not-resumable", status: "completed" }, []]);
   });

@@ -18,7 +18,9 @@ export function factsIn({ lastSeenMs: _, runId: __, initialMessages: ___, ...fac
 }
 
 export function factsOf(result: LoopResult): Facts {
-  const { status, reason, messages, text, usage, costUSD, iterations, toolCallsExecuted } = result;
+  const { status, reason, messages, text, usage, costUSD, knownCostUSD, iterations, toolCallsExecuted } = result;
+  const { compaction, agent, handoffs } = result;
   const pendingCalls = "calls" in reason ? reason.calls : [];
-  return plain({ status, reason, messages, pendingCalls, text, usage, costUSD, iterations, toolCallsExecuted });
+  const spent = { usage, costUSD, knownCostUSD, iterations, toolCallsExecuted };
+  return plain({ status, reason, messages, pendingCalls, text, ...spent, compaction, agent, handoffs });
 }

@@ -65,7 +65,7 @@ async function checkApproval(): Promise<void> {
 async function checkReplacedRun(): Promise<void> {
   await shop.start("chat-3", { message: "Order." });
   await readAll(await shop.join("chat-3"));
-  const next = await shop.start("chat-3", { message: "Never mind." });
+  const next = await shop.start("chat-3", { message: "Never mind.", whenSuspended: "deny" });
   ok(next.kind === "started");
   equal((await next.result()).status, "completed");
   equal((await shop.status("chat-3"))?.runId, "chat-3/2");
@@ -75,5 +75,5 @@ async function checkReplacedRun(): Promise<void> {
 export const checks: readonly Check[] = [
   { title: 'returns "busy" or queues a start during a run', run: checkConversation },
   { title: "streams the rest of the run in the response to an approval", run: checkApproval },
-  { title: "stops a waiting run when a new message is sent", run: checkReplacedRun },
+  { title: "stops a waiting run when a new message is sent with whenSuspended: deny", run: checkReplacedRun },
 ];

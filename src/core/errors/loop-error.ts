@@ -105,10 +105,17 @@ export interface LoopErrorDetails {
   };
   /** A conversation has a live run, or is being changed, in this or another process. */
   readonly "conversation-busy": { readonly conversation: string };
-  /** A method of a conversation cannot be used now. In the message, `problem` follows the id of the conversation. */
-  readonly "conversation-refused": { readonly conversation: string; readonly problem: string };
+  /**
+   * A method of a conversation cannot be used now. In the message, `problem` follows the id of the conversation. `calls` is set if
+   * calls of the last run wait for decisions or results.
+   */
+  readonly "conversation-refused": {
+    readonly conversation: string;
+    readonly problem: string;
+    readonly calls?: readonly WaitingCall[] | undefined;
+  };
   /** The store of a run host did not answer in time. `ms` is how long the host waited. */
-  readonly "store-unresponsive": { readonly verb: "read" | "write"; readonly ms: number };
+  readonly "store-unresponsive": { readonly verb: "read" | "write" | "remove" | "removeJournal"; readonly ms: number };
   /**
    * A resumed run has recorded calls that no longer fit their tools. `changed` lists the names of these tools, and `changes` says
    * how each tool has changed.

@@ -53,6 +53,8 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly cache?: PromptCacheUse | undefined;
   /** The cost in USD. Undefined if the cost of any iteration is unknown. */
   readonly costUSD: number | undefined;
+  /** The sum of the known costs in USD. The run cost at least this much, even if `costUSD` is undefined. */
+  readonly knownCostUSD: number;
   /** The number of iterations that count towards `maxIterations`. */
   readonly iterations: number;
   /** The number of tool calls that were started, including the calls of nested runs. */

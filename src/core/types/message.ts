@@ -7,6 +7,11 @@ export type Message = UserMessage | AssistantMessage | ToolMessage;
 /** A message from the user, or a message that the loop writes in the role of the user. */
 export interface UserMessage {
   readonly role: "user";
+  /**
+   * An id of your own, for example from a page. Hosts and conversations recognize a message that arrives twice by its id. The id is
+   * kept in the transcript, and never sent to a model. Default: no id.
+   */
+  readonly id?: string | undefined;
   readonly content: string | readonly UserPart[];
   /** Set to true to keep this message in all requests, even after a compaction. Default false. */
   readonly pinned?: boolean | undefined;

@@ -258,9 +258,11 @@ export interface Handoffs {
   readonly tools: readonly { readonly name: string }[];
   /**
    * Returns the same agents with a different first agent. To continue a conversation, pass the `agent` from the result of its last
-   * run. Returns the agents unchanged for `undefined`, and for an agent that no longer exists.
+   * run. Returns the agents unchanged for `undefined`, and for an agent that no longer exists. `messagesBefore` is this field of the
+   * last handoff: the number of messages that the filter `history` of the agent applies to. Default: the filter applies to no
+   * messages.
    */
-  startWith(agent: string | undefined): Handoffs;
+  startWith(agent: string | undefined, messagesBefore?: number): Handoffs;
 }
 
 /** Detects a model that repeats its calls. Created by `detectLoops`. */

@@ -187,6 +187,8 @@ export interface Handoff {
   /** The number of the iteration that made the call, counted from 0, and the id of the call. */
   readonly iteration: number;
   readonly callId: string;
+  /** The number of messages in the transcript before the new agent began. Its filter `history` applies to these messages. */
+  readonly messagesBefore: number;
 }
 
 /** The usage and the cost of the nested runs in one call. */

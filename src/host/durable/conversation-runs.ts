@@ -1,7 +1,17 @@
-import type { Json, Message } from "../../core/entry-kit.ts";
+import type { Json, Message, UserMessage } from "../../core/entry-kit.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 import { endCalls } from "../../journal/inspect/end-calls.ts";
-import type { History } from "../start-options.ts";
+import {
+  addReport,
+  type ConversationUsage,
+  lateMessagesOf,
+  noHandover,
+  type RunReport,
+  toReport,
+  toUsage,
+  withoutRefused,
+} from "../handover.ts";
+import { type History, isRepetition } from "../next-messages.ts";
 import type { DefinedLoop } from "./create-durable-loop.ts";
 import type { DurableLoop } from "./durable-loop.ts";
 import type { StoredEvent } from "./durable-records.ts";
@@ -89,28 +99,83 @@ export class ConversationRuns {
     }
   }
 
-  /** Stops a run if it only waits for decisions. Returns false if the run is working. */
-  async stopWaiting({ runId }: LastRun): Promise<boolean> {
-    if (!(await this.isWaiting(runId))) return false;
-    await this.#loop.stop(runId, { note: "A new message was sent." });
-    await this.#loop.result(runId);
-    return true;
+  /** Returns the state of a run that only waits for decisions or results. Returns undefined if the run is working. */
+  async findWaiting({ runId }: LastRun): Promise<JournalInspection | undefined> {
+    const state = await this.#loop.status(runId);
+    return state !== undefined && (await isWaiting(this.#engineOf(), runId, state)) ? state : undefined;
   }
 
-  /** A run without records has only the messages of its input. */
-  async messagesOf({ runId }: LastRun, { status, messages }: JournalInspection): Promise<readonly Message[]> {
-    return status === "not-started" ? this.givenTo(runId) : messages;
+  /** Stops a run that waits, because a new message was sent. */
+  async stopWaiting({ runId }: LastRun): Promise<void> {
+    await this.#loop.stop(runId, { note: "A new message was sent." });
+    await this.#loop.result(runId);
+  }
+
+  /** Resolves when a run has ended, for example after days, when its decisions have arrived. */
+  async untilEnded({ runId }: LastRun): Promise<void> {
+    try {
+      await this.#loop.result(runId);
+    } catch (error) {
+      if ((await this.#engineOf().find(runId))?.state !== "failed") throw error;
+    }
+  }
+
+  /** True if the run was told to stop. */
+  async isStopping({ runId }: LastRun): Promise<boolean> {
+    const messages = await this.#engineOf().store.readMessages(runId, 0);
+    return messages.some(({ body }) => body.verb === "stop" || body.verb === "kill");
+  }
+
+  /** True if the live run answers this message, or has got it by steering. */
+  async isRepeated({ runId }: LastRun, message: UserMessage): Promise<boolean> {
+    if (message.id === undefined) return false;
+    const { own = 0, messages } = await this.#readInput(runId);
+    const steered = (await this.#engineOf().store.readMessages(runId, 0)).flatMap(({ body }) =>
+      body.verb === "steer" ? [body.message] : [],
+    );
+    return [...messages.slice(own), ...steered].some((one) => one.role === "user" && isRepetition(one, message));
+  }
+
+  /**
+   * Returns the transcript of a run, without messages that an input check refused. A run without records has only the messages of its
+   * input.
+   */
+  async messagesOf({ runId }: LastRun, state: JournalInspection): Promise<readonly Message[]> {
+    const { own = 0, messages } = await this.#readInput(runId);
+    return state.status === "not-started" ? messages : withoutRefused(state, own);
   }
 
   async givenTo(runId: string): Promise<readonly Message[]> {
+    return (await this.#readInput(runId)).messages;
+  }
+
+  async #readInput(runId: string): Promise<ReadInput> {
     const input = await this.#engineOf().readInput(runId);
-    return input === undefined ? [] : ((JSON.parse(input) as RunInput).messages as unknown as readonly Message[]);
+    if (input === undefined) return { messages: [] };
+    const { messages, own, handover } = JSON.parse(input) as RunInput;
+    return { messages: messages as unknown as readonly Message[], own, handover };
   }
 
   async readHistory(last: LastRun | undefined): Promise<{ readonly history: History; readonly isCut: boolean }> {
-    if (last === undefined || last.state === "deleted") return { history: { messages: [] }, isCut: false };
-    if (last.state !== "failed") return { history: await this.#loop.result(last.runId), isCut: false };
-    return { history: { messages: await this.#readCutOff(last) }, isCut: true };
+    if (last === undefined || last.state === "deleted") return { history: { messages: [], handover: noHandover }, isCut: false };
+    const { runId } = last;
+    const { own = 0, handover = noHandover } = await this.#readInput(runId);
+    if (last.state !== "failed") {
+      const result = await this.#loop.result(runId);
+      const { status, reason } = result;
+      const facts = { handover: addReport(handover, toReport(result)), last: { runId, status, reason, own } };
+      const messages = withoutRefused(result, own);
+      return { history: { messages, undelivered: lateMessagesOf(result), ...facts }, isCut: false };
+    }
+    const { messages, report } = await this.#readCutOff(last);
+    const facts = { handover: addReport(handover, report), last: { runId, status: "running", own } } as const;
+    return { history: { messages, ...facts }, isCut: true };
+  }
+
+  /** Returns the usage and the cost of a conversation. `state` is the state of its last run. */
+  async usageOf({ number, runId }: LastRun, state: JournalInspection | undefined): Promise<ConversationUsage> {
+    const { handover = noHandover } = await this.#readInput(runId);
+    return toUsage(state === undefined ? handover : addReport(handover, toReport(state)), number);
   }
 
   /**
@@ -127,8 +192,14 @@ export class ConversationRuns {
   }
 
   /** A failed run has no result, and its transcript may lack results of calls. */
-  async #readCutOff(last: LastRun): Promise<readonly Message[]> {
+  async #readCutOff(last: LastRun): Promise<{ readonly messages: readonly Message[]; readonly report: RunReport }> {
     const found = await this.inspect(last);
-    return found === undefined || found.status === "not-started" ? this.givenTo(last.runId) : endCalls(found);
+    if (found === undefined) return { messages: await this.givenTo(last.runId), report: {} };
+    if (found.status === "not-started") return { messages: await this.givenTo(last.runId), report: noHandover };
+    return { messages: endCalls(found), report: toReport(found) };
   }
+}
+
+interface ReadInput extends Pick<RunInput, "own" | "handover"> {
+  readonly messages: readonly Message[];
 }

@@ -6,10 +6,13 @@ import {
   is,
   isRecord,
   type Json,
+  type LoopStatus,
   type StopRequest,
 } from "../../core/entry-kit.ts";
 import type { HostedStream, WhenBusy } from "../run-host.ts";
-import { joinChecks, toMessages } from "../start-options.ts";
+import { continueLast, placeMessages } from "../next-messages.ts";
+import { joinChecks } from "../start-options.ts";
+import { waitingCallsOf, waitingError, type WhenSuspended } from "../waiting-calls.ts";
 import { ConversationRuns, type LastRun } from "./conversation-runs.ts";
 import type { DefinedLoop } from "./create-durable-loop.ts";
 import type {
@@ -36,34 +39,61 @@ interface NextStart {
   readonly input: Json | undefined;
 }
 
+/** After these endings, the same message again is another try. */
+const failed: ReadonlySet<string> = new Set<LoopStatus>(["error", "timeout", "stopped-by-user", "empty-response"]);
+
+type PlacedInput = Omit<RunInput, "id" | "input">;
+
 const durableJoinChecks: Checks<DurableJoinOptions> = { ...joinChecks, endsWhenWaiting: is.flag };
 
 class Conversations implements DurableHost {
   readonly #loop: DurableLoop<Json>;
   readonly #engineOf: () => DurableEngine;
   readonly #whenBusy: WhenBusy;
+  readonly #whenSuspended: WhenSuspended;
   readonly #runs: ConversationRuns;
 
-  constructor({ loop, engineOf }: DefinedLoop<Json>, { name, whenBusy = "refuse" }: DurableHostFields) {
+  constructor({ loop, engineOf }: DefinedLoop<Json>, { name, whenBusy = "refuse", whenSuspended = "refuse" }: DurableHostFields) {
     this.#loop = loop;
     this.#engineOf = engineOf;
     this.#runs = new ConversationRuns({ loop, engineOf }, name);
     this.#whenBusy = whenBusy;
+    this.#whenSuspended = whenSuspended;
   }
 
   async start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer> {
     const given = readDurableStart(options);
     for (;;) {
       const last = await this.#runs.findLast(id);
-      const isBusy = last?.state === "live" && !(await this.#runs.stopWaiting(last));
-      const answer = isBusy ? await this.#enter(last, given) : await this.#startNext(id, last, { given, input: options.input });
+      const answer =
+        last?.state === "live"
+          ? await this.#enterLive(id, last, given)
+          : await this.#startNext(id, last, { given, input: options.input });
       if (answer !== undefined) return answer;
     }
   }
 
+  /** Returns undefined when the live run has ended. */
+  async #enterLive(id: string, last: LastRun, given: DurableStart): Promise<DurableStartAnswer | undefined> {
+    const { message, whenSuspended = this.#whenSuspended } = given;
+    if (message !== undefined && message.again === undefined && (await this.#runs.isRepeated(last, message)))
+      return { kind: "started", repeated: true, ...this.#toHosted(last) };
+    const waiting = await this.#runs.findWaiting(last);
+    if (waiting === undefined) return this.#enter(last, given);
+    const calls = waitingCallsOf(waiting);
+    if (whenSuspended === "deny" || calls.length === 0) await this.#runs.stopWaiting(last);
+    else if (whenSuspended === "queue") await this.#runs.untilEnded(last);
+    else return { kind: "waiting", runId: last.runId, calls, error: waitingError(id, calls) };
+    return undefined;
+  }
+
   /** Returns undefined when the conversation is free. */
   async #enter(last: LastRun, { whenBusy = this.#whenBusy, message }: DurableStart): Promise<DurableStartAnswer | undefined> {
-    if (whenBusy === "steer" && message !== undefined) {
+    if (await this.#runs.isStopping(last)) {
+      await this.#runs.untilEnded(last);
+      return undefined;
+    }
+    if (whenBusy === "steer" && message !== undefined && message.again === undefined) {
       if ((await this.#loop.steer(last.runId, message)) === "accepted") return { kind: "steered", ...this.#toHosted(last) };
     } else if (whenBusy !== "queue") return { kind: "busy", runId: last.runId };
     await this.#runs.untilFree(last);
@@ -78,7 +108,9 @@ class Conversations implements DurableHost {
   ): Promise<DurableStartAnswer | undefined> {
     const number = (last?.number ?? 0) + 1;
     const next: LastRun = { number, runId: `${id}/${number}`, state: "live" };
-    const run: RunInput = { id, input, ...(await this.#toInput(last, given)) };
+    const placed = await this.#place(last, given);
+    if ("kind" in placed) return placed;
+    const run: RunInput = { id, input, ...placed };
     const { store, find, start } = this.#engineOf();
     if (!(await start(next.runId, JSON.stringify(run)))) {
       if ((await find(next.runId)) !== undefined) return undefined;
@@ -160,21 +192,37 @@ class Conversations implements DurableHost {
     const isLive = state === "live";
     const isRunning = found.status === "not-started" || found.status === "running";
     const messages = isLive && isRunning ? await this.#runs.givenTo(runId) : await this.#runs.messagesOf(last, found);
-    const facts = { runId, isLive, messages, pendingCalls, version, lastVersion };
+    const spent = await this.#runs.usageOf(last, found);
+    const facts = { runId, isLive, messages, pendingCalls, version, lastVersion, ...spent };
     if (state === "failed") return { ...facts, status: "error", reason: undefined, error };
     return { ...facts, status: found.status === "not-started" ? "running" : found.status, reason };
   }
 
-  async #toUnreadable({ runId, error }: LastRun): Promise<DurableHostStatus> {
+  async #toUnreadable(last: LastRun): Promise<DurableHostStatus> {
+    const { runId, error } = last;
     const messages = await this.#runs.givenTo(runId);
-    const facts = { pendingCalls: [], version: undefined, lastVersion: undefined };
+    const spent = await this.#runs.usageOf(last, undefined);
+    const facts = { pendingCalls: [], version: undefined, lastVersion: undefined, ...spent };
     return { ...facts, runId, status: "error", reason: undefined, error, isLive: false, messages };
   }
 
-  async #toInput(last: LastRun | undefined, given: DurableStart): Promise<Pick<RunInput, "messages" | "repair">> {
-    if (given.messages !== undefined) return { messages: given.messages as unknown as Json, repair: false };
+  /** Returns the input of the next run, or the answer for a message that the conversation has already. */
+  async #place(last: LastRun | undefined, given: DurableStart): Promise<PlacedInput | DurableStartAnswer> {
     const { history, isCut } = await this.#runs.readHistory(last);
-    return { messages: toMessages(history, given) as unknown as Json, repair: isCut };
+    const { status = "running" } = history.last ?? {};
+    let placed = placeMessages(history, given, false);
+    if (placed.kind === "repeated" && placed.isLast && failed.has(status)) placed = continueLast(history);
+    if (placed.kind === "unknown-message") return placed;
+    if (placed.kind === "repeated") return this.#answerRepeated(last, placed.isLast);
+    const { messages, handover, own } = placed;
+    const repair = isCut && given.messages === undefined;
+    return { messages: messages as unknown as Json, repair, handover, own };
+  }
+
+  async #answerRepeated(last: LastRun | undefined, isLast: boolean): Promise<DurableStartAnswer> {
+    if (last === undefined || !isLast) return { kind: "repeated", runId: last?.runId ?? "" };
+    if (last.state === "failed") await this.#loop.retry(last.runId);
+    return { kind: "started", repeated: true, ...this.#toHosted(last) };
   }
 
   #toHosted(run: LastRun, replayedBefore = 0): DurableHostedRun {

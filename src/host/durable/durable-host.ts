@@ -1,16 +1,9 @@
 // Conversations whose runs any worker can execute and show.
 
-import type {
-  CallDecision,
-  EndReason,
-  Json,
-  LoopOptions,
-  LoopStatus,
-  Message,
-  StopRequest,
-  UserMessage,
-} from "../../core/entry-kit.ts";
-import type { HostedStatus, HostedStream, JoinOptions, WhenBusy } from "../run-host.ts";
+import type { CallDecision, EndReason, Json, LoopOptions, LoopStatus, Message, StopRequest } from "../../core/entry-kit.ts";
+import type { PageMessage } from "../next-messages.ts";
+import type { HostedStatus, HostedStream, JoinOptions, StartAnswer, WhenBusy } from "../run-host.ts";
+import type { WhenSuspended } from "../waiting-calls.ts";
 import type { PendingCall } from "../../journal/index.ts";
 import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
 
@@ -36,6 +29,11 @@ export interface DurableHostFields {
   readonly options: (run: DurableRunInput) => DurableRunOptions | PromiseLike<DurableRunOptions>;
   /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
+  /**
+   * How a new message is handled while calls of the last run wait for decisions or results. Each start can override this option.
+   * Default "refuse".
+   */
+  readonly whenSuspended?: WhenSuspended | undefined;
   /** How many workers in a row may die in the same step of a run. If one more worker dies, the run fails. Default 10. */
   readonly maxCrashes?: number | undefined;
 }
@@ -46,8 +44,10 @@ export type DurableStartOptions = {
   readonly input?: Json | undefined;
   /** How this start behaves while a run of the conversation is live. Default: the host's `whenBusy`. */
   readonly whenBusy?: WhenBusy | undefined;
+  /** How this start behaves while calls of the last run wait. Default: the host's `whenSuspended`. */
+  readonly whenSuspended?: WhenSuspended | undefined;
 } & (
-  | { readonly message: string | UserMessage; readonly messages?: undefined; readonly regenerate?: undefined }
+  | { readonly message: string | PageMessage; readonly messages?: undefined; readonly regenerate?: undefined }
   | { readonly messages: readonly Message[]; readonly message?: undefined; readonly regenerate?: undefined }
   | { readonly regenerate: true; readonly message?: undefined; readonly messages?: undefined }
 );
@@ -73,7 +73,10 @@ export interface DurableJoinOptions extends JoinOptions {
 
 /** The answer of `start`. */
 export type DurableStartAnswer =
-  | ({ readonly kind: "started" | "steered" } & DurableHostedRun)
+  /** If `repeated` is true, the conversation had the message already, and the run is the one that this message began. */
+  | ({ readonly kind: "started"; readonly repeated?: true | undefined } & DurableHostedRun)
+  | ({ readonly kind: "steered" } & DurableHostedRun)
+  | Extract<StartAnswer, { readonly kind: "waiting" | "repeated" | "unknown-message" }>
   /** The start was refused, because the conversation has a live run. An endpoint can answer with 409. */
   | { readonly kind: "busy"; readonly runId: string };
 
@@ -86,8 +89,8 @@ export type DurableResumeAnswer =
 /** Conversations on a durable loop. The methods work like those of `createRunHost`, in every worker. */
 export interface DurableHost {
   /**
-   * Starts a new run of a conversation. A previous run that waits for decisions is stopped. With `whenBusy: "queue"`, the new run
-   * starts when the live run has ended. If this process ends while the new run is queued, the new run does not start.
+   * Starts a new run of a conversation. If a previous run waits for decisions, `whenSuspended` determines what happens. With
+   * `whenBusy: "queue"`, the new run starts when the live run has ended. If this process ends while the new run is queued, the new run does not start.
    */
   start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer>;
   /**
@@ -118,7 +121,7 @@ export interface DurableHost {
  * The state of a conversation. A run that waits for decisions has the status "suspended". A run that failed has the status
  * "error".
  */
-export interface DurableHostStatus extends Omit<HostedStatus, "queued" | "reason"> {
+export interface DurableHostStatus extends Omit<HostedStatus, "queued" | "reason" | "turns"> {
   readonly reason: EndReason | undefined;
   /** The error of the last run if this run failed. `result` of a failed run rejects, and `retry` continues the run. */
   readonly error?: string | undefined;

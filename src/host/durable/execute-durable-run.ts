@@ -238,8 +238,8 @@ async function findDecision(store: DurableStore, runId: string, key: string): Pr
 }
 
 function factsOf(result: LoopResult, lastRead: number): RunFacts {
-  const { status, reason, text, usage, costUSD, iterations, toolCallsExecuted, durationMs, error, output, undelivered, runId } =
-    result;
-  const spent = { usage, costUSD, iterations, toolCallsExecuted, durationMs };
-  return { status, reason, text, ...spent, error, output, undelivered, runId, lastRead };
+  const { status, reason, text, error, output, undelivered, runId, compaction, agent, handoffs, cache } = result;
+  const { usage, costUSD, knownCostUSD, iterations, toolCallsExecuted, durationMs } = result;
+  const spent = { usage, costUSD, knownCostUSD, iterations, toolCallsExecuted, durationMs };
+  return { status, reason, text, ...spent, error, output, undelivered, runId, lastRead, compaction, agent, handoffs, cache };
 }

@@ -8,6 +8,8 @@ import {
   type Message,
   numberWithin,
 } from "../../core/entry-kit.ts";
+import { type Handover, noHandover, withHandover } from "../handover.ts";
+import { whenSuspendedCheck } from "../waiting-calls.ts";
 import { readMessage, type ReadStart, whenBusyCheck } from "../start-options.ts";
 import { checkRunId, toInputText } from "./create-durable-loop.ts";
 import type { DurableHostFields, DurableStartOptions } from "./durable-host.ts";
@@ -20,12 +22,17 @@ export interface RunInput {
   readonly messages: Json;
   /** True if the transcript must be repaired, because the previous run failed. */
   readonly repair: boolean;
+  /** The usage, cost, summary and agent that the earlier runs of the conversation hand on. */
+  readonly handover?: Handover | undefined;
+  /** The position of the first message that leaves the conversation if an input check refuses the run. */
+  readonly own?: number | undefined;
 }
 
 const fieldChecks: Checks<DurableHostFields> = {
   name: is.text,
   options: is.fn,
   whenBusy: whenBusyCheck,
+  whenSuspended: whenSuspendedCheck,
   maxCrashes: numberWithin({ min: 0 }),
 };
 
@@ -37,8 +44,8 @@ export function toLoopFields(fields: DurableHostFields): DurableLoopFields<Json>
     name: fields.name,
     maxCrashes: fields.maxCrashes,
     options: async (run) => {
-      const { id, input, messages, repair } = run as unknown as RunInput;
-      const options = await fields.options({ id, input });
+      const { id, input, messages, repair, handover = noHandover } = run as unknown as RunInput;
+      const options = withHandover(await fields.options({ id, input }), handover);
       return { ...(repair && { repair }), ...options, messages: messages as unknown as readonly Message[] };
     },
   };
@@ -60,16 +67,17 @@ const startChecks: Checks<DurableStartOptions> = {
   messages: ["an array of messages", isAnything],
   regenerate: ["true", isAnything],
   whenBusy: whenBusyCheck,
+  whenSuspended: whenSuspendedCheck,
   input: ["plain data", isAnything],
 };
 
-export type DurableStart = Pick<ReadStart, "message" | "messages" | "whenBusy">;
+export type DurableStart = Pick<ReadStart, "message" | "messages" | "whenBusy" | "whenSuspended">;
 
 export function readDurableStart(options: DurableStartOptions): DurableStart {
   checkFields("options", options, startChecks);
-  const { whenBusy, input = null } = options;
+  const { whenBusy, whenSuspended, input = null } = options;
   toInputText(input);
   const given = readMessage(options);
   if (given.messages !== undefined) checkMessages(given.messages, false);
-  return { ...given, whenBusy };
+  return { ...given, whenBusy, whenSuspended };
 }

@@ -1,5 +1,7 @@
 import {
+  type CompactedMessages,
   type EndReason,
+  type Handoff,
   type InboxAnswer,
   invalidOption,
   isInboxKey,
@@ -46,10 +48,18 @@ export interface JournalInspection {
   readonly usage: Usage;
   /** The cost in USD. Undefined if the cost of any stream is unknown. */
   readonly costUSD: number | undefined;
+  /** The sum of the known costs in USD. The run cost at least this much, even if `costUSD` is undefined. */
+  readonly knownCostUSD: number;
   /** The number of iterations so far. Iterations that do not count for `maxIterations` are not included. */
   readonly iterations: number;
   /** The number of executed tool calls, including calls in nested runs. */
   readonly toolCallsExecuted: number;
+  /** The last summary that replaced messages in requests. Undefined without a compaction. */
+  readonly compaction: CompactedMessages | undefined;
+  /** The current agent. Undefined without `policies.handoffs`. */
+  readonly agent: string | undefined;
+  /** The handoffs of this run, in order. Undefined without `policies.handoffs`. */
+  readonly handoffs: readonly Handoff[] | undefined;
   /** The time at which the run last read its inbox, in milliseconds of the run's clock. Undefined before the first iteration. */
   readonly lastSeenMs: number | undefined;
   /** The option `version` of the code that started the run. Undefined if this option was not set. */
@@ -91,11 +101,18 @@ export async function inspectJournal(source: string | Journal): Promise<JournalI
     text: state.finalText.trim(),
     usage: state.usage,
     costUSD: state.costUSD,
+    knownCostUSD: state.spentUSD,
     iterations: state.countedIterations,
     toolCallsExecuted: state.toolCallsExecuted,
+    compaction: state.compaction,
+    ...agentOf(rebuilt),
     lastSeenMs: state.lastInbox?.now,
     ...readVersions(record, answers),
   };
+}
+
+function agentOf({ state: { agent, handoffs } }: Rebuilt): Pick<JournalInspection, "agent" | "handoffs"> {
+  return { agent, handoffs: agent === undefined ? undefined : handoffs };
 }
 
 /** Adds the results of the calls that have ended, although other calls of the same message have not. */

@@ -154,9 +154,9 @@ const openBounds: Bounds = {
 const someLimit: Ending = { status: "timeout", reason: { kind: "max-iterations", limit: none } };
 
 export function rebuildRun(records: Records, start: RunStart, watch?: WatchSteps): Rebuilt {
-  const { messages, priced = false, loops, compaction, agent } = start;
+  const { messages, priced = false, loops, compaction, agent, agentSince } = start;
   const repetition = loops && createRepetition(loops.repetition);
-  const state = createLoopState({ messages, heldIds: [], contextItems: [], priced, repetition, compaction, agent });
+  const state = createLoopState({ messages, heldIds: [], contextItems: [], priced, repetition, compaction, agent, agentSince });
   const reading = { records, state, start, endingKeys: findEndingKeys(records), watch };
   for (;;) {
     const stop = readNext(reading);

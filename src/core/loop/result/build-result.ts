@@ -44,11 +44,12 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     // Copies the array, because the caller may change the array of the result. The messages themselves are frozen.
     messages: [...frozenView(state.messages)],
     agent: state.agent,
-    handoffs: state.agent === undefined ? undefined : state.handoffs.map(({ messagesBefore: _, ...handoff }) => handoff),
+    handoffs: state.agent === undefined ? undefined : [...state.handoffs],
     compaction: state.compaction,
     usage: state.usage,
     cache,
     costUSD: state.costUSD,
+    knownCostUSD: state.spentUSD,
     iterations: state.countedIterations,
     toolCallsExecuted: state.toolCallsExecuted,
     durationMs: state.activeMs,

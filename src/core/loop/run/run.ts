@@ -169,6 +169,8 @@ export interface InputOutputGuard extends Guardrails {
 
 export interface AgentTable extends Handoffs {
   readonly start: string;
+  /** The number of messages before the handoff to `start`. Undefined if no earlier run made such a handoff. */
+  readonly startsAfter: number | undefined;
   readonly maxHandoffs: number;
   /** Returns the same agents with other providers. */
   mapProviders(map: (provider: Provider) => Provider): AgentTable;

@@ -121,7 +121,10 @@ export function recordRun(run: Run): void | PromiseLike<void> {
     run.codeVersion = recorded.codeVersion;
     if (recorded.compaction !== undefined) checkCompaction(recorded.compaction, run.state.messages, runKey);
     run.state.compaction = recorded.compaction;
-    if (run.features.handoffs !== undefined) run.state.agent = recorded.agent ?? run.state.agent;
+    if (run.features.handoffs !== undefined && recorded.agent !== undefined) {
+      run.state.agent = recorded.agent;
+      run.state.agentSince = recorded.agentSince;
+    }
     run.firstTools = { shown: recorded.tools, registered: live ? run.visibleTools.registered : undefined };
   });
 }
@@ -145,6 +148,7 @@ function describeStart({ options, features: { loopDetection }, state }: Run): Ru
     ...(options.version === undefined ? {} : { codeVersion: options.version }),
     ...(options.pricing === undefined ? {} : { priced: true }),
     ...(state.agent === undefined ? {} : { agent: state.agent }),
+    ...(state.agentSince === undefined ? {} : { agentSince: state.agentSince }),
     ...(state.compaction === undefined ? {} : { compaction: state.compaction }),
     ...(loopDetection?.action === "inject-warning" ? { loops: toLoops(loopDetection) } : {}),
   };

@@ -172,8 +172,8 @@ function createState(options: LoopOptions, features: Features): LoopState {
   const compaction = features.compaction?.earlierOf(messages);
   const priced = options.pricing !== undefined;
   const loadedTools = findLoadedTools(messages);
-  const agent = features.handoffs?.start;
-  return createLoopState({ messages, heldIds, loadedTools, contextItems, priced, repetition, compaction, agent });
+  const { start: agent, startsAfter: agentSince } = features.handoffs ?? {};
+  return createLoopState({ messages, heldIds, loadedTools, contextItems, priced, repetition, compaction, agent, agentSince });
 }
 
 /** Adds `ports`, which refer to the complete run. */

@@ -123,10 +123,12 @@ function notRun({ callId, name }: OpenCall): ToolResultPart {
 }
 
 const problems: { readonly [Role in Message["role"]]: (message: { readonly [field: string]: unknown }) => string | undefined } = {
-  user: ({ content }) =>
-    typeof content === "string" || isListOf(content, isContentPart)
+  user: ({ content, id }) => {
+    if (id !== undefined && !isFilled(id)) return 'must have a string that is not empty as "id"';
+    return typeof content === "string" || isListOf(content, isContentPart)
       ? undefined
-      : 'must have a string or an array of content parts as "content"',
+      : 'must have a string or an array of content parts as "content"';
+  },
   assistant: ({ content }) =>
     isListOf(content, isAssistantPart) ? undefined : 'must have an array of text, reasoning and tool-call parts as "content"',
   tool: ({ results }) => (isListOf(results, isResult) ? undefined : 'must have an array of tool results as "results"'),

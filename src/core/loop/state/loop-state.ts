@@ -95,8 +95,10 @@ export interface LoopState {
 
   /** The agent that the run acts as. Undefined without `policies.handoffs`. */
   agent: string | undefined;
-  /** The handoffs so far, and the number of messages before each of them. */
-  readonly handoffs: (Handoff & { readonly messagesBefore: number })[];
+  /** The number of messages before the handoff to the first agent, if an earlier run made this handoff. */
+  agentSince: number | undefined;
+  /** The handoffs so far. */
+  readonly handoffs: Handoff[];
   /** True if there are new user messages that have not passed the input checks of `policies.guardrails` yet. */
   hasNewInput: boolean;
 
@@ -171,6 +173,8 @@ export interface InitialState {
   readonly priced: boolean;
   /** The first agent of `policies.handoffs`. Default: none. */
   readonly agent?: string | undefined;
+  /** The number of messages before the handoff to the first agent. Default: no earlier run made a handoff. */
+  readonly agentSince?: number | undefined;
   /** The summary of an earlier run. Default: none. */
   readonly compaction?: CompactedMessages | undefined;
   /** Counts repeated calls. Default: repeated calls are not counted. */
@@ -219,6 +223,7 @@ export const createLoopState = (initial: InitialState): LoopState => ({
   compaction: initial.compaction,
   lastCompaction: undefined,
   agent: initial.agent,
+  agentSince: initial.agentSince,
   handoffs: [],
   hasNewInput: true,
   streamResults: [],

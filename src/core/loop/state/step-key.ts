@@ -31,6 +31,8 @@ export type RunStart = {
   /** The summary of an earlier run, which replaces messages in the first request. */
   readonly compaction?: CompactedMessages;
   readonly agent?: string;
+  /** The number of messages before the handoff to `agent`, if an earlier run made this handoff. */
+  readonly agentSince?: number;
   readonly priced?: true;
   /** The rules for repeated calls and for warnings to the model. Set only for the action "inject-warning". */
   readonly loops?: {

@@ -15,7 +15,7 @@ export const host: RunHost = createRunHost({ store, whenBusy: "steer" });
 export async function post(id: string, message: string, run: Omit<LoopOptions, "messages">): Promise<Response> {
   const { provider, tools } = run;
   const answer = await host.start(id, { provider, tools, message });
-  if (answer.kind === "busy" || answer.kind === "closed") return new Response(answer.kind, { status: 409 });
+  if (answer.kind !== "started" && answer.kind !== "steered") return new Response(answer.kind, { status: 409 });
   return toEventStreamResponse(answer.join());
 }
 

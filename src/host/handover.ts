@@ -1,0 +1,179 @@
+// Hands usage, cost, summary and agent of one run to the next. Conversations, run hosts and durable hosts use these functions.
+
+import {
+  addCost,
+  addUsage,
+  type CompactedMessages,
+  type EndReason,
+  fitsMessages,
+  type Handoff,
+  isFunction,
+  isRecord,
+  type LastRequest,
+  type LoopOptions,
+  type LoopResult,
+  type LoopStatus,
+  type Message,
+  noUsage,
+  type Usage,
+  type UserMessage,
+} from "../core/entry-kit.ts";
+
+/** The facts that the runs of a conversation hand to its next run. Plain data. */
+export interface Handover {
+  /** The sum over all runs whose usage is known. */
+  readonly usage: Usage;
+  /** The cost of the runs in USD. Undefined if a part of the cost is unknown. */
+  readonly costUSD?: number | undefined;
+  /** The sum of the known costs in USD, if `costUSD` is undefined. */
+  readonly knownCostUSD?: number | undefined;
+  /** The newest summary. Undefined if no run made a summary. */
+  readonly compaction?: CompactedMessages | undefined;
+  /** The handoffs of all runs, in order. The last one names the current agent. Undefined without `policies.handoffs`. */
+  readonly handoffs?: readonly AgentChange[] | undefined;
+  /** Digests of the final request. Undefined if the prompt cache was not watched. */
+  readonly lastRequest?: LastRequest | undefined;
+}
+
+/** A handoff of a conversation. */
+export type AgentChange = Pick<Handoff, "to" | "messagesBefore">;
+
+/** The facts that one run adds to the handover. The usage is undefined if it is unknown. */
+export type RunReport = { readonly [Field in keyof Handover]?: Handover[Field] | undefined };
+
+/** The usage and the cost of a conversation. */
+export interface ConversationUsage {
+  /** The sum over all runs whose usage is known. */
+  readonly usage: Usage;
+  /** The cost in USD. Undefined if a part of the cost is unknown, for example the cost of a request that was stopped. */
+  readonly costUSD: number | undefined;
+  /** The sum of the known costs in USD. The conversation cost at least this much. Equal to `costUSD` if that is known. */
+  readonly knownCostUSD: number;
+  /** The number of runs, including one that has not ended. */
+  readonly runs: number;
+}
+
+export const noHandover: Handover = { usage: noUsage, costUSD: 0 };
+
+type Reported = Pick<LoopResult, "usage" | "costUSD" | "knownCostUSD" | "compaction" | "handoffs"> & {
+  readonly cache?: { readonly last?: LastRequest | undefined } | undefined;
+};
+
+/** Reads the report from the result of a run, or from the inspection of its journal. */
+export function toReport({ usage, costUSD, knownCostUSD, compaction, handoffs = [], cache }: Reported): RunReport {
+  const changes = handoffs.map(({ to, messagesBefore }) => ({ to, messagesBefore }));
+  const lastRequest = cache?.last;
+  return {
+    usage,
+    ...(costUSD === undefined ? { knownCostUSD } : { costUSD }),
+    ...(compaction !== undefined && { compaction }),
+    ...(changes.length > 0 && { handoffs: changes }),
+    ...(lastRequest !== undefined && { lastRequest }),
+  };
+}
+
+/** Adds the report of a run to the handover of the runs before it. */
+export function addReport(before: Handover, run: RunReport): Handover {
+  const compaction = run.compaction ?? before.compaction;
+  const handoffs = [...(before.handoffs ?? []), ...(run.handoffs ?? [])];
+  const lastRequest = run.lastRequest ?? before.lastRequest;
+  return {
+    usage: addUsage(before.usage, run.usage ?? noUsage),
+    ...addCosts(before, run),
+    ...(compaction !== undefined && { compaction }),
+    ...(handoffs.length > 0 && { handoffs }),
+    ...(lastRequest !== undefined && { lastRequest }),
+  };
+}
+
+function addCosts(before: Handover, run: RunReport): Pick<Handover, "costUSD" | "knownCostUSD"> {
+  const costUSD = addCost(before.costUSD, run.costUSD);
+  return costUSD === undefined ? { knownCostUSD: knownCostOf(before) + knownCostOf(run) } : { costUSD };
+}
+
+function knownCostOf({ costUSD, knownCostUSD = 0 }: RunReport): number {
+  return costUSD ?? knownCostUSD;
+}
+
+export function toUsage(handover: Handover, runs: number): ConversationUsage {
+  const { usage, costUSD } = handover;
+  return { usage, costUSD, knownCostUSD: knownCostOf(handover), runs };
+}
+
+/**
+ * Returns the handover of a conversation from which messages were removed at the end, or whose messages were replaced. `messages`
+ * are the remaining messages. Leaves the summary out if it does not fit them.
+ */
+export function trimHandover(handover: Handover, messages: readonly Message[]): Handover {
+  const { compaction, handoffs = [], lastRequest: _, ...spent } = handover;
+  const kept = handoffs.filter(({ messagesBefore }) => messagesBefore <= messages.length);
+  return {
+    ...spent,
+    ...(compaction !== undefined && fitsMessages(compaction, messages) && { compaction }),
+    ...(kept.length > 0 && { handoffs: kept }),
+  };
+}
+
+type Policies = NonNullable<LoopOptions["policies"]>;
+
+/** Returns the options of the next run, which begins with the summary and as the agent of the handover. */
+export function withHandover<Options extends Pick<LoopOptions, "policies">>(
+  options: Options,
+  { compaction, handoffs, lastRequest }: Handover,
+): Options {
+  const { policies } = options;
+  // Invalid policies stay as they are, because the run refuses them with a clear error.
+  if (!isRecord(policies)) return options;
+  const agent = handoffs?.at(-1);
+  const given: Policies = policies;
+  const begun: Partial<Policies> = {
+    ...(canStart(given.compaction) && { compaction: given.compaction.startWith(compaction) }),
+    ...(canStart(given.handoffs) && { handoffs: given.handoffs.startWith(agent?.to, agent?.messagesBefore) }),
+    ...(canStart(given.promptCache) && { promptCache: given.promptCache.startWith(lastRequest) }),
+  };
+  return { ...options, policies: { ...given, ...begun } };
+}
+
+function canStart<Policy extends { readonly startWith: unknown }>(policy: Policy | undefined): policy is Policy {
+  return isRecord(policy) && isFunction(policy.startWith);
+}
+
+interface Ended {
+  readonly status: "running" | LoopStatus;
+  readonly reason?: EndReason | undefined;
+}
+
+const unchecked: ReadonlySet<string> = new Set<EndReason["kind"]>(["hook-failed", "max-cost", "max-tokens", "cost-unknown"]);
+
+/** True if the input checks have passed the messages of a run. A run that was cut off or stopped may not have checked them. */
+function hasChecked({ status, reason }: Ended): boolean {
+  if (status === "error") return reason !== undefined && !unchecked.has(reason.kind);
+  return status === "completed" || status === "suspended" || status === "empty-response";
+}
+
+/**
+ * Returns the position of the first message that leaves the conversation if an input check refuses the next run. Earlier messages
+ * of the user without an answer stay, if the checks of their run have passed them. `added` is the number of new messages.
+ */
+export function findOwn(messages: readonly Message[], added: number, last: Ended | undefined): number {
+  const isChecked = last === undefined || hasChecked(last);
+  return added > 0 && isChecked ? messages.length : messages.findLastIndex(({ role }) => role !== "user") + 1;
+}
+
+/**
+ * Returns the messages of a run without those that an input check refused. The checks would refuse each later run with these
+ * messages too. `own` comes from `findOwn`.
+ */
+export function withoutRefused(
+  { reason, messages }: { readonly reason?: EndReason | undefined; readonly messages: readonly Message[] },
+  own: number,
+): readonly Message[] {
+  if (reason?.kind !== "input-guardrail") return messages;
+  const answered = messages.findLastIndex(({ role }) => role !== "user") + 1;
+  return messages.slice(0, Math.max(answered, own));
+}
+
+/** Returns the messages that reached a run too late. The next run begins with them. */
+export function lateMessagesOf({ reason, undelivered }: Pick<LoopResult, "reason" | "undelivered">): readonly UserMessage[] {
+  return reason.kind === "interrupted" ? [reason.message, ...undelivered] : undelivered;
+}

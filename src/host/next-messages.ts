@@ -1,0 +1,159 @@
+// Decides which messages the next run of a conversation begins with. A message of a page is recognized by its id.
+
+import { invalidOption, isSameJson, type Json, type Message, type UserMessage } from "../core/entry-kit.ts";
+import { findOwn, type Handover, trimHandover } from "./handover.ts";
+import { settleWaiting } from "./waiting-calls.ts";
+
+/** A user message as a page sent it. */
+export interface PageMessage extends UserMessage {
+  /**
+   * Set if the page asks for another answer to this message. The value is the id of the answer that the page replaces, or true if
+   * this id is unknown. A host then removes all messages after this message. The field is not stored. Default: the message is new,
+   * or edited if the conversation has another message with its id.
+   */
+  readonly again?: string | true | undefined;
+}
+
+/** The new messages for a run. At most one field is set. If none is set, the last user message is answered again. */
+export interface GivenMessages {
+  readonly message?: PageMessage | undefined;
+  /** Replaces the transcript. */
+  readonly messages?: readonly Message[] | undefined;
+}
+
+export interface History {
+  readonly messages: readonly Message[];
+  readonly undelivered?: readonly UserMessage[] | undefined;
+  readonly handover: Handover;
+  /** The last run. Undefined if there was no run yet. */
+  readonly last?: (Parameters<typeof findOwn>[2] & { readonly runId: string; readonly own?: number | undefined }) | undefined;
+  /** The messages that were sent to the last run while it worked. Some of them may not be in `messages`. */
+  readonly steered?: readonly UserMessage[] | undefined;
+}
+
+export type NextMessages =
+  | {
+      readonly kind: "next";
+      readonly messages: readonly Message[];
+      readonly handover: Handover;
+      /** The position of the first message that leaves the conversation if an input check refuses the run. */
+      readonly own: number;
+      /** How many messages at the beginning are those of the conversation. */
+      readonly unchanged: number;
+    }
+  /** The conversation has the message already. If `isLast` is true, the last run answers or answered it. */
+  | { readonly kind: "repeated"; readonly isLast: boolean }
+  /** The page shows a message that the conversation does not have. */
+  | { readonly kind: "unknown-message" };
+
+/** Returns the messages that a run begins with. `denied` is true if the new message ends waiting calls. */
+export function placeMessages(history: History, given: GivenMessages, denied: boolean): NextMessages {
+  const { message, messages } = given;
+  if (messages !== undefined) return replaceAll(history, messages);
+  return message === undefined ? answerLast(history, denied) : placeMessage(history, message, denied);
+}
+
+function replaceAll({ messages: before, handover, last }: History, messages: readonly Message[]): NextMessages {
+  const isContinued = isPrefix(before, messages);
+  const added = messages.length - before.length;
+  if (isContinued) return { kind: "next", messages, handover, own: findOwn(before, added, last), unchanged: before.length };
+  const { compaction = { count: 0 } } = handover;
+  // The summary may still fit, because most programs keep the beginning of a conversation unchanged.
+  const kept = isPrefix(before.slice(0, compaction.count), messages) ? handover : { ...handover, compaction: undefined };
+  const { handoffs: _, ...rest } = trimHandover(kept, messages);
+  return { kind: "next", messages, handover: rest, own: findOwn(messages, 0, undefined), unchanged: 0 };
+}
+
+function isPrefix(start: readonly Message[], whole: readonly Message[]): boolean {
+  return start.length <= whole.length && start.every((message, index) => isSame(message, whole[index]));
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  // The cast is safe, because messages are plain data apart from the bytes of files. Bytes are equal only if they are one object.
+  return isSameJson(one as Json, other as Json);
+}
+
+/** True if a message arrives a second time: both have the same id and the same content. */
+export function isRepetition(one: UserMessage, other: UserMessage): boolean {
+  return one.id !== undefined && one.id === other.id && isSame(one.content, other.content);
+}
+
+function answerLast({ messages, undelivered = [], handover }: History, denied: boolean): NextMessages {
+  const all: readonly Message[] = [...settleAll(messages, denied), ...undelivered];
+  const last = all.findLastIndex(({ role }) => role === "user");
+  if (last < 0) throw invalidOption("regenerate", "omitted, because the conversation has no user message yet", true);
+  return cutTo(handover, all.slice(0, last + 1));
+}
+
+/** Continues after a run that failed, without a new message. Keeps the results of calls, so that no call runs twice. */
+export function continueLast(history: History): NextMessages {
+  const { messages, undelivered = [], handover, last } = history;
+  const all = [...messages, ...undelivered];
+  if (all.at(-1)?.role === "assistant") return answerLast(history, false);
+  return { kind: "next", messages: all, handover, own: findOwn(messages, 0, last), unchanged: messages.length };
+}
+
+/** Continues with the first messages of a conversation. The last one of them is a user message without an answer. */
+function cutTo(handover: Handover, messages: readonly Message[]): NextMessages {
+  const own = findOwn(messages, 0, undefined);
+  return { kind: "next", messages, handover: trimHandover(handover, messages), own, unchanged: messages.length - 1 };
+}
+
+function settleAll(messages: readonly Message[], denied: boolean): readonly Message[] {
+  return messages.map((message) => settleWaiting(message, denied));
+}
+
+function placeMessage(history: History, given: PageMessage, denied: boolean): NextMessages {
+  const found = given.id === undefined ? undefined : findMessage(history.messages, given.id);
+  if (found !== undefined) return placeKnown(history, { given, found, denied });
+  return given.again === undefined ? placeNew(history, given, denied) : { kind: "unknown-message" };
+}
+
+function placeNew(history: History, message: UserMessage, denied: boolean): NextMessages {
+  const { messages, undelivered = [], steered = [], handover, last } = history;
+  if ([...undelivered, ...steered].some((one) => isRepetition(one, message))) return { kind: "repeated", isLast: true };
+  const added = [...undelivered, message];
+  const own = findOwn(messages, added.length, last);
+  return { kind: "next", messages: [...settleAll(messages, denied), ...added], handover, own, unchanged: messages.length };
+}
+
+interface Found {
+  readonly index: number;
+  readonly message: UserMessage;
+}
+
+interface Placing {
+  readonly given: PageMessage;
+  readonly found: Found;
+  readonly denied: boolean;
+}
+
+function placeKnown({ messages, handover, last }: History, { given, found, denied }: Placing): NextMessages {
+  // A page could otherwise replace the rules that the application has pinned.
+  if (found.message.pinned === true) return { kind: "unknown-message" };
+  const { again, ...edited } = given;
+  const isLast = last !== undefined && found.index >= (last.own ?? messages.length);
+  // The page has sent this request twice: the answer that it replaces is already replaced.
+  const isReplaced = isLast && typeof again === "string" && isEarlierRun(again, last.runId);
+  const isUnchanged = isSame(found.message.content, edited.content);
+  if (isReplaced || (isUnchanged && again === undefined)) return { kind: "repeated", isLast };
+  const kept = isUnchanged ? found.message : edited;
+  return cutTo(handover, [...settleAll(messages.slice(0, found.index), denied), kept]);
+}
+
+/** Ids that `toUIMessages`, `toAGUIMessages` and `toAGUIThread` give to a user message without an id of its own. */
+const placePattern = /^(?:history-|.*:message-)(\d{1,9})$/s;
+
+function findMessage(messages: readonly Message[], id: string): Found | undefined {
+  const own = messages.findLastIndex((message) => message.role === "user" && message.id === id);
+  const index = own >= 0 ? own : Number(placePattern.exec(id)?.[1] ?? Number.NaN);
+  const message = messages[index];
+  return message?.role === "user" && (own >= 0 || message.id === undefined) ? { index, message } : undefined;
+}
+
+/** Run ids end with a slash and the number of the run. */
+function isEarlierRun(id: string, last: string): boolean {
+  const end = last.lastIndexOf("/") + 1;
+  const number = id.startsWith(last.slice(0, end)) ? id.slice(end) : "";
+  return /^\d{1,9}$/.test(number) && Number(number) < Number(last.slice(end));
+}

@@ -1,0 +1,71 @@
+// Calls of a suspended run that wait for decisions or results, when a new message arrives.
+
+import {
+  type Check,
+  cutText,
+  type EndReason,
+  LoopError,
+  type Message,
+  oneOf,
+  quote,
+  renderOutcome,
+  type ToolResultPart,
+  type WaitingCall,
+} from "../core/entry-kit.ts";
+
+/**
+ * How a new message is handled while calls of the last run wait for decisions or results. "refuse" refuses the message. "deny"
+ * ends the calls: calls that wait for an approval are denied, and calls that wait for a result are interrupted. "queue" waits
+ * until the run has got its decisions and has ended.
+ */
+export type WhenSuspended = "refuse" | "deny" | "queue";
+
+export const whenSuspendedCheck: Check = /* @__PURE__ */ oneOf("refuse", "deny", "queue");
+
+/** Returns the calls that wait. A run that was drained is suspended too, but none of its calls wait. */
+export function waitingCallsOf({
+  status,
+  reason,
+}: {
+  readonly status: string;
+  readonly reason?: EndReason | undefined;
+}): readonly WaitingCall[] {
+  return status === "suspended" && reason !== undefined && "calls" in reason ? reason.calls : [];
+}
+
+const maxNamed = 5;
+
+/** The error for a new message that is refused because calls wait. */
+export function waitingError(conversation: string, calls: readonly WaitingCall[]): LoopError<"conversation-refused"> {
+  const named = calls.slice(0, maxNamed).map(({ name, id, waitsFor }) => {
+    const needs = waitsFor === "result" ? "a result" : "a decision";
+    return `${quote(cutText(name, 60))} (id ${quote(cutText(id, 200))}) needs ${needs}`;
+  });
+  const more = calls.length > maxNamed ? ` and ${calls.length - maxNamed} more` : "";
+  const advice = 'Send the decisions with "resume", end the calls with "cancel", or set "whenSuspended" to "deny" or "queue"';
+  const problem = `has calls that wait: ${named.join(", ")}${more}. ${advice}`;
+  return new LoopError("conversation-refused", { conversation, problem, calls });
+}
+
+/**
+ * Ends the calls of an earlier run that still wait. That run can no longer be resumed, so these calls would wait forever. `denied`
+ * is true if a new message has ended the calls.
+ */
+export function settleWaiting(message: Message, denied: boolean): Message {
+  if (message.role !== "tool") return message;
+  return { ...message, results: message.results.map((part) => settlePart(part, denied)) };
+}
+
+const reason = "The user sent another message instead of a decision.";
+
+function settlePart(part: ToolResultPart, denied: boolean): ToolResultPart {
+  const { callId, name, outcome } = part;
+  if (outcome !== "awaiting-approval" && outcome !== "awaiting-result") return part;
+  const facts = { call: { callId, name, args: {} }, durationMs: 0 };
+  if (outcome === "awaiting-result") return { callId, name, ...toEnd({ kind: "interrupted", ...facts }) };
+  return { callId, name, ...toEnd(denied ? { kind: "denied", reason, ...facts } : { kind: "not-run", ...facts }) };
+}
+
+function toEnd(outcome: Parameters<typeof renderOutcome>[0]): Pick<ToolResultPart, "outcome" | "result"> {
+  return { outcome: outcome.kind, result: renderOutcome(outcome) };
+}
