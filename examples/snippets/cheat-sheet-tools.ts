@@ -33,6 +33,7 @@ interface ToolFields {
   idleTimeoutMs?: number; // context.progress(data) and context.heartbeat() extend it
   idempotent?: boolean;
   retry?: { readonly maxAttempts: number }; // idempotent tools only
+  polls?: boolean; // equal results are not a loop
   eager?: boolean; // starts while the model still streams; for tools that only read
   requiresFollowUp?: boolean; // false: text of the same iteration is the answer, if the call succeeds
   needsApproval?: boolean | NeedsApproval<unknown>; // or (args, view) => boolean; policies.approve decides; without approve, the run ends as approval-required

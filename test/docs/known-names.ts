@@ -117,6 +117,7 @@ export const traits: Names<keyof ToolTraits> = {
   idleTimeoutMs: true,
   idempotent: true,
   retry: true,
+  polls: true,
   eager: true,
   requiresFollowUp: true,
   needsApproval: true,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, memoryJournal, processResults, type Tool, toolResult } from "turnwright";
+import { type LoopOptions, memoryJournal, processResults, type Tool, toolResult, unwrap } from "turnwright";
 import { type MockScript, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "./play.ts";
 
@@ -66,6 +66,66 @@ describe("limits.maxIdenticalCalls", () => {
     let count = 0;
     const give = (): unknown => ((count += 1) % 2 === 0 ? { x: 1, y: 2 } : { y: 2, x: 1 });
     expect((await start(script, give, more).result).reason.kind).toBe("loop-detected");
+  });
+
+  const denied: Partial<LoopOptions> = { policies: { approve: () => ({ kind: "deny", reason: "Not today." }) } };
+  const unsure: Partial<LoopOptions> = { policies: { approve: () => Promise.reject(new Error("The store is away.")) } };
+  it.for<[what: string, more: Partial<LoopOptions>]>([
+    ["denied calls", denied],
+    ["calls for which no decision could be made", unsure],
+  ])("counts %s", async ([, more]) => {
+    const playing = start(same, () => "never", more);
+    expect([(await playing.result).reason, playing.provider.calls]).toEqual([
+      { kind: "loop-detected", toolName: "look", count: 10 },
+      10,
+    ]);
+  });
+
+  it.for<[what: string, script: MockScript, ending: string, requests: number]>([
+    ["equal calls in one message", [Array.from({ length: 10 }, () => toolCall("look"))], "loop-detected", 1],
+    ["equal calls in two messages", () => Array.from({ length: 5 }, () => toolCall("look")), "loop-detected", 2],
+    ["the most frequent call of a message", () => [toolCall("other"), toolCall("look"), toolCall("look")], "loop-detected", 5],
+    [
+      "different calls in one message once",
+      [Array.from({ length: 30 }, (_, index) => toolCall("look", { index })), text("Done.")],
+      "answered",
+      2,
+    ],
+  ])("counts %s", async ([, script, ending, requests]) => {
+    const playing = start(script, () => "same", { limits: { toolConcurrency: 30 } });
+    expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual([ending, requests]);
+  });
+
+  describe("with a tool that polls", () => {
+    const poll = tool("look", () => ({ status: "pending" }), { polls: true });
+    const waits =
+      (turns: number): MockScript =>
+      (_, index) =>
+        index < turns ? toolCall("look") : text("Done.");
+
+    it("does not count its equal results", async () => {
+      const playing = play(waits(40), { tools: [poll], limits: { maxIterations: 50 } });
+      expect((await playing.result).reason.kind).toBe("answered");
+    });
+
+    it("still ends the run after maxIterations", async () => {
+      const playing = play(waits(40), { tools: [poll], limits: { maxIterations: 20 } });
+      expect((await playing.result).reason.kind).toBe("max-iterations");
+    });
+
+    it("counts another call beside it", async () => {
+      const playing = play(() => [toolCall("look"), toolCall("other")], { tools: [poll, tool("other", () => "same")] });
+      expect([(await playing.result).reason, playing.provider.calls]).toEqual([
+        { kind: "loop-detected", toolName: "other", count: 10 },
+        10,
+      ]);
+    });
+
+    it("is named by the error of a run that ended because of another tool", async () => {
+      const playing = start(same, () => "pending");
+      const error = await playing.result.then(unwrap).catch((thrown: unknown) => thrown);
+      expect(String(error)).toContain('A tool that waits for a change needs "polls: true"');
+    });
   });
 
   it("does not delay eager tools", async () => {

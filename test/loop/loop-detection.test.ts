@@ -42,6 +42,31 @@ describe("detectLoops", () => {
     expect(playing.recording.of("loop-detected").every(({ action }) => action === "warn")).toBe(true);
   });
 
+  it.for<[title: string, copies: readonly number[], policy: LoopDetectionOptions, told: readonly string[]]>([
+    ["reports equal calls in one message", [3], {}, ["0: echo 3x1"]],
+    ["reports more equal calls in one message than the threshold", [5], {}, ["0: echo 5x1"]],
+    ["reports equal calls in two messages", [2, 1], {}, ["1: echo 3x1"]],
+    ["reports nothing for two equal calls in one message", [2], {}, []],
+    ["reports equal calls in one message with compareResults", [3], { compareResults: true }, ["0: echo 3x1"]],
+  ])("%s", async ([, copies, policy, told]) => {
+    const turns = copies.map((count) => Array.from({ length: count }, () => toolCall("echo")));
+    const playing = play([...turns, text("Done.")], watching(policy));
+    await playing.result;
+    expect(heard(playing)).toEqual(told);
+  });
+
+  it("with compareResults warns of equal calls in one message only if their results are equal", async () => {
+    let count = 0;
+    const next = tool("next", () => (count += 1));
+    const policies = { loopDetection: detectLoops({ compareResults: true, action: "inject-warning" }) };
+    const warned = async (name: string): Promise<boolean> => {
+      const turn = [toolCall(name), toolCall(name), toolCall(name)];
+      const { messages } = await play([turn, text("Done.")], { tools: [echo, next], policies }).result;
+      return linesOf(messages).includes(warning(3));
+    };
+    expect([await warned("echo"), await warned("next")]).toEqual([true, false]);
+  });
+
   it("reports nothing if policies.loopDetection is not set", async () => {
     const playing = play(calling("aaaaaa"), { tools: [echo] });
     await playing.result;

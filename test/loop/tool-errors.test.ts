@@ -32,30 +32,21 @@ const end = (iterations: string, cap: number): Promise<LoopResult> =>
 describe("limits.maxConsecutiveToolErrors", () => {
   it.for<[title: string, iterations: string, ending: string]>([
     ["allows two errors", "bad | bad", "answered"],
-    ["ends the run after three errors in three iterations", "bad | bad | bad", "tool-error-cap"],
-    ["ends the run after three errors in one iteration", "bad bad bad", "tool-error-cap"],
-    ["ends the run after errors in two iterations", "bad | bad bad", "tool-error-cap"],
-    ["restarts its count after a success in another iteration", "bad | bad | ok | bad | bad", "answered"],
-    ["restarts its count after a success in the same batch", "bad bad ok bad bad", "answered"],
-    ["restarts its count after an iteration with a success", "bad bad | ok | bad", "answered"],
-    ["ends the run after three errors, even if the batch also has a later success", "bad bad bad ok", "tool-error-cap"],
-    ["ends the run if three errors in a batch come between successes", "ok bad bad bad ok ok", "tool-error-cap"],
-    [
-      "ends the run after three errors in two iterations, even if the second iteration also has a success",
-      "bad bad | bad ok",
-      "tool-error-cap",
-    ],
-    ["ends the run after three errors and a later success and error in one batch", "bad bad bad ok bad", "tool-error-cap"],
-    ["overrides endTurn after three errors", "over bad bad bad", "tool-error-cap"],
-    ["does not override endTurn after two errors", "bad bad over", "end-turn"],
-    ["restarts its count after a context restart in the same batch", "bad bad restart bad bad", "answered"],
-    ["restarts its count after a context restart in another iteration", "bad bad | restart | bad bad", "answered"],
-    ["ends the run after three errors, even if a context restart follows", "bad bad bad restart", "tool-error-cap"],
-    ["counts calls of unknown tools", "nope nope | nope", "tool-error-cap"],
-    ["counts malformed calls", "malformed malformed malformed", "tool-error-cap"],
-    ["counts different kinds of errors together", "bad nope malformed", "tool-error-cap"],
-    ["does not count denied calls", "asked asked asked", "answered"],
-    ["is not reset by denied calls", "bad asked bad asked bad", "tool-error-cap"],
+    ["ends the run after three errors in three messages", "bad | bad | bad", "tool-error-cap"],
+    ["counts the errors of one message once, because the model has read none of them", "bad bad bad bad bad", "answered"],
+    ["counts messages in which all calls failed", "bad bad | bad | bad bad bad", "tool-error-cap"],
+    ["restarts its count after a success in another message", "bad | bad | ok | bad | bad", "answered"],
+    ["restarts its count after a success before errors in one message", "bad | bad | ok bad bad | bad | bad", "answered"],
+    ["restarts its count after a success behind errors in one message", "bad | bad | bad bad ok | bad | bad", "answered"],
+    ["counts again after a message with a success and an error", "bad ok | bad | bad | bad", "tool-error-cap"],
+    ["does not override endTurn of a call beside errors", "bad | bad | over bad bad", "end-turn"],
+    ["restarts its count after a context restart beside errors", "bad | bad | bad restart bad | bad | bad", "answered"],
+    ["restarts its count after a context restart in another message", "bad | bad | restart | bad | bad", "answered"],
+    ["counts calls of unknown tools", "nope | nope nope | nope", "tool-error-cap"],
+    ["counts malformed calls", "malformed | malformed | malformed malformed", "tool-error-cap"],
+    ["counts different kinds of errors together", "bad | nope | malformed", "tool-error-cap"],
+    ["does not count denied calls", "asked asked | asked | asked", "answered"],
+    ["is not reset by denied calls", "bad | asked | bad asked | asked | bad", "tool-error-cap"],
   ])("with the value 3 %s", async ([, iterations, ending]) => {
     expect((await end(iterations, 3)).reason.kind).toBe(ending);
   });
@@ -86,11 +77,11 @@ describe("limits.maxConsecutiveToolErrors", () => {
   });
 
   it("counts from zero in each run", async () => {
-    for (let round = 0; round < 3; round += 1) expect((await end("bad bad", 3)).reason.kind).toBe("answered");
+    for (let round = 0; round < 3; round += 1) expect((await end("bad | bad", 3)).reason.kind).toBe("answered");
   });
 
   it("set to Infinity never ends a run", async () => {
-    expect((await end("bad bad bad bad bad bad | bad bad", Number.POSITIVE_INFINITY)).reason.kind).toBe("answered");
+    expect((await end("bad | bad | bad | bad | bad | bad | bad bad", Number.POSITIVE_INFINITY)).reason.kind).toBe("answered");
   });
 });
 

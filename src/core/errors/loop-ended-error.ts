@@ -60,7 +60,8 @@ const words: ReasonWords = {
   "tool-error-cap": ({ count }) => `${count} consecutive tool errors occurred`,
   "handoff-cap": ({ count }) => `the agents handed the run over ${count} times`,
   "restart-cap": ({ count }) => `tools restarted the context ${count} times`,
-  "loop-detected": ({ toolName, count }) => `the model repeated its tool calls ${count} times, including ${quote(toolName)}`,
+  "loop-detected": ({ toolName, count }) =>
+    `the model repeated its tool calls ${count} times, including ${quote(toolName)}. A tool that waits for a change needs "polls: true"`,
   "invalid-output": ({ attempts }) =>
     `the answer did not fit the output schema${attempts === 1 ? "" : ` ${attempts} times in a row`}`,
   "max-cost": describeCost,

@@ -216,7 +216,7 @@ function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const suspension = suspensionOf(state);
   if (suspension !== undefined) return suspension;
   const cap = bounds.maxConsecutiveToolErrors;
-  if (state.errorPeak >= cap) return { status: "error", reason: { kind: "tool-error-cap", count: cap } };
+  if (state.consecutiveToolErrors >= cap) return { status: "error", reason: { kind: "tool-error-cap", count: cap } };
   const loop = findIdenticalCalls(state, bounds);
   if (loop !== undefined) return { status: "error", reason: { kind: "loop-detected", ...loop } };
   if (state.restarts > bounds.maxRestarts) return { status: "error", reason: { kind: "restart-cap", count: state.restarts } };

@@ -18,6 +18,7 @@ export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Check } = {
   idleTimeoutMs: optional(findTimeoutProblem),
   idempotent: optional(isFlag),
   retry: optional(isRetry),
+  polls: optional(isFlag),
   requiresFollowUp: optional(isFlag),
   eager: optional(isFlag),
   needsApproval: optional((value) =>

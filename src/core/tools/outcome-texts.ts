@@ -49,10 +49,7 @@ function render<Each extends Kind>(kind: Each, outcome: OutcomeOf<Each>): Json {
   return renderers[kind](outcome);
 }
 
-/**
- * An outcome with `isError` adds 1 to the count of consecutive tool errors. The outcome `completed` resets the count. Other
- * outcomes do not change the count.
- */
+/** A message with an outcome that `isError`, and without the outcome `completed`, adds 1 to the count of consecutive tool errors. */
 const facts: { readonly [Each in Kind]: { readonly isError: boolean; readonly wasDispatched: boolean } } = {
   completed: { isError: false, wasDispatched: true },
   failed: { isError: true, wasDispatched: true },

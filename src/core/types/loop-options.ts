@@ -29,7 +29,10 @@ export interface LoopLimits {
    * later iterations. Default 20.
    */
   readonly softWarnIteration?: number | undefined;
-  /** The number of consecutive tool errors after which the run ends. Default 5. */
+  /**
+   * The number of consecutive tool errors after which the run ends. The failed calls of one message count as one error. A message
+   * in which a call succeeded resets the count. Default 5.
+   */
   readonly maxConsecutiveToolErrors?: number | undefined;
   /** The maximum number of context restarts. Default 5. */
   readonly maxRestarts?: number | undefined;
@@ -39,8 +42,8 @@ export interface LoopLimits {
    */
   readonly maxInterrupts?: number | undefined;
   /**
-   * The number of consecutive iterations with the same calls, arguments and successful results after which the run ends as
-   * `loop-detected`. At least 2. Default 10.
+   * How often the model may make the same calls with the same results, or with the same refusals, before the run ends as
+   * `loop-detected`. Equal calls in one message count too. Tools with `polls: true` do not count. At least 2. Default 10.
    */
   readonly maxIdenticalCalls?: number | undefined;
   /** The maximum number of times that an iteration is continued after the service paused it. Default 10. */

@@ -24,6 +24,11 @@ export interface ToolTraits<Args = never, Context = never> {
    */
   readonly retry?: { readonly maxAttempts: number } | undefined;
   /**
+   * Set to true if the model may call the tool again and again until something has changed. Equal results of the tool then do not
+   * count for `limits.maxIdenticalCalls`. `maxIterations` and `wallClockMs` still apply. Default false.
+   */
+  readonly polls?: boolean | undefined;
+  /**
    * Set to `false` if the model does not need another iteration after this tool. The run then ends if the message also has text,
    * and if all called tools have `requiresFollowUp: false` and succeeded. Default true.
    */

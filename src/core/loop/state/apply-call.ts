@@ -53,8 +53,9 @@ export function applyCall(state: LoopState, settled: SettledCall, part: ToolResu
   if (extraction !== undefined) applySpending(state, extraction);
   if (outcome.nested !== undefined) applyNested(state, outcome.nested);
   if (kind === "limit") state.toolLimitReached = true;
-  if (kind === "completed") applySuccess(state, outcome);
-  else if (countsAsError(kind)) countError(state);
+  if (kind === "completed" && outcome.release !== undefined) {
+    state.releases.push({ iteration: state.iteration, release: outcome.release });
+  }
   if (restart !== undefined) applyRestart(state, restart);
   else if (kind !== "interrupted" && kind !== "not-run" && kind !== "deferred" && part !== undefined) {
     addHistory(state, settled, part);
@@ -136,11 +137,6 @@ export function applyChecks(
   for (const { spent } of [...(input ?? []), ...output]) if (spent !== undefined) applySpending(state, spent);
 }
 
-function applySuccess(state: LoopState, { release }: Extract<ToolOutcome, { readonly kind: "completed" }>): void {
-  state.consecutiveToolErrors = 0;
-  if (release !== undefined) state.releases.push({ iteration: state.iteration, release });
-}
-
 function applyRestart(state: LoopState, restart: ContextRestart): void {
   state.restarts += 1;
   for (const name of restart.disableTools) state.hiddenTools.add(name);
@@ -158,9 +154,19 @@ export function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0
   state.toolCallsExecuted += toolCallsExecuted;
 }
 
-export function countError(state: LoopState): void {
-  state.consecutiveToolErrors += 1;
-  state.errorPeak = Math.max(state.errorPeak, state.consecutiveToolErrors);
+/**
+ * Counts the failed calls of one message as one error, because the model has read none of them before. If a call succeeded, the
+ * count starts again. An iteration with waiting calls is counted later, when all of them are finished.
+ */
+export function countErrors(state: LoopState, settled: readonly SettledCall[]): void {
+  if (settled.some(isWaiting)) return;
+  const isMalformed = settled.length === 0 && state.streamResults.at(-1)?.finish === "malformed-call";
+  if (settled.some(({ outcome }) => outcome.kind === "completed")) state.consecutiveToolErrors = 0;
+  else if (isMalformed || settled.some(({ outcome }) => countsAsError(outcome.kind))) state.consecutiveToolErrors += 1;
+}
+
+function isWaiting({ awaiting, suspended }: Pick<SettledCall, "awaiting" | "suspended">): boolean {
+  return awaiting !== undefined || suspended !== undefined;
 }
 
 function toHistoryEntry(
@@ -190,27 +196,39 @@ export function applySpending(state: LoopState, result: Pick<StreamResult, "usag
   state.spentUSD += result.costUSD ?? 0;
 }
 
-/** An iteration with waiting calls is counted later, when all of them are finished. */
+/** Outcomes that do not count as errors, but are a loop if the model gets them again and again for the same calls. */
+const repeatable: ReadonlySet<ToolOutcome["kind"]> = new Set(["completed", "denied", "approval-failed"]);
+
+/**
+ * Counts how often the model made the same calls with the same outcomes. A message counts as often as its most frequent call.
+ * Calls of polling tools do not count. An iteration with waiting calls is counted later, when all of them are finished.
+ */
 export function countIdenticalCalls(
   last: IdenticalCalls,
-  settled: readonly Pick<SettledCall, "outcome" | "awaiting" | "suspended">[],
+  settled: readonly Pick<SettledCall, "outcome" | "awaiting" | "suspended" | "polls">[],
 ): IdenticalCalls {
-  if (settled.some(({ awaiting, suspended }) => awaiting !== undefined || suspended !== undefined)) return last;
-  if (settled.length === 0 || settled.some(({ outcome }) => outcome.kind !== "completed")) return noIdenticalCalls;
-  const outcomes = settled.map(({ outcome }) => outcome);
+  if (settled.some(isWaiting)) return last;
+  const made = settled.filter(({ polls }) => polls !== true).map(({ outcome }) => outcome);
+  if (made.length === 0 || made.some(({ kind }) => !repeatable.has(kind))) return noIdenticalCalls;
+  const { distinct: outcomes, most } = groupOutcomes(made);
   const isSame =
-    outcomes.length === last.outcomes.length &&
-    outcomes.every((outcome, index) => isSameCall(outcome, last.outcomes[index])) &&
-    outcomes.every((outcome, index) => isSameResult(outcome, last.outcomes[index]));
-  return { outcomes, count: isSame ? last.count + 1 : 1 };
+    outcomes.length === last.outcomes.length && outcomes.every((outcome, index) => isSameOutcome(outcome, last.outcomes[index]));
+  return { outcomes, count: isSame ? last.count + most : most };
 }
 
-function isSameCall({ call }: ToolOutcome, other: ToolOutcome | undefined): boolean {
-  return other !== undefined && call.name === other.call.name && isSameJson(call.args, other.call.args);
+function groupOutcomes(outcomes: readonly ToolOutcome[]): { readonly distinct: readonly ToolOutcome[]; readonly most: number } {
+  const groups: { readonly outcome: ToolOutcome; count: number }[] = [];
+  for (const outcome of outcomes) {
+    const group = groups.find((other) => isSameOutcome(outcome, other.outcome));
+    if (group === undefined) groups.push({ outcome, count: 1 });
+    else group.count += 1;
+  }
+  return { distinct: groups.map(({ outcome }) => outcome), most: Math.max(...groups.map(({ count }) => count)) };
 }
 
-function isSameResult(one: ToolOutcome, other: ToolOutcome | undefined): boolean {
-  if (one.kind !== "completed" || other?.kind !== "completed") return false;
+function isSameOutcome(one: ToolOutcome, other: ToolOutcome | undefined): boolean {
+  if (other === undefined || one.call.name !== other.call.name || !isSameJson(one.call.args, other.call.args)) return false;
+  if (one.kind !== "completed" || other.kind !== "completed") return one.kind === other.kind;
   return isSameJson(one.data, other.data) && isSameContent(one.content, other.content);
 }
 

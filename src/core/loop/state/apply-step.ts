@@ -11,7 +11,7 @@ import {
   applyHandoff,
   applyNested,
   applySpending,
-  countError,
+  countErrors,
   countIdenticalCalls,
 } from "./apply-call.ts";
 import {
@@ -243,14 +243,11 @@ function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { k
   state.toolLimitBroken = state.toolLimitReached && settled.length > 0;
   state.lastBatch = settled;
   state.identical = countIdenticalCalls(state.identical, settled);
-  state.errorPeak = 0;
+  countErrors(state, settled);
   settled.forEach((call, index) => applyCall(state, call, results[index]));
   keepUndelivered(state, settled);
   applyHandoff(state, settled);
-  if (state.streamResults.at(-1)?.finish === "malformed-call") {
-    if (settled.length === 0) countError(state);
-    state.messages.push({ role: "user", content: malformedNote });
-  }
+  if (state.streamResults.at(-1)?.finish === "malformed-call") state.messages.push({ role: "user", content: malformedNote });
   applyRepetition(state, results, loop);
 }
 

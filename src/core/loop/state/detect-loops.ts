@@ -35,13 +35,7 @@ interface CountedIteration {
   readonly results: string | undefined;
 }
 
-export function createRepetition(rules: CycleRules): CountedRepetition {
-  const matches = Array.from({ length: rules.maxCycle }, () => 0);
-  return new CountedRepetition(rules, [], matches);
-}
-
-export class CountedRepetition implements Repetition {
-  readonly #rules: CycleRules;
+interface Counts {
   /** The newest iterations, in reverse order. Holds at most one iteration more than the longest cycle that is detected. */
   readonly iterations: readonly CountedIteration[];
   /**
@@ -49,12 +43,28 @@ export class CountedRepetition implements Repetition {
    * iteration `n` positions before it. The element counts the equal pairs before the first difference. For example, after the
    * iterations A B A B, the element with index 1 is 2.
    */
-  readonly #matches: readonly number[];
+  readonly matches: readonly number[];
+}
 
-  constructor(rules: CycleRules, iterations: readonly CountedIteration[], matches: readonly number[]) {
+export function createRepetition(rules: CycleRules): CountedRepetition {
+  const counts = { iterations: [], matches: Array.from({ length: rules.maxCycle }, () => 0) };
+  return new CountedRepetition(rules, counts, { counts, weight: 0 });
+}
+
+export class CountedRepetition implements Repetition {
+  readonly #rules: CycleRules;
+  readonly #counts: Counts;
+  /** The counts before the newest message, and how often that message was counted. */
+  readonly #last: { readonly counts: Counts; readonly weight: number };
+
+  constructor(rules: CycleRules, counts: Counts, last: { readonly counts: Counts; readonly weight: number }) {
     this.#rules = rules;
-    this.iterations = iterations;
-    this.#matches = matches;
+    this.#counts = counts;
+    this.#last = last;
+  }
+
+  get iterations(): readonly CountedIteration[] {
+    return this.#counts.iterations;
   }
 
   restart(): CountedRepetition {
@@ -63,40 +73,61 @@ export class CountedRepetition implements Repetition {
 
   countCalls(calls: readonly ToolCall[]): CountedRepetition {
     if (calls.length === 0) return this.restart();
-    const last: CountedIteration = { calls: digestOf(calls.map(describeCall)), results: undefined };
-    const iterations = [last, ...this.iterations].slice(0, this.#rules.maxCycle + 1);
-    const matches = this.#matches.map((count, index) => (this.iterations[index]?.calls === last.calls ? count + 1 : 0));
-    return new CountedRepetition(this.#rules, iterations, matches);
+    const { distinct, most } = groupEqual(calls.map((call) => digest(describeCall(call))));
+    return this.#count(this.#counts, { calls: digestOf(distinct), results: undefined }, most);
   }
 
   noteResults(calls: readonly ToolCall[], results: readonly ToolResultPart[]): CountedRepetition {
-    const [last, ...earlier] = this.iterations;
+    const [last] = this.iterations;
     if (last === undefined || !this.#rules.compareResults) return this;
     const lines = calls.map((call, index) => `${digest(describeCall(call))} ${digest(describeResult(results[index]))}`);
-    const noted: CountedIteration = { ...last, results: digestOf(lines) };
-    const matches = this.#matches.map((count, index) => (earlier[index]?.results === noted.results ? count : 0));
-    return new CountedRepetition(this.#rules, [noted, ...earlier], matches);
+    const { distinct, most } = groupEqual(lines);
+    return this.#count(this.#last.counts, { ...last, results: digestOf(distinct) }, Math.min(most, this.#last.weight));
+  }
+
+  #count(before: Counts, iteration: CountedIteration, weight: number): CountedRepetition {
+    let { iterations, matches } = before;
+    for (let copy = 0; copy < weight; copy += 1) {
+      iterations = [iteration, ...iterations].slice(0, this.#rules.maxCycle + 1);
+      matches = matches.map((count, index) => (isSame(iteration, iterations[index + 1]) ? count + 1 : 0));
+    }
+    return new CountedRepetition(this.#rules, { iterations, matches }, { counts: before, weight });
   }
 
   repeats(cycle: number): boolean {
-    return this.#matches[cycle - 1] !== 0;
+    return this.#counts.matches[cycle - 1] !== 0;
   }
 
   findRepeats(threshold: number): Repeats | undefined {
-    for (const [index, matched] of this.#matches.entries()) {
+    for (const [index, matched] of this.#counts.matches.entries()) {
       const cycle = index + 1;
-      const count = matched / cycle + 1;
-      if (matched > 0 && count % threshold === 0 && !this.#isMadeOfShorter({ cycle, count })) return { cycle, count };
+      const count = Math.floor(matched / cycle) + 1;
+      // One message may count several times, and pass a multiple of the threshold.
+      const earlier = Math.floor((matched - this.#last.weight) / cycle) + 1;
+      const isReached = Math.floor(count / threshold) > Math.floor(earlier / threshold);
+      if (matched > 0 && isReached && !this.#isMadeOfShorter({ cycle, count })) return { cycle, count };
     }
     return undefined;
   }
 
   #isMadeOfShorter({ cycle, count }: Repeats): boolean {
-    return this.#matches.some((matched, index) => {
+    return this.#counts.matches.some((matched, index) => {
       const shorter = index + 1;
       return shorter < cycle && cycle % shorter === 0 && matched >= count * cycle - shorter;
     });
   }
+}
+
+function isSame(one: CountedIteration, other: CountedIteration | undefined): boolean {
+  if (other === undefined || one.calls !== other.calls) return false;
+  return one.results === undefined || other.results === undefined || one.results === other.results;
+}
+
+/** Returns the different texts, and how often the most frequent text occurs. */
+function groupEqual(texts: readonly string[]): { readonly distinct: readonly string[]; readonly most: number } {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return { distinct: [...counts.keys()], most: Math.max(...counts.values()) };
 }
 
 /** Calls with invalid arguments are compared by `argsText`, because their `args` is always `{}`. */
@@ -108,7 +139,7 @@ function describeResult(result: ToolResultPart | undefined): string {
   return stableJson(result === undefined ? null : [result.outcome, result.result, result.content ?? null]);
 }
 
-/** Digests each line first, because the joined lines may be too long for a string. */
+/** The lines are short, because they consist of digests. */
 function digestOf(lines: readonly string[]): string {
-  return digest(lines.map(digest).sort().join("\n"));
+  return digest([...lines].sort().join("\n"));
 }

@@ -25,10 +25,10 @@ export interface CurrentMessage {
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
 }
 
-/** The calls of the newest iteration, and the number of consecutive identical iterations. */
+/** The different calls of the newest iteration, and how often the model has made them in a row. */
 export interface IdenticalCalls {
   readonly outcomes: readonly ToolOutcome[];
-  /** The number of identical iterations, or 0 if a call did not succeed. */
+  /** 0 if a call failed. */
   readonly count: number;
 }
 
@@ -40,7 +40,8 @@ export interface Repetition {
   /** Returns a counter that has counted no iteration. */
   restart(): Repetition;
   /**
-   * Counts one more iteration. The order of calls and argument keys has no effect. An iteration without calls resets the count.
+   * Counts one more iteration, as often as its most frequent call. The order of calls and argument keys has no effect. An
+   * iteration without calls resets the count.
    */
   countCalls(calls: readonly ToolCall[]): Repetition;
   /** Adds the results of the newest iteration. With `compareResults`, iterations with different results are not repetitions. */
@@ -48,7 +49,7 @@ export interface Repetition {
   /** True if the newest iteration equals the iteration `cycle` positions before. */
   repeats(cycle: number): boolean;
   /**
-   * Returns the shortest sequence that has now occurred `threshold` times in a row, or a multiple of `threshold` times. A
+   * Returns the shortest sequence that has now occurred `threshold` times in a row, or reached a multiple of `threshold`. A
    * sequence that itself consists of repetitions is not reported: A A A A counts as four times A, not as twice A A.
    */
   findRepeats(threshold: number): Repeats | undefined;
@@ -125,9 +126,8 @@ export interface LoopState {
   /** True as soon as the run has called tools. Messages can then no longer interrupt the run. */
   chainStarted: boolean;
 
+  /** The number of consecutive messages in which a call failed and none succeeded. */
   consecutiveToolErrors: number;
-  /** The highest number of consecutive tool errors within the newest iteration, even if a call after these errors succeeded. */
-  errorPeak: number;
   lastInbox: InboxAnswer | undefined;
   activeMs: number;
   lastHook: HookAnswer | undefined;
@@ -241,7 +241,6 @@ export const createLoopState = (initial: InitialState): LoopState => ({
   spentUSD: 0,
   lastCostUSD: 0,
   consecutiveToolErrors: 0,
-  errorPeak: 0,
   lastInbox: undefined,
   activeMs: 0,
   lastHook: undefined,

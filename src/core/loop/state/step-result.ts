@@ -94,6 +94,8 @@ export interface SettledCall {
   readonly extraction?: { readonly usage: Usage; readonly costUSD: number | undefined } | undefined;
   /** True if the model need not answer after this tool. Undefined if the tool has no `requiresFollowUp`. */
   readonly needsNoFollowUp?: boolean | undefined;
+  /** True if the tool has `polls`, so that equal results are not a loop. */
+  readonly polls?: true | undefined;
   /** The id for the option `decisions`, set while the call waits. With the outcome "deferred", the call waits for its result. */
   readonly awaiting?: string | undefined;
   /** The changes to the tool after the last request for a decision. */

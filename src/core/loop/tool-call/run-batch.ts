@@ -71,8 +71,9 @@ function toSettled(run: Run, one: BatchCall): SettledCall {
   if (outcome === undefined || isLive === undefined) throw new Error(`The call ${call.callId} has no outcome.`);
   if (pending !== undefined) return { outcome, awaiting: pending.id, toolChanges: pending.toolChanges };
   notifyGate(run, outcome, isLive);
-  if (outcome.kind === "completed") return toCompleted(run, outcome, isLive);
-  return suspended === undefined ? { outcome } : { outcome, suspended };
+  const polls = run.ports.exposed.get(call.name)?.polls === true ? ({ polls: true } as const) : undefined;
+  if (outcome.kind === "completed") return { ...toCompleted(run, outcome, isLive), ...polls };
+  return suspended === undefined ? { outcome, ...polls } : { outcome, suspended };
 }
 
 /** Adds the effect of a completed call: a context restart, or whether the model has to answer after this tool. */
