@@ -78,8 +78,8 @@ const rows: Readonly<Record<string, Row>> = {
   "calls that are always denied": {
     says: () => echo(),
     more: { approve: () => ({ kind: "deny" }) },
-    ends: "max-iterations",
-    streams: 100,
+    ends: "loop-detected",
+    streams: 10,
     ran: 0,
   },
   "broken and valid calls in turn": {

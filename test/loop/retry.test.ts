@@ -38,9 +38,9 @@ describe('resume: "retry-last"', () => {
   it("counts consecutive tool errors from zero again", async () => {
     const bad = tool("bad", () => Promise.reject(new Error("no")));
     const limits = { maxConsecutiveToolErrors: 2 };
-    const first = play([[toolCall("bad"), toolCall("bad")]], { tools: [bad, note], limits });
+    const first = play([toolCall("bad"), toolCall("bad")], { tools: [bad, note], limits });
     expect((await first.result).reason.kind).toBe("tool-error-cap");
-    const script: readonly MockMessage[] = [[toolCall("note"), toolCall("bad")], text("Done.")];
+    const script: readonly MockMessage[] = [toolCall("bad"), text("Done.")];
     const again = play(script, {
       tools: [bad, note],
       limits,

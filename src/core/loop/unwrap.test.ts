@@ -46,7 +46,7 @@ const rows: Rows = {
     "error",
     { kind: "loop-detected", toolName: "search", count: 3 },
     "LoopEndedError",
-    'the model repeated its tool calls 3 times, including "search"',
+    'the model repeated its tool calls 3 times, including "search". A tool that waits for a change needs "polls: true"',
   ],
   "invalid-output": [
     "error",
