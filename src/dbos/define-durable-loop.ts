@@ -1,7 +1,7 @@
 // A loop whose runs any worker can execute, stop and show. A run is a DBOS workflow.
 
-import { DBOS, Error as errors } from "@dbos-inc/dbos-sdk";
-import { invalidOption, type Journal, type Json, type Step } from "../core/entry-kit.ts";
+import { DBOS, DBOSWorkflowConflictError, Error as errors } from "@dbos-inc/dbos-sdk";
+import { invalidOption, isInboxKey, type Journal, type Json, type Step } from "../core/entry-kit.ts";
 import { createDurableHost } from "../host/durable/create-durable-host.ts";
 import { toLoopFields } from "../host/durable/host-options.ts";
 import { checkLoopFields, createDurableLoop, type DefinedLoop } from "../host/durable/create-durable-loop.ts";
@@ -65,13 +65,15 @@ function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
 }
 
 async function execute<Input>(fields: DurableLoopFields<Input>, input: string): Promise<string> {
-  // DBOS still starts runs during its shutdown. An error here would end the run, and other workers could not take over the run.
-  if (!hasWorker()) return new Promise<never>(() => {});
-  const worker = workerHere();
   const runId = DBOS.workflowID ?? "";
+  // DBOS still starts runs during its shutdown. Another worker takes over the run.
+  if (!hasWorker()) throw new DBOSWorkflowConflictError(runId);
+  const worker = workerHere();
+  const noteEnd = (): void => worker.outside(() => worker.noteEnd(runId));
+  let end: string | undefined;
   try {
     // Runs outside the workflow. Otherwise, a tool could add steps to the workflow.
-    const end = await worker.outside(() =>
+    end = await worker.outside(() =>
       executeDurableRun(worker, {
         runId,
         fields: fields as DurableLoopFields<Json>,
@@ -79,11 +81,17 @@ async function execute<Input>(fields: DurableLoopFields<Input>, input: string): 
         createJournal: (hooks) => createRecordJournal(worker.store, runId, hooks),
       }),
     );
-    // An abandoned execution must not end the workflow, because another execution continues the run.
-    return end ?? (await new Promise<never>(() => {}));
-  } finally {
-    worker.outside(() => void worker.noteEnd(runId).catch(() => {}));
+  } catch (error) {
+    noteEnd();
+    throw error;
   }
+  if (end === undefined) {
+    await worker.outside(() => worker.untilEnded(runId));
+    // After this error, DBOS adopts the end that another execution has stored, and does not end the workflow itself.
+    throw new DBOSWorkflowConflictError(runId);
+  }
+  noteEnd();
+  return end;
 }
 
 function createEngine(loop: string, workflow: Workflow, worker: WorkerProcess): DurableEngine {
@@ -146,9 +154,10 @@ export async function createRecordJournal(store: PostgresStore, runId: string, h
       hooks.lastRead = known.lastRead ?? hooks.lastRead;
       return JSON.parse(known.body) as T;
     }
-    if (kind === "inbox") await hooks.beforeInbox();
+    const isInbox = kind === "inbox" && isInboxKey(key);
+    if (isInbox) await hooks.beforeInbox();
     const body = JSON.stringify(await run({}));
-    await hooks.record(kind === "inbox" ? { key, body, lastRead: hooks.lastRead } : { key, body });
+    await hooks.record(isInbox ? { key, body, lastRead: hooks.lastRead } : { key, body });
     keys.add(key);
     return JSON.parse(body) as T;
   };

@@ -21,6 +21,33 @@ export function ifLockFree(pool: Pool, name: string, work: () => Promise<void>):
   });
 }
 
+/** The key of the lock that a process holds while it creates tables. */
+const launchLock = 7_233_410_001;
+
+/** How often a process tries to get the launch lock, and how long it tries at most, in milliseconds. */
+const tryAgainMs = 50;
+const tryForMs = 60_000;
+
+/**
+ * Calls `work` while no other process creates or converts tables. Tries again and again, because a statement that waits for a
+ * lock would hold a snapshot, and the migrations of DBOS wait for all snapshots to end. If another process holds the lock for
+ * longer than a minute, for example because it froze, calls `work` nevertheless.
+ */
+export async function whileLaunching<T>(pool: Pool, work: () => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  try {
+    const until = performance.now() + tryForMs;
+    const tryToLock = async (): Promise<boolean> =>
+      (await client.query<{ readonly held: boolean }>("SELECT pg_try_advisory_lock($1) AS held", [launchLock])).rows[0]?.held ===
+      true;
+    while (!(await tryToLock()) && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, tryAgainMs));
+    return await work();
+  } finally {
+    // The lock ends with its connection.
+    client.release(true);
+  }
+}
+
 async function lock<T>(
   pool: Pool,
   [statement, name]: readonly [string, string],

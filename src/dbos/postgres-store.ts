@@ -4,19 +4,21 @@
 import type { Pool } from "pg";
 import { repeatFailed } from "../host/durable/repeat-failed.ts";
 import { whileLocked } from "./locks.ts";
-import type { Added, Begun, DurableStore, Row, RunMessage, StepRecord } from "../host/durable/durable-store.ts";
-
-/**
- * The key of the lock that a process holds while it creates the tables. Without this lock, two processes could create the tables
- * at the same time.
- */
-const migrationLock = 7_233_410_001;
+import {
+  type Added,
+  type Begun,
+  type DurableStore,
+  NotOwner,
+  type Row,
+  type RunMessage,
+  type StepRecord,
+} from "../host/durable/durable-store.ts";
 
 /**
  * The version of the tables. A version of turnwright that changes the tables must increase this number, and must convert existing
  * tables.
  */
-const schemaVersion = 1;
+const schemaVersion = 2;
 
 const tables = `
   CREATE SCHEMA IF NOT EXISTS turnwright;
@@ -26,6 +28,7 @@ const tables = `
   CREATE SEQUENCE IF NOT EXISTS turnwright.executions;
   CREATE TABLE IF NOT EXISTS turnwright.runs (
     id text PRIMARY KEY, execution bigint NOT NULL, next_event bigint NOT NULL, stalls integer NOT NULL);
+  ALTER TABLE turnwright.runs ADD COLUMN IF NOT EXISTS worker text, ADD COLUMN IF NOT EXISTS claim bigint;
   CREATE TABLE IF NOT EXISTS turnwright.events (
     run_id text NOT NULL, seq bigint NOT NULL, body text NOT NULL, PRIMARY KEY (run_id, seq));
   CREATE TABLE IF NOT EXISTS turnwright.records (
@@ -35,6 +38,7 @@ const tables = `
   CREATE TABLE IF NOT EXISTS turnwright.conversations (id text PRIMARY KEY, runs integer NOT NULL);
   CREATE TABLE IF NOT EXISTS turnwright.messages (
     run_id text NOT NULL, seq bigint GENERATED ALWAYS AS IDENTITY, body text NOT NULL, PRIMARY KEY (run_id, seq));
+  UPDATE turnwright.schema SET version = ${schemaVersion} WHERE version < ${schemaVersion};
 `;
 
 /** A read that fails, for example while Postgres restarts, is repeated for about a minute. */
@@ -53,6 +57,24 @@ export const endChannel = "turnwright_ends";
 function isRefusal(error: unknown): boolean {
   return error instanceof Error && "code" in error && /^(22|23|42)/.test(String(error.code)) && String(error.code).length === 5;
 }
+
+/**
+ * Returns no row if DBOS has given the run to another worker, or if a newer execution of this worker has begun. The statement may
+ * arrive late, for example because the worker froze, so it checks the owner itself and locks the row of the owner. If the
+ * statement arrives twice, the second time changes nothing. Execution numbers are unique in the database, so that an execution
+ * of a deleted run cannot write to a new run with the same id.
+ */
+const begin = `
+  WITH owned AS MATERIALIZED (
+    SELECT workflow_uuid FROM dbos.workflow_status
+    WHERE workflow_uuid = $1 AND status = 'PENDING' AND executor_id = $2 FOR SHARE)
+  INSERT INTO turnwright.runs AS run (id, execution, next_event, stalls, worker, claim)
+  SELECT workflow_uuid, nextval('turnwright.executions'), 0, 0, $2::text, $3::bigint FROM owned
+  ON CONFLICT (id) DO UPDATE SET worker = EXCLUDED.worker, claim = EXCLUDED.claim,
+    execution = CASE WHEN (run.worker, run.claim) = (EXCLUDED.worker, EXCLUDED.claim) THEN run.execution ELSE EXCLUDED.execution END,
+    stalls = CASE WHEN (run.worker, run.claim) = (EXCLUDED.worker, EXCLUDED.claim) THEN run.stalls ELSE run.stalls + 1 END
+    WHERE run.worker IS DISTINCT FROM EXCLUDED.worker OR run.claim <= EXCLUDED.claim
+  RETURNING execution, next_event AS events, stalls`;
 
 const append = `
   WITH own AS (
@@ -87,11 +109,13 @@ const deleteRuns = `
 
 export class PostgresStore implements DurableStore {
   readonly #pool: Pool;
+  readonly #workerId: string;
   /** Settles after the most recent call of `changeRuns` in this process. */
   #changed: Promise<unknown> = Promise.resolve();
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, workerId: string) {
     this.#pool = pool;
+    this.#workerId = workerId;
   }
 
   /** Repeats a read that fails, for example while Postgres restarts. Otherwise, a failed read would end the run or the reader. */
@@ -107,27 +131,33 @@ export class PostgresStore implements DurableStore {
     return !this.#pool.ending && !isRefusal(error);
   }
 
+  /** Creates or converts the tables. Only one process at a time may call this method. */
   async migrate(): Promise<void> {
-    // Postgres runs several statements without values as one transaction.
-    await this.#pool.query(`SELECT pg_advisory_xact_lock(${migrationLock}); ${tables}`);
-    const { rows } = await this.#pool.query<{ readonly version: number }>("SELECT version FROM turnwright.schema");
-    const version = rows[0]?.version ?? schemaVersion;
+    const { rows: found } = await this.#pool.query<{ readonly name: string | null }>(
+      "SELECT to_regclass('turnwright.schema') AS name",
+    );
+    const read = async (): Promise<number> => {
+      const { rows } = await this.#pool.query<{ readonly version: number }>("SELECT version FROM turnwright.schema");
+      return rows[0]?.version ?? 0;
+    };
+    const version = typeof found[0]?.name !== "string" ? 0 : await read();
+    // Postgres runs several statements without values as one transaction. Current tables are not touched, because another
+    // process may hold a lock on them.
+    if (version < schemaVersion) await this.#pool.query(tables);
     if (version > schemaVersion)
       throw new Error(
         `The tables in the schema "turnwright" have version ${version}, but this version of turnwright knows version ${schemaVersion}. Update turnwright in this process.`,
       );
   }
 
-  async begin(runId: string): Promise<Begun> {
-    // Execution numbers are unique in the database, so that an execution of a deleted run cannot write to a new run with the same
-    // id.
-    const [row] = await this.#read<{ readonly execution: string; readonly events: string; readonly stalls: number }>(
-      `INSERT INTO turnwright.runs VALUES ($1, nextval('turnwright.executions'), 0, 0)
-       ON CONFLICT (id) DO UPDATE SET execution = EXCLUDED.execution, stalls = turnwright.runs.stalls + 1
-       RETURNING execution, next_event AS events, stalls`,
-      [runId],
-    );
-    return { execution: Number(row?.execution ?? 0), events: Number(row?.events ?? 0), stalls: row?.stalls ?? 0 };
+  async begin(runId: string, claim: number): Promise<Begun> {
+    const [row] = await this.#read<{ readonly execution: string; readonly events: string; readonly stalls: number }>(begin, [
+      runId,
+      this.#workerId,
+      claim,
+    ]);
+    if (row === undefined) throw new NotOwner(`Another execution of the run "${runId}" has begun.`);
+    return { execution: Number(row.execution), events: Number(row.events), stalls: row.stalls };
   }
 
   /**
@@ -200,8 +230,8 @@ export class PostgresStore implements DurableStore {
     await this.#pool.query(send, [runId, JSON.stringify(message)]);
   }
 
-  async notifyEnd(runId: string): Promise<void> {
-    await this.#pool.query(`SELECT pg_notify('${endChannel}', $1)`, [runId]);
+  async notifyEnds(runIds: readonly string[]): Promise<void> {
+    await this.#pool.query(`SELECT pg_notify('${endChannel}', id) FROM unnest($1::text[]) AS t (id)`, [runIds]);
   }
 
   async wake(runId: string): Promise<void> {

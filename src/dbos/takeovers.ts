@@ -1,23 +1,42 @@
-// Takes over the runs of workers that died or froze.
+// Puts runs back into their queues: the runs of workers that died or froze, and runs that this worker owns but does not execute.
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import type { Client, Pool } from "pg";
-import { attributesOf, loopOf, queueOf } from "./list-runs.ts";
+import { attributesOf, loopOf, queueOf, stateOf } from "./list-runs.ts";
 import { ifLockFree } from "./locks.ts";
 
-/** Once in this many sweeps, a worker also looks for runs whose worker is not in the table of workers. */
+/** Once in this many sweeps, a worker also looks for runs that no worker executes. */
 const orphanSweeps = 20;
+
+/** A worker counts as dead if its lock was free, or if it was late, in this many sweeps in a row. */
+const freeSweeps = 2;
+const lateSweeps = 3;
 
 export interface TakingWorker {
   readonly id: string;
   readonly application: string;
+  /** True while this worker executes a run, or stores the end of the run. */
+  isBusyWith(runId: string): boolean;
 }
+
+interface Doubt {
+  readonly free: number;
+  readonly late: number;
+}
+
+type Found = Awaited<ReturnType<typeof DBOS.listWorkflows>>[number];
 
 export class Takeovers {
   readonly #pool: Pool;
   readonly #worker: TakingWorker;
-  /** The workers whose lock was free in the previous sweep. */
-  #suspects: ReadonlySet<string> = new Set();
+  /** How many sweeps in a row have found a worker with a free lock, or without a heartbeat. */
+  #doubts: ReadonlyMap<string, Doubt> = new Map();
+  /** The runs that this worker owned but did not execute in the previous look. */
+  #idle: ReadonlySet<string> = new Set();
+  /** The runs whose execution in this worker ended because another execution had begun. */
+  readonly #lost = new Set<string>();
+  /** The executions that wait for the end of their runs, because other workers have taken over these runs. */
+  readonly #parked = new Map<string, Set<() => void>>();
   #isSweeping = false;
   #sweeps = 0;
 
@@ -26,18 +45,41 @@ export class Takeovers {
     this.#worker = worker;
   }
 
-  /** Resumes the runs of dead workers. Only one worker at a time does this, because a run could otherwise begin twice. */
+  /**
+   * Waits until a run has ended that another execution carries out. If this worker owns the run nevertheless, puts the run back
+   * into its queue. Resolves also when `release` is called.
+   */
+  async untilEnded(runId: string): Promise<void> {
+    this.#lost.add(runId);
+    await new Promise<void>((resolve) => {
+      this.#parked.set(runId, (this.#parked.get(runId) ?? new Set()).add(resolve));
+    });
+  }
+
+  /** Ends the waits of `untilEnded` for a run, or for all runs. */
+  release(runId?: string): void {
+    for (const id of runId === undefined ? [...this.#parked.keys()] : [runId]) {
+      for (const resolve of this.#parked.get(id) ?? []) resolve();
+      this.#parked.delete(id);
+    }
+  }
+
+  /** Puts back the runs of dead workers. Only one worker at a time does this, because a run could otherwise begin twice. */
   async sweep(session: Client): Promise<void> {
     if (this.#isSweeping) return;
     this.#isSweeping = true;
     try {
       const dead = await this.#findDead(session);
       this.#sweeps += 1;
-      const adopts = this.#sweeps % orphanSweeps === 0;
-      if (dead.length === 0 && !adopts) return;
+      const looksForOrphans = this.#sweeps % orphanSweeps === 0;
+      if (looksForOrphans) await this.#releaseEnded();
+      if (dead.length === 0 && this.#lost.size === 0 && !looksForOrphans) return;
       await ifLockFree(this.#pool, `takeovers of ${this.#worker.application}`, async () => {
         for (const id of dead) await this.#takeOver(id);
-        if (adopts) await this.#adoptOrphans();
+        await this.#putBackLost();
+        if (!looksForOrphans) return;
+        await this.#adoptOrphans();
+        await this.#putBackIdle();
       });
     } finally {
       this.#isSweeping = false;
@@ -45,20 +87,26 @@ export class Takeovers {
   }
 
   /**
-   * Finds workers that are silent for longer than the lease, and workers whose lock was free in two sweeps. One sweep is not
-   * enough: after a restart of Postgres, all locks are free until the workers have connected again.
+   * Finds workers that were stopped, are silent for longer than the lease, or have lost their lock. One sweep is not enough:
+   * after a restart of Postgres, all workers are late and all locks are free until the workers have connected again.
    */
   async #findDead(session: Client): Promise<readonly string[]> {
-    const { rows } = await session.query<{ readonly id: string; readonly late: boolean; readonly free: boolean }>(
-      `SELECT id, beat < now() - lease_ms * interval '1 millisecond' AS late, pg_try_advisory_lock(hashtextextended(id, 0)) AS free
+    type Row = { readonly id: string; readonly stopped: boolean; readonly late: boolean; readonly free: boolean };
+    const { rows } = await session.query<Row>(
+      `SELECT id, beat = '-infinity' AS stopped, beat < now() - lease_ms * interval '1 millisecond' AS late,
+         pg_try_advisory_lock(hashtextextended(id, 0)) AS free
        FROM turnwright.workers WHERE id <> $1 AND application = $2`,
       [this.#worker.id, this.#worker.application],
     );
-    const free = rows.filter((row) => row.free).map(({ id }) => id);
-    for (const id of free) await session.query("SELECT pg_advisory_unlock(hashtextextended($1, 0))", [id]);
-    const dead = rows.filter(({ id, late, free: isFree }) => late || (isFree && this.#suspects.has(id)));
-    this.#suspects = new Set(free);
-    return dead.map(({ id }) => id);
+    for (const { id, free } of rows) if (free) await session.query("SELECT pg_advisory_unlock(hashtextextended($1, 0))", [id]);
+    const doubts = new Map<string, Doubt>();
+    for (const { id, free, late } of rows) {
+      const before = this.#doubts.get(id) ?? { free: 0, late: 0 };
+      doubts.set(id, { free: free ? before.free + 1 : 0, late: late ? before.late + 1 : 0 });
+    }
+    this.#doubts = doubts;
+    const isDead = ({ free, late }: Doubt): boolean => free >= freeSweeps || late >= lateSweeps;
+    return rows.filter(({ id, stopped }) => stopped || isDead(doubts.get(id) ?? { free: 0, late: 0 })).map(({ id }) => id);
   }
 
   /**
@@ -66,16 +114,49 @@ export class Takeovers {
    * these runs.
    */
   async #adoptOrphans(): Promise<void> {
-    const attributes = attributesOf(this.#worker.application);
-    const runs = await DBOS.listWorkflows({ attributes, status: "PENDING", loadInput: false, loadOutput: false });
+    const runs = await this.#list({});
     if (runs.length === 0) return;
     const { rows } = await this.#pool.query<{ readonly id: string }>("SELECT id FROM turnwright.workers");
     const known = new Set(rows.map(({ id }) => id));
     await this.#resume(runs.filter(({ executorId = "" }) => !known.has(executorId)));
   }
 
+  /**
+   * Puts back runs that this worker owns but does not execute, for example because the answer of Postgres was lost when DBOS took
+   * the run from its queue. A run counts as idle if two looks in a row have found it idle.
+   */
+  async #putBackIdle(): Promise<void> {
+    const runs = (await this.#list({ executorId: this.#worker.id })).filter(
+      ({ workflowID }) => !this.#worker.isBusyWith(workflowID),
+    );
+    await this.#resume(runs.filter((run) => this.#idle.has(claimOf(run))));
+    this.#idle = new Set(runs.map(claimOf));
+  }
+
+  async #putBackLost(): Promise<void> {
+    const lost = [...this.#lost];
+    const ids = lost.filter((id) => !this.#worker.isBusyWith(id));
+    if (ids.length > 0) await this.#resume(await this.#list({ executorId: this.#worker.id, workflowIDs: ids }));
+    for (const id of lost) this.#lost.delete(id);
+  }
+
+  /** Ends waits for runs whose end was not noticed, because a notification was lost. */
+  async #releaseEnded(): Promise<void> {
+    const ids = [...this.#parked.keys()];
+    if (ids.length === 0) return;
+    const found = await DBOS.listWorkflows({ workflowIDs: ids, loadInput: false, loadOutput: false });
+    const live = new Set(found.filter(({ status }) => stateOf(status) === "live").map(({ workflowID }) => workflowID));
+    for (const id of ids) if (!live.has(id)) this.release(id);
+  }
+
+  /** Lists runs of this application that a worker has taken from a queue. */
+  #list(which: { readonly executorId?: string; readonly workflowIDs?: string[] }): Promise<Found[]> {
+    const attributes = attributesOf(this.#worker.application);
+    return DBOS.listWorkflows({ ...which, attributes, status: "PENDING", loadInput: false, loadOutput: false });
+  }
+
   /** Puts runs back into the queues of their loops. */
-  async #resume(runs: readonly { readonly workflowID: string; readonly workflowName: string }[]): Promise<void> {
+  async #resume(runs: readonly Found[]): Promise<void> {
     const loops = new Set(runs.map(({ workflowName }) => loopOf(workflowName)));
     for (const loop of loops) {
       const ids = runs.filter(({ workflowName }) => loopOf(workflowName) === loop).map(({ workflowID }) => workflowID);
@@ -84,16 +165,13 @@ export class Takeovers {
   }
 
   async #takeOver(workerId: string): Promise<void> {
-    const attributes = attributesOf(this.#worker.application);
-    const runs = await DBOS.listWorkflows({
-      executorId: workerId,
-      attributes,
-      status: "PENDING",
-      loadInput: false,
-      loadOutput: false,
-    });
-    await this.#resume(runs);
+    await this.#resume(await this.#list({ executorId: workerId }));
     // This statement must be last. If this worker dies before this statement, another worker takes over the rest of the runs.
     await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [workerId]);
   }
+}
+
+/** The time of the claim distinguishes two claims of one run. */
+function claimOf({ workflowID, dequeuedAt, updatedAt }: Found): string {
+  return JSON.stringify([workflowID, dequeuedAt, updatedAt]);
 }

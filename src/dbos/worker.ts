@@ -1,12 +1,14 @@
 // A process that executes durable loops. Workers take over the runs of workers that died or froze.
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { DBOS } from "@dbos-inc/dbos-sdk";
+import { DBOS, type DBOSConfig } from "@dbos-inc/dbos-sdk";
 import { Client, Pool } from "pg";
 import { type Checks, checkFields, checkRequired, is, isFilled, numberWithin } from "../core/entry-kit.ts";
 import type { RunSite } from "../host/durable/execute-durable-run.ts";
 import { RunWaits, WorkerSite } from "../host/durable/worker-site.ts";
 import { type DeleteFilter, deleteRuns, type DurableRun, listRuns, loopNames, queueOf, type RunFilter } from "./list-runs.ts";
+import { whileLaunching } from "./locks.ts";
+import { RunEnds } from "./run-ends.ts";
 import { Takeovers } from "./takeovers.ts";
 import { endChannel, eventChannel, messageChannel, PostgresStore } from "./postgres-store.ts";
 
@@ -54,8 +56,8 @@ const sweepMs = 500;
 /** How often readers and runs check for changes, in milliseconds, because a notification may have been lost. */
 const lostNotificationMs = 10_000;
 
-/** How often a worker checks if DBOS has stored the end of a run, in milliseconds. */
-const endMs = 10;
+/** How long a stopping worker waits for Postgres, in milliseconds. */
+const stopMs = 10_000;
 
 let current: WorkerProcess | undefined;
 
@@ -129,12 +131,16 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   readonly outside: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
   readonly #options: Settings;
   readonly #pool: Pool;
+  /** Heartbeats and takeovers have connections of their own, because writes may wait for locks of the database. */
+  readonly #control: Pool;
   readonly #dbosPool: Pool;
   /**
    * The connection that holds the lock of this worker and gets notifications. Undefined while the worker opens a new connection.
    */
   #session: Client | undefined;
   #timers: ReturnType<typeof setInterval>[] = [];
+  #isBeating = false;
+  readonly #ended: RunEnds;
   readonly #ends = new RunWaits();
   readonly #takeovers: Takeovers;
 
@@ -143,16 +149,27 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     this.application = name;
     this.#options = { databaseUrl, name, leaseMs, executes };
     this.#pool = createPool(databaseUrl, 8, queryTimeout);
+    this.#control = createPool(databaseUrl, 3, queryTimeout);
     this.#dbosPool = createPool(databaseUrl, 20);
-    this.store = new PostgresStore(this.#pool);
-    this.#takeovers = new Takeovers(this.#pool, { id: this.id, application: name });
+    this.store = new PostgresStore(this.#pool, this.id);
+    const { signal: stopping } = this.stopping;
+    this.#ended = new RunEnds({ workerId: this.id, stopping, notify: (runIds) => this.store.notifyEnds(runIds) });
+    const isBusyWith = (runId: string): boolean => this.live.has(runId) || this.#ended.has(runId);
+    this.#takeovers = new Takeovers(this.#control, { id: this.id, application: name, isBusyWith });
+  }
+
+  /** Shows only errors. DBOS also reports errors of runs that this worker gave up when it stopped. */
+  get #logger(): NonNullable<DBOSConfig["logger"]> {
+    const drop = (): void => {};
+    const show = (error: unknown, { stack }: { readonly stack?: string | undefined } = {}): void => {
+      if (this.stopping.signal.aborted) return;
+      console.error(error, ...(error instanceof Error || stack === undefined ? [] : ["\n", stack]));
+    };
+    return { info: drop, debug: drop, warn: drop, error: show };
   }
 
   async launch(): Promise<void> {
     const { databaseUrl, name, leaseMs, executes } = this.#options;
-    await this.store.migrate();
-    await this.#connect();
-    await this.#beat();
     // The version is fixed, so that new code continues the runs of old code.
     const applicationVersion = `${name}-turnwright-1`;
     const queues = [...loopNames].map((loop) => queueOf(name, loop));
@@ -162,10 +179,15 @@ export class WorkerProcess extends WorkerSite implements RunSite {
       systemDatabasePool: this.#dbosPool,
       executorID: this.id,
       applicationVersion,
-      logLevel: "error",
+      logger: this.#logger,
       listenQueues: executes && queues.length > 0 ? queues : ["no-queue"],
     });
-    await DBOS.launch();
+    await whileLaunching(this.#control, async () => {
+      await this.store.migrate();
+      await this.#connect();
+      await this.#beat();
+      await DBOS.launch();
+    });
     // DBOS polls each queue separately, so the interval grows with the number of queues.
     const minPollingIntervalMs = Math.min(500, 50 * queues.length);
     for (const queue of queues) await DBOS.registerQueue(queue, { minPollingIntervalMs });
@@ -183,12 +205,18 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     this.stopping.abort(new Error("The worker of this process was stopped."));
     for (const timer of this.#timers) clearInterval(timer);
     await this.abandonAll();
+    // A server that does not answer must not keep the worker from stopping.
+    await Promise.race([this.#disconnect(), new Promise((resolve) => setTimeout(resolve, stopMs).unref())]);
+    this.#takeovers.release();
+  }
+
+  async #disconnect(): Promise<void> {
     if (DBOS.isInitialized()) await DBOS.shutdown();
     // Makes this worker count as late, so that other workers, and workers that are launched later, take over its runs
     // immediately.
-    await this.#pool.query("UPDATE turnwright.workers SET beat = '-infinity' WHERE id = $1", [this.id]).catch(() => {});
+    await this.#control.query("UPDATE turnwright.workers SET beat = '-infinity' WHERE id = $1", [this.id]).catch(() => {});
     await this.#session?.end().catch(() => {});
-    await Promise.all([this.#pool.end(), this.#dbosPool.end()]);
+    await Promise.all([this.#pool, this.#control, this.#dbosPool].map((pool) => pool.end()));
   }
 
   /** Opens the session that holds the lock. If the session breaks, opens a new session. */
@@ -207,7 +235,9 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     session.on("notification", ({ channel, payload = "" }) => {
       this.waits.wake(payload);
       if (channel === messageChannel) this.obeySoon(payload);
-      if (channel === endChannel) this.#ends.wake(payload);
+      if (channel !== endChannel) return;
+      this.#ends.wake(payload);
+      this.#takeovers.release(payload);
     });
     try {
       await session.connect();
@@ -227,10 +257,17 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   }
 
   async #beat(): Promise<void> {
-    await this.#pool.query(
-      "INSERT INTO turnwright.workers VALUES ($1, $2, $3, now()) ON CONFLICT (id) DO UPDATE SET beat = EXCLUDED.beat",
-      [this.id, this.application, this.#options.leaseMs],
-    );
+    if (this.#isBeating) return;
+    this.#isBeating = true;
+    const { leaseMs } = this.#options;
+    const text = "INSERT INTO turnwright.workers VALUES ($1, $2, $3, now()) ON CONFLICT (id) DO UPDATE SET beat = EXCLUDED.beat";
+    // A heartbeat on a broken connection must fail soon, so that the next heartbeat uses a new connection.
+    const limit = { query_timeout: Math.max(1_000, leaseMs / 3) };
+    try {
+      await this.#control.query({ text, values: [this.id, this.application, leaseMs], ...limit });
+    } finally {
+      this.#isBeating = false;
+    }
   }
 
   #wakeAll(): void {
@@ -240,13 +277,16 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   }
 
   /** Tells all processes that a run has ended, as soon as DBOS has stored the end of the run. */
-  async noteEnd(runId: string): Promise<void> {
-    for (let isLive = true; isLive && !this.stopping.signal.aborted;) {
-      await new Promise((resolve) => setTimeout(resolve, endMs));
-      const [run] = await DBOS.listWorkflows({ workflowIDs: [runId], loadInput: false, loadOutput: false });
-      isLive = run?.status === "PENDING";
-    }
-    if (!this.stopping.signal.aborted) await this.store.notifyEnd(runId);
+  noteEnd(runId: string): void {
+    this.#ended.add(runId);
+  }
+
+  /**
+   * Waits until a run has ended that another execution carries out, or until this worker has stopped. If no other execution
+   * carries out the run, puts the run back into its queue.
+   */
+  untilEnded(runId: string): Promise<void> {
+    return this.#takeovers.untilEnded(runId);
   }
 
   waitForEnd<T>(runId: string, look: () => Promise<T | undefined>): Promise<T> {

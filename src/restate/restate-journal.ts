@@ -1,6 +1,7 @@
 import { RestatePromise, type WorkflowContext } from "@restatedev/restate-sdk";
 import {
   describeValue,
+  isInboxKey,
   isRecord,
   type Journal,
   type Json,
@@ -105,7 +106,7 @@ class WorkflowSteps {
   begin<T>(step: Step<T>, attempt: number): StepCall<T> {
     const body = async (): Promise<Stored<T>> => {
       try {
-        const isInbox = step.kind === "inbox";
+        const isInbox = step.kind === "inbox" && isInboxKey(step.key);
         if (isInbox) await this.#hooks?.beforeInbox();
         const lastRead = isInbox ? this.#hooks?.lastRead : undefined;
         const answer = await step.run({ signal: this.#over });

@@ -46,8 +46,9 @@ export class RestateStore implements DurableStore {
   }
 
   /** Rejects with a FailedRun if the run has failed. */
-  async begin(runId: string): Promise<Begun> {
-    const begun = await this.#change<Begun | FailedBefore>(runId, "begin", this.#options.workerId);
+  async begin(runId: string, claim: number): Promise<Begun> {
+    const { workerId: worker } = this.#options;
+    const begun = await this.#change<Begun | FailedBefore>(runId, "begin", { worker, claim });
     if ("failure" in begun) throw new FailedRun(begun.failure);
     return begun;
   }

@@ -14,6 +14,8 @@ export interface RunHead {
   readonly execution: number;
   /** The id of the worker of the last execution. */
   readonly worker?: string | undefined;
+  /** The number that this worker has given to the last execution. */
+  readonly claim?: number | undefined;
   /** How many executions have begun since the run most recently made progress. The first execution of a run does not count. */
   readonly stalls: number;
   /** The position of the next event. */

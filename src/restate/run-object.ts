@@ -81,13 +81,21 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
       ctx.set<RunHead>("head", { loop, invocation: await run.invocationId, state: "live", ...counts });
       return true;
     },
-    /** Begins an execution, unless the run has failed. Earlier executions can no longer change the run. */
-    async begin(ctx: ObjectContext, worker: string): Promise<Begun | FailedBefore> {
+    /**
+     * Begins an execution, unless the run has failed. Earlier executions can no longer change the run. If the request is repeated,
+     * the second request changes nothing.
+     */
+    async begin(
+      ctx: ObjectContext,
+      { worker, claim }: { readonly worker: string; readonly claim: number },
+    ): Promise<Begun | FailedBefore> {
       const head = await readHead(ctx);
       if (head === null) return { execution: 0, events: 0, stalls: 0 };
       if (head.state === "failed") return { failure: head.error ?? "" };
-      const [execution, stalls] = [head.execution + 1, head.execution === 0 ? 0 : head.stalls + 1];
-      ctx.set<RunHead>("head", { ...head, isResting: undefined, execution, stalls, worker });
+      const isRepeated = head.worker === worker && head.claim === claim;
+      const execution = isRepeated ? head.execution : head.execution + 1;
+      const stalls = isRepeated || head.execution === 0 ? head.stalls : head.stalls + 1;
+      ctx.set<RunHead>("head", { ...head, isResting: undefined, execution, stalls, worker, claim });
       return { execution, events: head.next, stalls, input: (await ctx.get<string>("input")) ?? undefined };
     },
     async resetStalls(ctx: ObjectContext): Promise<void> {

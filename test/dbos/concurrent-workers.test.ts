@@ -44,7 +44,7 @@ describe("two workers that notice a dead worker at the same time", () => {
     const sessions = [1, 2].map(() => new Client({ connectionString: postgres.url }));
     for (const session of sessions) await session.connect();
     const [first, second] = sessions.map((session, index) => {
-      const takeovers = new Takeovers(pool, { id: `alive-${index}`, application: "shop" });
+      const takeovers = new Takeovers(pool, { id: `alive-${index}`, application: "shop", isBusyWith: () => false });
       return () => takeovers.sweep(session);
     });
     const list = DBOS.listWorkflows.bind(DBOS);
@@ -71,8 +71,8 @@ describe("two messages to a durable run", () => {
     await client.connect();
     await client.query("BEGIN");
     // The store must use the connection with the open transaction. A pool could use any connection.
-    const slow = new PostgresStore(client as unknown as Pool);
-    const store = new PostgresStore(pool);
+    const slow = new PostgresStore(client as unknown as Pool, "slow");
+    const store = new PostgresStore(pool, "fast");
     const steer = (content: string) => ({ verb: "steer" as const, message: { role: "user" as const, content } });
     await slow.send("chat", steer("First."));
     const sent: string[] = [];
@@ -94,14 +94,34 @@ describe("PostgresStore.migrate()", () => {
     own.on("error", () => {});
     own.on("connect", (client) => client.on("error", () => {}));
     const holder = await pool.connect();
-    await holder.query("SELECT pg_advisory_lock(7233410001)");
-    const created = new PostgresStore(own).migrate().catch((error: unknown) => error);
-    const end = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    await holder.query("BEGIN; UPDATE turnwright.schema SET version = 1; LOCK TABLE turnwright.schema");
+    const created = new PostgresStore(own, "new").migrate().catch((error: unknown) => error);
+    const end = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'relation' AND NOT granted";
     while ((await pool.query(end)).rowCount === 0) await new Promise(setImmediate);
     expect(await created).toMatchObject({ code: "57P01" });
-    await holder.query("SELECT pg_advisory_unlock(7233410001)");
+    await holder.query("ROLLBACK");
     holder.release();
     await own.end();
+  });
+
+  it("converts tables of version 1, and does not touch current tables", async () => {
+    const columns = async (): Promise<unknown> =>
+      (
+        await pool.query(
+          "SELECT column_name FROM information_schema.columns WHERE table_schema = 'turnwright' AND table_name = 'runs'",
+        )
+      ).rowCount;
+    await pool.query(
+      "UPDATE turnwright.schema SET version = 1; ALTER TABLE turnwright.runs DROP COLUMN worker, DROP COLUMN claim",
+    );
+    const store = new PostgresStore(pool, "new");
+    await store.migrate();
+    expect(await columns()).toBe(6);
+    const holder = await pool.connect();
+    await holder.query("BEGIN; LOCK TABLE turnwright.runs IN SHARE MODE");
+    await store.migrate();
+    await holder.query("ROLLBACK");
+    holder.release();
   });
 });
 

@@ -4,6 +4,7 @@ import type { LoopEvent } from "turnwright";
 import { defineDurableHost, defineDurableLoop, launchWorker, type Worker } from "turnwright/dbos";
 import { createMockProvider, finish, text, toolCall, wait } from "turnwright/testing";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+import { own } from "./own-run.ts";
 import { PostgresStore } from "../../src/dbos/postgres-store.ts";
 import { EventWriter } from "../../src/host/durable/event-writer.ts";
 import type { DurableStore } from "../../src/host/durable/durable-store.ts";
@@ -115,10 +116,11 @@ describe("PostgresStore", () => {
   it("rejects events from an old execution of a deleted run", async () => {
     const pool = new Pool({ connectionString: postgres.url });
     pool.on("error", () => {});
-    const store = new PostgresStore(pool);
-    const old = await store.begin("reused");
+    const store = new PostgresStore(pool, "tester");
+    await own(pool, "reused", "tester");
+    const old = await store.begin("reused", 1);
     await store.deleteRuns(["reused"]);
-    const now = await store.begin("reused");
+    const now = await store.begin("reused", 2);
     const added = { first: 0, events: ["{}"], records: [], blobs: new Map([["f", "secret"]]), isProgress: true };
     expect(await store.append("reused", old.execution, added)).toBe(false);
     expect([await store.countEvents("reused"), await store.readBlobs("reused")]).toEqual([0, new Map()]);
@@ -145,7 +147,7 @@ describe("PostgresStore", () => {
       },
       readEvents: async () => [],
     };
-    const writer = await EventWriter.begin(store as DurableStore, "flaky");
+    const writer = await EventWriter.begin(store as DurableStore, "flaky", 1);
     for (const part of ["a", "b"]) writer.take({ type: "text-delta", runId: "flaky", iteration: 0, text: part });
     const flushed = writer.flush();
     writer.take({ type: "text-delta", runId: "flaky", iteration: 0, text: "c" });

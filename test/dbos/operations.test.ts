@@ -90,10 +90,10 @@ describe("a worker of durable runs", () => {
     await client.stop();
     const session = new Client({ connectionString: postgres.url });
     await session.connect();
-    await session.query("UPDATE turnwright.schema SET version = 2");
+    await session.query("UPDATE turnwright.schema SET version = 3");
     const launched = launchWorker({ databaseUrl: postgres.url });
-    await expect(launched).rejects.toThrow('The tables in the schema "turnwright" have version 2');
-    await session.query("UPDATE turnwright.schema SET version = 1");
+    await expect(launched).rejects.toThrow('The tables in the schema "turnwright" have version 3');
+    await session.query("UPDATE turnwright.schema SET version = 2");
     await session.end();
     client = await launchWorker({ databaseUrl: postgres.url, executes: false });
   });

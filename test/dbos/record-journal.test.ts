@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, it } from "vitest";
 import type { Journal, Json } from "turnwright";
 import { journalSuite, type JournalSuiteSetup } from "turnwright/testing";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+import { createOwners, own } from "./own-run.ts";
 import { PostgresStore } from "../../src/dbos/postgres-store.ts";
 import { createRecordJournal } from "../../src/dbos/define-durable-loop.ts";
 import { EventWriter } from "../../src/host/durable/event-writer.ts";
@@ -17,8 +18,9 @@ beforeAll(async () => {
   pool = new Pool({ connectionString: postgres.url });
   // The pool emits an error when the server stops and closes its connections. Without a listener, that error ends the process.
   pool.on("error", () => {});
-  store = new PostgresStore(pool);
+  store = new PostgresStore(pool, "tester");
   await store.migrate();
+  await createOwners(pool);
 }, 60_000);
 
 afterAll(async () => {
@@ -45,8 +47,11 @@ const execute: JournalSuiteSetup["execute"] = <T>(runId: string, body: (journal:
   return running as Promise<T>;
 };
 
+let begun = 0;
+
 async function begin<T>(runId: string, body: (journal: Journal) => Promise<T>): Promise<T> {
-  const writer = await EventWriter.begin(store, runId);
+  await own(pool, runId, "tester");
+  const writer = await EventWriter.begin(store, runId, (begun += 1));
   const writes: Promise<void>[] = [];
   const hooks: StepHooks = {
     repeat: (read) => read(),

@@ -22,7 +22,7 @@ export interface StepRecord {
   readonly key: string;
   /** The JSON text of the result. */
   readonly body: string;
-  /** The position of the last message that the run has read. Only for steps of the kind "inbox". */
+  /** The position of the last message that the run has read. Only for inbox steps of the outermost run. */
   readonly lastRead?: number | undefined;
 }
 
@@ -48,12 +48,19 @@ export interface Added {
   readonly records: readonly StepRecord[];
 }
 
+/** The error of `begin` if the engine has given the run to another execution. */
+export class NotOwner extends Error {}
+
 /** The events of runs, and the messages to runs. Every process can read and write them. */
 export interface DurableStore {
   /** True if a request that failed with this error may succeed later, for example after a restart of the server. */
   mayRepeat(error: unknown): boolean;
-  /** Begins an execution of a run. Earlier executions can no longer append events. */
-  begin(runId: string): Promise<Begun>;
+  /**
+   * Begins an execution of a run. Earlier executions can no longer append events. `claim` increases with each execution in this
+   * process, so that repeating the call does no harm. Rejects with a NotOwner if another process, or a newer execution in this
+   * process, owns the run.
+   */
+  begin(runId: string, claim: number): Promise<Begun>;
   /**
    * Stores large texts by their ids, and appends events and records. Returns false if a newer execution of the run has begun. In
    * this case, the events and records are dropped. An engine that records steps itself still stores the texts, because a recorded
@@ -112,7 +119,10 @@ export interface StepHooks {
   repeat<T>(read: () => Promise<T>): Promise<T>;
   /** The position of the last message that the run has read. The journal records this position, and restores it in a replay. */
   lastRead: number;
-  /** Called before the run reads its inbox. Passes new messages to the run, and changes `lastRead`. */
+  /**
+   * Called before the outermost run reads its inbox. Passes new messages to the run, and changes `lastRead`. Nested runs must not
+   * call it: their record would contain the position of messages that the outermost run has not recorded yet.
+   */
   beforeInbox(): Promise<void>;
   /**
    * Called when a step has ended, before the result of the step is recorded. Resolves when the events of the step are stored.

@@ -62,8 +62,9 @@ export class EventWriter {
     return this.#isFenced;
   }
 
-  static async begin(store: DurableStore, runId: string): Promise<EventWriter> {
-    const begun = await store.begin(runId);
+  /** Rejects with a NotOwner if this execution does not own the run. */
+  static async begin(store: DurableStore, runId: string, claim: number): Promise<EventWriter> {
+    const begun = await store.begin(runId, claim);
     const writer = new EventWriter(store, runId, begun);
     let rows = begun.events === 0 ? [] : await store.readEvents(runId, 0);
     while (rows.length > 0) {

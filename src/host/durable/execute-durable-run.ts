@@ -10,7 +10,7 @@ import { createLoopControl } from "../../core/index.ts";
 import { createEmitter } from "../execute-run.ts";
 import type { DurableLoopFields, DurableResult } from "./durable-loop.ts";
 import { storeLargeParts } from "./durable-records.ts";
-import type { DurableEngine, DurableStore, LiveRun, StepHooks } from "./durable-store.ts";
+import { type DurableEngine, type DurableStore, type LiveRun, NotOwner, type StepHooks } from "./durable-store.ts";
 import { EventWriter } from "./event-writer.ts";
 import { repeatFailed, untilOver } from "./repeat-failed.ts";
 
@@ -56,7 +56,10 @@ export async function executeDurableRun(site: RunSite, execution: DurableExecuti
 }
 
 class Execution implements LiveRun {
+  static #claims = 0;
   readonly ended: Promise<void>;
+  /** A newer execution in this process has a higher number. */
+  readonly #claim = (Execution.#claims += 1);
   readonly #site: RunSite;
   readonly #given: DurableExecution;
   readonly #control: LoopControl = createLoopControl();
@@ -132,7 +135,7 @@ class Execution implements LiveRun {
     const { store } = this.#site;
     const { runId, fields, createJournal, onBegin } = this.#given;
     const { maxCrashes = 10 } = fields;
-    const events = (this.#writer = await this.#repeat(() => EventWriter.begin(store, runId)));
+    const events = (this.#writer = await this.#begin());
     onBegin?.(events.execution);
     this.#over.signal.throwIfAborted();
     if (events.stalls > maxCrashes) throw new Error(toGivenUp(events.stalls));
@@ -161,9 +164,21 @@ class Execution implements LiveRun {
     return JSON.stringify(factsOf(result, hooks.lastRead));
   }
 
+  async #begin(): Promise<EventWriter> {
+    const { store } = this.#site;
+    try {
+      const begun = this.#repeat(() => EventWriter.begin(store, this.#given.runId, this.#claim));
+      return await untilOver(begun, this.#over.signal);
+    } catch (error) {
+      if (error instanceof NotOwner) this.abandon();
+      throw error;
+    }
+  }
+
   #repeat<T>(read: () => Promise<T>): Promise<T> {
     const { store } = this.#site;
-    const mayRepeat = (error: unknown): boolean => !this.#over.signal.aborted && store.mayRepeat(error);
+    const mayRepeat = (error: unknown): boolean =>
+      !this.#over.signal.aborted && !(error instanceof NotOwner) && store.mayRepeat(error);
     return repeatFailed(read, { everyMs: repeatMs, mayRepeat });
   }
 
@@ -192,11 +207,11 @@ class Execution implements LiveRun {
       },
       beforeRecord: async () => {
         signal.throwIfAborted();
-        await this.#orAbandon(events.flush());
+        await untilOver(this.#orAbandon(events.flush()), signal);
       },
       record: async (record) => {
         signal.throwIfAborted();
-        await this.#orAbandon(events.writeRecord(record));
+        await untilOver(this.#orAbandon(events.writeRecord(record)), signal);
       },
       receive: async (key) => {
         // Readers with `endsWhenWaiting` may end now.

@@ -95,9 +95,12 @@ export class JournalTraffic {
    * limit is needed.
    */
   readonly isOwn: boolean;
+  /** True if a workflow engine is the journal. An engine repeats a write until it succeeds or another execution begins. */
+  readonly isEngine: boolean;
 
-  constructor(isOwn: boolean = false) {
+  constructor(isOwn: boolean = false, isEngine: boolean = false) {
     this.isOwn = isOwn;
+    this.isEngine = isEngine;
   }
 
   get isBusy(): boolean {
@@ -234,7 +237,7 @@ export class JournalCall implements Cancellable {
   }
 
   #findLimit(): Pick<Unresponsive, "ms" | "ended"> {
-    const { scope, timeouts, bounds, state } = this.#ports;
+    const { scope, timeouts, bounds, state, traffic } = this.#ports;
     const { journalMs = Number.POSITIVE_INFINITY, settleMs } = timeouts;
     const { cause } = scope;
     if (cause === undefined || cause.kind === "interrupt") {
@@ -243,7 +246,7 @@ export class JournalCall implements Cancellable {
       return leftMs < journalMs ? { ms: leftMs, ended: "wall-clock" } : { ms: journalMs };
     }
     const grantedMs = cause.kind === "stop" ? Math.max(settleMs, graceMs) : graceMs;
-    return { ms: Math.min(grantedMs, journalMs), ended: cause.kind };
+    return { ms: traffic.isEngine ? journalMs : Math.min(grantedMs, journalMs), ended: cause.kind };
   }
 
   #expire({ ms, ended }: Pick<Unresponsive, "ms" | "ended">): void {

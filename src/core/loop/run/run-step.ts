@@ -211,10 +211,11 @@ function mustEnd(run: Run): boolean {
 
 /**
  * True if the run was cancelled, and this execution has taken a new step. If the run is cancelled before its first new step, the
- * cancellation is not recorded. Calls that wait according to the journal then still wait in a later execution.
+ * cancellation is not recorded. Calls that wait according to the journal then still wait in a later execution. With a workflow
+ * engine there is no later execution, because the engine stores the end of the run.
  */
 export function isCut(run: Run): boolean {
-  return isEnded(run.scope) && hasWorked(run);
+  return isEnded(run.scope) && (run.journal.wait !== undefined || hasWorked(run));
 }
 
 type Part = Pick<Run, "isIterationReplayed" | "sharesJournal"> & { readonly outer: Part | undefined };

@@ -147,7 +147,9 @@ function createToken(): string {
 }
 
 function trafficOf({ journal }: LoopOptions, nesting: Nesting | undefined): JournalTraffic {
-  return nesting?.sharesJournal === true ? nesting.run.traffic : new JournalTraffic(journal === undefined);
+  return nesting?.sharesJournal === true
+    ? nesting.run.traffic
+    : new JournalTraffic(journal === undefined, journal?.wait !== undefined);
 }
 
 function toDecisions({ decisions }: LoopOptions, nesting: Nesting | undefined): Decisions {

@@ -1,0 +1,125 @@
+import { Pool } from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { defineAgentTool, defineTool, type LoopOptions } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+import { createRecordJournal } from "../../src/dbos/define-durable-loop.ts";
+import { PostgresStore } from "../../src/dbos/postgres-store.ts";
+import type { DurableResult } from "../../src/host/durable/durable-loop.ts";
+import type { LiveRun } from "../../src/host/durable/durable-store.ts";
+import { executeDurableRun } from "../../src/host/durable/execute-durable-run.ts";
+import { createOwners, own } from "./own-run.ts";
+
+let postgres: Postgres;
+let pool: Pool;
+let store: PostgresStore;
+const live = new Map<string, LiveRun>();
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  pool = new Pool({ connectionString: postgres.url });
+  pool.on("error", () => {});
+  store = new PostgresStore(pool, "tester");
+  await store.migrate();
+  await createOwners(pool);
+}, 60_000);
+
+afterAll(async () => {
+  await pool.end();
+  await postgres.stop();
+});
+
+type Own = Pick<LoopOptions, "provider" | "tools" | "messages">;
+
+async function execute(runId: string, options: Own): Promise<string | undefined> {
+  await own(pool, runId, "tester");
+  const waitFor = (): Promise<never> => new Promise(() => {});
+  const createJournal = (hooks: Parameters<typeof createRecordJournal>[2]) => createRecordJournal(store, runId, hooks);
+  return executeDurableRun({ store, live, waitFor }, { runId, fields: { options: () => options }, createJournal });
+}
+
+/** A tool whose calls wait until `release` is called. */
+function createGate(): {
+  readonly begun: (count: number) => Promise<void>;
+  release: () => void;
+  readonly nap: ReturnType<typeof defineTool>;
+} {
+  let calls = 0;
+  let release: () => void = () => {};
+  let open = new Promise<void>((resolve) => (release = resolve));
+  const nap = defineTool({
+    name: "nap",
+    description: "Waits",
+    inputSchema: { type: "object" },
+    replay: "safe",
+    execute: async () => {
+      calls += 1;
+      await open;
+      return "ok";
+    },
+  });
+  return {
+    nap,
+    begun: (count) => expect.poll(() => calls, { timeout: 20_000, interval: 10 }).toBe(count) as Promise<void>,
+    release: () => {
+      release();
+      open = new Promise((resolve) => (release = resolve));
+    },
+  };
+}
+
+/** `agents` nested runs at the same time. Each makes `naps` calls one after the other. */
+function optionsOf(
+  gate: ReturnType<typeof createGate>,
+  { agents, naps }: { readonly agents: number; readonly naps: number },
+): Own {
+  const nested = createMockProvider(({ iteration }) => (iteration < naps ? [toolCall("nap", {})] : [text("Report.")]));
+  const prepare = () => ({ messages: [{ role: "user" as const, content: "Look." }], tools: [gate.nap], provider: nested });
+  const research = defineAgentTool({ name: "research", description: "Looks", inputSchema: { type: "object" }, prepare });
+  const calls = Array.from({ length: agents }, () => toolCall("research", {}));
+  return {
+    provider: createMockProvider(({ iteration }) => (iteration === 0 ? calls : [text("End.")])),
+    tools: [research],
+    messages: [{ role: "user", content: "Go." }],
+  };
+}
+
+const steer = (content: string) => ({ verb: "steer" as const, message: { role: "user" as const, content } });
+
+/** How often the model of the outermost run read a message. */
+async function countSteered(runId: string): Promise<number> {
+  const rows = await store.readEvents(runId, 0);
+  return rows.filter(({ body }) => body.includes('"steered"')).length;
+}
+
+describe("a steering message to a durable run", () => {
+  it("is delivered once if nested runs work at the same time", async () => {
+    const gate = createGate();
+    const running = execute("parallel", optionsOf(gate, { agents: 4, naps: 2 }));
+    await gate.begun(4);
+    await store.send("parallel", steer("Once."));
+    gate.release();
+    await gate.begun(8);
+    gate.release();
+    const { status, undelivered } = JSON.parse((await running) ?? "{}") as DurableResult;
+    expect([status, undelivered, await countSteered("parallel")]).toEqual(["completed", [], 1]);
+  }, 60_000);
+
+  it("is delivered if the worker dies while a nested run works", async () => {
+    const gate = createGate();
+    const options = optionsOf(gate, { agents: 1, naps: 2 });
+    const first = execute("dies", options);
+    await gate.begun(1);
+    await store.send("dies", steer("Only half of it."));
+    gate.release();
+    // The nested run has read its inbox by now.
+    await gate.begun(2);
+    live.get("dies")?.abandon();
+    expect(await first).toBeUndefined();
+    const second = execute("dies", options);
+    await gate.begun(3);
+    gate.release();
+    const { status, undelivered } = JSON.parse((await second) ?? "{}") as DurableResult;
+    expect([status, undelivered, await countSteered("dies")]).toEqual(["completed", [], 1]);
+  }, 60_000);
+});

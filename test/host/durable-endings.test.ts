@@ -1,0 +1,63 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { defineAgentTool, defineTool, type LoopOptions } from "turnwright";
+import { inspectJournal } from "turnwright/journal";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { createEngine, runId, settle } from "./durable-engine.ts";
+import type { LiveRun } from "../../src/host/durable/durable-store.ts";
+
+const inputSchema = { type: "object" } as const;
+const ext = defineTool({ name: "ext", description: "A person works", inputSchema });
+const gated = defineTool({ name: "gated", description: "Needs approval", inputSchema, needsApproval: true, execute: () => "ok" });
+const ask = defineTool({
+  name: "ask",
+  description: "Asks",
+  inputSchema,
+  execute: (_args, { ask: put }) => put({ question: "Which?" }),
+});
+
+function agentWith(name: string, call: string): ReturnType<typeof defineAgentTool> {
+  const provider = createMockProvider(({ iteration }) => [iteration === 0 ? toolCall(call) : text("Report.")]);
+  const prepare = () => ({ messages: [{ role: "user" as const, content: "Go." }], tools: [ext, gated], provider });
+  return defineAgentTool({ name, description: name, inputSchema, prepare });
+}
+
+const tools = [ext, gated, ask, agentWith("sub", "gated"), agentWith("subx", "ext")];
+
+function optionsOf(calls: readonly string[]): Partial<LoopOptions> {
+  return {
+    tools,
+    provider: createMockProvider(({ iteration }) => (iteration === 0 ? calls.map((name) => toolCall(name)) : [text("Done.")])),
+  };
+}
+
+let live = new Map<string, LiveRun>();
+afterEach(() => {
+  live = new Map();
+});
+
+const waiting = [["ext"], ["ask"], ["gated"], ["gated", "ext"], ["sub"], ["subx"]];
+const cases = (["stop", "kill"] as const).flatMap((verb) =>
+  waiting.map((calls) => ({ verb, calls, title: calls.join(" and ") })),
+);
+
+describe("a waiting durable run that another worker took over", () => {
+  it.each(cases)("ends in its records after $verb while $title waits", async ({ verb, calls }) => {
+    const engine = createEngine();
+    const options = optionsOf(calls);
+    const first = engine.createProcess(live)(options);
+    await settle();
+    live.get(runId)?.abandon();
+    expect(await first).toBeUndefined();
+    const second = engine.createProcess(live)(options);
+    await settle();
+    expect((await inspectJournal(engine.readJournal())).status).toBe("suspended");
+    engine.send({ verb });
+    await live.get(runId)?.obey();
+    const { status } = JSON.parse((await second) ?? "{}") as { status: string };
+    const found = await inspectJournal(engine.readJournal());
+    expect([status, found.status, found.pendingCalls]).toEqual(["stopped-by-user", "stopped-by-user", []]);
+    const results = found.messages.flatMap((message) => (message.role === "tool" ? message.results : []));
+    expect(results.map(({ name }) => name)).toEqual(calls);
+    expect(results.map(({ outcome }) => outcome)).not.toContain("awaiting-approval");
+  });
+});
