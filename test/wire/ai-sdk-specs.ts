@@ -118,7 +118,7 @@ const v2: Spec = {
       type: "text",
       text: '[The tool returned an image of type image/png at a URL with the scheme "https:", which cannot be shown to you: the service accepts files as base64, and only some URLs.]',
     },
-    { type: "media", data: "cGRm", mediaType: "application/pdf" },
+    { type: "media", data: "JVBERi0x", mediaType: "application/pdf" },
   ],
   denial: { type: "error-text", value: '{"status":"denied"}' },
   providerToolType: "provider-defined",
@@ -138,7 +138,7 @@ const v3: Spec = {
     { type: "text", text: "beside" },
     { type: "image-data", data: "aW1n", mediaType: "image/png" },
     { type: "image-url", url: "https://pics.test/a.png" },
-    { type: "file-data", data: "cGRm", mediaType: "application/pdf" },
+    { type: "file-data", data: "JVBERi0x", mediaType: "application/pdf" },
   ],
   denial: { type: "execution-denied", reason: '{"status":"denied"}' },
   providerToolType: "provider",
@@ -162,7 +162,7 @@ const v4: Spec = {
     { type: "text", text: "beside" },
     { type: "file", data: tagged("aW1n"), mediaType: "image/png" },
     { type: "file", data: tagged(new URL("https://pics.test/a.png")), mediaType: "image/png" },
-    { type: "file", data: tagged("cGRm"), mediaType: "application/pdf" },
+    { type: "file", data: tagged("JVBERi0x"), mediaType: "application/pdf" },
   ],
 };
 

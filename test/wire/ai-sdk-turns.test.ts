@@ -175,7 +175,7 @@ describe.each(specs)("aiSdkModel (spec $version): assistant message in the next 
           { type: "text", text: "beside" },
           { type: "image", mediaType: "image/png", data: "aW1n" },
           { type: "image", mediaType: "image/png", data: "https://pics.test/a.png" },
-          { type: "file", mediaType: "application/pdf", data: "data:;base64,cGRm" },
+          { type: "file", mediaType: "application/pdf", data: "data:;base64,JVBERi0x" },
         ],
       },
       { type: "content", value: spec.resultContent },
