@@ -60,7 +60,9 @@ function createGate(): {
   });
   return {
     nap,
-    begun: (count) => expect.poll(() => calls, { timeout: 20_000, interval: 10 }).toBe(count) as Promise<void>,
+    async begun(count) {
+      await expect.poll(() => calls, { timeout: 20_000, interval: 10 }).toBe(count);
+    },
     release: () => {
       release();
       open = new Promise((resolve) => (release = resolve));

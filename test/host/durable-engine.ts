@@ -15,6 +15,35 @@ export const settle = (): Promise<void> => new Promise((resolve) => setImmediate
 const untilAborted = (signal?: AbortSignal): Promise<never> =>
   new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(new Error("It is over."))));
 
+interface Records {
+  readonly records: Map<string, string>;
+  /** The positions of the messages that the inbox steps have read. */
+  readonly positions: Map<string, number>;
+  readonly waits: string[];
+}
+
+function createJournalOf({ records, positions, waits }: Records, hooks: StepHooks): Journal {
+  const step = async <T>({ key, kind, run }: Step<T>): Promise<T> => {
+    const known = records.get(key);
+    if (known !== undefined) {
+      hooks.lastRead = positions.get(key) ?? hooks.lastRead;
+      return JSON.parse(known) as T;
+    }
+    const isInbox = kind === "inbox" && isInboxKey(key);
+    if (isInbox) await hooks.beforeInbox();
+    const body = JSON.stringify(await run({}));
+    await hooks.beforeRecord();
+    records.set(key, body);
+    if (isInbox) positions.set(key, hooks.lastRead);
+    return JSON.parse(body) as T;
+  };
+  const wait = (key: string): Promise<Json> => {
+    waits.push(key);
+    return hooks.receive(key);
+  };
+  return { durable: true, step, all: (steps) => Promise.all(steps.map(step)), wait };
+}
+
 /** A workflow engine in memory, with one run. It records steps itself, after `beforeRecord`. */
 const given = [{ role: "user" as const, content: "Hi" }];
 
@@ -55,27 +84,7 @@ export function createEngine(): Engine {
     resetStalls: async () => {},
     wake: async () => {},
   } as Partial<DurableStore> as DurableStore;
-  const createJournal = (hooks: StepHooks): Journal => {
-    const step = async <T>({ key, kind, run }: Step<T>): Promise<T> => {
-      const known = records.get(key);
-      if (known !== undefined) {
-        hooks.lastRead = positions.get(key) ?? hooks.lastRead;
-        return JSON.parse(known) as T;
-      }
-      const isInbox = kind === "inbox" && isInboxKey(key);
-      if (isInbox) await hooks.beforeInbox();
-      const body = JSON.stringify(await run({}));
-      await hooks.beforeRecord();
-      records.set(key, body);
-      if (isInbox) positions.set(key, hooks.lastRead);
-      return JSON.parse(body) as T;
-    };
-    const wait = (key: string): Promise<Json> => {
-      waits.push(key);
-      return hooks.receive(key);
-    };
-    return { durable: true, step, all: (steps) => Promise.all(steps.map(step)), wait };
-  };
+  const createJournal = (hooks: StepHooks): Journal => createJournalOf({ records, positions, waits }, hooks);
   const send = (body: RunMessage): void => {
     messages.push({ seq: messages.length + 1, body });
   };
