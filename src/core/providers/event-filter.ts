@@ -80,18 +80,27 @@ export class EventFilter {
   }
 }
 
+/** The bytes of `data:`. */
+const dataField = [100, 97, 116, 97, 58] as const;
+
 /** True for a line with data. Also true for a complete line that is no field, so that it is never lost. */
 function hasContent(bytes: Uint8Array, start: number, newlineAt: number): boolean {
   const end = newlineAt === -1 ? bytes.length : newlineAt;
+  if (dataField.every((byte, index) => bytes[start + index] === byte)) return startsData(bytes, start + dataField.length, end);
+  if (newlineAt === -1) return false;
   const head = String.fromCharCode(...bytes.subarray(start, Math.min(end, start + 6))).trimEnd();
-  if (head.startsWith("data:")) return startsData(bytes.subarray(start + 5, end));
-  return newlineAt !== -1 && !/^(?:(?:event|id|retry)?:|$|(?:data|event|id|retry)$)/.test(head);
+  return !/^(?:(?:event|id|retry)?:|$|(?:data|event|id|retry)$)/.test(head);
 }
 
 /** True if the first character is no space and no colon. A colon is the beginning of a comment, and never of JSON. */
-function startsData(value: Uint8Array): boolean {
-  const first = value.find((byte) => byte !== 32 && byte !== 9 && byte !== 13);
-  return first !== undefined && first !== 58;
+function startsData(bytes: Uint8Array, start: number, end: number): boolean {
+  let at = start;
+  while (at < end && isSpace(bytes[at])) at += 1;
+  return at < end && bytes[at] !== 58;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 32 || byte === 9 || byte === 13;
 }
 
 function isBlankText(bytes: Uint8Array, start: number, end: number): boolean {
