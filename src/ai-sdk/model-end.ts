@@ -4,6 +4,7 @@ import {
   type FinishWords,
   isRecord,
   listOf,
+  meaningOf,
   parseJson,
   providerError,
   type ProviderError,
@@ -16,7 +17,6 @@ import {
   usageOf,
   withFinishReasons,
 } from "../core/provider-kit.ts";
-import { otherChatWords } from "../services/finish-words.ts";
 import type { AiSdkLanguageModel } from "./model-options.ts";
 
 export function readModelUsage(usage: unknown, { provider }: AiSdkLanguageModel): Usage | undefined {
@@ -165,7 +165,7 @@ const unifiedWords: FinishWords = new Map<string, FinishReason>([
  * reason, its finish reason becomes "tool-calls". The finish reasons of other services on Chat Completions become "other".
  */
 const exactWords: FinishWords = new Map<string, FinishReason>([
-  ...otherChatWords,
+  ["model_context_window_exceeded", "context-full"],
   ["pause_turn", "paused"],
   ["compaction", "paused"],
   ["refusal", "refusal"],
@@ -203,7 +203,7 @@ export function readFinish(said: unknown, words: ModelWords = knownWords): SaidF
   const reason = words.exact.get(raw) ?? words.unified.get(unified);
   if (reason === undefined && cutWords.has(unified)) return undefined;
   if (unified === "" || (unified === "other" && raw === "" && isRecord(said))) return undefined;
-  return { reason: reason ?? "unknown", raw: raw === "" ? unified : raw };
+  return { reason: reason ?? meaningOf(raw), raw: raw === "" ? unified : raw };
 }
 
 interface FinishedMessage {

@@ -6,6 +6,7 @@ import {
   type FinishReason,
   type FinishWords,
   isRecord,
+  meaningOf,
   type ModelChunk,
   readServiceChanges,
   type RequestChange,
@@ -32,13 +33,13 @@ export const stopWords: FinishWords = new Map<string, FinishReason>([
 ]);
 
 export function toFinishReason(raw: string, hasCalls: boolean, words: FinishWords = stopWords): FinishReason {
-  const reason = words.get(raw) ?? "unknown";
+  const reason = meaningOf(raw, words);
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
 /** True if the final block may be incomplete. The service closes every block, even one that a stop sequence has cut off. */
 export function mayBeCut(raw: string, words: FinishWords = stopWords): boolean {
-  const reason = words.get(raw);
+  const reason = meaningOf(raw, words);
   return raw === "stop_sequence" || (reason !== "stop" && reason !== "tool-calls" && reason !== "paused");
 }
 

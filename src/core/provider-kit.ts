@@ -33,6 +33,8 @@ export {
 export { checkBody, openAnswer } from "./providers/sdk-provider.ts";
 export { adapterChecks, type AdapterOptions } from "./providers/adapter-options.ts";
 export { finishReasonsCheck, type FinishWords, withFinishReasons } from "./providers/judge-finish.ts";
+export { EventTail } from "./providers/event-tail.ts";
+export { meaningOf } from "./providers/finish-words.ts";
 export { type EventReader, readSdkStream, type SdkStream } from "./providers/read-sdk-stream.ts";
 export { Answer, createEventReader, isCleanEnd } from "./providers/read-answer.ts";
 export { keepAlive } from "./providers/stream-attempts.ts";

@@ -3,11 +3,13 @@ import {
   countOf,
   createEventReader,
   type EventReader,
+  type EventTail,
   type FinishReason,
   type FinishWords,
   isCleanEnd,
   isRecord,
   listOf,
+  meaningOf,
   type ModelChunk,
   usageOf,
   recordOf,
@@ -56,7 +58,7 @@ export function toFinishReason(
   { hasCalls, hasToken }: FinishedMessage,
   words: FinishWords = generateWords,
 ): FinishReason {
-  const reason = words.get(raw) ?? "unknown";
+  const reason = meaningOf(raw, words);
   if (reason === "continue" && !hasToken) return "length";
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
@@ -132,7 +134,7 @@ interface Reading {
  * finish reason requests a continuation. The service also sends such tokens during the stream, so that clients can resume after a
  * lost connection.
  */
-export function createGenerateReader(out: ModelChunk[], words: FinishWords = generateWords): EventReader {
+export function createGenerateReader(out: ModelChunk[], words: FinishWords = generateWords, tail?: EventTail): EventReader {
   const answer = new Answer(out, words);
   const reading: Reading = {
     answer,
@@ -143,7 +145,8 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
     token: "",
   };
   return createEventReader(answer, {
-    mayGoOn: () => !answer.isOver,
+    // The SDK throws at `data: [DONE]`, with which some gateways end the stream (github.com/google-gemini/gemini-cli/issues/16162).
+    mayGoOn: () => !answer.isOver && tail?.isDone !== true,
     read: (chunk) => readChunk(chunk, reading),
     end() {
       for (const held of answer.ids.rest()) takeChunk(held, reading);

@@ -3,6 +3,7 @@ import {
   type Clock,
   createMediaFitter,
   createSdkProvider,
+  EventTail,
   isRecord,
   parseJson,
   type Provider,
@@ -51,18 +52,20 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
   const fitMedia = createMediaFitter({ forms: partMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(generateWords, options.finishReasons);
   const { client } = settings;
-  return createSdkProvider({ ...settings, ...settings.quirks, errorWords: options.errorWords }, (request, call, out) => ({
-    open: async (signal) => {
-      const watched = watchFetch(client, buildGenerateParams(fitMedia(request), { settings, convert, signal }), call.clock);
+  return createSdkProvider({ ...settings, ...settings.quirks, errorWords: options.errorWords }, (request, call, out) => {
+    const tail = new EventTail();
+    const open = async (signal: AbortSignal): Promise<unknown> => {
+      const params = buildGenerateParams(fitMedia(request), { settings, convert, signal });
+      const watched = watchFetch(client, params, { clock: call.clock, tail });
       call.sending?.(watched.params, settings);
       try {
         return await client.models.generateContentStream(watched.params);
       } catch (error) {
         throw watched.explain(error);
       }
-    },
-    reader: createGenerateReader(out, words),
-  }));
+    };
+    return { open, reader: createGenerateReader(out, words, tail) };
+  });
 }
 
 type Fetch = typeof globalThis.fetch;
@@ -77,14 +80,18 @@ interface WatchedRequest {
  * before it reads the status, and would throw a SyntaxError. If a successful response is not a stream, the wrapped fetch throws the
  * error that the response contains. If the client does not expose its fetch function, nothing is wrapped.
  */
-function watchFetch(client: GoogleGenAIClient, params: GenerateContentParams, clock: Clock): WatchedRequest {
+function watchFetch(
+  client: GoogleGenAIClient,
+  params: GenerateContentParams,
+  { clock, tail }: { readonly clock: Clock; readonly tail: EventTail },
+): WatchedRequest {
   const own = readFetch(client, params);
   if (own === undefined) return { params, explain: (error) => error };
   let refused: Response | undefined;
   const watched: Fetch = async (input, init) => {
     refused = undefined;
     const response = await own(input, init);
-    if (response.ok) return checkBody(response, clock);
+    if (response.ok) return checkBody(response, clock, tail.watch);
     refused = response;
     return toReadable(response);
   };

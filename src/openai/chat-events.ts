@@ -1,7 +1,9 @@
 import {
   Answer,
+  countOf,
   createEventReader,
   type EventReader,
+  type EventTail,
   type FinishReason,
   type FinishWords,
   isCleanEnd,
@@ -14,7 +16,6 @@ import {
   type Usage,
 } from "../core/provider-kit.ts";
 import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
-import { otherChatWords } from "../services/finish-words.ts";
 import { toUsage } from "./chat-usage.ts";
 import { AnswerText, type ThinkTags } from "./think-tags.ts";
 import { collectReasoningDetails, type ReasoningDetails, toChatMetadata } from "./chat-metadata.ts";
@@ -24,13 +25,13 @@ interface FinishedMessage {
   readonly refused: boolean;
 }
 
+/** The finish reasons of OpenAI. */
 export const chatWords: FinishWords = new Map<string, FinishReason>([
   ["stop", "stop"],
   ["tool_calls", "tool-calls"],
   ["function_call", "tool-calls"],
   ["length", "length"],
   ["content_filter", "content-filter"],
-  ...otherChatWords,
 ]);
 
 export function toFinishReason(reason: FinishReason, { hasCalls, refused }: FinishedMessage): FinishReason {
@@ -58,14 +59,14 @@ interface Reading {
 export interface ChatAnswers {
   readonly words?: FinishWords;
   readonly thinkTags?: ThinkTags;
-  /** True if the stream ended with `data: [DONE]`, which the SDK does not pass on. */
-  readonly isDone?: () => boolean;
+  /** Shows if the stream ended with `data: [DONE]`, which the SDK does not pass on. */
+  readonly tail?: EventTail;
 }
 
 /** Reads every field in which a known server sends content. Azure also sends chunks without choices or without a delta. */
 export function createChatReader(
   out: ModelChunk[],
-  { words = chatWords, thinkTags = false, isDone = () => false }: ChatAnswers = {},
+  { words = chatWords, thinkTags = false, tail }: ChatAnswers = {},
 ): EventReader {
   const answer = new Answer(out, words);
   const reading: Reading = {
@@ -82,7 +83,7 @@ export function createChatReader(
     end() {
       for (const held of answer.ids.rest()) takeChunk(held, reading);
       // Some services send no finish reason (github.com/earendil-works/pi/issues/6225, github.com/openclaw/openclaw/issues/98575).
-      reading.isCounted ||= reading.hasSpoken && reading.calls.areWhole && isDone();
+      reading.isCounted ||= reading.hasSpoken && reading.calls.areWhole && tail?.isDone === true;
       endReading(reading);
     },
   });
@@ -121,8 +122,10 @@ function takeChunk(chunk: UnknownRecord, reading: Reading): void {
 }
 
 /** Servers also send bodies of errors without the field `error`: see the shapes in `readReason`. */
-function isErrorBody({ object, type, choices, message, detail }: UnknownRecord): boolean {
-  return object === "error" || type === "error" || (choices === undefined && (message ?? detail) !== undefined);
+function isErrorBody({ object, type, choices, message, detail, base_resp: base }: UnknownRecord): boolean {
+  // MiniMax reports its errors with the status 200. A status of 0 is a success (platform.minimax.io, "Error codes").
+  const isRefused = (countOf(recordOf(base).status_code) ?? 0) > 0;
+  return object === "error" || type === "error" || isRefused || (choices === undefined && (message ?? detail) !== undefined);
 }
 
 function hasContent({ role: _, ...delta }: UnknownRecord): boolean {

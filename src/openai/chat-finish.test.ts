@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { FinishReason } from "../core/provider-kit.ts";
-import { isCleanEnd } from "../core/provider-kit.ts";
+import { isCleanEnd, meaningOf } from "../core/provider-kit.ts";
 import { chatWords, isCut, toFinishReason } from "./chat-events.ts";
 
 type Row = readonly [raw: string, plain: FinishReason, withCalls: FinishReason, refused: FinishReason, cut: boolean];
@@ -18,7 +18,7 @@ const rows: readonly Row[] = [
   ["error", "error", "error", "error", false],
   ["network_error", "error", "error", "error", false],
   ["insufficient_system_resource", "error", "error", "error", false],
-  ["STOP", "unknown", "unknown", "unknown", false],
+  ["STOP", "stop", "tool-calls", "refusal", false],
   ["toString", "unknown", "unknown", "unknown", false],
 ];
 const mapped = ([, plain, withCalls, refused]: Row): string =>
@@ -29,7 +29,7 @@ const mapped = ([, plain, withCalls, refused]: Row): string =>
 it.for(rows.map((row) => [row[0], mapped(row), row] as const))(
   'openaiChat: maps the finish reason "%s" to %s',
   ([, , [raw, plain, withCalls, refused, cut]]) => {
-    const reason = chatWords.get(raw) ?? "unknown";
+    const reason = meaningOf(raw, chatWords);
     expect(toFinishReason(reason, { hasCalls: false, refused: false })).toBe(plain);
     expect(toFinishReason(reason, { hasCalls: true, refused: false })).toBe(withCalls);
     expect(toFinishReason(reason, { hasCalls: true, refused: true })).toBe(refused);

@@ -1,9 +1,16 @@
-import { createMediaFitter, createSdkProvider, type Provider, reportTo, withFinishReasons } from "../core/provider-kit.ts";
+import {
+  createMediaFitter,
+  createSdkProvider,
+  EventTail,
+  type Provider,
+  reportTo,
+  withFinishReasons,
+} from "../core/provider-kit.ts";
 import { buildChatBody, chatMedia, createMessageConverter } from "./chat-body.ts";
 import { chatWords, createChatReader } from "./chat-events.ts";
 import { keepErrorBodies } from "./keep-error-bodies.ts";
 import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
-import { openEvents, toChatChunk, watchEnd } from "./whole-answer.ts";
+import { explainLoss, openEvents, toChatChunk } from "./whole-answer.ts";
 
 /**
  * Makes a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
@@ -33,16 +40,17 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
   const fitMedia = createMediaFitter({ forms: chatMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(chatWords, options.finishReasons);
   return createSdkProvider({ ...settings, ...settings.quirks, errorWords: options.errorWords }, (request, call, out) => {
-    const { watch, isDone } = watchEnd();
+    const tail = new EventTail();
     return {
       open: async (signal) => {
         const report = reportTo(out);
         const body = buildChatBody(fitMedia(request), { settings, toMessages, report });
         call.sending?.(body, settings);
         const send = (): unknown => settings.client.chat.completions.create(body, { signal });
-        return openEvents(send, { body, call, toEvent: toChatChunk, watch });
+        return openEvents(send, { body, call, toEvent: toChatChunk, tail });
       },
-      reader: createChatReader(out, { words, thinkTags: settings.thinkTags, isDone }),
+      reader: createChatReader(out, { words, thinkTags: settings.thinkTags, tail }),
+      explain: explainLoss(tail, out),
     };
   });
 }

@@ -2,6 +2,7 @@ import {
   createMediaFitter,
   createRefusedReasoning,
   createSdkProvider,
+  EventTail,
   type Provider,
   isRecord,
   type Message,
@@ -16,7 +17,7 @@ import { buildResponsesBody, createInputConverter, createToolConverter, inputMed
 import { createResponsesReader, incompleteWords, toResponseError } from "./responses-events.ts";
 import { keepErrorBodies } from "./keep-error-bodies.ts";
 import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-options.ts";
-import { openEvents, toResponseEvent } from "./whole-answer.ts";
+import { explainLoss, openEvents, toResponseEvent } from "./whole-answer.ts";
 
 /**
  * Makes a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
@@ -63,13 +64,14 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   const words = withFinishReasons(incompleteWords, options.finishReasons);
   return createSdkProvider({ ...settings, ...settings.quirks, errorWords: options.errorWords }, (request, call, out) => {
     const report = reportTo(out);
+    const tail = new EventTail();
     const mayBeRefused = (message: Message): boolean =>
       message.role === "assistant" && message.providerMetadata !== undefined && !refused.has(message);
     const ask = async (signal: AbortSignal): Promise<unknown> => {
       const body = buildResponsesBody(fitMedia(request), { ...ports, report });
       call.sending?.(body, settings);
       const send = (): unknown => client.responses.create(body, { signal });
-      const events = await openEvents(send, { body, call, toEvent: toResponseEvent });
+      const events = await openEvents(send, { body, call, toEvent: toResponseEvent, tail });
       return request.messages.some(mayBeRefused) ? checkStart(events) : events;
     };
     const adapt = ({ code }: ProviderError): boolean => {
@@ -77,7 +79,11 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
       report({ by: "adapter", field: "reasoning", action: "removed", reason: code });
       return true;
     };
-    return { open: sendAdapted(ask, adapt, call), reader: createResponsesReader(out, store, words) };
+    return {
+      open: sendAdapted(ask, adapt, call),
+      reader: createResponsesReader(out, store, words),
+      explain: explainLoss(tail, out),
+    };
   });
 }
 

@@ -6,6 +6,7 @@ import {
   type FinishWords,
   isRecord,
   type Json,
+  meaningOf,
   type ModelChunk,
   providerError,
   type ProviderError,
@@ -30,6 +31,8 @@ const statusByEvent: ReadonlyMap<string, string> = new Map([
   ["response.cancelled", "cancelled"],
   ["response.incomplete", "incomplete"],
   ["response.completed", "completed"],
+  // xAI (@ai-sdk/xai 5.0) and gateways to Codex (github.com/jlcodes99/cockpit-tools/issues/2328).
+  ["response.done", "completed"],
 ]);
 
 /**
@@ -59,7 +62,7 @@ export function toResponseEnd(eventType: string, response: UnknownRecord, words:
   if (!said.has("incomplete")) return { kind: "completed", reason: "stop", raw: "completed" };
   const details = response.incomplete_details;
   const raw = isRecord(details) && textOf(details.reason) !== "" ? textOf(details.reason) : "incomplete";
-  const reason = words.get(raw) ?? "unknown";
+  const reason = meaningOf(raw, words);
   return { kind: reason === "stop" || reason === "tool-calls" ? "completed" : "incomplete", reason, raw };
 }
 

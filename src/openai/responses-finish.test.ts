@@ -5,6 +5,7 @@ describe("openaiResponses: the end of a response", () => {
   it.for<[event: string, response: { readonly [field: string]: unknown }, end: object]>([
     ["response.completed", { status: "completed" }, { kind: "completed" }],
     ["response.completed", {}, { kind: "completed" }],
+    ["response.done", { status: "completed" }, { kind: "completed" }],
     ["response.completed", { status: "in_progress" }, { kind: "completed" }],
     [
       "response.incomplete",

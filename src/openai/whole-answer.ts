@@ -1,8 +1,10 @@
 import {
+  type EventTail,
   isRecord,
   keepAlive,
   listOf,
   type ModelCall,
+  type ModelChunk,
   openAnswer,
   recordOf,
   textOf,
@@ -10,6 +12,7 @@ import {
   providerError,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
+import { toUsage } from "./chat-usage.ts";
 import { isTerminal } from "./responses-events.ts";
 
 /** A request to an SDK, with the body that it sends. */
@@ -19,17 +22,17 @@ interface SentRequest {
   /** Converts an answer without a stream to an event of the stream. */
   toEvent(answer: UnknownRecord): UnknownRecord;
   /** Receives the bytes of the stream. */
-  watch?(bytes: Uint8Array): void;
+  readonly tail: EventTail;
 }
 
 /**
  * Waits for the stream of an SDK. With `stream: false` the answer arrives as a whole, and is returned as a stream of one event. If
  * the service does not stream this model, the error says how to request a whole answer.
  */
-export async function openEvents(send: () => unknown, { body, call, toEvent, watch }: SentRequest): Promise<unknown> {
+export async function openEvents(send: () => unknown, { body, call, toEvent, tail }: SentRequest): Promise<unknown> {
   const release = body.stream ? undefined : keepAlive(call);
   try {
-    const answer = await openAnswer(send(), call.clock, watch);
+    const answer = await openAnswer(send(), call.clock, tail.watch);
     return !body.stream && isRecord(answer) ? oneEvent(toEvent(answer)) : answer;
   } catch (error) {
     throw body.stream ? explain(error) : error;
@@ -38,17 +41,21 @@ export async function openEvents(send: () => unknown, { body, call, toEvent, wat
   }
 }
 
-/** Notes if the bytes of a stream end with `data: [DONE]` on a line of its own. */
-export function watchEnd(): { watch(bytes: Uint8Array): void; isDone(): boolean } {
-  const decoder = new TextDecoder();
-  let tail = "";
-  return {
-    watch: (bytes) => void (tail = (tail + decoder.decode(bytes.subarray(-longestEnd))).slice(-longestEnd)),
-    isDone: () => /(?:^|[\r\n])data: ?\[DONE\]\s*$/.test(tail),
+/**
+ * Explains an error that the SDK throws while it reads a stream. The SDK hides the text of an event that is not JSON, and the token
+ * counts of an event that reports an error (recorded at OpenRouter).
+ */
+export function explainLoss(tail: EventTail, out: ModelChunk[]): (error: unknown) => unknown {
+  return (error) => {
+    const usage = toUsage(tail.failure?.usage);
+    if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
+    const text = error instanceof SyntaxError ? tail.plainText : undefined;
+    if (text === undefined) return error;
+    const said = toProviderError({ message: text });
+    const retryable = said.retryable || said.code === "server";
+    return providerError(said.code, `The service sent an event that is not JSON: ${said.message}`, { ...said, retryable });
   };
 }
-
-const longestEnd = 40;
 
 async function* oneEvent(event: UnknownRecord): AsyncGenerator<UnknownRecord, void, undefined> {
   yield event;

@@ -16,7 +16,7 @@ const ends: Ends = {
   continue: { none: "the API cannot continue an answer" },
   "malformed-call": { none: "arguments are text that the loop parses" },
   error: ["error", "network_error", "abort", "insufficient_system_resource"],
-  unknown: ["weather", "STOP", "toString"],
+  unknown: ["weather", "toString"],
   lost: ["silence"],
   dropped: ["a reset"],
   broken: ["an error"],

@@ -44,6 +44,17 @@ describe("googleGenerateContent over a real connection", () => {
     expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
+  it.for([undefined, 1, 5])("accepts [DONE] after the finish reason, in pieces of %s bytes", async (pieceBytes) => {
+    const frames = [text("Hello"), stop(), "data: [DONE]\r\n\r\n"];
+    const pieces = pieceBytes === undefined ? {} : { pieceBytes };
+    expect(await read({ frames }, pieces)).toEqual({ ...nothing, text: "Hello", usage: spent, finish: "stop" });
+  });
+
+  it("reports an error if [DONE] arrives before the finish reason", async () => {
+    const { text: said, finish, error } = await read({ frames: [text("Hel"), "data: [DONE]\r\n\r\n"] });
+    expect([said, finish, error?.code]).toEqual(["Hel", undefined, "server"]);
+  });
+
   it("reports no finish reason if the stream ends after a complete call", async () => {
     expect(await read({ frames: [oneCall] })).toEqual({ ...nothing, calls: [whole] });
   });

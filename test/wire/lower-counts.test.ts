@@ -1,4 +1,4 @@
-// Some gateways end a stream with an event whose token counts are 0.
+// Some gateways end a stream with an event whose token counts are 0. Some services estimate the input tokens before they count them.
 
 import { expect, it } from "vitest";
 import type { Provider, Usage } from "turnwright";
@@ -72,6 +72,27 @@ it.for<[what: string, provider: Provider, usage: Usage]>([
       { promptTokenCount: 0, candidatesTokenCount: 0, thoughtsTokenCount: 0, totalTokenCount: 0 },
     ),
     { inputTokens: 100, outputTokens: 55, totalTokens: 155, reasoningTokens: 5 },
+  ],
+  [
+    "openaiChat: uses the last token counts if they are lower",
+    chat({ prompt_tokens: 20, completion_tokens: 1, total_tokens: 21 }, { prompt_tokens: 19, completion_tokens: 11 }),
+    { inputTokens: 19, outputTokens: 11, totalTokens: 30 },
+  ],
+  [
+    "anthropicMessages: uses the last token counts if they are lower, without the cached tokens of the first",
+    messages(
+      { input_tokens: 20, cache_read_input_tokens: 80, output_tokens: 1 },
+      { input_tokens: 19, cache_read_input_tokens: 0, output_tokens: 9 },
+    ),
+    { inputTokens: 19, outputTokens: 9, totalTokens: 28, cachedInputTokens: 0 },
+  ],
+  [
+    "googleGenerateContent: uses the last token counts if they are lower (recorded with gemini-2.0-flash)",
+    google(
+      { promptTokenCount: 20, totalTokenCount: 20 },
+      { promptTokenCount: 19, candidatesTokenCount: 11, totalTokenCount: 30 },
+    ),
+    { inputTokens: 19, outputTokens: 11, totalTokens: 30 },
   ],
 ])("%s", async ([, provider, usage]) => {
   expect((await runIteration(provider, ask("hi"))).usage).toEqual(usage);

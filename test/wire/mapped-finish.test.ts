@@ -12,6 +12,27 @@ const say = ({ variant }: Adapter, word: string): { readonly end: "unknown"; rea
 
 const calls: ScriptedTurn["calls"] = [["call_1", "look", "{}"]];
 
+// Models of v2 do not report the words of the service.
+describe.for([...vendorAdapters, ...specAdapters].filter(({ variant }) => variant !== "v2"))(
+  "finish reasons of other APIs, in $name",
+  (adapter) => {
+    it.for<[word: string, reason: FinishReason]>([
+      ["end_turn", "stop"],
+      ["END_TURN", "stop"],
+      ["eos_token", "stop"],
+      ["max_tokens", "length"],
+      ["content_filter: PROHIBITED_CONTENT", "content-filter"],
+      ["function_call_filter: MALFORMED_FUNCTION_CALL", "malformed-call"],
+      ["abort", "error"],
+      ["constructor", "unknown"],
+    ])('reads "%s" as "%s"', async ([word, reason]) => {
+      const { provider, close } = await adapter.open([{ text: "So.", ...say(adapter, word) }]);
+      onTestFinished(close);
+      expect((await runIteration(provider, ask("Go."))).finish).toBe(reason);
+    });
+  },
+);
+
 describe.for([...vendorAdapters, ...specAdapters])("option `finishReasons` of $name", (adapter) => {
   const open = async (turn: ScriptedTurn, finishReasons: unknown): ReturnType<Adapter["open"]> => {
     const opened = await adapter.open([turn], { options: { finishReasons } });

@@ -64,6 +64,21 @@ describe("openaiChat over a real connection", () => {
     expect(await read({ frames: [call('{"n":1}'), done] }, pieces)).toEqual({ ...nothing, calls, finish: "tool-calls" });
   });
 
+  it.for<[what: string, frames: readonly string[], iteration: Partial<Iteration>]>([
+    ["before the finish reason", [text("Hel")], { error: expect.objectContaining({ message: "Token limit reached" }) }],
+    ["after the finish reason", [text("Hel"), finish("length")], { finish: "length" }],
+  ])("counts the tokens of an error %s (recorded at OpenRouter)", async ([, frames, iteration]) => {
+    const usage = { prompt_tokens: 43, completion_tokens: 10, total_tokens: 53 };
+    const choices = [{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }];
+    const failure = sse({ error: { code: 400, message: "Token limit reached" }, choices, usage });
+    expect(await read({ frames: [...frames, failure, done] })).toEqual({
+      ...nothing,
+      text: "Hel",
+      usage: { inputTokens: 43, outputTokens: 10, totalTokens: 53 },
+      ...iteration,
+    });
+  });
+
   it("[DONE] after an incomplete call does not end the answer", async () => {
     expect(await read({ frames: [call('{"n":'), done] })).toEqual(nothing);
   });
@@ -89,7 +104,21 @@ describe("openaiChat over a real connection", () => {
       { frames: [text("Hel"), 'event: error\ndata: {"error":{"message":"Slow.","type":"rate_limit_exceeded"}}\n\n'] },
       { code: "rate-limit", retryable: true },
     ],
-    ["a chunk is not JSON", { frames: [text("Hel"), sse("{oops")] }, { code: "server", retryable: true }],
+    [
+      "a chunk is not JSON",
+      { frames: [text("Hel"), sse("{oops")] },
+      { code: "server", retryable: true, message: expect.stringContaining("{oops") },
+    ],
+    [
+      "a gateway writes its error as a text",
+      { frames: [text("Hel"), "event: error\ndata: upstream request timeout\n\n", done] },
+      { message: "The service sent an event that is not JSON: upstream request timeout", retryable: true },
+    ],
+    [
+      "MiniMax reports an error with the status 200",
+      { frames: [text("Hel"), sse({ choices: null, base_resp: { status_code: 1008, status_msg: "insufficient balance" } })] },
+      { message: "insufficient balance", retryable: false },
+    ],
   ])("keeps the text and reports the error if %s", async ([, reply, error]) => {
     const iteration = await read(reply);
     expect(iteration).toEqual({ ...nothing, text: "Hel", error: iteration.error });

@@ -107,7 +107,11 @@ describe("openaiResponses over a real connection", () => {
       { code: "rate-limit", retryable: false },
     ],
     ["the service sends an error event without fields", { frames: [said, event({ type: "error" })] }, { code: "server" }],
-    ["an event is not JSON", { frames: [said, sse("{oops")] }, { code: "server", retryable: true }],
+    [
+      "an event is not JSON",
+      { frames: [said, sse("{oops")] },
+      { code: "server", retryable: true, message: expect.stringContaining("{oops") },
+    ],
     [
       "the response is cancelled",
       { frames: [said, event({ type: "response.cancelled", response: { status: "cancelled" } })] },

@@ -30,7 +30,7 @@ function chatEnds(version: Version): Ends {
     "content-filter": ["content_filter", ...strangers(version, ["sensitive", "guardrail_intervened"])],
     refusal: [refused],
     error: strangers(version, ["error", "network_error", "abort", "insufficient_system_resource"]),
-    unknown: isOld ? strangers(version, ["weather", "STOP", "toString"]) : chat.ends.unknown,
+    unknown: isOld ? strangers(version, ["weather", "toString"]) : chat.ends.unknown,
   };
 }
 

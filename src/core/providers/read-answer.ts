@@ -4,6 +4,7 @@ import { providerError } from "../errors/provider-error.ts";
 import { growUsage } from "../utils/count-usage.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { AnswerIds } from "./answer-ids.ts";
+import { meaningOf } from "./finish-words.ts";
 import type { FinishWords } from "./judge-finish.ts";
 import type { EventReader } from "./read-sdk-stream.ts";
 import { pushError } from "./sdk-provider.ts";
@@ -41,7 +42,7 @@ export class Answer {
 
   /** Returns the meaning of a finish reason of the service. */
   reasonOf(raw: string): FinishReason {
-    return this.words.get(raw) ?? "unknown";
+    return meaningOf(raw, this.words);
   }
 
   /**
@@ -53,7 +54,7 @@ export class Answer {
     return this.finish.reason;
   }
 
-  /** Sends token counts. The counts of one answer never become lower. */
+  /** Sends token counts. */
   count(usage: Usage | undefined): void {
     if (usage === undefined) return;
     this.usage = growUsage(this.usage, usage);

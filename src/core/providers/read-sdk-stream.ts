@@ -30,6 +30,8 @@ export interface SdkStream {
   readonly reader: EventReader;
   /** The array to which the reader pushes chunks. */
   readonly out: ModelChunk[];
+  /** Returns the error to report for an error that the SDK throws. May push chunks to `out`. Default: the same error. */
+  readonly explain?: ((error: unknown) => unknown) | undefined;
   /** Texts of errors, and the codes of these errors. They precede the built-in ones. Default none. */
   readonly errorWords?: readonly ErrorWord[] | undefined;
 }
@@ -67,7 +69,7 @@ export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterable
 }
 
 async function* readChunks(
-  { open, reader, out, errorWords }: SdkStream,
+  { open, reader, out, errorWords, explain }: SdkStream,
   call: ModelCall,
   follow: () => FollowingSignal,
 ): AsyncGenerator<ModelChunk, void, undefined> {
@@ -95,14 +97,10 @@ async function* readChunks(
       else for (const chunk of out.splice(0)) yield chunk;
       if (reader.failed) return;
     }
-  } catch (error) {
+  } catch (thrown) {
     if (isLeft(followed, call)) return;
-    if (!reader.finished || reader.mayGoOn === true) {
-      const settled = settleError(error, errorWords);
-      if (settled === undefined) throw error;
-      yield* settled;
-      return;
-    }
+    const error = explain === undefined ? thrown : explain(thrown);
+    if (!reader.finished || reader.mayGoOn === true) return yield* endWith(error, { out, errorWords });
   } finally {
     followed.release();
     if (!hasEnded) {
@@ -112,6 +110,13 @@ async function* readChunks(
   }
   reader.end();
   yield* out;
+}
+
+function* endWith(error: unknown, { out, errorWords }: Pick<SdkStream, "out" | "errorWords">): Generator<ModelChunk, void> {
+  yield* out.splice(0);
+  const settled = settleError(error, errorWords);
+  if (settled === undefined) throw error;
+  yield* settled;
 }
 
 function settleChunks(out: ModelChunk[], errorWords: SdkStream["errorWords"]): void {

@@ -20,7 +20,7 @@ const refusals: readonly RegExp[] = [
   /function calling mode .?any.? is not|forced function calling .{0,20} is only supported/i,
 ];
 
-type Ask = (request: ModelRequest) => Pick<SdkStream, "open" | "reader">;
+type Ask = (request: ModelRequest) => Pick<SdkStream, "open" | "reader" | "explain">;
 
 interface Ports {
   readonly call: ModelCall;
@@ -53,7 +53,7 @@ export function createChoiceMemory(): (request: ModelRequest, ask: Ask, ports: P
         return used.open(signal);
       }
     };
-    return { open, reader: wrapReader(() => used.reader) };
+    return { open, reader: wrapReader(() => used.reader), explain: (error) => used.explain?.(error) ?? error };
   };
 }
 

@@ -16,7 +16,7 @@ import { readSdkStream, type SdkStream } from "./read-sdk-stream.ts";
 import { dropPromise, Lull } from "../utils/promises.ts";
 
 /** The SDK stream for one request, and the reader for its events. */
-export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
+export type SdkAnswer = Pick<SdkStream, "open" | "reader" | "explain">;
 
 /** The facts about a provider, and the option `errorWords` of its adapter. */
 export interface SdkProviderFacts extends ProviderFacts, Pick<SdkStream, "errorWords">, NameRules {
@@ -52,8 +52,8 @@ export function createSdkProvider(
       const whole = toWellFormedRequest(request);
       const formed = toTool === undefined ? whole : { ...whole, tools: whole.tools.map(toTool) };
       const send = (adapted: ModelRequest): SdkAnswer => {
-        const { open, reader } = ask(names?.rename(adapted) ?? adapted, call, out);
-        return { open, reader: watchLeaks(names?.restore(reader, out, adapted) ?? reader, out, adapted) };
+        const { open, reader, explain } = ask(names?.rename(adapted) ?? adapted, call, out);
+        return { open, reader: watchLeaks(names?.restore(reader, out, adapted) ?? reader, out, adapted), explain };
       };
       return readSdkStream({ ...askAgain(formed, send, { call, out }), out, errorWords }, call);
     },

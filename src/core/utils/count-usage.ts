@@ -48,13 +48,22 @@ export function reconcileUsage(usage: Usage): Usage {
   return { ...usage, inputTokens, outputTokens, totalTokens: Math.max(usage.totalTokens, inputTokens + outputTokens) };
 }
 
-const names = ["inputTokens", "outputTokens", "totalTokens", "cachedInputTokens", "cacheWriteTokens", "reasoningTokens"] as const;
+const counts = [
+  ["inputTokens", "cachedInputTokens", "cacheWriteTokens"],
+  ["outputTokens", "reasoningTokens"],
+  ["totalTokens"],
+] as const;
 
-/** Merges two usage reports of one stream. Keeps the larger value of each count, because the final report may contain zeros. */
+/**
+ * Merges two usage reports of one stream. The later report is the more exact one: some Gemini models estimate the input tokens
+ * before they count them. Two counts do not replace an earlier one: a count that is missing, and 0 as the number of input or output
+ * tokens, which some gateways send at the end.
+ */
 export function growUsage(before: Usage | undefined, now: Usage): Usage {
   if (before === undefined) return now;
-  const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...now };
-  for (const name of names) if ((before[name] ?? 0) > (now[name] ?? 0)) usage[name] = before[name] ?? 0;
+  const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...before };
+  for (const names of counts)
+    for (const name of names) if (now[names[0]] > 0 && now[name] !== undefined) usage[name] = now[name] ?? 0;
   return reconcileUsage(usage);
 }
 
