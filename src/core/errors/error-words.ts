@@ -62,6 +62,11 @@ export const exactWords: readonly WordGroup[] = [
       /thinking`? blocks? in the latest assistant message cannot be modified|the first block must be `?thinking`? or/i,
       // OpenAI: another account encrypted the reasoning (github.com/lidge-jun/opencodex/issues/2269).
       /^invalid_encrypted_content$|encrypted content .{0,200}could not be (?:verified|decrypted)/i,
+      // Meta (github.com/can1357/oh-my-pi/issues/11928).
+      /encrypted_content`? was not issued to this caller/i,
+      // Gemini: another key or route made the signature (github.com/google-gemini/gemini-cli/issues/13467,
+      // github.com/decolua/9router/issues/301).
+      /(?:invalid|corrupted) thought signature|thought signature is not valid/i,
     ],
   },
   {

@@ -6,8 +6,8 @@ import { providerError, toProviderError } from "../errors/provider-error.ts";
 import { reconcileUsage } from "../utils/count-usage.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { readAssistantMessage } from "../utils/texts.ts";
-import { createChoiceMemory } from "./refused-choice.ts";
 import { factsOf, type ProviderFacts } from "./provider-facts.ts";
+import { createRefusalMemory } from "./refused-parts.ts";
 import { toWellFormedRequest } from "./well-formed.ts";
 import { createToolRenamer, type NameRules } from "./wire-names.ts";
 import { EventFilter } from "./event-filter.ts";
@@ -44,7 +44,7 @@ export function createSdkProvider(
 ): Provider {
   const isRenaming = toolNames !== undefined || parameterNames !== undefined;
   const names = isRenaming ? createToolRenamer({ toolNames, parameterNames }) : undefined;
-  const askAgain = createChoiceMemory();
+  const askAgain = createRefusalMemory();
   return {
     ...factsOf(facts),
     stream: (request, call) => {

@@ -1,8 +1,13 @@
 import { toProviderError } from "../errors/provider-error.ts";
+import type { ProviderError } from "../types/common.ts";
+import type { Message } from "../types/message.ts";
 import type { ModelCall, ModelChunk, ModelRequest } from "../types/provider.ts";
+import { memoize } from "../utils/promises.ts";
+import { createRefusedReasoning, type RefusedReasoning } from "./adapt-request.ts";
 import { isForced, toForcedText } from "./forced-choice.ts";
 import type { SdkStream } from "./read-sdk-stream.ts";
 import { reportTo } from "./request-changes.ts";
+import { mapItems } from "./well-formed.ts";
 import { wrapReader } from "./wrap-reader.ts";
 
 /** The texts with which services refuse a forced call, although other requests may force one. */
@@ -29,35 +34,57 @@ interface Ports {
 
 /**
  * Returns a function that asks a service. If the service refuses a forced call, the function asks once more with the choice "auto" and
- * an instruction, and does so from then on.
+ * an instruction. If it refuses reasoning, the function asks once more without the provider metadata of the messages. Both are
+ * remembered for later requests.
  */
-export function createChoiceMemory(): (request: ModelRequest, ask: Ask, ports: Ports) => ReturnType<Ask> {
-  let isRefused = false;
+export function createRefusalMemory(): (request: ModelRequest, ask: Ask, ports: Ports) => ReturnType<Ask> {
+  let refusesForced = false;
+  const refused = createRefusedReasoning();
+  const adapt = (request: ModelRequest, { code, message }: ProviderError): boolean => {
+    if (code === "request-changed") return refused.refuse(request.messages.filter(hasMetadata));
+    if (refusesForced || !isForced(request.toolChoice) || !refusals.some((text) => text.test(message))) return false;
+    refusesForced = true;
+    return true;
+  };
   return (request, ask, { call, out }) => {
-    if (!isForced(request.toolChoice)) return ask(request);
-    const askFreely = (): ReturnType<Ask> => {
-      reportTo(out)({ by: "adapter", field: "toolChoice", action: "replaced", reason: "unsupported" });
-      return ask(toFreeRequest(request));
+    if (!isForced(request.toolChoice) && !request.messages.some(hasMetadata)) return ask(request);
+    const askAdapted = (): ReturnType<Ask> => {
+      const adapted = withoutReasoning(request, refused);
+      const report = reportTo(out);
+      if (adapted !== request) report({ by: "adapter", field: "reasoning", action: "removed", reason: "request-changed" });
+      if (!refusesForced || !isForced(request.toolChoice)) return ask(adapted);
+      report({ by: "adapter", field: "toolChoice", action: "replaced", reason: "unsupported" });
+      return ask(withFreeChoice(adapted));
     };
-    let used = isRefused ? askFreely() : ask(request);
+    let used = askAdapted();
     const open = async (signal: AbortSignal): Promise<unknown> => {
       try {
         return await used.open(signal);
       } catch (error) {
-        const { message } = toProviderError(error);
-        const isNew = !isRefused && !signal.aborted && refusals.some((text) => text.test(message));
         // The service refused the request before the model read it, so nothing was spent.
-        if (!isNew || call.mayAsk?.([]) === false) throw error;
-        isRefused = true;
-        used = askFreely();
-        return used.open(signal);
+        if (signal.aborted || !adapt(request, toProviderError(error)) || call.mayAsk?.([]) === false) throw error;
+        used = askAdapted();
+        return open(signal);
       }
     };
     return { open, reader: wrapReader(() => used.reader), explain: (error) => used.explain?.(error) ?? error };
   };
 }
 
-function toFreeRequest(request: ModelRequest): ModelRequest {
+function hasMetadata(message: Message): boolean {
+  return message.role === "assistant" && message.providerMetadata !== undefined;
+}
+
+function withoutReasoning(request: ModelRequest, refused: RefusedReasoning): ModelRequest {
+  const messages = mapItems(request.messages, (message) => (refused.has(message) ? withoutMetadata(message) : message));
+  return messages === request.messages ? request : { ...request, messages };
+}
+
+const withoutMetadata = /* @__PURE__ */ memoize((message: Message): Message =>
+  message.role === "assistant" ? { ...message, providerMetadata: undefined } : message,
+);
+
+function withFreeChoice(request: ModelRequest): ModelRequest {
   const { messages, toolChoice } = request;
   const mayAsk = isForced(toolChoice) && messages[messages.length - 1]?.role !== "assistant";
   const asked = mayAsk ? [...messages, { role: "user", content: toForcedText(toolChoice) } as const] : messages;

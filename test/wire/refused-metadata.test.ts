@@ -1,0 +1,105 @@
+// Reasoning that another account or route encrypted: the request is sent once more without it.
+
+import { createGoogle } from "@ai-sdk/google";
+import { GoogleGenAI } from "@google/genai";
+import { createLoopEvents, type Provider, runToolLoop } from "turnwright";
+import { aiSdkModel } from "turnwright/ai-sdk";
+import { googleGenerateContent } from "turnwright/google";
+import { openaiChat } from "turnwright/openai";
+import { describe, expect, it } from "vitest";
+import { chatText, connect, createRecorder, type Recorder, refuse, sse, tool, user } from "./service-client.ts";
+
+const signature = "YWNjb3VudC1B";
+
+interface Row {
+  readonly connect: (fetch: Recorder["fetch"]) => Provider;
+  /** An answer with a call and signed reasoning. */
+  readonly call: () => Response;
+  readonly text: () => Response;
+  readonly error: object;
+}
+
+const details = [{ type: "reasoning.encrypted", data: signature, id: "rs_1", format: "openai-responses-v1", index: 0 }];
+const chatCall = (): Response =>
+  sse({
+    id: "chatcmpl-1",
+    choices: [
+      {
+        index: 0,
+        delta: {
+          role: "assistant",
+          content: null,
+          reasoning_details: details,
+          tool_calls: [{ index: 0, id: "c", type: "function", function: { name: "look", arguments: "{}" } }],
+        },
+        finish_reason: "tool_calls",
+      },
+    ],
+  });
+const raw = { error: { message: "The encrypted content for item rs_1 could not be verified.", type: "invalid_request_error" } };
+const generated = (part: object): Response =>
+  sse({
+    candidates: [{ content: { role: "model", parts: [part] }, finishReason: "STOP", index: 0 }],
+    usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
+  });
+const gemini: Omit<Row, "connect" | "error"> = {
+  call: () => generated({ functionCall: { name: "look", args: {} }, thoughtSignature: signature }),
+  text: () => generated({ text: "Done." }),
+};
+const invalid = (message: string): object => ({ error: { code: 400, message, status: "INVALID_ARGUMENT" } });
+
+const rows: { readonly [title: string]: Row } = {
+  "openaiChat, OpenRouter": {
+    connect: (fetch) => openaiChat({ client: connect(fetch, "https://openrouter.ai/api/v1"), model: "openai/gpt-5.6-sol" }),
+    call: chatCall,
+    text: chatText,
+    error: {
+      error: { message: "Provider returned error", code: 400, metadata: { raw: JSON.stringify(raw), provider_name: "OpenAI" } },
+    },
+  },
+  "openaiChat, Meta": {
+    connect: (fetch) => openaiChat({ client: connect(fetch), model: "muse-spark-1.3" }),
+    call: chatCall,
+    text: chatText,
+    error: { error: { message: "reasoning `encrypted_content` was not issued to this caller", type: "invalid_request_error" } },
+  },
+  googleGenerateContent: {
+    ...gemini,
+    connect: (fetch) =>
+      googleGenerateContent({
+        client: new GoogleGenAI({ apiKey: "test", httpOptions: { fetch } }),
+        model: "gemini-3-pro-preview",
+      }),
+    error: invalid("Corrupted thought signature."),
+  },
+  "aiSdkModel, Google": {
+    ...gemini,
+    connect: (fetch) => aiSdkModel({ model: createGoogle({ apiKey: "test", fetch })("gemini-3-pro-preview") }),
+    error: invalid("Unable to submit request because Thought signature is not valid.."),
+  },
+};
+
+/** The first answer has a call. From then on, another account refuses the reasoning. */
+async function play({ connect: connectTo, call, text, error }: Row) {
+  const { fetch, bodies } = createRecorder((body) => {
+    const sent = JSON.stringify(body);
+    if (sent.includes(signature)) return refuse(400, error);
+    return /"role":"(?:tool|function)"|functionResponse/.test(sent) ? text() : call();
+  });
+  const changes: unknown[] = [];
+  const events = createLoopEvents();
+  events.on("request-adjusted", (found) => changes.push(...found.changes));
+  const options = { provider: connectTo(fetch), events, tools: [tool("look")] };
+  const result = await runToolLoop({ ...options, messages: [user("Look.")] });
+  const next = await runToolLoop({ ...options, messages: [...result.messages, user("Again?")] });
+  return { result, next, changes, signed: bodies.map((body) => JSON.stringify(body).includes(signature)) };
+}
+
+describe.each(Object.entries(rows))("%s: refused reasoning", (_title, row) => {
+  it("is left out, in later runs too", async () => {
+    const { result, next, changes, signed } = await play(row);
+    expect([result.text, next.text]).toEqual(["Done.", "Done."]);
+    expect(signed).toEqual([false, true, false, false]);
+    expect(changes).toContainEqual({ by: "adapter", field: "reasoning", action: "removed", reason: "request-changed" });
+  });
+});
