@@ -8,7 +8,7 @@ import {
   sendAdapted,
   withFinishReasons,
 } from "../core/provider-kit.ts";
-import { bindingBeta, refusesBinding } from "../services/anthropic.ts";
+import { bindingBeta, refusesBinding, refusesDisplay } from "../services/anthropic.ts";
 import { createMarker } from "./cache-marks.ts";
 import { blockMedia, buildMessagesBody, createMessageConverter } from "./messages-body.ts";
 import { createMessagesReader, stopWords } from "./messages-events.ts";
@@ -63,13 +63,14 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const { client, id, model, compaction, toolSearch } = settings;
   const abilities = { compacts: compaction !== undefined, searchesTools: toolSearch !== undefined };
   let { dropsUnfit } = settings;
+  let hidesDisplay = false;
   return createSdkProvider(
     { ...settings, ...settings.quirks, ...abilities, errorWords: options.errorWords },
     (request, call, out) => {
       const report = reportTo(out);
       const send = async (signal: AbortSignal): Promise<unknown> => {
         // `Date.now()` is used because containers expire at a date, and `call.clock` may start at any number.
-        const ports = { settings, convert, mark, kept, now: Date.now(), dropsUnfit, report };
+        const ports = { settings, convert, mark, kept, now: Date.now(), dropsUnfit, refusesDisplay: hidesDisplay, report };
         const body = buildMessagesBody(fitMedia(request), ports);
         call.sending?.(body, { id, model });
         return openAnswer(client.messages.create(body, { signal, ...toHeaders(settings, dropsUnfit) }), call.clock);
@@ -80,6 +81,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
           if (!kept.refuse(request.messages)) return false;
           report(leftOut);
         } else if (dropsUnfit && refusesBinding.test(message)) dropsUnfit = false;
+        else if (!hidesDisplay && refusesDisplay.test(message)) hidesDisplay = true;
         else return false;
         return true;
       };

@@ -27,6 +27,8 @@ export interface FitPorts {
   readonly lacksThinking: boolean;
   /** True to ask the service to drop thinking that no longer fits. */
   readonly dropsUnfit: boolean;
+  /** True if the service refuses `thinking.display`. */
+  readonly refusesDisplay: boolean;
   report(change: RequestChange): void;
 }
 
@@ -84,22 +86,25 @@ function fitThinking(choice: ToolChoice | undefined, effort: Json | undefined, p
 }
 
 /** Adds the fields that `adaptive` and `enabled` have. Models with these fields think adaptively by default. */
-function addControls(
-  thinking: AnthropicThinking | undefined,
-  { settings: { facts }, dropsUnfit }: FitPorts,
-): AnthropicThinking | undefined {
-  const controls = {
-    ...(facts?.hidesNotes === true ? { display: "summarized" } : {}),
-    ...(dropsUnfit ? { block_binding: { prefix_mismatch_behavior: "drop_block" } } : {}),
-  };
-  const { type = "adaptive" } = thinking ?? {};
+function addControls(thinking: AnthropicThinking | undefined, ports: FitPorts): AnthropicThinking | undefined {
+  const { settings, dropsUnfit, refusesDisplay } = ports;
+  const shown = settings.facts?.hidesNotes === true && !refusesDisplay ? { display: "summarized" } : {};
+  const controls = { ...shown, ...(dropsUnfit ? { block_binding: { prefix_mismatch_behavior: "drop_block" } } : {}) };
+  const accepted = refusesDisplay ? withoutDisplay(thinking, ports) : thinking;
+  const { type = "adaptive" } = accepted ?? {};
   const isPossible = type === "adaptive" || type === "enabled";
-  return isPossible && Object.keys(controls).length > 0 ? { type, ...controls, ...thinking } : thinking;
+  return isPossible && Object.keys(controls).length > 0 ? { type, ...controls, ...accepted } : accepted;
+}
+
+function withoutDisplay(thinking: AnthropicThinking | undefined, { report }: FitPorts): AnthropicThinking | undefined {
+  if (thinking?.display === undefined) return thinking;
+  report({ by: "adapter", field: "thinking.display", action: "removed", reason: "unsupported" });
+  return { ...thinking, display: undefined };
 }
 
 function listTypes(facts: ClaudeFacts | undefined, effort: Json | undefined): readonly string[] {
   const isCapped = facts?.capsEffort === true && (effort === "xhigh" || effort === "max");
-  return isCapped ? facts.thinking.filter((type) => type !== "disabled") : (facts?.thinking ?? knownTypes);
+  return isCapped ? facts.thinking.filter((type) => type === "adaptive") : (facts?.thinking ?? knownTypes);
 }
 
 /** Adaptive thinking replaces the other types. Only models with a thinking budget lack it. */

@@ -28,6 +28,7 @@ function createBuild(options: Partial<AnthropicMessagesOptions> = {}, now = 0): 
         now,
         kept: createKeptThinking(),
         dropsUnfit: settings.dropsUnfit,
+        refusesDisplay: false,
         report: () => {},
       },
     );

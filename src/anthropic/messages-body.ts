@@ -177,6 +177,8 @@ export interface BodyPorts {
   readonly now: number;
   /** True to ask the service to drop thinking that no longer fits. */
   readonly dropsUnfit: boolean;
+  /** True if the service refuses `thinking.display`. */
+  readonly refusesDisplay: boolean;
   report(change: RequestChange): void;
 }
 

@@ -10,6 +10,7 @@ import {
   isRecord,
   listOf,
   type ModelChunk,
+  providerError,
   recordOf,
   textOf,
   type UnknownRecord,
@@ -206,15 +207,30 @@ function takeUsage(
   answer.isOver = answer.finish !== undefined;
 }
 
-function endReading({ answer, isCounted, refused, calls, text, details }: Reading): void {
+function endReading(reading: Reading): void {
+  const { answer, isCounted, refused, calls, text, details } = reading;
   const { finish, failed, out } = answer;
   if (!failed) text.end();
   if (failed || (finish === undefined && !isCounted)) return;
   if (finish === undefined) calls.settleWhole();
   else calls.settle(isCut(finish.reason));
+  if (isFull(finish, reading)) {
+    const message = "The model had no room for an answer, because the request fills its context.";
+    out.push({ type: "error", error: providerError("context-too-long", message) });
+    return;
+  }
   answer.keep(toChatMetadata(details.all(), calls.extras()));
   const reason = toFinishReason(finish?.reason ?? "stop", { hasCalls: calls.size > 0, refused });
   out.push({ type: "finish", reason, raw: finish?.raw });
+}
+
+/**
+ * Some services report a request that is too long as an answer without any output: z.ai, and MiMo with the reason "length" and no output
+ * tokens (npm @earendil-works/pi-ai 1.6.0, dist/utils/overflow.js).
+ */
+function isFull(finish: Answer["finish"], { answer: { usage }, hasSpoken, refused }: Reading): boolean {
+  if (finish === undefined || !isCut(finish.reason) || hasSpoken || refused) return false;
+  return usage !== undefined && usage.inputTokens > 0 && usage.outputTokens === 0;
 }
 
 function pushThought(out: ModelChunk[], text: string): void {

@@ -46,6 +46,9 @@ export const bindingBeta: string = "thinking-binding-controls-2026-08-01";
 export const refusesBinding: RegExp =
   /block_binding\b.*extra inputs are not permitted|anthropic-beta.*thinking-binding-controls/i;
 
+/** Refusals of `thinking.display`, such as those of Bedrock GovCloud (github.com/earendil-works/pi/issues/3313). */
+export const refusesDisplay: RegExp = /thinking\.\w+\.display\b.*extra inputs are not permitted/i;
+
 function thinkingOf({ body }: WireRequest): { readonly [field: string]: unknown } {
   return recordAt(body, "thinking");
 }
@@ -105,11 +108,13 @@ export const anthropicModelRules: readonly Rule[] = [
     },
   },
   {
-    rule: "While thinking is disabled, some models take an effort up to high.",
-    source: "github.com/elgorro/aiquila#410, github.com/pydantic/pydantic-ai#7991",
+    rule: "While thinking is disabled or between tools, some models take an effort up to high.",
+    source:
+      "github.com/elgorro/aiquila#410, github.com/pydantic/pydantic-ai#7991, https://platform.claude.com/docs/en/build-with-claude/thinking",
     refuses: (request) => {
       const { effort } = recordAt(request.body, "output_config");
-      const isCapped = thinkingOf(request).type === "disabled" && findClaudeFacts(request.model)?.capsEffort === true;
+      const { type } = thinkingOf(request);
+      const isCapped = (type === "disabled" || type === "between_tools") && findClaudeFacts(request.model)?.capsEffort === true;
       return when(
         isCapped && (effort === "xhigh" || effort === "max"),
         `output_config.effort '${show(effort)}' is not supported when thinking is disabled on this model. Use effort 'high' or below, or enable thinking.`,

@@ -14,7 +14,7 @@ export interface ClaudeFacts {
    */
   readonly forcedChoice: "yes" | "without-budget" | "no";
   /**
-   * True if thinking can only be disabled up to effort "high": "output_config.effort 'xhigh' is not supported when thinking is disabled
+   * True if thinking can only be disabled, or limited to the time between tools, up to effort "high": "output_config.effort 'xhigh' is not supported when thinking is disabled
    * on this model." (github.com/elgorro/aiquila/issues/410).
    */
   readonly capsEffort: boolean;
@@ -68,7 +68,7 @@ const rows: readonly ClaudeRow[] = [
   { families: ["fable", "mythos"], from: 500, thinking: ["adaptive"], ...unchecked },
   { families: ["opus"], from: 505, thinking: ["adaptive"], hidesNotes: true },
   { families: ["opus"], from: 500, thinking: ["adaptive", "disabled"], ...unchecked, capsEffort: true },
-  { families: ["sonnet"], from: 505, thinking: ["adaptive", "between_tools"], hidesNotes: true },
+  { families: ["sonnet"], from: 505, thinking: ["adaptive", "between_tools"], hidesNotes: true, capsEffort: true },
   { families: ["sonnet"], from: 500, thinking: ["adaptive", "disabled"], ...unchecked, midSystem: false },
   { families: ["haiku"], from: 500, thinking: ["adaptive", "disabled"], forcedChoice: "yes", capsEffort: true },
   { families: ["opus"], from: 408, thinking: ["adaptive", "disabled"], ...unchecked },

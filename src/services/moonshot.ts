@@ -4,10 +4,15 @@ import type { Rule } from "./rule.ts";
 import { eachSchema, firstOf, recordAt, show, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
+const newer = /kimi-(?:k2\.[5-9]|k[3-9]|for-coding)|^k[3-9]/i;
+const alwaysThinking = /kimi-(?:k2\.[7-9]|k2-thinking|for-coding)/i;
+
 /**
  * Kimi models think unless they are told not to, and K3 always thinks. While they think, they refuse a forced call, except that K3
  * accepts "required" (github.com/can1357/oh-my-pi/issues/1077, platform.kimi.ai/docs/guide/use-reasoning-effort). A message with calls
- * must have `reasoning_content` (github.com/earendil-works/pi/issues/8075). The models expect ids such as "functions.read:0" back.
+ * must have `reasoning_content` (github.com/earendil-works/pi/issues/8075). K2.7 refuses to stop thinking
+ * (github.com/can1357/oh-my-pi/issues/3852). Models from K2.5 on set `temperature` and `top_p` themselves
+ * (github.com/iOfficeAI/gemini-cli-pro/pull/30, github.com/shandianshuo/shandianshuo-releases/issues/13). The models expect ids such as "functions.read:0" back.
  * Names of tools begin with a letter (github.com/MoonshotAI/kimi-cli/issues/1595).
  */
 export const moonshot: Service = {
@@ -16,7 +21,9 @@ export const moonshot: Service = {
   id: /^(?:moonshot|kimi)/,
   quirks: { maxTokensField: "max_tokens", toolNames: /^[a-z]/i, toTool: toMoonshotTool },
   models: [
-    { model: /kimi-(?:k2\.[5-9]|k2-thinking|latest)/i, quirks: { forcedChoice: { thinking: { type: "disabled" } } } },
+    { model: newer, quirks: { fixedSampling: true } },
+    { model: /kimi-(?:k2\.[56]|latest)/i, quirks: { forcedChoice: { thinking: { type: "disabled" } } } },
+    { model: alwaysThinking, quirks: { forcedChoice: "never" } },
     { model: /kimi-k[3-9]/i, quirks: { namedChoice: "single" } },
   ],
   everywhere: [
@@ -100,6 +107,26 @@ export const moonshotRules: readonly Rule[] = [
         !/kimi-k[3-9]/i.test(model) || word === "specified",
         `tool_choice '${word}' is incompatible with thinking enabled`,
       );
+    },
+  },
+  {
+    rule: "Some models always think.",
+    source: "github.com/can1357/oh-my-pi#3852, github.com/lobehub/lobehub#15725",
+    refuses: ({ model, body }) =>
+      when(
+        alwaysThinking.test(model) && recordAt(body, "thinking").type === "disabled",
+        "invalid thinking: only type=enabled is allowed for this model",
+      ),
+  },
+  {
+    rule: "From K2.5 on, `temperature` is 1 and `top_p` is 0.95.",
+    source: "gemini-cli-pro#30, github.com/Warma10032/VideoAdGuard#34",
+    refuses: ({ model, body }) => {
+      if (!newer.test(model)) return undefined;
+      const temperature = recordAt(body, "thinking").type === "disabled" ? 0.6 : 1;
+      if ((body.temperature ?? temperature) !== temperature)
+        return `invalid temperature: only ${temperature} is allowed for this model`;
+      return when((body.top_p ?? 0.95) !== 0.95, "invalid top_p: only 0.95 is allowed for this model");
     },
   },
   {

@@ -8,22 +8,20 @@ export function isReasoning({ reasons }: Quirks, effort: unknown): boolean {
   return effort === undefined || effort === null ? reasons === "by-default" : effort !== "none";
 }
 
+/** The settings that a service refuses while the model reasons. The first two are those of `fixedSampling`. */
 const sampling = ["temperature", "topP", "stopSequences"] as const;
 
 /**
- * Returns the settings without those that the service refuses while the model reasons. Throws a ProviderError `bad-request` if the
- * request has more stop sequences than the service accepts.
+ * Returns the settings without those that the service refuses. Throws a ProviderError `bad-request` if the request has more stop
+ * sequences than the service accepts.
  */
 export function toAcceptedSettings(settings: ModelSettings, effort: unknown, { quirks, report }: QuirkPorts): ModelSettings {
-  if (isReasoning(quirks, effort)) {
-    const { temperature: _temperature, topP: _topP, stopSequences: _stops, ...accepted } = settings;
-    for (const field of sampling) {
-      if (settings[field] !== undefined) report({ by: "adapter", field, action: "removed", reason: "unsupported" });
-    }
-    return accepted;
-  }
-  checkCount("stop sequences", settings.stopSequences?.length ?? 0, quirks.maxStops);
-  return settings;
+  const refused = isReasoning(quirks, effort) ? sampling : quirks.fixedSampling === true ? sampling.slice(0, 2) : [];
+  const unsent = refused.filter((field) => settings[field] !== undefined);
+  for (const field of unsent) report({ by: "adapter", field, action: "removed", reason: "unsupported" });
+  const accepted = { ...settings, ...Object.fromEntries(unsent.map((field) => [field, undefined])) };
+  checkCount("stop sequences", accepted.stopSequences?.length ?? 0, quirks.maxStops);
+  return accepted;
 }
 
 /** Throws a ProviderError `bad-request` if the service refuses function tools in Chat Completions for this model and effort. */

@@ -89,6 +89,8 @@ export interface Quirks {
    * the service refuses `temperature`, `top_p` and `stop`. Default: the service accepts these fields.
    */
   readonly reasons?: "always" | "by-default" | "on-request" | undefined;
+  /** True if the service sets `temperature` and `top_p` itself, and refuses other values. */
+  readonly fixedSampling?: true | undefined;
   /**
    * True if the text of an answer may begin with reasoning in tags, such as `<think>`. "opened": the chat template writes the opening
    * tag, so that an answer has only the closing tag. Default true.

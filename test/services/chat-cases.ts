@@ -254,6 +254,13 @@ const rows: readonly Row[] = [
     withTools({ tool_choice: "required" }, "kimi-k3"),
     withTools({ tool_choice: "required" }, "kimi-k2.7-code"),
   ],
+  [
+    "moonshot",
+    "Some models always think.",
+    body([user], { thinking: { type: "disabled" } }, "kimi-k2.6"),
+    body([user], { thinking: { type: "disabled" } }, "kimi-k2.7-code"),
+  ],
+  ["moonshot", "From K2.5 on,", body([user], { temperature: 1 }, "kimi-k3"), body([user], { temperature: 0 }, "kimi-k3")],
   ["moonshot", "While the model thinks, every assistant", body(reasoned, {}, "kimi-k3"), body(answered, {}, "kimi-k3")],
   ["vllm", "`tool_choice` is only sent with tools.", withTools({ tool_choice: "auto" }), body([user], { tool_choice: "auto" })],
   ["vllm", "The list of tools is not empty.", withTools(), body([user], { tools: [] })],

@@ -202,7 +202,7 @@ const rows: readonly Row[] = [
   ],
   [
     "anthropic",
-    "While thinking is disabled, some models",
+    "While thinking is disabled or between tools",
     body([user], { thinking: { type: "disabled" }, output_config: { effort: "high" } }, "claude-opus-5"),
     body([user], { thinking: { type: "disabled" }, output_config: { effort: "max" } }, "claude-opus-5"),
   ],

@@ -192,6 +192,29 @@ describe("anthropicMessages: thinking that the model refuses", () => {
   });
 });
 
+describe("anthropicMessages: thinking and effort", () => {
+  it.for<[effort: string, sent: string, changes: readonly string[]]>([
+    ["high", "between_tools", []],
+    ["max", "adaptive", ["adapter: thinking replaced, unsupported"]],
+  ])("claude-sonnet-5-5 with the effort %j gets between_tools as %j", async ([effort, sent, changes]) => {
+    const run = { modelSettings: { extra: { output_config: { effort } } } };
+    const played = await play({ model: "claude-sonnet-5-5", thinking: { type: "between_tools" }, run });
+    expect([played.status, played.body?.thinking?.type, played.changes]).toEqual(["completed", sent, changes]);
+  });
+
+  it.each(["claude-opus-5-5", "claude-sonnet-4-6"])("%s: a service that refuses the display gets none", async (model) => {
+    const refuse = ({ body: sent }: SentRequest): string | undefined =>
+      sent.thinking?.["display"] === undefined ? undefined : "thinking.adaptive.display: Extra inputs are not permitted";
+    const thinking = { type: "adaptive", display: "summarized" };
+    const { bodies, status, changes } = await play({ model, thinking, refuse, run: { tools: [look] } });
+    expect([status, bodies.map((sent) => sent.thinking?.["display"])]).toEqual([
+      "completed",
+      ["summarized", undefined, undefined],
+    ]);
+    expect(changes).toEqual(["adapter: thinking.display removed, unsupported"]);
+  });
+});
+
 describe("anthropicMessages: a forced call", () => {
   const instruction = (body: WireBody | undefined): unknown => body?.messages.at(-1)?.content.at(-1)?.["text"];
   const replaced = ["adapter: toolChoice replaced, unsupported"];

@@ -10,6 +10,7 @@ import {
   connect,
   createRecorder,
   type RunOptions,
+  sse,
   sendChat,
   sendResponses,
   tool,
@@ -82,6 +83,18 @@ describe("reasoning models of OpenAI", () => {
     const { body } = await sendChat({ model }, run);
     expect(body).toMatchObject({ seed: 1, ...(isSent ? sampling : {}) });
     if (!isSent) for (const field of Object.keys(sampling)) expect(body).not.toHaveProperty(field);
+  });
+
+  it.for<[options: ChatOptions, isSent: boolean]>([
+    [{ service: "moonshot", model: "kimi-k2.5" }, false],
+    [{ at: "https://api.moonshot.ai/v1", model: "kimi-k3" }, false],
+    [{ at: "https://api.kimi.com/coding/v1", model: "k3-256k" }, false],
+    [{ service: "moonshot", model: "kimi-k2-0905-preview" }, true],
+    [{ service: "openrouter", model: "moonshotai/kimi-k3" }, true],
+  ])("Kimi, %j: temperature and topP are sent: %s", async ([options, isSent]) => {
+    const { body } = await sendChat(options, { modelSettings });
+    expect([body["temperature"], body["top_p"]]).toEqual(isSent ? [0, 0.5] : [undefined, undefined]);
+    expect(body["stop"]).toEqual(["END"]);
   });
 
   it("each setting that is left out is reported once in a run", async () => {
@@ -179,5 +192,30 @@ describe("fields by service", () => {
   it("openaiChat: rejects an unknown service", () => {
     const options = { client: connect(fetch), model: "m", service: "mistrall" };
     expect(() => Reflect.apply(openaiChat, undefined, [options])).toThrow(/"mistral"/);
+  });
+});
+
+describe("openaiChat: an answer that was cut before its first token", () => {
+  const cut = (word: string, completion: number, delta: object): Response =>
+    sse({
+      id: "chatcmpl-1",
+      choices: [{ index: 0, delta: { role: "assistant", ...delta }, finish_reason: word }],
+      usage: { prompt_tokens: 200_000, completion_tokens: completion, total_tokens: 200_000 + completion },
+    });
+
+  it.for<[word: string, completion: number, delta: object, code: string | undefined]>([
+    ["length", 0, { content: "" }, "context-too-long"],
+    ["model_context_window_exceeded", 0, {}, "context-too-long"],
+    ["length", 9, { content: "" }, "no-output"],
+    ["length", 0, { content: "Hi" }, undefined],
+    ["length", 0, { reasoning_content: "Hm" }, "no-output"],
+    ["stop", 0, { content: "" }, undefined],
+  ])("with the reason %j, %j output tokens and %j: the error is %j", async ([word, completion, delta, code]) => {
+    const { fetch } = createRecorder(() => cut(word, completion, delta));
+    const result = await runToolLoop({
+      provider: openaiChat({ client: connect(fetch), model: "mimo-v3" }),
+      messages: [user("Hi")],
+    });
+    expect(result.error?.code).toBe(code);
   });
 });

@@ -63,7 +63,15 @@ describe("tool choice", () => {
       { tool_choice: "required", ...disabled },
       2,
     ],
-    ["Kimi K2.7, named", { service: "moonshot", model: "kimi-k2.7-code" }, named, { tool_choice: object, ...disabled }, 2],
+    ["Kimi K2.6, named", { service: "moonshot", model: "kimi-k2.6" }, named, { tool_choice: object, ...disabled }, 2],
+    ["Kimi K2.7, named", { service: "moonshot", model: "kimi-k2.7-code" }, named, { tool_choice: "auto" }, 2],
+    [
+      "Kimi for Coding, required",
+      { at: "https://api.kimi.com/coding/v1", model: "kimi-for-coding" },
+      "required",
+      { tool_choice: "auto" },
+      2,
+    ],
     ["Qwen, named", { service: "dashscope", model: "qwen3-max" }, named, { tool_choice: object, enable_thinking: false }, 2],
     [
       "Kimi K2.6 at OpenRouter, required",

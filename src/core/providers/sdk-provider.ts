@@ -26,7 +26,8 @@ export interface SdkProviderFacts extends ProviderFacts, Pick<SdkStream, "errorW
 
 /**
  * Makes a provider from an SDK. `ask` is called once for each request, and returns two values: `open` sends the request, and
- * `reader` pushes chunks to `out`. Names that the service refuses are replaced in requests and restored in answers. In all texts of the request, half surrogate pairs are replaced with U+FFFD, and U+0000 is removed.
+ * `reader` pushes chunks to `out`. Names that the service refuses are replaced in requests and restored in answers. In all texts of the
+ * request, half surrogate pairs are replaced with U+FFFD, and U+0000 is removed.
  *
  * @example
  * return createSdkProvider({ id, model, family }, (request, call, out) => ({
