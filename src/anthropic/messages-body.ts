@@ -211,15 +211,13 @@ export function buildMessagesBody(given: ModelRequest, ports: BodyPorts): Messag
 
 /**
  * Adds a user message that asks for a forced call. Also adds one if the final message is from the model, and the model refuses to
- * continue it. A message with blocks of server tools is one that the service paused, and is continued.
+ * continue it. A message that ends with a block of a server tool or a summary is one that the service paused, and is continued.
  */
 function withTail(request: ModelRequest, instruction: string | undefined, { settings, convert }: BodyPorts): ModelRequest {
   const { messages } = request;
   const last = messages[messages.length - 1];
-  const isRefused =
-    last?.role === "assistant" &&
-    settings.facts?.prefill === false &&
-    convert(last).wire.content.every((block) => block.type === "text" || isThinkingBlock(block));
+  const end = last?.role === "assistant" ? convert(last).wire.content.at(-1) : undefined;
+  const isRefused = settings.facts?.prefill === false && (end === undefined || end.type === "text" || isThinkingBlock(end));
   const content = last?.role !== "assistant" ? instruction : isRefused ? continueText : undefined;
   return content === undefined ? request : { ...request, messages: [...messages, { role: "user", content }] };
 }

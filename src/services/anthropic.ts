@@ -146,12 +146,13 @@ export const anthropicModelRules: readonly Rule[] = [
     },
   },
   {
-    rule: "From Claude 4.6 on, the last message is not from the assistant, unless a server tool paused it.",
+    rule: "From Claude 4.6 on, the last message is not from the assistant, unless it was paused after a server tool or a summary.",
     source: "https://platform.claude.com/docs/en/build-with-claude/prefill-claudes-response",
     refuses: ({ items, model }) => {
       const last = items[items.length - 1];
       if (last?.role !== "assistant" || findClaudeFacts(model)?.prefill !== false) return undefined;
-      const isPaused = last.parts.some(({ type }) => show(type).startsWith("server_tool") || show(type).endsWith("_tool_result"));
+      const end = show(last.parts[last.parts.length - 1]?.type);
+      const isPaused = end === "server_tool_use" || end.endsWith("_tool_result") || end === "compaction";
       return when(
         !isPaused,
         "This model does not support assistant message prefill. The conversation must end with a user message.",

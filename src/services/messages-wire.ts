@@ -151,13 +151,15 @@ export const messagesOrderRules: readonly Rule[] = [
       }),
   },
   {
-    rule: "A history with calls of a server tool declares this tool.",
+    rule: "A request with an open call of a server tool declares this tool.",
     source: "github.com/anthropics/anthropic-sdk-typescript#1090",
     refuses: ({ items, body }) => {
       const declared = recordsIn(body.tools).map(({ name }) => name);
-      const used = items
-        .flatMap(({ parts }) => parts)
-        .find(({ type, name }) => type === "server_tool_use" && !declared.includes(name));
+      const blocks = items.flatMap(({ parts }) => parts);
+      const answered = new Set(blocks.map(({ tool_use_id: id }) => id));
+      const used = blocks.find(
+        ({ type, name, id }) => type === "server_tool_use" && !declared.includes(name) && !answered.has(id),
+      );
       return used === undefined
         ? undefined
         : `messages: \`server_tool_use\` was found, but no \`${show(used.name)}\` tool was provided`;
@@ -166,6 +168,19 @@ export const messagesOrderRules: readonly Rule[] = [
 ];
 
 export const messagesContentRules: readonly Rule[] = [
+  {
+    rule: "A summary of the service needs the beta header compact-2026-01-12.",
+    source: "@anthropic-ai/sdk@1.14.0 resources/beta/messages/messages.d.ts BetaCompactionBlockParam",
+    refuses: ({ items, headers }) =>
+      firstOf(items, ({ parts, at }) => {
+        const index = parts.findIndex(({ type }) => type === "compaction");
+        const isOn = headers.get("anthropic-beta")?.includes("compact-2026-01-12") === true;
+        return when(
+          index !== -1 && !isOn,
+          `messages.${at}.content.${index}: Input tag 'compaction' found using 'type' does not match any of the expected tags`,
+        );
+      }),
+  },
   {
     rule: "A message has content, except a final assistant message.",
     source: "github.com/anthropics/claude-code#6774",

@@ -40,16 +40,16 @@ const messages =
   };
 
 const responses =
-  (model: string): Connect =>
+  (model: string, options: object = {}): Connect =>
   ({ fetch }, url) => {
     const client = new OpenAI({ apiKey: "test", baseURL: url ?? null, fetch, maxRetries: 0, logLevel: "off" });
-    return openaiResponses({ client, model });
+    return openaiResponses({ client, model, ...options });
   };
 
 const gemini =
-  (model: string): Connect =>
+  (model: string, options: object = {}): Connect =>
   ({ fetch }, baseUrl = "https://generativelanguage.googleapis.com") =>
-    googleGenerateContent({ client: new GoogleGenAI({ apiKey: "test", httpOptions: { baseUrl, fetch } }), model });
+    googleGenerateContent({ client: new GoogleGenAI({ apiKey: "test", httpOptions: { baseUrl, fetch } }), model, ...options });
 
 const aiSdk =
   (create: (options: { readonly apiKey: string; readonly fetch: typeof globalThis.fetch }) => AiSdkLanguageModel): Connect =>
@@ -58,6 +58,16 @@ const aiSdk =
 
 const adaptive = { thinking: { type: "adaptive" } };
 const budget = { thinking: { type: "enabled", budget_tokens: 2_000 } };
+
+/** Tools that Anthropic runs, its summaries and its search for tools. */
+const claudeTools = {
+  serverTools: [
+    { type: "web_search_20250305", name: "web_search" },
+    { type: "code_execution_20250825", name: "code_execution" },
+  ],
+  compaction: true,
+  toolSearch: "bm25",
+};
 
 /** One adapter of a service. A service with several models or APIs has several entries. */
 export interface StrictRow {
@@ -101,6 +111,20 @@ export const strictRows: readonly StrictRow[] = [
   ),
 ];
 
+/** Services with tools that they run themselves. */
+export const serverToolRows: readonly StrictRow[] = [
+  row("anthropic", "claude-opus-5 with server tools", () => messages("claude-opus-5", { ...adaptive, ...claudeTools })),
+  row("anthropic-preserved-thinking", "claude-opus-5-5 with server tools", () =>
+    messages("claude-opus-5-5", { ...adaptive, ...claudeTools }),
+  ),
+  row("openai-responses", "gpt-5.5 with server tools", () =>
+    responses("gpt-5.5", { serverTools: [{ type: "web_search" }], compaction: true, toolSearch: true }),
+  ),
+  row("gemini", "gemini-3-pro-preview with server tools", () =>
+    gemini("gemini-3-pro-preview", { serverTools: [{ googleSearch: {} }, { codeExecution: {} }] }),
+  ),
+];
+
 /** The same services through the packages of the AI SDK. */
 export const aiSdkRows: readonly StrictRow[] = [
   row("openai-chat", "AI SDK gpt-4.1", () => aiSdk((options) => createOpenAI(options).chat("gpt-4.1"))),
@@ -112,6 +136,6 @@ export const aiSdkRows: readonly StrictRow[] = [
   row("deepseek", "AI SDK deepseek-v4-pro", () => aiSdk((options) => createDeepSeek(options)("deepseek-v4-pro"))),
 ];
 
-export const allRows: readonly StrictRow[] = [...strictRows, ...aiSdkRows];
+export const allRows: readonly StrictRow[] = [...strictRows, ...serverToolRows, ...aiSdkRows];
 
 export const titleOf = ({ kind, model }: StrictRow): string => `${kind}, ${model}`;

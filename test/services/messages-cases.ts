@@ -76,9 +76,15 @@ const rows: readonly Row[] = [
   ],
   [
     "anthropic",
-    "A history with calls of a server tool",
-    body([user, asks(search, found, text()), user], { tools: [searchTool] }),
-    body([user, asks(search, found, text()), user]),
+    "A request with an open call of a server tool",
+    body([user, asks(search, use()), answers(result())], { tools: [searchTool] }),
+    body([user, asks(search, use()), answers(result())], { tools: [tool()] }),
+  ],
+  [
+    "anthropic",
+    "A summary of the service needs the beta header",
+    body([user, asks(text()), user]),
+    body([user, asks({ type: "compaction", content: "So." }, text()), user]),
   ],
   ["anthropic", "A message has content, except", body([user]), body([{ role: "user", content: [] }])],
   ["anthropic", "A text block has text that", body([user]), body([{ role: "user", content: [text(), text(" ")] }])],

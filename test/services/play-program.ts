@@ -1,29 +1,18 @@
 // Runs a random program against strict services, on a test clock.
 
 import {
+  type CallDecision,
   createLoopControl,
-  defineTool,
-  type JsonSchema,
   type LoopControl,
   type LoopOptions,
   type LoopResult,
-  maskResults,
   memoryJournal,
   type MemoryJournal,
   type Message,
   type Provider,
   runToolLoop,
-  structuredOutput,
-  type Tool,
-  toolResult,
-  withFallback,
-  withRetry,
 } from "turnwright";
-import { z } from "zod";
-import { fromAnthropicMessages, toAnthropicMessages } from "turnwright/anthropic";
-import { compactMessages } from "turnwright/compaction";
-import { createHandoffs } from "turnwright/handoffs";
-import { fromOpenAIMessages, toOpenAIMessages } from "turnwright/openai";
+import type { WaitingCall } from "turnwright/parts";
 import {
   createTestClock,
   endEarly,
@@ -41,55 +30,12 @@ import {
   toolCall,
   wait,
 } from "turnwright/testing";
-import { withToolSearch } from "turnwright/tool-search";
-import { fromUIMessages, toUIMessages } from "turnwright/ui-message-stream";
 import { allRows, titleOf } from "./connect-strict.ts";
+import { question, toOptions, wrap } from "./program-options.ts";
+import { argsFor, toTool } from "./program-tools.ts";
 import type { Program, ScriptedMessage } from "./random-program.ts";
-import { jpeg, pdf, png } from "./rule-case.ts";
-
-const never = new Promise<never>(() => {});
-
-const image = (data: string, mediaType: string) => ({ type: "image" as const, mediaType, data });
-
-const executes: { readonly [name: string]: () => unknown } = {
-  fails: () => toolResult({ success: false, data: "It failed." }),
-  throws: () => {
-    throw new Error("Half \ud83d of an error");
-  },
-  hangs: () => never,
-  image: () => toolResult({ data: "seen", content: [image(png(), "image/png"), image(jpeg, "image/jpeg")] }),
-  wrong_type: () => toolResult({ data: "seen", content: [image(png(), "image/jpeg"), image("Qk0AAA==", "image/bmp")] }),
-  failed_image: () => toolResult({ success: false, data: "failed", content: [image(png(), "image/png")] }),
-  pdf: () => toolResult({ data: "read", content: [{ type: "file", mediaType: "application/pdf", data: pdf }] }),
-  halves: () => ({ ["key \ud83d"]: "value \udc00 \u0000" }),
-  empty: () => "",
-  ends: () => toolResult({ data: "over", endTurn: true }),
-};
-
-const schemas: { readonly [name: string]: JsonSchema } = {
-  union: {
-    oneOf: [
-      { type: "object", properties: { kind: { const: "a" }, n: { type: "number" } }, required: ["kind"] },
-      {
-        type: "object",
-        properties: { kind: { const: "b" }, list: { type: "array", items: { type: "string" } } },
-        required: ["kind"],
-      },
-    ],
-  },
-};
-
-function toTool(name: string): Tool {
-  return defineTool({
-    name,
-    description: `Tool ${name} \ud83d`,
-    inputSchema: schemas[name] ?? { type: "object", properties: { at: { type: "string" } } },
-    replay: "safe",
-    timeoutMs: 50,
-    ...(name === "alone" ? { sequential: true } : {}),
-    execute: executes[name] ?? (() => ({ seen: "x".repeat(name === "quick" ? 3_000 : 5) })),
-  });
-}
+import { toServerParts } from "./server-parts.ts";
+import { watchRequests, watchRun } from "./watch-moves.ts";
 
 const ends: { readonly [End in ScriptedMessage["end"]]: readonly MockPart[] } = {
   usual: [],
@@ -100,69 +46,25 @@ const ends: { readonly [End in ScriptedMessage["end"]]: readonly MockPart[] } = 
 };
 
 /** The message of the model for a request. A request without usable tools gets text. */
-function toMessage({ reasoning: thought, text: said, calls, end }: ScriptedMessage, request: StrictRequest): MockMessage {
-  if (end === "busy") return fail({ status: 503, message: "Overloaded" });
-  const asked = toCalls(calls, request);
-  return [
-    wait(20),
-    ...(thought === "" ? [] : [reasoning(thought)]),
-    ...(said === "" && asked.length > 0 ? [] : [text(said === "" ? "Done." : said)]),
-    ...asked,
-    ...ends[end],
-  ];
+function toMessage(script: ScriptedMessage | undefined, request: StrictRequest, id: string): MockMessage {
+  if (script?.end === "busy") return fail({ status: 503, message: "Overloaded" });
+  const calls = script === undefined ? [] : toCalls(script.calls, request);
+  const server = toServerParts(request, { move: script?.server ?? "none", id, hasCalls: calls.length > 0 });
+  if (script === undefined) return [...server.first, ...server.before, text("Done.")];
+  const { reasoning: thought, text: said, end } = script;
+  const begin = [wait(20), ...server.first, ...(thought === "" ? [] : [reasoning(thought)])];
+  const words = said === "" && calls.length > 0 ? [] : [text(said === "" ? "Done." : said)];
+  // A message that a service pauses ends with the call of its tool.
+  if (server.end.length > 0) return [...begin, ...words, ...server.before, ...server.end];
+  return [...begin, ...server.before, ...words, ...calls, ...ends[end]];
 }
 
 function toCalls(calls: ScriptedMessage["calls"], { tools, body }: StrictRequest): readonly MockPart[] {
   if (tools.length === 0 || body["tool_choice"] === "none") return [];
-  return calls.map(({ tool, args, fragments }) => toolCall(tools[tool % tools.length] ?? "", {}, { rawArgs: args, fragments }));
-}
-
-/** The history, after its way through the format of another library. */
-function toHistory({ history, converter }: Program, provider: Provider): readonly Message[] {
-  const stored = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
-  switch (converter) {
-    case "none":
-      return history;
-    case "chat":
-    case "responses":
-      return fromOpenAIMessages(stored(toOpenAIMessages(history, { api: converter }).messages), { provider, api: converter })
-        .messages;
-    case "anthropic":
-      return fromAnthropicMessages(stored(toAnthropicMessages(history).messages), { provider }).messages;
-    case "ui":
-      return fromUIMessages(stored(toUIMessages(history).messages)).messages;
-  }
-}
-
-function toPolicies({ policies, finalAnswer, tools }: Program): Pick<LoopOptions, "policies" | "tools"> {
-  const all = tools.map(toTool);
-  switch (policies) {
-    case "none":
-      return { tools: all, policies: { finalAnswer } };
-    case "masking":
-      return { tools: all, policies: { finalAnswer, masking: maskResults({ keepIterations: 1 }) } };
-    case "compaction":
-      return { tools: all, policies: { finalAnswer, compaction: compactMessages({ when: 600, keep: 100 }) } };
-    case "handoffs": {
-      const agents = createHandoffs({
-        start: "one",
-        agents: {
-          one: { description: "One.", system: "You are one.", tools: all, handoffs: ["two"] },
-          two: { description: "Two.", system: "You are two.", tools: [toTool("other")], handoffs: ["one"] },
-        },
-      });
-      return { tools: agents.tools, policies: { finalAnswer, handoffs: agents } };
-    }
-    case "tool-search":
-      return { tools: withToolSearch(all, { defer: ({ name }) => name !== "quick" }), policies: { finalAnswer } };
-    case "output":
-      return { tools: all, policies: { finalAnswer, output: structuredOutput(z.object({ a: z.number() })) } };
-  }
-}
-
-function wrap({ wrapping }: Program, provider: Provider, second: () => Provider): Provider {
-  if (wrapping === "none") return provider;
-  return wrapping === "retry" ? withRetry(provider, { maxAttempts: 2, baseDelayMs: 10 }) : withFallback([provider, second()]);
+  return calls.map(({ tool, args, fragments }) => {
+    const name = tools[tool % tools.length] ?? "";
+    return toolCall(name, {}, { rawArgs: argsFor[name] ?? args, fragments });
+  });
 }
 
 /** The journal of a process that died after a share of its steps. */
@@ -188,6 +90,17 @@ async function settle(running: Promise<LoopResult>, clock: TestClock): Promise<L
   return running;
 }
 
+/** Decides about each waiting call, and answers each question. */
+function toDecisions({ decides }: Program, waiting: readonly WaitingCall[]): { readonly [id: string]: CallDecision } {
+  const decide = (waitsFor: string | undefined): CallDecision => {
+    if (waitsFor === "result")
+      return decides === "deny" ? { kind: "failed", error: "No \ud83d." } : { kind: "result", result: "Oslo \udc00" };
+    if (decides === "modify") return { kind: "modify", args: { at: "edited" } };
+    return decides === "deny" ? { kind: "deny", reason: "No \ud83d." } : { kind: "approve" };
+  };
+  return Object.fromEntries(waiting.map(({ id, waitsFor }) => [id, decides === "ask" ? { kind: "ask" } : decide(waitsFor)]));
+}
+
 export interface Played {
   /** Refused requests, as "service: message". */
   readonly refused: readonly string[];
@@ -196,17 +109,19 @@ export interface Played {
   readonly requests: number;
 }
 
-export async function playProgram(program: Program): Promise<Played> {
+/** Adds to `moves` what happened. */
+export async function playProgram(program: Program, moves: Set<string>): Promise<Played> {
   const clock = createTestClock();
   const services: (readonly [title: string, service: StrictService])[] = [];
   const errors: string[] = [];
+  let messages = 0;
 
   function connect(index: number, script: readonly ScriptedMessage[]): Provider {
     const row = allRows[index % allRows.length];
     if (row === undefined) throw new Error("There are no services.");
     const answers = (request: StrictRequest, at: number): MockMessage => {
-      const message = script[at];
-      return message === undefined ? text("Done.") : toMessage(message, request);
+      messages += 1;
+      return toMessage(script[at], request, `m${messages}`);
     };
     const service = strictService(row.kind, { clock, oddities: program.oddities, answers });
     services.push([titleOf(row), service]);
@@ -214,7 +129,9 @@ export async function playProgram(program: Program): Promise<Played> {
   }
 
   async function finishRun(options: LoopOptions): Promise<LoopResult> {
-    const result = await settle(runToolLoop({ clock, ...options }), clock);
+    const watch = watchRun(moves);
+    const result = await settle(runToolLoop({ clock, events: watch.events, ...options }), clock);
+    watch.end(result);
     const { reason } = result;
     if (
       reason.kind === "provider-error" &&
@@ -225,48 +142,36 @@ export async function playProgram(program: Program): Promise<Played> {
     return result;
   }
 
+  /** Decides about the calls for which a run waits, and goes on with it. */
+  async function decideCalls(options: LoopOptions, suspended: LoopResult): Promise<LoopResult> {
+    let result = suspended;
+    for (let round = 0; round < 3 && program.decides !== "leave" && "calls" in result.reason; round += 1)
+      result = await finishRun({ ...options, decisions: toDecisions(program, result.reason.calls) });
+    return result;
+  }
+
   const [first, second, later] = program.rows;
-  const provider = wrap(program, connect(first, program.script), () => connect(second, program.script));
-  const journal = memoryJournal();
-  const options = toOptions(program, provider);
-  let result = await finishRun({ ...options, journal, control: toControl(program, clock) });
-  if (program.resumeAt !== undefined) result = await finishRun({ ...options, journal: cut(journal, program.resumeAt) });
+  const inner = (): Provider => connect(second, program.script);
+  const provider = wrap(program, connect(first, program.script), inner);
+  const options = { ...toOptions(program, provider, inner), journal: memoryJournal() };
+  let result = await decideCalls(options, await finishRun({ ...options, control: toControl(program, clock) }));
+  if (program.resumeAt !== undefined) {
+    const resumed = { ...options, journal: cut(options.journal, program.resumeAt) };
+    result = await decideCalls(resumed, await finishRun(resumed));
+  }
   const branches = program.forks ? [result.messages, beforeLast(result.messages)] : [result.messages];
   for (const branch of branches) {
-    const messages = [...branch, question];
-    await finishRun({ provider: connect(first, []), messages });
-    await finishRun({ provider: connect(later, []), messages, tools: program.tools.map(toTool) });
+    const continued = [...branch, question];
+    await finishRun({ provider: connect(first, []), messages: continued });
+    const tools = program.tools.map((name) => toTool(name, inner));
+    await finishRun({ provider: connect(later, []), messages: continued, tools });
     // Without a new message, a transcript may end with the model's answer.
     if (branch.length > 0) await finishRun({ provider: connect(later, []), messages: branch });
   }
+  for (const [, service] of services) watchRequests(service.requests, moves);
   const refused = services.flatMap(([title, { refusals }]) => refusals.map(({ message }) => `${title}: ${message}`));
   const requests = services.reduce((sum, [, service]) => sum + service.requests.length, 0);
   return { refused, errors, requests };
-}
-
-const question: Message = { role: "user", content: "Go on \ud83d." };
-
-function toOptions(program: Program, provider: Provider): LoopOptions {
-  const { maxIterations, contextItems, settings, system, choice, hiddenFrom } = program;
-  return {
-    provider,
-    messages: [...toHistory(program, provider), question],
-    ...toPolicies(program),
-    ...(contextItems ? { contextItems: ["It is night."] } : {}),
-    ...(system === "none" ? {} : { system: "Be brief." }),
-    modelSettings: settings,
-    limits: { maxIterations },
-    timeouts: { firstChunkMs: 300, streamIdleMs: 300, settleMs: 10 },
-    hooks: {
-      prepareIteration: ({ iteration, tools }) => ({
-        ...(system === "changing" ? { system: `Iteration ${iteration}.` } : {}),
-        ...(iteration >= hiddenFrom ? { tools: [] } : {}),
-        ...(choice === undefined || iteration > 0 || tools.length === 0
-          ? {}
-          : { toolChoice: choice === "named" ? { name: tools[0]?.name ?? "" } : choice }),
-      }),
-    },
-  };
 }
 
 function toControl({ verbs }: Program, clock: TestClock): LoopControl {

@@ -3,7 +3,9 @@
 import fc from "fast-check";
 import type { Message, ModelSettings, ToolChoice } from "turnwright";
 import { transcripts } from "../messages/transcripts.ts";
-import { allRows } from "./connect-strict.ts";
+import { allRows, serverToolRows } from "./connect-strict.ts";
+import { toolNames } from "./program-tools.ts";
+import type { ServerMove } from "./server-parts.ts";
 
 export interface ScriptedCall {
   /** The position of the tool among the tools of the request. */
@@ -17,6 +19,8 @@ export interface ScriptedMessage {
   readonly reasoning: string;
   readonly text: string;
   readonly calls: readonly ScriptedCall[];
+  /** Only played if the request declares a tool of the service. */
+  readonly server: ServerMove;
   readonly end: "usual" | "length" | "early" | "busy" | "silent";
 }
 
@@ -34,6 +38,9 @@ export interface Program {
   /** The iteration from which the run has no tools. */
   readonly hiddenFrom: number;
   readonly policies: "none" | "masking" | "compaction" | "handoffs" | "tool-search" | "output";
+  readonly approve: "none" | "approve" | "deny" | "modify" | "ask";
+  /** What becomes of the calls and questions for which a run waits. "leave" for a run that is never resumed. */
+  readonly decides: "approve" | "deny" | "modify" | "ask" | "leave";
   readonly finalAnswer: boolean;
   readonly maxIterations: number;
   readonly contextItems: boolean;
@@ -83,30 +90,9 @@ const message: fc.Arbitrary<ScriptedMessage> = fc.record({
   reasoning: fc.constantFrom("", "", "Hm.", "Hm \ud83d."),
   text: texts,
   calls: fc.array(call, { maxLength: 3 }),
+  server: fc.constantFrom("none", "answered", "open", "paused", "compacted", "searched"),
   end: fc.constantFrom("usual", "usual", "usual", "usual", "usual", "length", "early", "busy", "silent"),
 });
-
-export const toolNames: readonly string[] = [
-  "quick",
-  "fails",
-  "throws",
-  "hangs",
-  "image",
-  "wrong_type",
-  "failed_image",
-  "pdf",
-  "halves",
-  "empty",
-  "ends",
-  "1look",
-  "_look",
-  "-look",
-
-  "union",
-  "alone",
-
-  "n".repeat(64),
-];
 
 const settings: fc.Arbitrary<ModelSettings> = fc.record(
   {
@@ -119,7 +105,11 @@ const settings: fc.Arbitrary<ModelSettings> = fc.record(
   { requiredKeys: [] },
 );
 
-const row = fc.nat(allRows.length - 1);
+/** Services with tools of their own have more to show than others, so they are chosen more often. */
+const row = fc.oneof(
+  { weight: 4, arbitrary: fc.nat(allRows.length - 1) },
+  { weight: 1, arbitrary: fc.constantFrom(...serverToolRows).map((chosen) => allRows.indexOf(chosen)) },
+);
 
 export const programs: fc.Arbitrary<Program> = fc.record({
   rows: fc.tuple(row, row, row),
@@ -136,6 +126,8 @@ export const programs: fc.Arbitrary<Program> = fc.record({
   choice: fc.constantFrom(undefined, undefined, "auto", "required", "none", "none", "named"),
   hiddenFrom: fc.constantFrom(1, 2, 99, 99, 99),
   policies: fc.constantFrom("none", "none", "masking", "compaction", "handoffs", "tool-search", "output"),
+  approve: fc.constantFrom("none", "none", "approve", "deny", "modify", "ask"),
+  decides: fc.constantFrom("approve", "approve", "deny", "modify", "ask", "leave"),
   finalAnswer: fc.boolean(),
   maxIterations: fc.integer({ min: 1, max: 5 }),
   contextItems: fc.boolean(),

@@ -4,28 +4,46 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { playProgram } from "./play-program.ts";
 import { programs } from "./random-program.ts";
+import { allMoves } from "./watch-moves.ts";
 
-// A hundred programs with a fixed seed, and a few others in each run. To run more cases: PROGRAMS=2000 SEED=7 npx vitest run test/services/random-programs.test.ts
-const numRuns = Number(process.env["PROGRAMS"] ?? 200);
+// Programs with a fixed seed, and a few others in each run. To run more: PROGRAMS=2000 SEED=7 npx vitest run test/services/random-programs.test.ts
+const numRuns = Number(process.env["PROGRAMS"] ?? 300);
 const seed = Number(process.env["SEED"] ?? 20_261_128);
 
-async function expectAccepted(seeds: { readonly numRuns: number; readonly seed?: number }): Promise<number> {
+interface Seen {
+  readonly requests: number;
+  readonly moves: ReadonlySet<string>;
+}
+
+async function expectAccepted(seeds: { readonly numRuns: number; readonly seed?: number }): Promise<Seen> {
+  const moves = new Set<string>();
   let requests = 0;
   await fc.assert(
     fc.asyncProperty(programs, async (program) => {
-      const played = await playProgram(program);
+      const played = await playProgram(program, moves);
       requests += played.requests;
       expect([played.refused, played.errors]).toEqual([[], []]);
     }),
-    seeds,
+    { ...seeds, reporter },
   );
-  return requests;
+  return { requests, moves };
+}
+
+/** Adds the command that plays the failed program again. */
+function reporter<Values>(details: fc.RunDetails<Values>): void {
+  if (!details.failed) return;
+  const command = `SEED=${details.seed} PROGRAMS=${details.numRuns} npx vitest run test/services/random-programs.test.ts`;
+  const { errorInstance: cause } = details;
+  throw new Error(`${fc.defaultReportMessage(details) ?? ""}\n\nTo repeat it: ${command}`, { cause });
 }
 
 it("random programs: no strict service refuses a request, also after each ending", { timeout: 600_000 }, async () => {
-  expect(await expectAccepted({ numRuns, seed })).toBeGreaterThan(2 * numRuns);
+  const { requests, moves } = await expectAccepted({ numRuns, seed });
+  expect(requests).toBeGreaterThan(2 * numRuns);
+  if (process.env["PROGRAMS"] === undefined) expect(allMoves.filter((move) => !moves.has(move))).toEqual([]);
 });
 
 it("random programs with a new seed: no strict service refuses a request", { timeout: 600_000 }, async () => {
-  expect(await expectAccepted({ numRuns: 20 })).toBeGreaterThan(20);
+  const { requests } = await expectAccepted({ numRuns: 20 });
+  expect(requests).toBeGreaterThan(20);
 });

@@ -1,6 +1,6 @@
 // A scripted message in a form that each wire can write.
 
-import { digest, type FinishReason, type ModelChunk, type ProviderError } from "../../core/entry-kit.ts";
+import { digest, type FinishReason, isRecord, type ModelChunk, type ProviderError, type UnknownRecord } from "../../core/entry-kit.ts";
 import type { WireRequest } from "../../services/rule.ts";
 import type { MockMessage, MockPart } from "../mock-parts.ts";
 
@@ -21,7 +21,13 @@ export interface AnswerCall {
   readonly fragments: readonly string[];
 }
 
-export type Piece = Spoken | AnswerCall | { readonly kind: "error"; readonly error: ProviderError } | Control;
+/** A content block, output item or part that is sent as it is, for example the call of a server tool. */
+export interface RawItem {
+  readonly kind: "item";
+  readonly item: UnknownRecord;
+}
+
+export type Piece = Spoken | AnswerCall | RawItem | { readonly kind: "error"; readonly error: ProviderError } | Control;
 
 export interface Answer {
   readonly pieces: readonly Piece[];
@@ -95,9 +101,10 @@ function readChunk(chunk: ModelChunk, pieces: Piece[], seen: Seen): void {
     seen.counts = { input: inputTokens, output: outputTokens, cached: cachedInputTokens, reasoning: reasoningTokens };
   } else if (chunk.type === "finish") seen.finish = chunk.reason;
   else if (chunk.type === "error") pieces.push({ kind: "error", error: chunk.error }, { kind: "end-early" });
+  else if (chunk.type === "provider-metadata" && isRecord(chunk.item)) pieces.push({ kind: "item", item: chunk.item });
   else {
     throw new TypeError(
-      `A strict service cannot send a chunk of type "${chunk.type}". Use text(), reasoning(), refusal(), toolCall(), usage() and finish().`,
+      `A strict service cannot send a chunk of type "${chunk.type}". Use text(), reasoning(), refusal(), toolCall(), providerMetadata(), usage() and finish().`,
     );
   }
 }

@@ -70,6 +70,7 @@ function toDeltas(pieces: readonly Piece[], style: ChatStyle, shown: ReadonlySet
     if (isSpoken(piece)) deltas.push(...toSpoken(piece, thoughts));
     else if (piece.kind === "error")
       deltas.push(sse({ error: { message: piece.error.message, type: "server_error", code: piece.error.code } }));
+    else if (piece.kind === "item") deltas.push({ delta: piece.item });
     else if (piece.kind !== "call") deltas.push(piece);
     else {
       deltas.push(...toFragments(piece, index, shown).map((fragment) => ({ delta: { tool_calls: [fragment] } })));

@@ -34,6 +34,7 @@ function toSigned({ key }: Answer, pieces: readonly Piece[]): readonly (Parts | 
     if (isSpoken(piece))
       return piece.texts.map((text) => ({ parts: [piece.kind === "reasoning" ? { text, thought: true } : { text }] }));
     if (piece.kind === "error") return [sse({ error: { code: 503, message: piece.error.message, status: "UNAVAILABLE" } })];
+    if (piece.kind === "item") return [{ parts: [piece.item] }];
     if (piece.kind !== "call") return [piece];
     const signature = isSigned ? {} : { thoughtSignature: btoa(`gemini.${key}`) };
     isSigned = true;

@@ -27,6 +27,7 @@ function toBlocks({ pieces, request, key }: Answer): readonly Block[] {
 function toBlock(piece: Piece, sign: () => string): Block {
   if (isSpoken(piece)) return piece.kind === "reasoning" ? toThinking(piece, sign()) : toText(piece);
   if (piece.kind === "error") return { error: piece.error.message };
+  if (piece.kind === "item") return toRaw(piece.item);
   return piece.kind === "call" ? toToolUse(piece) : piece;
 }
 
@@ -51,10 +52,18 @@ function toToolUse({ id, name, argsText, fragments }: AnswerCall): Block {
   };
 }
 
+/** The input of a call arrives as JSON text, the summary of a compaction at once. Other blocks are complete at their start. */
+function toRaw(block: UnknownRecord): Block {
+  const { type, input, ...rest } = block;
+  if (isRecord(input)) return { block, deltas: [{ type: "input_json_delta", partial_json: JSON.stringify(input) }] };
+  return { block, deltas: type === "compaction" ? [{ ...rest, type: "compaction_delta" }] : [] };
+}
+
 function toStart(block: UnknownRecord): object {
   if (block.type === "text") return { type: "text", text: "" };
   if (block.type === "thinking") return { type: "thinking", thinking: "", signature: "" };
-  return { ...block, input: {} };
+  if (block.type === "compaction") return { type: "compaction", content: null };
+  return isRecord(block.input) ? { ...block, input: {} } : block;
 }
 
 function toMessage({ key, model, counts: { input, cached } }: Answer): UnknownRecord {

@@ -23,6 +23,7 @@ function toItems({ pieces, key, request }: Answer): readonly Written[] {
       items.push(toReasoning(reasoning, piece.texts, `enc.${printInput(request, request.items)}.${id}`));
     } else if (isSpoken(piece)) items.push(toMessageItem(`msg_${beside}`, piece));
     else if (piece.kind === "call") items.push(toCallItem(`fc_${beside}`, piece));
+    else if (piece.kind === "item") items.push({ item: piece.item, empty: piece.item, deltas: [] });
     else items.push(piece.kind === "error" ? { error: piece.error.message } : piece);
   }
   return items;
