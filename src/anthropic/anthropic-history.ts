@@ -150,7 +150,7 @@ export function toAnthropicMessages<Item extends object = AnthropicMessage>(
 }
 
 /** The tools and betas of the request are not known here. */
-const acceptsAll: Accepted = { declares: () => true, hasTool: () => true, takesMarkers: true };
+const acceptsAll: Accepted = { declares: () => true, hasTool: () => true, takes: () => true };
 
 function readUnit(wire: readonly object[], owner: HistoryProvider | undefined): readonly Message[] {
   const draft = new HistoryDraft();

@@ -43,7 +43,7 @@ import {
 import { fitRequest } from "./fit-request.ts";
 import { type KeptThinking, leftOut } from "./kept-thinking.ts";
 import { invalidJsonKey, isThinkingBlock, readMetadata, toContainerField } from "./provider-metadata.ts";
-import { removeRefusedBlocks } from "./refused-blocks.ts";
+import { type Accepted, betaBlocks, removeRefusedBlocks } from "./refused-blocks.ts";
 import { findDeclared, toWireTools } from "./wire-tools.ts";
 
 /** Omits blank texts, because the service rejects them. */
@@ -216,9 +216,13 @@ export function buildMessagesBody(given: ModelRequest, ports: BodyPorts): Messag
 function withTail(request: ModelRequest, instruction: string | undefined, { settings, convert }: BodyPorts): ModelRequest {
   const { messages } = request;
   const last = messages[messages.length - 1];
-  const end = last?.role === "assistant" ? convert(last).wire.content.at(-1) : undefined;
-  const isRefused = settings.facts?.prefill === false && (end === undefined || end.type === "text" || isThinkingBlock(end));
-  const content = last?.role !== "assistant" ? instruction : isRefused ? continueText : undefined;
+  const toEnd = (message: Message): WireBlock | undefined =>
+    removeRefusedBlocks([message], [convert(message).wire], toAccepted(request, settings))[0]?.content.at(
+      -1,
+    );
+  const isRefused = (end: WireBlock | undefined): boolean =>
+    settings.facts?.prefill === false && (end === undefined || end.type === "text" || isThinkingBlock(end));
+  const content = last?.role !== "assistant" ? instruction : isRefused(toEnd(last)) ? continueText : undefined;
   return content === undefined ? request : { ...request, messages: [...messages, { role: "user", content }] };
 }
 
@@ -230,21 +234,26 @@ function toMarkable(
   const system = text === undefined || text.trim() === "" ? undefined : text;
   const tools = toWireTools(request.tools, ports.settings);
   const extra = request.settings?.extra ?? {};
-  const wire = toWireMessages(request, { system, tools, extra }, ports);
+  const wire = toWireMessages(request, { system, tools }, ports);
   return { system, tools, joined: joinMessages(wire), extra };
 }
 
 function toWireMessages(
   request: ModelRequest,
-  { system, tools, extra }: Omit<MarkableRequest, "joined">,
+  { system, tools }: Pick<MarkableRequest, "system" | "tools">,
   { settings, convert, kept, asksToDrop, report }: BodyPorts & { readonly asksToDrop: boolean },
 ): readonly WireMessage[] {
   const { messages } = request;
-  const converted = messages.map((message) => convert(message).wire);
-  const takesMarkers = [...settings.betas, ...settings.clientBetas].some((beta) => beta.startsWith("server-side-fallback"));
-  const wire = removeRefusedBlocks(messages, converted, { ...findDeclared(tools, extra), takesMarkers });
+  const converted = messages.map((message, position) => convert(message, position).wire);
+  const wire = removeRefusedBlocks(messages, converted, toAccepted(request, settings));
   if (settings.facts?.checksPrefix === true && !asksToDrop && kept.compare(request, { system, tools, wire })) report(leftOut);
   return wire.map((message, position) => kept.strip(message, messages[position]));
+}
+
+function toAccepted({ tools, settings: { extra = {} } = {} }: ModelRequest, settings: MessagesSettings): Accepted {
+  const betas = [...settings.betas, ...settings.clientBetas];
+  const takes: Accepted["takes"] = (type) => betas.some((beta) => beta.startsWith(betaBlocks[type]));
+  return { ...findDeclared(toWireTools(tools, settings), extra), takes };
 }
 
 function withoutMarks({ system, tools, joined }: MarkableRequest): MarkedRequest {

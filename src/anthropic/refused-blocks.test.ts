@@ -25,7 +25,7 @@ const close = (steps: readonly Step[], declares: (name: string) => boolean = () 
   const closed = removeRefusedBlocks(
     pairs.map(([message]) => message),
     pairs.map(([, wire]) => wire),
-    { declares, hasTool: () => true, takesMarkers: true },
+    { declares, hasTool: () => true, takes: () => true },
   );
   return closed.filter(({ role }) => role === "assistant").map(({ content }) => content);
 };
@@ -77,7 +77,7 @@ it("removeRefusedBlocks returns the same shortened message again, because cache 
     removeRefusedBlocks(
       pairs.map(([message]) => message),
       pairs.map(([, wire]) => wire),
-      { declares: () => true, hasTool: () => true, takesMarkers: true },
+      { declares: () => true, hasTool: () => true, takes: () => true },
     )[0];
   expect(once()).toBe(once());
 });

@@ -6,14 +6,19 @@ import { isRecord, type Json, listOf, memoize, type Message, recordOf, textOf } 
 import type { WireBlock, WireMessage } from "./messages-options.ts";
 import { isThinkingBlock, trimThinking } from "./provider-metadata.ts";
 
+/** The types of blocks that need a beta, and the beginning of its name. */
+export const betaBlocks = { fallback: "server-side-fallback", compaction: "compact-" } as const;
+
+export type BetaBlock = keyof typeof betaBlocks;
+
 /** Tells which blocks of earlier messages the service accepts in a request. */
 export interface Accepted {
   /** True if the request declares this server tool. */
   declares(name: string): boolean;
   /** True if the request has a tool with this name. */
   hasTool(name: string): boolean;
-  /** True if the request accepts `fallback` blocks. They need the beta `server-side-fallback`. */
-  readonly takesMarkers: boolean;
+  /** True if the request has the beta that blocks of this type need: `fallback` or `compaction`. */
+  takes(type: BetaBlock): boolean;
 }
 
 interface ServerCall {
@@ -30,18 +35,21 @@ interface ServerBlocks {
   readonly references: readonly string[];
   /** True if another model took over in the middle of the message. */
   readonly hasMarker: boolean;
+  /** True if the service has summarized earlier messages. */
+  readonly hasSummary: boolean;
   /** The ids of calls that the first model made and that the message does not answer. */
   readonly declined: readonly string[];
 }
 
-const none: ServerBlocks = { calls: [], answers: [], references: [], hasMarker: false, declined: [] };
+const none: ServerBlocks = { calls: [], answers: [], references: [], hasMarker: false, hasSummary: false, declined: [] };
 
 const readServerBlocks = /* @__PURE__ */ memoize(({ role, content }: WireMessage): ServerBlocks => {
   if (role === "user") return none;
   const calls = content.filter(isServerCall);
   const results = content.filter(isServerResult).map((block) => textOf(block.tool_use_id));
   const marker = content.findLastIndex(isMarker);
-  if (calls.length + results.length === 0 && marker === -1) return none;
+  const hasSummary = content.some(isSummary);
+  if (calls.length + results.length === 0 && marker === -1 && !hasSummary) return none;
   const ids = new Set(calls.map(({ id }) => textOf(id)));
   const before = content.slice(0, Math.max(marker, 0)).filter(({ type }) => type.endsWith("tool_use"));
   return {
@@ -49,6 +57,7 @@ const readServerBlocks = /* @__PURE__ */ memoize(({ role, content }: WireMessage
     answers: results.filter((id) => !ids.has(id)),
     references: content.flatMap(listReferences).map(nameOf),
     hasMarker: marker !== -1,
+    hasSummary,
     declined: before.map(({ id }) => textOf(id)).filter((id) => !results.includes(id)),
   };
 });
@@ -75,11 +84,10 @@ export function removeRefusedBlocks(
 ): readonly WireMessage[] {
   if (given.every((message) => message.role === "user" || readServerBlocks(message) === none)) return given;
   const awaited = new Set<string>();
-  const wire = withoutDeclined(given, accepted).map((message) => withoutReferences(message, accepted));
+  const wire = withoutDeclined(given, accepted).map((message) => withoutReferences(withoutSummary(message, accepted), accepted));
   return wire.map((message, at) => {
     const { calls, answers } = readServerBlocks(message);
-    // The final message is one that the service has just paused.
-    if (calls.length + answers.length === 0 || (at === wire.length - 1 && answers.length === 0)) return message;
+    if (calls.length + answers.length === 0) return message;
     const removed = new Set(answers.filter((id) => !awaited.delete(id)));
     let next = at + 1;
     while (messages[next]?.role === "tool") next += 1;
@@ -138,14 +146,24 @@ function removeFrom(block: WireBlock, ids: readonly string[]): readonly WireBloc
  * (github.com/code-yeongyu/senpi/issues/113 and 117). Without the beta, it refuses the block itself
  * (github.com/UKGovernmentBEIS/inspect_ai/issues/5335). Thinking then also goes, because two models made it.
  */
-function withoutDeclined(wire: readonly WireMessage[], { takesMarkers }: Accepted): readonly WireMessage[] {
+function withoutDeclined(wire: readonly WireMessage[], { takes }: Accepted): readonly WireMessage[] {
   let declined: readonly string[] = [];
   return wire.map((message) => {
     if (message.role === "assistant") declined = readServerBlocks(message).declined;
     const rest = declined.length === 0 ? message : withoutBlocks(message, declined);
-    if (takesMarkers || !readServerBlocks(message).hasMarker) return rest;
+    if (takes("fallback") || !readServerBlocks(message).hasMarker) return rest;
     return shorten(rest, "fallback", (block) => (isMarker(block) || isThinkingBlock(block) ? [] : [block]));
   });
+}
+
+/** Without the beta, the service does not know the block. The request still has the messages that it summarizes. */
+function withoutSummary(message: WireMessage, { takes }: Accepted): WireMessage {
+  if (takes("compaction") || !readServerBlocks(message).hasSummary) return message;
+  return shorten(message, "compaction", (block) => (isSummary(block) ? [] : [block]));
+}
+
+function isSummary({ type }: WireBlock): boolean {
+  return type === "compaction";
 }
 
 function isMarker({ type }: WireBlock): boolean {

@@ -205,6 +205,19 @@ export const anthropicModelRules: readonly Rule[] = [
     },
   },
   {
+    rule: "A summary of the service needs the beta header compact-2026-01-12.",
+    source: "@anthropic-ai/sdk@1.14.0 resources/beta/messages/messages.d.ts BetaCompactionBlockParam",
+    refuses: ({ items, headers }) =>
+      firstOf(items, ({ parts, at }) => {
+        const index = parts.findIndex(({ type }) => type === "compaction");
+        const isOn = headers.get("anthropic-beta")?.includes("compact-2026-01-12") === true;
+        return when(
+          index !== -1 && !isOn,
+          `messages.${at}.content.${index}: Input tag 'compaction' found using 'type' does not match any of the expected tags`,
+        );
+      }),
+  },
+  {
     rule: "`thinking.block_binding` needs its beta header, and the type adaptive or enabled.",
     source: "@anthropic-ai/sdk@1.14.0 BetaThinkingBlockBinding",
     refuses: (request) => {

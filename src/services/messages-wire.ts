@@ -169,19 +169,6 @@ export const messagesOrderRules: readonly Rule[] = [
 
 export const messagesContentRules: readonly Rule[] = [
   {
-    rule: "A summary of the service needs the beta header compact-2026-01-12.",
-    source: "@anthropic-ai/sdk@1.14.0 resources/beta/messages/messages.d.ts BetaCompactionBlockParam",
-    refuses: ({ items, headers }) =>
-      firstOf(items, ({ parts, at }) => {
-        const index = parts.findIndex(({ type }) => type === "compaction");
-        const isOn = headers.get("anthropic-beta")?.includes("compact-2026-01-12") === true;
-        return when(
-          index !== -1 && !isOn,
-          `messages.${at}.content.${index}: Input tag 'compaction' found using 'type' does not match any of the expected tags`,
-        );
-      }),
-  },
-  {
     rule: "A message has content, except a final assistant message.",
     source: "github.com/anthropics/claude-code#6774",
     refuses: ({ items }) =>

@@ -35,7 +35,7 @@ import { question, toOptions, wrap } from "./program-options.ts";
 import { argsFor, toTool } from "./program-tools.ts";
 import type { Program, ScriptedMessage } from "./random-program.ts";
 import { toServerParts } from "./server-parts.ts";
-import { watchRequests, watchRun } from "./watch-moves.ts";
+import { type MoveCounts, watchRequests, watchRun } from "./watch-moves.ts";
 
 const ends: { readonly [End in ScriptedMessage["end"]]: readonly MockPart[] } = {
   usual: [],
@@ -110,7 +110,7 @@ export interface Played {
 }
 
 /** Adds to `moves` what happened. */
-export async function playProgram(program: Program, moves: Set<string>): Promise<Played> {
+export async function playProgram(program: Program, moves: MoveCounts): Promise<Played> {
   const clock = createTestClock();
   const services: (readonly [title: string, service: StrictService])[] = [];
   const errors: string[] = [];

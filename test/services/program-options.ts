@@ -52,7 +52,10 @@ function toPolicies(program: Program, connect: () => Provider): Pick<LoopOptions
     case "none":
       return { tools: all, policies: shared };
     case "masking":
-      return { tools: all, policies: { ...shared, masking: maskResults({ keepIterations: 1 }) } };
+      return {
+        tools: all,
+        policies: { ...shared, masking: maskResults({ keepIterations: 1, minTokens: 1, force: new Set([0]) }) },
+      };
     case "compaction":
       return { tools: all, policies: { ...shared, compaction: compactMessages({ when: 600, keep: 100 }) } };
     case "handoffs": {

@@ -53,18 +53,17 @@ const schemas: { readonly [name: string]: JsonSchema } = {
   },
 };
 
+/** Tools that go on in another way than with a result. */
+export const oddTools: readonly string[] = ["pays", "asks", "restarts", "outside", "release", "agent"];
+
 export const toolNames: readonly string[] = [
-  ...Object.keys(executes),
+  ...Object.keys(executes).filter((name) => !oddTools.includes(name)),
   "1look",
   "_look",
   "-look",
   "union",
   "alone",
   "n".repeat(64),
-  "pays",
-  "outside",
-  "release",
-  "agent",
 ];
 
 /** Arguments for tools that would refuse those of the script. */

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { Message, ModelSettings, ToolChoice } from "turnwright";
 import { transcripts } from "../messages/transcripts.ts";
 import { allRows, serverToolRows } from "./connect-strict.ts";
-import { toolNames } from "./program-tools.ts";
+import { oddTools, toolNames } from "./program-tools.ts";
 import type { ServerMove } from "./server-parts.ts";
 
 export interface ScriptedCall {
@@ -39,7 +39,7 @@ export interface Program {
   readonly hiddenFrom: number;
   readonly policies: "none" | "masking" | "compaction" | "handoffs" | "tool-search" | "output";
   readonly approve: "none" | "approve" | "deny" | "modify" | "ask";
-  /** What becomes of the calls and questions for which a run waits. "leave" for a run that is never resumed. */
+  /** The decision about the calls and questions for which a run waits. "leave" for a run that is never resumed. */
   readonly decides: "approve" | "deny" | "modify" | "ask" | "leave";
   readonly finalAnswer: boolean;
   readonly maxIterations: number;
@@ -81,8 +81,8 @@ function withoutOddMedia(messages: readonly Message[]): readonly Message[] {
 const texts = fc.constantFrom("", "So.", "Half \ud83d", "\udc00 half", "NUL \u0000", " ", '{"a": 1}', "Emoji 😀.");
 
 const call: fc.Arbitrary<ScriptedCall> = fc.record({
-  tool: fc.nat(12),
-  args: fc.constantFrom("{}", '{"at":"home"}', '{"at":"\\ud83d"}', "", "{", "[1]", "null", '{"kind":"a","n":1}'),
+  tool: fc.oneof(fc.constant(0), fc.nat(12)),
+  args: fc.constantFrom("{}", "{}", "{}", '{"at":"home"}', '{"at":"\\ud83d"}', "", "{", "[1]", "null", '{"kind":"a","n":1}'),
   fragments: fc.constantFrom(0, 1, 3),
 });
 
@@ -90,7 +90,7 @@ const message: fc.Arbitrary<ScriptedMessage> = fc.record({
   reasoning: fc.constantFrom("", "", "Hm.", "Hm \ud83d."),
   text: texts,
   calls: fc.array(call, { maxLength: 3 }),
-  server: fc.constantFrom("none", "answered", "open", "paused", "compacted", "searched"),
+  server: fc.constantFrom("none", "answered", "open", "paused", "special", "special"),
   end: fc.constantFrom("usual", "usual", "usual", "usual", "usual", "length", "early", "busy", "silent"),
 });
 
@@ -107,7 +107,7 @@ const settings: fc.Arbitrary<ModelSettings> = fc.record(
 
 /** Services with tools of their own have more to show than others, so they are chosen more often. */
 const row = fc.oneof(
-  { weight: 4, arbitrary: fc.nat(allRows.length - 1) },
+  { weight: 2, arbitrary: fc.nat(allRows.length - 1) },
   { weight: 1, arbitrary: fc.constantFrom(...serverToolRows).map((chosen) => allRows.indexOf(chosen)) },
 );
 
@@ -120,12 +120,24 @@ export const programs: fc.Arbitrary<Program> = fc.record({
   ),
   converter: fc.constantFrom("none", "chat", "responses", "anthropic", "ui"),
   script: fc.array(message, { minLength: 1, maxLength: 5 }),
-  tools: fc.subarray([...toolNames], { minLength: 0, maxLength: 6 }),
+  tools: fc
+    .tuple(fc.subarray([...toolNames], { maxLength: 5 }), fc.subarray([...oddTools], { maxLength: 2 }))
+    .map(([plain, odd]) => [...odd, ...plain]),
   settings,
   system: fc.constantFrom("none", "fixed", "changing"),
   choice: fc.constantFrom(undefined, undefined, "auto", "required", "none", "none", "named"),
   hiddenFrom: fc.constantFrom(1, 2, 99, 99, 99),
-  policies: fc.constantFrom("none", "none", "masking", "compaction", "handoffs", "tool-search", "output"),
+  policies: fc.constantFrom(
+    "none",
+    "masking",
+    "compaction",
+    "compaction",
+    "handoffs",
+    "handoffs",
+    "tool-search",
+    "tool-search",
+    "output",
+  ),
   approve: fc.constantFrom("none", "none", "approve", "deny", "modify", "ask"),
   decides: fc.constantFrom("approve", "approve", "deny", "modify", "ask", "leave"),
   finalAnswer: fc.boolean(),

@@ -4,33 +4,31 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { playProgram } from "./play-program.ts";
 import { programs } from "./random-program.ts";
-import { allMoves } from "./watch-moves.ts";
+import { allMoves, type MoveCounts } from "./watch-moves.ts";
 
 // Programs with a fixed seed, and a few others in each run. To run more: PROGRAMS=2000 SEED=7 npx vitest run test/services/random-programs.test.ts
-const numRuns = Number(process.env["PROGRAMS"] ?? 300);
+const numRuns = Number(process.env["PROGRAMS"] ?? 500);
 const seed = Number(process.env["SEED"] ?? 20_261_128);
 
 interface Seen {
   readonly requests: number;
-  readonly moves: ReadonlySet<string>;
+  readonly moves: MoveCounts;
 }
 
 async function expectAccepted(seeds: { readonly numRuns: number; readonly seed?: number }): Promise<Seen> {
-  const moves = new Set<string>();
+  const moves = new Map<string, number>();
   let requests = 0;
-  await fc.assert(
-    fc.asyncProperty(programs, async (program) => {
-      const played = await playProgram(program, moves);
-      requests += played.requests;
-      expect([played.refused, played.errors]).toEqual([[], []]);
-    }),
-    { ...seeds, reporter },
-  );
+  const property = fc.asyncProperty(programs, async (program) => {
+    const played = await playProgram(program, moves);
+    requests += played.requests;
+    expect([played.refused, played.errors]).toEqual([[], []]);
+  });
+  throwIfFailed(await fc.check(property, seeds));
   return { requests, moves };
 }
 
-/** Adds the command that plays the failed program again. */
-function reporter<Values>(details: fc.RunDetails<Values>): void {
+/** Throws an error with the command that plays the failed program again. */
+function throwIfFailed<Values>(details: fc.RunDetails<Values>): void {
   if (!details.failed) return;
   const command = `SEED=${details.seed} PROGRAMS=${details.numRuns} npx vitest run test/services/random-programs.test.ts`;
   const { errorInstance: cause } = details;

@@ -1,10 +1,13 @@
-// What the tools of a service do in a random program: searches, code, open calls, summaries and searches for tools.
+// Work of a service in a random program: searches, code, open calls, summaries and searches for tools.
 
 import type { Json } from "turnwright";
 import { finish, type MockPart, providerMetadata, type StrictRequest } from "turnwright/testing";
 
-/** "open": the results of the run's tools come before the result of the service's tool. "paused": the service must be asked again. */
-export type ServerMove = "none" | "answered" | "open" | "paused" | "compacted" | "searched";
+/**
+ * "open": the results of the run's tools come before the result of the service's tool. "paused": the service must be asked again.
+ * "special": a summary or a search for tools, if the request allows one.
+ */
+export type ServerMove = "none" | "answered" | "open" | "paused" | "special";
 
 interface Fields {
   readonly [field: string]: unknown;
@@ -42,7 +45,13 @@ export function toServerParts({ url, body }: StrictRequest, place: Place): Serve
 const search = (id: string): Fields => ({ type: "server_tool_use", id, name: "web_search", input: { query: "Oslo" } });
 const run = (id: string): Fields => ({ type: "server_tool_use", id, name: "code_execution", input: { code: "print(1)" } });
 
-const found = { type: "web_search_result", url: "https://example.com", title: "Oslo", encrypted_content: "opaque", page_age: null };
+const found = {
+  type: "web_search_result",
+  url: "https://example.com",
+  title: "Oslo",
+  encrypted_content: "opaque",
+  page_age: null,
+};
 
 function resultOf({ id, name }: Fields): Fields {
   if (name === "web_search") return { type: "web_search_tool_result", tool_use_id: id, content: [found] };
@@ -57,36 +66,56 @@ function openCalls(body: Fields): readonly Fields[] {
   return blocks.filter(({ type, id }) => type === "server_tool_use" && !answered.has(id));
 }
 
-function inMessages(body: Fields, { move, id, hasCalls }: Place): ServerParts {
-  const tools = listOf(body["tools"]);
+function inMessages(body: Fields, place: Place): ServerParts {
   const results = openCalls(body).map((call) => item(resultOf(call)));
-  const answers = (...blocks: readonly Fields[]): ServerParts => ({ ...nothing, before: [...results, ...blocks.map(item)] });
+  const { first, before, end } = listOf(body["tools"]).some(({ type }) => String(type).startsWith("web_search"))
+    ? work(body, place)
+    : nothing;
+  // A summary comes at the beginning, so it waits until no call is open.
+  return results.length > 0 && first.length > 0
+    ? { ...nothing, before: results }
+    : { first, before: [...results, ...before], end };
+}
+
+function work(body: Fields, { move, id, hasCalls }: Place): ServerParts {
+  const before = (...blocks: readonly Fields[]): ServerParts => ({ ...nothing, before: blocks.map(item) });
   const callId = `srvtoolu_${id}`;
-  if (move === "compacted" && body["context_management"] !== undefined && results.length === 0)
-    return { ...nothing, first: [item({ type: "compaction", content: "<summary>Oslo.</summary>", encrypted_content: "opaque" })] };
+  switch (move) {
+    case "none":
+      return nothing;
+    case "answered":
+      return before(search(callId), resultOf(search(callId)));
+    case "special":
+      return body["context_management"] === undefined
+        ? before(...findTools(body, callId))
+        : { ...nothing, first: [item({ type: "compaction", content: "<summary>Oslo.</summary>", encrypted_content: "opaque" })] };
+    case "open":
+    case "paused":
+      // Without calls of the run's tools, an open call pauses the message.
+      return move === "open" && hasCalls ? before(run(callId)) : { ...before(search(callId)), end: [finish("paused")] };
+  }
+}
+
+function findTools(body: Fields, id: string): readonly Fields[] {
+  const tools = listOf(body["tools"]);
   const finder = tools.find(({ type }) => String(type).startsWith("tool_search_tool"));
   const deferred = tools.filter(({ defer_loading: isDeferred }) => isDeferred === true).map(({ name }) => name);
-  if (move === "searched" && finder !== undefined && deferred.length > 0) {
-    const references = deferred.slice(0, 2).map((name) => ({ type: "tool_reference", tool_name: name }));
-    const content = { type: "tool_search_tool_search_result", tool_references: references };
-    return answers(
-      { type: "server_tool_use", id: callId, name: finder["name"], input: { query: "look" } },
-      { type: "tool_search_tool_result", tool_use_id: callId, content },
-    );
-  }
-  if (!tools.some(({ type }) => String(type).startsWith("web_search"))) return answers();
-  if (move === "answered") return answers(search(callId), resultOf(search(callId)));
-  if (move === "open" && hasCalls) return answers(run(callId));
-  return move === "paused" || move === "open" ? { ...answers(search(callId)), end: [finish("paused")] } : answers();
+  if (finder === undefined || deferred.length === 0) return [];
+  const references = deferred.slice(0, 2).map((name) => ({ type: "tool_reference", tool_name: name }));
+  const content = { type: "tool_search_tool_search_result", tool_references: references };
+  return [
+    { type: "server_tool_use", id, name: finder["name"], input: { query: "look" } },
+    { type: "tool_search_tool_result", tool_use_id: id, content },
+  ];
 }
 
 function inResponses(body: Fields, { move, id }: Place): ServerParts {
   const before = (...items: readonly Fields[]): ServerParts => ({ ...nothing, before: items.map(item) });
   const tools = listOf(body["tools"]);
-  if (move === "compacted" && body["context_management"] !== undefined)
+  if (move === "special" && body["context_management"] !== undefined)
     return { ...nothing, first: [item({ type: "compaction", id: `cmp_${id}`, encrypted_content: "opaque" })] };
   const deferred = tools.filter(({ defer_loading: isDeferred }) => isDeferred === true);
-  if (move === "searched" && deferred.length > 0) {
+  if (move === "special" && deferred.length > 0) {
     const shared = { call_id: null, execution: "server", status: "completed" };
     return before(
       { type: "tool_search_call", id: `tsc_${id}`, ...shared, arguments: { paths: deferred.map(({ name }) => name) } },
@@ -101,7 +130,7 @@ function inResponses(body: Fields, { move, id }: Place): ServerParts {
 function inGenerate(body: Fields, { move, id }: Place): readonly Fields[] {
   const tools = listOf(body["tools"]);
   const thoughtSignature = btoa(`gemini.${id}`);
-  if (move === "searched" && tools.some(({ googleSearch }) => googleSearch !== undefined)) {
+  if (move === "special" && tools.some(({ googleSearch }) => googleSearch !== undefined)) {
     const shared = { id, toolType: "GOOGLE_SEARCH_WEB" };
     return [
       { toolCall: { ...shared, args: { queries: ["Oslo"] } }, thoughtSignature },

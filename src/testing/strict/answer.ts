@@ -1,6 +1,13 @@
 // A scripted message in a form that each wire can write.
 
-import { digest, type FinishReason, isRecord, type ModelChunk, type ProviderError, type UnknownRecord } from "../../core/entry-kit.ts";
+import {
+  digest,
+  type FinishReason,
+  isRecord,
+  type ModelChunk,
+  type ProviderError,
+  type UnknownRecord,
+} from "../../core/entry-kit.ts";
 import type { WireRequest } from "../../services/rule.ts";
 import type { MockMessage, MockPart } from "../mock-parts.ts";
 
