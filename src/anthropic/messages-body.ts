@@ -217,9 +217,7 @@ function withTail(request: ModelRequest, instruction: string | undefined, { sett
   const { messages } = request;
   const last = messages[messages.length - 1];
   const toEnd = (message: Message): WireBlock | undefined =>
-    removeRefusedBlocks([message], [convert(message).wire], toAccepted(request, settings))[0]?.content.at(
-      -1,
-    );
+    removeRefusedBlocks([message], [convert(message).wire], toAccepted(request, settings))[0]?.content.at(-1);
   const isRefused = (end: WireBlock | undefined): boolean =>
     settings.facts?.prefill === false && (end === undefined || end.type === "text" || isThinkingBlock(end));
   const content = last?.role !== "assistant" ? instruction : isRefused(toEnd(last)) ? continueText : undefined;
@@ -244,7 +242,7 @@ function toWireMessages(
   { settings, convert, kept, asksToDrop, report }: BodyPorts & { readonly asksToDrop: boolean },
 ): readonly WireMessage[] {
   const { messages } = request;
-  const converted = messages.map((message, position) => convert(message, position).wire);
+  const converted = messages.map((message) => convert(message).wire);
   const wire = removeRefusedBlocks(messages, converted, toAccepted(request, settings));
   if (settings.facts?.checksPrefix === true && !asksToDrop && kept.compare(request, { system, tools, wire })) report(leftOut);
   return wire.map((message, position) => kept.strip(message, messages[position]));

@@ -117,7 +117,8 @@ describe("runToolLoop with anthropicMessages", () => {
   it("sends a paused message back unchanged as the last message", async () => {
     const paused: RawReply = { frames: [start(), text(1, "Let me look. "), search, stop("pause_turn")] };
     const resumed: RawReply = { frames: [start(), block(0, found), text(1, "It is mild."), stop("end_turn")] };
-    const { result, bodies, again } = await play([paused, resumed, answer], { contextItems: ["It is noon."] });
+    const tools = { serverTools: [{ type: "web_search_20250305", name: "web_search" }] };
+    const { result, bodies, again } = await play([paused, resumed, answer], { contextItems: ["It is noon."] }, tools);
     expect(result).toMatchObject({ status: "completed", text: "Let me look. It is mild.", iterations: 1 });
     const context = { type: "text", text: "Context:\nIt is noon." };
     const said = { type: "text", text: "Let me look. " };
