@@ -18,7 +18,7 @@ export const allMoves: readonly string[] = [
   ...["agent completed", "nested call completed", "nested call waited", "parallel agents"],
   ...["call blocked", "call failed", "call invalid-input", "call malformed", "call timed-out", "call truncated"],
   ...["attempt-discarded", "request-adjusted", "steered", "ended drained", "ended interrupted", "ended stopped"],
-  ...["ended length", "ended provider-error", "ended stream-idle", "ended tool-error-cap"],
+  ...["ended length", "ended provider-error", "ended stream-idle"],
   ...["sent web_search_tool_result", "sent code_execution_tool_result", "sent an open call", "sent compaction"],
   ...["sent tool_search_tool_result", "sent web_search_call", "sent tool_search_output"],
   ...["sent executableCode", "sent toolResponse"],
