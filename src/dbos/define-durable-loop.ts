@@ -61,7 +61,7 @@ function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
   loopNames.add(fields.name);
   const workflow = DBOS.registerWorkflow((input: string) => execute(fields, input), { name: workflowNameOf(fields.name) });
   const engineOf = (): DurableEngine => createEngine(fields.name, workflow, workerHere());
-  return { loop: createDurableLoop(fields, engineOf), engineOf };
+  return createDurableLoop(fields, engineOf);
 }
 
 async function execute<Input>(fields: DurableLoopFields<Input>, input: string): Promise<string> {
@@ -102,6 +102,7 @@ function createEngine(loop: string, workflow: Workflow, worker: WorkerProcess): 
   const own = { workflowName: workflowNameOf(loop), attributes: workflowAttributes };
   return {
     store,
+    answerMs: worker.answerMs,
     waitFor: (id, look, signal) => worker.waitFor(id, look, signal),
     start: (id, input) =>
       outside(async () => {
@@ -120,7 +121,7 @@ function createEngine(loop: string, workflow: Workflow, worker: WorkerProcess): 
         const [found] = await DBOS.listWorkflows({ ...own, workflowIDs: [id], loadOutput: false });
         return found === undefined ? undefined : String(found.input?.[0]);
       }),
-    waitForEnd: (id, look) => worker.waitForEnd(id, look),
+    waitForEnd: (id, look, signal) => worker.waitForEnd(id, look, signal),
     retry: (id) =>
       outside(() =>
         store.changeRuns(async () => {

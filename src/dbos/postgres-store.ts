@@ -97,8 +97,10 @@ const append = `
  */
 const send = `
   WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended($1, 1))),
-  sent AS (INSERT INTO turnwright.messages (run_id, body) SELECT $1, $2 FROM held RETURNING run_id)
-  SELECT pg_notify('${messageChannel}', run_id) FROM sent`;
+  sent AS (
+    INSERT INTO turnwright.messages (run_id, body)
+    SELECT $1, body FROM held, unnest($2::text[]) WITH ORDINALITY AS t (body, n) ORDER BY n RETURNING run_id)
+  SELECT pg_notify('${messageChannel}', run_id) FROM sent LIMIT 1`;
 
 const deleteRuns = `
   WITH events AS (DELETE FROM turnwright.events WHERE run_id = ANY ($1)),
@@ -226,8 +228,8 @@ export class PostgresStore implements DurableStore {
     return rows.map(({ seq, body }) => ({ seq: Number(seq), body }));
   }
 
-  async send(runId: string, message: RunMessage): Promise<void> {
-    await this.#pool.query(send, [runId, JSON.stringify(message)]);
+  async send(runId: string, ...messages: readonly RunMessage[]): Promise<void> {
+    await this.#pool.query(send, [runId, messages.map((message) => JSON.stringify(message))]);
   }
 
   async notifyEnds(runIds: readonly string[]): Promise<void> {

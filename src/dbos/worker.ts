@@ -23,6 +23,11 @@ export interface WorkerOptions {
    * exists. The runs of a killed process are taken over without this delay. Default 10,000.
    */
   readonly leaseMs?: number | undefined;
+  /**
+   * How long a call such as `status`, `start` or `stop` waits for an answer of Postgres, in milliseconds. After that, the call
+   * rejects. `result` and `events` wait on. Default 30,000.
+   */
+  readonly answerMs?: number | undefined;
   /** False for a process that only starts, reads and stops runs, such as a web server. Default true. */
   readonly executes?: boolean | undefined;
 }
@@ -47,6 +52,7 @@ const checks: Checks<WorkerOptions> = {
   databaseUrl: ["a URL that begins with postgres:// or postgresql://", (value) => /^postgres(ql)?:\/\//.test(String(value))],
   name: ["a text that is not empty", isFilled],
   leaseMs: numberWithin({ min: 100, infinite: false }),
+  answerMs: numberWithin({ min: 1, infinite: false }),
   executes: is.flag,
 };
 
@@ -144,10 +150,10 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   readonly #ends = new RunWaits();
   readonly #takeovers: Takeovers;
 
-  constructor({ databaseUrl, name = "turnwright", leaseMs = 10_000, executes = true }: WorkerOptions) {
+  constructor({ databaseUrl, name = "turnwright", leaseMs = 10_000, answerMs = 30_000, executes = true }: WorkerOptions) {
     super();
     this.application = name;
-    this.#options = { databaseUrl, name, leaseMs, executes };
+    this.#options = { databaseUrl, name, leaseMs, answerMs, executes };
     this.#pool = createPool(databaseUrl, 8, queryTimeout);
     this.#control = createPool(databaseUrl, 3, queryTimeout);
     this.#dbosPool = createPool(databaseUrl, 20);
@@ -156,6 +162,10 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     this.#ended = new RunEnds({ workerId: this.id, stopping, notify: (runIds) => this.store.notifyEnds(runIds) });
     const isBusyWith = (runId: string): boolean => this.live.has(runId) || this.#ended.has(runId);
     this.#takeovers = new Takeovers(this.#control, { id: this.id, application: name, isBusyWith });
+  }
+
+  get answerMs(): number {
+    return this.#options.answerMs;
   }
 
   /** Shows only errors. DBOS also reports errors of runs that this worker gave up when it stopped. */
@@ -289,7 +299,8 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     return this.#takeovers.untilEnded(runId);
   }
 
-  waitForEnd<T>(runId: string, look: () => Promise<T | undefined>): Promise<T> {
-    return this.#ends.waitFor(runId, look, [this.stopping.signal]);
+  waitForEnd<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
+    const { signal: stopping } = this.stopping;
+    return this.#ends.waitFor(runId, look, signal === undefined ? [stopping] : [stopping, signal]);
   }
 }

@@ -56,7 +56,7 @@ function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
   if (loops.has(name)) throw invalidOption("name", "a name that no other durable loop of this process has", name);
   loops.set(name, fields as DurableLoopFields<Json>);
   const engineOf = (): DurableEngine => createEngine(name, workerHere());
-  return { loop: createDurableLoop(fields, engineOf), engineOf };
+  return createDurableLoop(fields, engineOf);
 }
 
 function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
@@ -68,6 +68,7 @@ function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
   };
   return {
     store,
+    answerMs: worker.settings.answerMs,
     waitFor: (id, look, signal) => worker.waitFor(id, look, signal),
     async start(id, input) {
       if (id === "." || id === "..") throw invalidOption("id", 'a text other than "." and ".."', id);
@@ -81,7 +82,7 @@ function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
       return state === "ended" ? { state, readEnd: async () => (await store.read(id, "end")) ?? undefined } : { state };
     },
     readInput: async (id) => ((await peek(id)) === undefined ? undefined : ((await store.read(id, "input")) ?? undefined)),
-    waitForEnd: (id, look) => worker.waitFor(id, look),
+    waitForEnd: (id, look, signal) => worker.waitFor(id, look, signal),
     retry: (id) => store.retry(id),
     readJournal: (id) => readRestateJournal(async () => admin.readJournal((await peek(id))?.invocation ?? "")),
   };

@@ -85,8 +85,8 @@ export class RestateStore implements DurableStore {
     return found.rows;
   }
 
-  async send(runId: string, message: RunMessage): Promise<void> {
-    await this.#change(runId, "send", message);
+  async send(runId: string, ...messages: readonly RunMessage[]): Promise<void> {
+    await this.#change(runId, "send", messages);
     this.#options.onChange(runId);
   }
 

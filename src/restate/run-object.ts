@@ -147,12 +147,11 @@ function messageHandlers({ names, admin }: ObjectPorts): Handlers {
       ctx: ObjectContext,
       { execution, isResting }: { readonly execution: number; readonly isResting: boolean },
     ): Promise<boolean> => changeHead(ctx, execution, { isResting }),
-    async send(ctx: ObjectContext, message: RunMessage): Promise<void> {
+    async send(ctx: ObjectContext, sent: readonly RunMessage[]): Promise<void> {
       const head = await readHead(ctx);
       if (head === null) return;
-      const messages = head.messages + 1;
-      ctx.set(`message ${messages}`, message);
-      ctx.set<RunHead>("head", { ...head, messages });
+      for (const [index, message] of sent.entries()) ctx.set(`message ${head.messages + index + 1}`, message);
+      ctx.set<RunHead>("head", { ...head, messages: head.messages + sent.length });
       if (head.isResting === true && head.state === "live") wakeLater(ctx, 0);
       if (head.worker === undefined) return;
       const to = { service: names.workers, method: "notify", key: head.worker };

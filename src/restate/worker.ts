@@ -35,6 +35,11 @@ export interface WorkerOptions {
   readonly suspendMs?: number | undefined;
   /** How long the records and events of a run are kept after its end, in milliseconds. Default 30 days. */
   readonly retentionMs?: number | undefined;
+  /**
+   * How long a call such as `status`, `start` or `stop` waits for an answer of Restate, in milliseconds. After that, the call
+   * rejects. `result` and `events` wait on. Default 30,000.
+   */
+  readonly answerMs?: number | undefined;
   /** False for a process that only starts, reads and stops runs, such as a web server. Default true. */
   readonly executes?: boolean | undefined;
 }
@@ -58,11 +63,12 @@ const checks: Checks<WorkerOptions> = {
   identityKeys: is.texts,
   suspendMs: atLeastZero,
   retentionMs: atLeastZero,
+  answerMs: numberWithin({ min: 1, infinite: false }),
   executes: is.flag,
 };
 
 type Defaults = { readonly [Name in "name" | "host"]: string } & {
-  readonly [Name in "port" | "suspendMs" | "retentionMs"]: number;
+  readonly [Name in "port" | "suspendMs" | "retentionMs" | "answerMs"]: number;
 } & { readonly executes: boolean };
 
 const defaults: Defaults = {
@@ -71,6 +77,7 @@ const defaults: Defaults = {
   host: "127.0.0.1",
   suspendMs: 10_000,
   retentionMs: 30 * 24 * 3_600_000,
+  answerMs: 30_000,
   executes: true,
 };
 

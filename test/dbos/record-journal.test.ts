@@ -74,5 +74,5 @@ async function begin<T>(runId: string, body: (journal: Journal) => Promise<T>): 
 }
 
 describe("journalSuite with the journal of durable loops", () => {
-  for (const { title, run } of journalSuite({ execute, send })) it(title, run, 60_000);
+  for (const { title, run } of journalSuite({ execute, send, pauseMs: 400, withinMs: 30_000 })) it(title, run, 60_000);
 });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { defineAgentTool, defineTool, type LoopOptions } from "turnwright";
 import { inspectJournal } from "turnwright/journal";
-import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
 import { createEngine, runId, settle } from "./durable-engine.ts";
 import type { LiveRun } from "../../src/host/durable/durable-store.ts";
 
@@ -59,5 +59,27 @@ describe("a waiting durable run that another worker took over", () => {
     const results = found.messages.flatMap((message) => (message.role === "tool" ? message.results : []));
     expect(results.map(({ name }) => name)).toEqual(calls);
     expect(results.map(({ outcome }) => outcome)).not.toContain("awaiting-approval");
+  });
+});
+
+describe("a durable run whose store takes long for each write", () => {
+  it.each(["stop", "kill"] as const)("ends as stopped after a %s, and does not fail", async (verb) => {
+    const engine = createEngine();
+    const clock = createTestClock();
+    const running = engine.createProcess(live)({ ...optionsOf(["gated"]), clock });
+    await settle();
+    let release: () => void = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const append = engine.store.append.bind(engine.store);
+    engine.store.append = async (...given) => {
+      await held;
+      return append(...given);
+    };
+    engine.send({ verb });
+    await live.get(runId)?.obey();
+    await clock.advance(60_000);
+    release();
+    expect(JSON.parse((await running) ?? "{}")).toMatchObject({ status: "stopped-by-user" });
+    expect((await inspectJournal(engine.readJournal())).status).toBe("stopped-by-user");
   });
 });

@@ -27,15 +27,20 @@ export interface LastRun {
   readonly error?: string | undefined;
 }
 
+/** How long the engine may take to store the end of a run after the event `run-end`, in milliseconds. */
+const storedWithinMs = 5_000;
+
 export class ConversationRuns {
   readonly #name: string;
   readonly #loop: DurableLoop<Json>;
   readonly #engineOf: () => DurableEngine;
+  readonly #endsWithin: DefinedLoop<Json>["endsWithin"];
 
-  constructor({ loop, engineOf }: DefinedLoop<Json>, name: string) {
+  constructor({ loop, engineOf, endsWithin }: DefinedLoop<Json>, name: string) {
     this.#name = name;
     this.#loop = loop;
     this.#engineOf = engineOf;
+    this.#endsWithin = endsWithin;
   }
 
   /**
@@ -74,8 +79,10 @@ export class ConversationRuns {
     const [last] = await store.readEvents(run.runId, (await store.countEvents(run.runId)) - 1);
     const event = last && (JSON.parse(last.body) as StoredEvent).event;
     if (event?.type !== "run-end" || event.path !== undefined) return run;
-    await this.#loop.result(run.runId);
-    return { ...run, state: "ended" };
+    // If the worker of the run died, the end is stored only after another worker has taken over the run.
+    if (!(await this.#endsWithin(run.runId, storedWithinMs))) return run;
+    const found = await this.#engineOf().find(run.runId);
+    return { number: run.number, runId: run.runId, ...(found ?? { state: "deleted" }) };
   }
 
   async isWaiting(runId: string): Promise<boolean> {
@@ -105,10 +112,15 @@ export class ConversationRuns {
     return state !== undefined && (await isWaiting(this.#engineOf(), runId, state)) ? state : undefined;
   }
 
-  /** Stops a run that waits, because a new message was sent. */
-  async stopWaiting({ runId }: LastRun): Promise<void> {
-    await this.#loop.stop(runId, { note: "A new message was sent." });
-    await this.#loop.result(runId);
+  /** Stops a run that waits, because a new message was sent. Returns false if the run has not ended soon, as it has no worker. */
+  async stopWaiting(run: LastRun): Promise<boolean> {
+    await this.#loop.stop(run.runId, { note: "A new message was sent." });
+    return this.endsSoon(run);
+  }
+
+  /** Waits for the end of a run that was told to stop. Returns false if the run has not ended soon. */
+  endsSoon({ runId }: LastRun): Promise<boolean> {
+    return this.#endsWithin(runId, this.#engineOf().answerMs);
   }
 
   /** Resolves when a run has ended, for example after days, when its decisions have arrived. */

@@ -29,9 +29,22 @@ import type { DurableLoop } from "./durable-loop.ts";
 import type { DurableEngine } from "./durable-store.ts";
 import { type DurableStart, readDurableStart, type RunInput } from "./host-options.ts";
 import { readPlace, toHostedStream, toSeq } from "./read-durable-events.ts";
+import { withinTime } from "./repeat-failed.ts";
 
 export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<Json>): DurableHost {
-  return new Conversations(loop, fields);
+  const host = new Conversations(loop, fields);
+  const bounded = <T>(what: string, work: () => Promise<T>): Promise<T> =>
+    withinTime(work, { what, ms: loop.engineOf().answerMs });
+  return {
+    // A queued start may wait for days, so the steps of a start have time limits of their own.
+    start: (id, options) => host.start(id, options),
+    resume: async (id, options) => bounded("resume", () => host.resume(id, options)),
+    join: async (id, options) => bounded("join", () => host.join(id, options)),
+    retry: async (id) => bounded("retry", () => host.retry(id)),
+    stop: async (id, request) => bounded("stop", () => host.stop(id, request)),
+    kill: async (id) => bounded("kill", () => host.kill(id)),
+    status: async (id) => bounded("status", () => host.status(id)),
+  };
 }
 
 interface NextStart {
@@ -52,11 +65,13 @@ class Conversations implements DurableHost {
   readonly #whenBusy: WhenBusy;
   readonly #whenSuspended: WhenSuspended;
   readonly #runs: ConversationRuns;
+  readonly #decideAll: DefinedLoop<Json>["decideAll"];
 
-  constructor({ loop, engineOf }: DefinedLoop<Json>, { name, whenBusy = "refuse", whenSuspended = "refuse" }: DurableHostFields) {
-    this.#loop = loop;
-    this.#engineOf = engineOf;
-    this.#runs = new ConversationRuns({ loop, engineOf }, name);
+  constructor(defined: DefinedLoop<Json>, { name, whenBusy = "refuse", whenSuspended = "refuse" }: DurableHostFields) {
+    this.#loop = defined.loop;
+    this.#engineOf = defined.engineOf;
+    this.#decideAll = defined.decideAll;
+    this.#runs = new ConversationRuns(defined, name);
     this.#whenBusy = whenBusy;
     this.#whenSuspended = whenSuspended;
   }
@@ -64,35 +79,39 @@ class Conversations implements DurableHost {
   async start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer> {
     const given = readDurableStart(options);
     for (;;) {
-      const last = await this.#runs.findLast(id);
+      const last = await this.#bounded(() => this.#runs.findLast(id));
       const answer =
         last?.state === "live"
           ? await this.#enterLive(id, last, given)
-          : await this.#startNext(id, last, { given, input: options.input });
+          : await this.#bounded(() => this.#startNext(id, last, { given, input: options.input }));
       if (answer !== undefined) return answer;
     }
+  }
+
+  #bounded<T>(work: () => Promise<T>): Promise<T> {
+    return withinTime(work, { what: "start", ms: this.#engineOf().answerMs });
   }
 
   /** Returns undefined when the live run has ended. */
   async #enterLive(id: string, last: LastRun, given: DurableStart): Promise<DurableStartAnswer | undefined> {
     const { message, whenSuspended = this.#whenSuspended } = given;
-    if (message !== undefined && message.again === undefined && (await this.#runs.isRepeated(last, message)))
-      return { kind: "started", repeated: true, ...this.#toHosted(last) };
-    const waiting = await this.#runs.findWaiting(last);
+    const isRepeated = async (): Promise<boolean> =>
+      message !== undefined && message.again === undefined && (await this.#runs.isRepeated(last, message));
+    if (await this.#bounded(isRepeated)) return { kind: "started", repeated: true, ...this.#toHosted(last) };
+    const waiting = await this.#bounded(() => this.#runs.findWaiting(last));
     if (waiting === undefined) return this.#enter(last, given);
     const calls = waitingCallsOf(waiting);
-    if (whenSuspended === "deny" || calls.length === 0) await this.#runs.stopWaiting(last);
-    else if (whenSuspended === "queue") await this.#runs.untilEnded(last);
+    if (whenSuspended === "deny" || calls.length === 0) {
+      if (!(await this.#runs.stopWaiting(last))) return { kind: "busy", runId: last.runId };
+    } else if (whenSuspended === "queue") await this.#runs.untilEnded(last);
     else return { kind: "waiting", runId: last.runId, calls, error: waitingError(id, calls) };
     return undefined;
   }
 
   /** Returns undefined when the conversation is free. */
   async #enter(last: LastRun, { whenBusy = this.#whenBusy, message }: DurableStart): Promise<DurableStartAnswer | undefined> {
-    if (await this.#runs.isStopping(last)) {
-      await this.#runs.untilEnded(last);
-      return undefined;
-    }
+    if (await this.#bounded(() => this.#runs.isStopping(last)))
+      return (await this.#runs.endsSoon(last)) ? undefined : { kind: "busy", runId: last.runId };
     if (whenBusy === "steer" && message !== undefined && message.again === undefined) {
       if ((await this.#loop.steer(last.runId, message)) === "accepted") return { kind: "steered", ...this.#toHosted(last) };
     } else if (whenBusy !== "queue") return { kind: "busy", runId: last.runId };
@@ -130,7 +149,7 @@ class Conversations implements DurableHost {
     if (last?.state !== "live") return this.#refuse(last);
     const { store } = this.#engineOf();
     const count = await store.countEvents(last.runId);
-    for (const [callId, decision] of Object.entries(decisions)) await this.#loop.decide(last.runId, callId, decision);
+    await this.#decideAll(last.runId, decisions);
     return { kind: "started", ...this.#toHosted(last, count) };
   }
 

@@ -28,6 +28,7 @@ import type { DurableEngine, FoundRun, RunMessage } from "./durable-store.ts";
 import type { RunFacts } from "./execute-durable-run.ts";
 import { readLargeParts } from "./durable-records.ts";
 import { readDurableEvents } from "./read-durable-events.ts";
+import { withinTime } from "./repeat-failed.ts";
 import { signalCheck, toUserMessage } from "../start-options.ts";
 
 const eventsChecks: Checks<DurableEventsOptions> = {
@@ -53,6 +54,10 @@ export function checkRunId(id: string, longest: number = longestId): void {
 
 export interface DefinedLoop<Input> {
   readonly loop: DurableLoop<Input>;
+  /** Sends decisions about several calls. If one of them does not fit, sends none and rejects. */
+  readonly decideAll: (id: string, decisions: { readonly [callId: string]: CallDecision }) => Promise<void>;
+  /** Waits until a run has ended, for at most `ms` milliseconds. Returns false if the run is still live. */
+  readonly endsWithin: (id: string, ms: number) => Promise<boolean>;
   /** Throws if no worker runs in this process. */
   readonly engineOf: () => DurableEngine;
 }
@@ -60,19 +65,22 @@ export interface DefinedLoop<Input> {
 export function createDurableLoop<Input>(
   { name, options }: DurableLoopFields<Input>,
   engineOf: () => DurableEngine,
-): DurableLoop<Input> {
+): DefinedLoop<Input> {
   const verbs = new DurableVerbs(name, (input) => options(JSON.parse(input) as Input), engineOf);
-  return {
-    start: (id, input) => verbs.start(id, input),
+  const bounded = <T>(what: string, work: () => Promise<T>): Promise<T> => withinTime(work, { what, ms: engineOf().answerMs });
+  const decideAll: DefinedLoop<Input>["decideAll"] = (id, decisions) => bounded("decide", () => verbs.decide(id, decisions));
+  const loop: DurableLoop<Input> = {
+    start: async (id, input) => bounded("start", () => verbs.start(id, input)),
     result: (id) => verbs.result(id),
-    retry: (id) => verbs.retry(id),
-    status: (id) => verbs.status(id),
-    stop: (id, request) => verbs.stop(id, request),
-    kill: (id) => verbs.send(id, { verb: "kill" }),
-    steer: (id, message) => verbs.steer(id, message),
-    decide: (id, callId, decision) => verbs.decide(id, callId, decision),
+    retry: async (id) => bounded("retry", () => verbs.retry(id)),
+    status: async (id) => bounded("status", () => verbs.status(id)),
+    stop: async (id, request) => bounded("stop", () => verbs.stop(id, request)),
+    kill: async (id) => bounded("kill", () => verbs.send(id, { verb: "kill" })),
+    steer: async (id, message) => bounded("steer", () => verbs.steer(id, message)),
+    decide: async (id, callId, decision) => decideAll(id, { [callId]: decision }),
     events: (id, how) => verbs.events(id, how),
   };
+  return { loop, engineOf, decideAll, endsWithin: (id, ms) => verbs.endsWithin(id, ms) };
 }
 
 type OptionsOf = (input: string) => ReturnType<DurableLoopFields<Json>["options"]>;
@@ -107,11 +115,28 @@ class DurableVerbs {
     });
     const { lastRead, ...facts } = JSON.parse(end) as RunFacts;
     const { messages = [] } = (await this.#inspect(id)) ?? {};
+    // Every run that has ended has events, unless it was deleted in the meantime.
+    if ((await engine.store.countEvents(id)) === 0) return this.#refuseId();
     // These messages arrived after the run had read its inbox for the last time.
     const late = (await engine.store.readMessages(id, lastRead)).flatMap(({ body }) =>
       body.verb === "steer" ? [body.message] : [],
     );
     return { ...facts, messages, undelivered: [...facts.undelivered, ...late] };
+  }
+
+  async endsWithin(id: string, ms: number): Promise<boolean> {
+    const engine = this.#engineOf();
+    const over = new AbortController();
+    const timer = setTimeout(() => over.abort(new Error("The run has not ended yet.")), ms);
+    const look = async (): Promise<true | undefined> => ((await this.#find(id, engine)).state === "live" ? undefined : true);
+    try {
+      return await engine.waitForEnd(id, look, over.signal);
+    } catch (error) {
+      if (over.signal.aborted) return false;
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async retry(id: string): Promise<void> {
@@ -168,24 +193,18 @@ class DurableVerbs {
     return this.send(id, { verb: "steer", message: toUserMessage(message) });
   }
 
-  async decide(id: string, callId: string, decision: CallDecision): Promise<void> {
-    const { inspection, options } = (await this.#open(id)) ?? this.#refuseId();
-    const { pendingCalls } = inspection;
-    // A caller may omit the suffix of the id, such as `#2`, because the tool that requested the result does not know the suffix.
-    const isMeant = (one: PendingCall): boolean =>
-      one.id === callId || (one.state === "awaiting-result" && one.question === undefined && toCallPath(one) === callId);
-    const call = pendingCalls.find(isMeant);
-    if (call === undefined || !("waitKey" in call)) {
-      if (isLiveQuestion(callId) && isOutsideResult(decision)) {
-        await this.#engineOf().store.send(id, { verb: "answer", id: callId, answer: toJson(decision) });
-        return;
-      }
-      const waiting = pendingCalls.filter((one) => "waitKey" in one).map((one) => one.id);
-      throw new LoopError("unknown-decision", { call: callId, ...(waiting.length === 0 ? {} : { waiting }) });
+  /** Sends nothing if one of the decisions does not fit. */
+  async decide(id: string, decisions: { readonly [callId: string]: CallDecision }): Promise<void> {
+    const opened = (await this.#open(id)) ?? this.#refuseId();
+    const isLive = (await this.#find(id)).state === "live";
+    const messages: RunMessage[] = [];
+    for (const [callId, decision] of Object.entries(decisions)) {
+      const message = await toDecided(opened, callId, decision);
+      // A run that has ended accepts no decisions, although its records may contain calls that waited.
+      if (message === undefined || !isLive) throw unknownDecision(isLive ? opened.inspection.pendingCalls : [], callId);
+      messages.push(message);
     }
-    checkDecision(call, decision);
-    await checkResult(options, call, decision);
-    await this.#engineOf().store.send(id, { verb: "decide", key: call.waitKey, decision: toJson(decision) });
+    if (messages.length > 0) await this.#engineOf().store.send(id, ...messages);
   }
 
   events(id: string, options: DurableEventsOptions = {}): AsyncIterableIterator<DurableEvent> {
@@ -195,9 +214,34 @@ class DurableVerbs {
       engine,
       id,
       find: () => this.#find(id, engine),
+      refuse: () => this.#refuseId(),
       inspect: () => this.#inspect(id, engine),
     });
   }
+}
+
+/** Returns the message that sends a decision to its call. Returns undefined if no call waits for the decision. */
+async function toDecided(
+  { inspection: { pendingCalls }, options }: OpenedRun,
+  callId: string,
+  decision: CallDecision,
+): Promise<RunMessage | undefined> {
+  // A caller may omit the suffix of the id, such as `#2`, because the tool that requested the result does not know the suffix.
+  const isMeant = (one: PendingCall): boolean =>
+    one.id === callId || (one.state === "awaiting-result" && one.question === undefined && toCallPath(one) === callId);
+  const call = pendingCalls.find(isMeant);
+  if (call === undefined || !("waitKey" in call)) {
+    const isAnswer = isLiveQuestion(callId) && isOutsideResult(decision);
+    return isAnswer ? { verb: "answer", id: callId, answer: toJson(decision) } : undefined;
+  }
+  checkDecision(call, decision);
+  await checkResult(options, call, decision);
+  return { verb: "decide", key: call.waitKey, decision: toJson(decision) };
+}
+
+function unknownDecision(pendingCalls: readonly PendingCall[], call: string): LoopError {
+  const waiting = pendingCalls.filter((one) => "waitKey" in one).map(({ id }) => id);
+  return new LoopError("unknown-decision", { call, ...(waiting.length === 0 ? {} : { waiting }) });
 }
 
 /** True for an id from a `question-asked` event. Such a question waits in the process of the run. */

@@ -94,8 +94,8 @@ export interface DurableHost {
    */
   start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer>;
   /**
-   * Sends decisions and results to the waiting calls of the last run, in the order of `decisions`. Stops at the first decision
-   * that does not fit, and rejects with LoopError "unknown-decision" or "invalid-decision". The decisions before it stay sent.
+   * Sends decisions and results to the waiting calls of the last run. If one of them does not fit, sends none, and rejects with
+   * LoopError "unknown-decision" or "invalid-decision".
    */
   resume(id: string, options: { readonly decisions: { readonly [callId: string]: CallDecision } }): Promise<DurableResumeAnswer>;
   /**

@@ -90,13 +90,15 @@ export function packEvent(event: LoopEvent, texts: Map<string, string>): StoredE
   return Object.keys(blobs).length === 0 ? { event } : { event: fields as unknown as LoopEvent, blobs };
 }
 
+/** Returns undefined if a large text is missing, because the run was deleted in the meantime. */
 export async function unpackEvents(
   store: DurableStore,
   runId: string,
   stored: readonly StoredEvent[],
-): Promise<readonly LoopEvent[]> {
+): Promise<readonly LoopEvent[] | undefined> {
   const ids = new Set(stored.flatMap(({ blobs = {} }) => Object.values(blobs)));
   const texts: Blobs = ids.size === 0 ? new Map() : await store.readBlobs(runId, [...ids]);
+  if ([...ids].some((id) => !texts.has(id))) return undefined;
   return stored.map(({ event, blobs = {} }) => {
     const large = Object.entries(blobs).map(([field, id]) => [field, JSON.parse(texts.get(id) ?? "null") as unknown] as const);
     return { ...event, ...Object.fromEntries(large) };

@@ -72,7 +72,8 @@ export interface DurableStore {
   countEvents(runId: string): Promise<number>;
   /** Returns events from the position `from` on, possibly not all of them. */
   readEvents(runId: string, from: number): Promise<readonly Row<string>[]>;
-  send(runId: string, message: RunMessage): Promise<void>;
+  /** Sends all messages or, if the call rejects, none. */
+  send(runId: string, ...messages: readonly RunMessage[]): Promise<void>;
   /** Returns the messages after the position `after`. */
   readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]>;
   /** Wakes the readers of a run in all processes. May do nothing if readers poll the store. */
@@ -95,13 +96,15 @@ export type FoundRun =
 /** The engine of a durable loop, in the worker of this process. */
 export interface DurableEngine {
   readonly store: DurableStore;
+  /** How long a call of a loop or host waits for an answer of the engine, in milliseconds. */
+  readonly answerMs: number;
   /** Returns false if a run already has the id. */
   start(id: string, input: string): Promise<boolean>;
   /** Returns undefined if the loop has no run with the id. */
   find(id: string): Promise<FoundRun | undefined>;
   readInput(id: string): Promise<string | undefined>;
   /** Calls `look` now, and again each time that the run may have ended. Resolves to the first value that `look` returns. */
-  waitForEnd<T>(id: string, look: () => Promise<T | undefined>): Promise<T>;
+  waitForEnd<T>(id: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T>;
   /** Continues a failed run after its last record. Returns false if the run has not failed. */
   retry(id: string): Promise<boolean>;
   /** Returns a read-only journal with the records of a run. */

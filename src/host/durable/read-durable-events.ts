@@ -11,6 +11,8 @@ export interface ReadRun {
   readonly engine: DurableEngine;
   /** Throws if the loop has no run with this id. */
   find(): Promise<FoundRun>;
+  /** Throws the error for an unknown id. */
+  refuse(): never;
   inspect(): Promise<JournalInspection | undefined>;
 }
 
@@ -76,6 +78,7 @@ class EventReader {
       if (rows.length === 0) return undefined;
       const stored = rows.map(({ body }) => JSON.parse(body) as StoredEvent);
       const events = await unpackEvents(engine.store, id, stored);
+      if (events === undefined) return this.#run.refuse();
       for (const [index, event] of events.entries()) {
         const seq = rows[index]?.seq ?? 0;
         this.#last = event;
@@ -112,6 +115,8 @@ class EventReader {
     // The final events may have been written between the calls of `readEvents` and `find`.
     const last = first === undefined ? await engine.store.readEvents(id, from) : rows;
     if (last.length === 0 && found.state === "failed") throw new Error(found.error);
+    // Every run that has ended has events. The events are deleted first, and the run is deleted last.
+    if (last.length === 0 && (await engine.store.countEvents(id)) === 0) this.#run.refuse();
     return last;
   }
 

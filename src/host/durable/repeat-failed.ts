@@ -20,6 +20,29 @@ export async function repeatFailed<T>(request: () => Promise<T>, { everyMs, mayR
 }
 
 /**
+ * Waits for `work` for at most `ms` milliseconds, and then rejects. The work goes on, but its result is dropped. `what` is the name
+ * of the method that the caller has called.
+ */
+export async function withinTime<T>(
+  work: () => Promise<T>,
+  { what, ms }: { readonly what: string; readonly ms: number },
+): Promise<T> {
+  const over = new AbortController();
+  const refuse = (): void =>
+    over.abort(
+      new Error(
+        `"${what}" got no answer within ${ms} ms, and may still take effect. Check that the server of the runs can be reached, then call "${what}" again.`,
+      ),
+    );
+  const timer = setTimeout(refuse, ms);
+  try {
+    return await untilOver(work(), over.signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
  * Waits for a promise that may never settle after an execution has ended. Rejects when `over` fires, with the reason of the signal
  * or with the error of `refusal`.
  */

@@ -2,6 +2,7 @@
 
 import { setMaxListeners } from "node:events";
 import type { LiveRun } from "./durable-store.ts";
+import { untilOver } from "./repeat-failed.ts";
 
 export class RunWaits {
   readonly #wakes = new Map<string, Set<() => void>>();
@@ -23,18 +24,22 @@ export class RunWaits {
     const onChange = (): void => wake();
     const wakes = this.#wakes.get(runId) ?? new Set();
     this.#wakes.set(runId, wakes.add(onChange));
-    for (const one of signals) one.addEventListener("abort", onChange);
+    // `look` may wait for a server that does not answer, so the signals also end a pending call of `look`.
+    const over = new AbortController();
+    const leave = (): void => over.abort(signals.find(({ aborted }) => aborted)?.reason);
+    for (const one of signals) one.addEventListener("abort", leave);
+    if (signals.some(({ aborted }) => aborted)) leave();
     try {
       for (;;) {
         // `woken` must be created before `look` is called. Otherwise, a change during the call of `look` would be missed.
         const woken = new Promise<void>((resolve) => (wake = resolve));
-        for (const one of signals) one.throwIfAborted();
-        const found = await look();
+        over.signal.throwIfAborted();
+        const found = await untilOver(look(), over.signal);
         if (found !== undefined) return found;
-        await woken;
+        await untilOver(woken, over.signal);
       }
     } finally {
-      for (const one of signals) one.removeEventListener("abort", onChange);
+      for (const one of signals) one.removeEventListener("abort", leave);
       wakes.delete(onChange);
       if (wakes.size === 0) this.#wakes.delete(runId);
     }

@@ -1,0 +1,136 @@
+import { Client } from "pg";
+import { z } from "zod";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { defineTool } from "turnwright";
+import { defineDurableHost, launchWorker, type Worker } from "turnwright/dbos";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+
+let postgres: Postgres;
+let worker: Worker;
+let session: Client;
+const answerMs = 1_500;
+const booked: string[] = [];
+
+const inputSchema = { type: "object" } as const;
+const book = defineTool({
+  name: "book",
+  description: "Books a room",
+  inputSchema,
+  needsApproval: true,
+  execute: (_args, { callId }) => {
+    booked.push(callId);
+    return "Booked.";
+  },
+});
+const sign = defineTool({ name: "sign", description: "A person signs", inputSchema, outputSchema: z.string() });
+const write = defineTool({ name: "write", description: "Writes", inputSchema, execute: () => "x".repeat(5_000) });
+
+const host = defineDurableHost({
+  name: "desk",
+  options: ({ input }) => ({
+    provider: createMockProvider(({ messages }) => {
+      const isAnswered = messages.at(-1)?.role !== "user";
+      return isAnswered || input === null ? text("Done.") : [toolCall(String(input)), toolCall(String(input))];
+    }),
+    tools: [book, sign, write],
+  }),
+});
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  worker = await launchWorker({ databaseUrl: postgres.url, answerMs });
+  session = new Client({ connectionString: postgres.url });
+  await session.connect();
+}, 60_000);
+
+afterAll(async () => {
+  await session.end();
+  await worker.stop();
+  await postgres.stop();
+});
+
+/** Starts a conversation, and waits until its run has ended or waits. Returns the ids of the waiting calls. */
+async function start(id: string, input: string | null): Promise<readonly string[]> {
+  const answer = await host.start(id, { message: "Go.", input });
+  if (answer.kind !== "started") throw new Error("The run did not start.");
+  for await (const { event } of answer.join()) if (event.type === "run-end" && event.path === undefined) break;
+  return ((await host.status(id))?.pendingCalls ?? []).map((call) => call.id);
+}
+
+async function sentTo(id: string): Promise<number> {
+  return (await session.query("SELECT 1 FROM turnwright.messages WHERE run_id = $1", [`${id}/1`])).rowCount ?? 0;
+}
+
+describe("host.resume() with several decisions", () => {
+  it("sends none if one names an unknown call", async () => {
+    const [first = "", second = ""] = await start("unknown", "book");
+    const approve = { kind: "approve" } as const;
+    const decisions = { [first]: approve, [second]: approve, nobody: approve };
+    await expect(host.resume("unknown", { decisions })).rejects.toMatchObject({ code: "unknown-decision" });
+    expect(await sentTo("unknown")).toBe(0);
+    const answer = await host.resume("unknown", { decisions: { [first]: { kind: "deny" }, [second]: approve } });
+    expect(answer.kind === "started" && (await answer.result()).status).toBe("completed");
+    expect(booked).toEqual([second]);
+  });
+
+  it("sends none if one does not fit, so that all can be sent again", async () => {
+    const [first = "", second = ""] = await start("unfit", "sign");
+    const resume = (results: readonly unknown[]) => {
+      const decisions = Object.fromEntries(
+        [first, second].map((id, index) => [id, { kind: "result", result: results[index] } as const]),
+      );
+      return host.resume("unfit", { decisions: decisions as never });
+    };
+    await expect(resume(["One.", 7])).rejects.toMatchObject({ code: "invalid-decision" });
+    expect(await sentTo("unfit")).toBe(0);
+    const answer = await resume(["One, corrected.", "Two."]);
+    const messages = answer.kind === "started" ? (await answer.result()).messages : [];
+    expect(JSON.stringify(messages)).toContain("One, corrected.");
+  });
+});
+
+describe("a durable run that is being deleted", () => {
+  const unknown = { code: "invalid-option", details: { received: "an unknown id" } };
+  const readAll = async (id: string): Promise<void> => {
+    for await (const _ of (await host.join(id, { endsWhenWaiting: false })) ?? []) continue;
+  };
+
+  it("ends its readers with an error", async () => {
+    await start("deleted", null);
+    // `deleteRuns` deletes the workflow last.
+    for (const table of ["events", "records", "runs"])
+      await session.query(`DELETE FROM turnwright.${table} WHERE ${table === "runs" ? "id" : "run_id"} = 'deleted/1'`);
+    await expect(readAll("deleted")).rejects.toMatchObject(unknown);
+  });
+
+  it("ends a reader with an error if only a large text is gone", async () => {
+    await start("half", "write");
+    await session.query("DELETE FROM turnwright.blobs WHERE run_id = 'half/1'");
+    await expect(readAll("half")).rejects.toMatchObject(unknown);
+  });
+});
+
+describe("a durable host whose database does not answer", () => {
+  const calls = {
+    status: () => host.status("slow"),
+    start: () => host.start("slow", { message: "Again." }),
+    stop: () => host.stop("slow"),
+    kill: () => host.kill("slow"),
+    join: () => host.join("slow"),
+    resume: () => host.resume("slow", { decisions: {} }),
+    retry: () => host.retry("slow"),
+  };
+
+  it("rejects each call after answerMs, and works again later", async () => {
+    await start("slow", null);
+    await session.query("BEGIN; LOCK TABLE dbos.workflow_status");
+    const ends = await Promise.allSettled(Object.values(calls).map((call) => call()));
+    await session.query("ROLLBACK");
+    const errors = ends.map((end) => (end.status === "rejected" ? String(end.reason) : "answered"));
+    expect(errors).toEqual(
+      Object.keys(calls).map((what) => expect.stringContaining(`"${what}" got no answer within ${answerMs} ms`)),
+    );
+    await expect.poll(async () => (await host.status("slow"))?.status, { timeout: 20_000 }).toBe("completed");
+  }, 60_000);
+});
