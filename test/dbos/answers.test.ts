@@ -31,7 +31,7 @@ const host = defineDurableHost({
   options: ({ input }) => ({
     provider: createMockProvider(({ messages }) => {
       const isAnswered = messages.at(-1)?.role !== "user";
-      return isAnswered || input === null ? text("Done.") : [toolCall(String(input)), toolCall(String(input))];
+      return isAnswered || typeof input !== "string" ? text("Done.") : [toolCall(input), toolCall(input)];
     }),
     tools: [book, sign, write],
   }),
