@@ -4,6 +4,7 @@ import {
   type ContentPart,
   createMediaFitter,
   createOutputPlanner,
+  findParameters,
   groupByRole,
   hasSucceeded,
   type IdRule,
@@ -277,7 +278,10 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
   return async (request, signal, report) => {
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
-    const { system, schema } = planOutput(request, request.settings?.extra?.["responseFormat"] === undefined);
+    const isFree = request.settings?.extra?.["responseFormat"] === undefined;
+    // For some models, the packages make the schema the parameters of a tool (github.com/twentyhq/twenty/pull/21834).
+    const isNamed = request.output === undefined || findParameters(request.output.schema, quirks.parameterNames).size === 0;
+    const { system, schema } = planOutput(request, isFree && isNamed);
     const { tools, choice, instruction } = planTools(request, { quirks, report });
     const messages = convert(fitterFor(recordOf(urls))(request).messages, urls);
     const asked = instruction === undefined ? messages : [...messages, toPromptMessage("user", instruction)];

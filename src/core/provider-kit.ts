@@ -42,6 +42,7 @@ export { createOutputPlanner, isClientOf, type OutputPlan, type OutputRules } fr
 export { toObjectSchema } from "./providers/object-schema.ts";
 export { mapSchemas } from "./providers/map-schemas.ts";
 export { resolveReference } from "./tools/root-schema.ts";
+export { findParameters } from "./providers/wire-parameters.ts";
 export { toWellFormed } from "./providers/well-formed.ts";
 export { type IdRule, idRules, toWireId } from "./providers/wire-ids.ts";
 export { type ForcedChoice, isForced, toForcedText } from "./providers/forced-choice.ts";

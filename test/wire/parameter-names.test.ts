@@ -1,8 +1,11 @@
 // Claude refuses parameters such as "$top". Requests have other names for them, and the run has the names that the tool declares.
 
-import { createLoopEvents, defineTool, type JsonSchema, runToolLoop } from "turnwright";
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createLoopEvents, defineTool, type JsonSchema, runToolLoop, structuredOutput } from "turnwright";
+import { aiSdkModel } from "turnwright/ai-sdk";
 import { type StrictRequest, strictService, text, toolCall } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { recordAt, recordsIn } from "../../src/services/rule-checks.ts";
 import { allRows, type StrictRow, titleOf } from "../services/connect-strict.ts";
 
@@ -124,3 +127,18 @@ it.each(gpt.map((row) => [titleOf(row), row] as const))(
     expect(JSON.stringify(service.requests[0]?.body["tools"])).toContain('"$top"');
   },
 );
+
+it.each([
+  ["city", true],
+  ["City name", false],
+])("aiSdkModel, Claude: an answer with the property %j is described by a schema of the package: %s", async (name, hasTool) => {
+  const service = strictService("anthropic", { answers: () => [text(JSON.stringify({ [name]: "Oslo" }))] });
+  const model = createAnthropic({ apiKey: "test", fetch: service.fetch })("claude-3-5-haiku-latest");
+  const result = await runToolLoop({
+    provider: aiSdkModel({ model, structuredOutput: true }),
+    messages: [{ role: "user", content: "Where?" }],
+    policies: { output: structuredOutput(z.object({ [name]: z.string() })) },
+  });
+  expect([result.status, service.refusals.map(({ message }) => message)]).toEqual(["completed", []]);
+  expect(service.requests[0]?.body["tools"] !== undefined).toBe(hasTool);
+});
