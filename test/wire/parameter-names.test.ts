@@ -123,7 +123,6 @@ it.each(gpt.map((row) => [titleOf(row), row] as const))(
     const tool = defineTool({ name: "list", description: "", inputSchema: plain, execute: (args: unknown) => got.push(args) });
     await runToolLoop({ provider: connect(service), tools: [tool], messages: [{ role: "user", content: "List." }] });
     expect(got).toEqual([values]);
-    expect(service.requests[0]?.body["tools"]).toMatchObject([expect.anything()]);
     expect(JSON.stringify(service.requests[0]?.body["tools"])).toContain('"$top"');
   },
 );
