@@ -213,7 +213,9 @@ describe("runToolLoop with anthropicMessages", () => {
 
   it("repeats each earlier message byte for byte, except for cache marks", async () => {
     const turn = (iteration: number): RawReply => {
-      const calls = Array.from({ length: 12 }, (_, index) => asksAt(index, `toolu_${iteration}_${index}`));
+      const calls = Array.from({ length: 12 }, (_, index) =>
+        call(index, [`toolu_${iteration}_${index}`, "get_weather", `{"city":"Oslo ${index}"}`]),
+      );
       return { frames: [start(), ...calls, stop("tool_use")] };
     };
     const replies = [...Array.from({ length: 4 }, (_, iteration) => turn(iteration)), answer];
