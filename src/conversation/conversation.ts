@@ -115,6 +115,9 @@ export interface Conversation<Output = unknown> {
    * messages stay in the conversation. If the run rejects before it has recorded anything, for example because its journal cannot
    * be opened, the conversation is as before `send`.
    *
+   * If the store fails at the end of a run, the last change is tried again while the lease of the store holds. If that fails too, the
+   * error of the store has the result of the run as its property `result`.
+   *
    * @example
    * const { text } = await conversation.send("Do I need a coat?");
    */

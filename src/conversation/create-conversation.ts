@@ -17,6 +17,7 @@ import {
 } from "../core/entry-kit.ts";
 import { mayRemove, pruneJournals } from "../host/keep-runs.ts";
 import { waitingCallsOf, waitingError } from "../host/waiting-calls.ts";
+import { appendEnd } from "./append-end.ts";
 import { hasBegun, lockConversation, recoverRun, startStream, waitABit } from "./around-run.ts";
 import { checkId, refused, toRunId } from "./check-id.ts";
 import type {
@@ -311,7 +312,7 @@ class StoredChat<Output> implements Conversation<Output> {
         throw error;
       });
       const journals = await this.#pruneJournals(stored.state, result, options);
-      await lock.append(endRun(stored, { start, result, journals }));
+      await appendEnd(lock, endRun(stored, { start, result, journals }), { result, clock: options.clock });
       // The schema in the options determines the type of the output.
       return result as LoopResult<Plain<Own>>;
     } finally {

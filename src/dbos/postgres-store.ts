@@ -20,7 +20,14 @@ import {
  */
 const schemaVersion = 2;
 
+/**
+ * The key of the lock that a process holds while it creates tables in the schema `turnwright`. `postgresConversationStore` uses the
+ * same key, because two processes that create the schema at the same time would fail.
+ */
+const migrationLock = 7_233_410_001;
+
 const tables = `
+  SELECT pg_advisory_xact_lock(${migrationLock});
   CREATE SCHEMA IF NOT EXISTS turnwright;
   CREATE TABLE IF NOT EXISTS turnwright.schema (id boolean PRIMARY KEY CHECK (id), version integer NOT NULL);
   INSERT INTO turnwright.schema VALUES (true, ${schemaVersion}) ON CONFLICT DO NOTHING;

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import type { LoopResult } from "turnwright";
+import { type ConversationStore, createConversation, memoryConversationStore } from "turnwright/conversation";
+import { createMockProvider, createTestClock, text } from "turnwright/testing";
+
+interface Failing {
+  readonly isAway: () => boolean;
+  readonly error?: Error | undefined;
+  readonly lost?: AbortSignal | undefined;
+}
+
+/** A store whose changes fail while `isAway` returns true, except the first change of a run. */
+function createFailing({ isAway, error = new Error("The database is away."), lost }: Failing): ConversationStore {
+  const store = memoryConversationStore();
+  return {
+    ...store,
+    load: (id) => store.load(id),
+    isLocked: (id) => store.isLocked(id),
+    remove: (id) => store.remove(id),
+    async lock(id) {
+      const lock = await store.lock(id);
+      let changes = 0;
+      return {
+        stored: lock.stored,
+        lost,
+        release: () => lock.release(),
+        append(change) {
+          changes += 1;
+          if (changes > 1 && isAway()) throw error;
+          return lock.append(change);
+        },
+      };
+    },
+  };
+}
+
+function open(failing: Failing) {
+  const clock = createTestClock();
+  const store = createFailing(failing);
+  const provider = createMockProvider(() => text("Paid."));
+  return { clock, conversation: createConversation({ id: "chat", store, options: { provider, clock } }) };
+}
+
+const textIn = (error: unknown): string => (error as { readonly result: LoopResult }).result.text;
+
+describe("a conversation whose store fails when a run ends", () => {
+  it("stores the answer later, while the lease holds", async () => {
+    let away = true;
+    const { clock, conversation } = open({ isAway: () => away, lost: new AbortController().signal });
+    const sent = conversation.send("Pay.");
+    await clock.advance(60_000);
+    away = false;
+    await clock.advance(1_000);
+    expect((await sent).text).toBe("Paid.");
+    expect(await conversation.messages()).toHaveLength(2);
+  });
+
+  it("rejects with the result if a store without leases keeps failing", async () => {
+    const { clock, conversation } = open({ isAway: () => true });
+    const sent = conversation.send("Pay.").catch((error: unknown) => error);
+    await clock.advance(5_000);
+    expect(await sent).toMatchObject({ message: "The database is away." });
+    expect([textIn(await sent), Object.keys((await sent) as Error)]).toEqual(["Paid.", []]);
+  });
+
+  it("rejects with the result when the lease is lost", async () => {
+    const lost = new AbortController();
+    const { clock, conversation } = open({ isAway: () => true, lost: lost.signal });
+    const sent = conversation.send("Pay.").catch((error: unknown) => error);
+    await clock.advance(10_000);
+    lost.abort(new Error("Another process has the lock."));
+    await clock.advance(1_000);
+    expect(textIn(await sent)).toBe("Paid.");
+  });
+
+  it("rejects at once if the database has refused the change", async () => {
+    const error = Object.assign(new Error("Invalid text."), { code: "22021" });
+    const { conversation } = open({ isAway: () => true, error, lost: new AbortController().signal });
+    const sent = await conversation.send("Pay.").catch((thrown: unknown) => thrown);
+    expect([sent, textIn(sent)]).toEqual([error, "Paid."]);
+  });
+});
