@@ -6,7 +6,7 @@ import type { RequestViews, VisibleTools } from "../run/request.ts";
 import type { Run } from "../run/run.ts";
 import type { IterationPlan } from "../../types/loop-options.ts";
 import type { ModelRequest, Provider, StreamResult } from "../../types/provider.ts";
-import type { ShownTool, ToolChange } from "../../types/tool-outcome.ts";
+import type { ShownTool, ToolCall, ToolChange } from "../../types/tool-outcome.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import { stableJson } from "../../utils/json.ts";
 import { memoize } from "../../utils/promises.ts";
@@ -159,14 +159,15 @@ const toLoaded = /* @__PURE__ */ memoize((tool: ToolDefinition): ToolDefinition 
  * definition. Breaking changes are collected only for called tools, because other tools do not affect the records.
  */
 export function exposeRecorded(run: Run, result: StreamResult): VisibleTools {
-  const { calls, basis } = result;
+  const { basis } = result;
   const registered = run.registry.definitions();
   const live = new Map(registered.map((tool) => [tool.name, tool]));
-  const called = new Set([...run.state.current.calls, ...calls].map(({ name }) => name));
+  const calls = [...run.state.current.calls, ...result.calls];
+  const called = new Set(calls.map(({ name }) => name));
   const recorded = new Map<string, ShownTool>();
   const changes = new Map<string, readonly ToolChange[]>();
   const tools: ToolDefinition[] = [];
-  for (const name of new Set([...result.visibleTools, ...findUnseen(called, result)])) {
+  for (const name of new Set([...result.visibleTools, ...findUnseen(calls, result)])) {
     const was = findOwn(basis?.tools, name) ?? findOwn(run.firstTools?.shown, name);
     const now = live.get(name);
     const tool = now ?? (was === undefined ? undefined : { name, description: was.description, inputSchema: was.inputSchema });
@@ -192,12 +193,12 @@ function findFindable(
 }
 
 /**
- * Returns the names of the called tools whose calls were not refused. These may include deferred tools that were not visible
- * yet.
+ * Returns the names of the tools with a call that was not refused. These may include deferred tools that were not visible yet.
+ * Compares ids, because one of two calls of a tool may be refused.
  */
-function findUnseen(called: ReadonlySet<string>, { refusals = [] }: StreamResult): readonly string[] {
-  const refused = new Set(refusals.map(({ call }) => call.name));
-  return [...called].filter((name) => !refused.has(name));
+function findUnseen(calls: readonly ToolCall[], { refusals = [] }: StreamResult): readonly string[] {
+  const refused = new Set(refusals.map(({ call }) => call.callId));
+  return calls.filter(({ callId }) => !refused.has(callId)).map(({ name }) => name);
 }
 
 function findOwn(tools: { readonly [name: string]: ShownTool } | undefined, name: string): ShownTool | undefined {

@@ -196,8 +196,9 @@ export function unfitBy(verdict: Verdict | undefined, call: ToolCall): ToolOutco
 export function refuseChangedTools(run: Run, calls: readonly BatchCall[]): void {
   const { recorded } = run.visibleTools;
   if (recorded === undefined || recorded.changes.size === 0) return;
-  const changes = new Map(calls.map((one) => [one.call.name, changesOf(one, recorded.changes.get(one.call.name))] as const));
-  const refused = [...changes.values()].flat().filter((change) => !isAllowed(run, change));
+  // A set, because several calls of one tool have the same changes. Each call counts: one of them may already have its outcome.
+  const changes = new Set(calls.flatMap((one) => changesOf(one, recorded.changes.get(one.call.name))));
+  const refused = [...changes].filter((change) => !isAllowed(run, change));
   if (refused.length === 0) return;
   throw new LoopError("tools-changed", { changed: [...new Set(refused.map(({ toolName }) => toolName))], changes: refused });
 }
