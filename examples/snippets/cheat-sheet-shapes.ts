@@ -82,6 +82,7 @@ interface HistoryEntry {
   durationMs: number;
   content?: readonly ContentPart[] | undefined;
   preToolText?: string | undefined; // text of the same iteration
+  endTurn?: true | undefined; // the tool asked to end the run
 }
 
 interface ModeOptions {

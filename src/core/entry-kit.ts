@@ -23,6 +23,7 @@ export { bindJournal, memoryJournal } from "./journal/memory-journal.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export { assertProvider, isProviderError, providerError, toProviderError } from "./errors/provider-error.ts";
 export { nextStep, type NextStep } from "./loop/next-step.ts";
+export { type AgentReport, reportOf } from "./loop/tool-call/agent-report.ts";
 export { detectContextRestart } from "./loop/restart/context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { maskResults } from "./loop/run/mask-results.ts";

@@ -43,6 +43,7 @@ export type { ProviderErrorFacts } from "./errors/provider-error.ts";
 export type { GenerateRequest } from "./loop/generate-with-tools.ts";
 export type { ContextReleaseTool, ReleaseRequest } from "./loop/restart/context-tools.ts";
 export type { ContextStashOptions } from "./loop/restart/context-tools.ts";
+export type { AgentReport } from "./loop/tool-call/agent-report.ts";
 export type { AgentTool, AgentToolFields, DefineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
 export type { TruncateResultsOptions, TruncatedResults } from "./loop/tool-call/truncate-results.ts";
 export type { ContextRestartFields } from "./loop/restart/context-restart.ts";

@@ -2,6 +2,7 @@
 // nested runs.
 
 import {
+  type AgentReport,
   checkFields,
   checkNeeded,
   type Checks,
@@ -19,6 +20,7 @@ import {
   type NestedLoopOptions,
   numberWithin,
   oneOf,
+  reportOf,
   type Tool,
   type ToolSchema,
 } from "../core/entry-kit.ts";
@@ -64,13 +66,15 @@ export type Team = Pick<LoopOptions, "system" | "limits"> & { readonly tools: re
 
 /** The result of a task, as the lead reads it. */
 export interface MemberReport {
-  /** How the nested run ended. "completed" if the member has answered. */
-  readonly status: LoopStatus;
-  /** Why the task was not completed, such as "max-tokens". Absent for a completed task. */
+  /** How the nested run ended. "completed" if the member has answered, and "incomplete" if its answer was cut off or refused. */
+  readonly status: LoopStatus | "incomplete";
+  /** Why the run ended, such as "max-tokens", "length" or "end-turn". Absent if the member has answered in its text. */
   readonly reason?: EndReason["kind"] | undefined;
+  /** The calls that ended the run of the member: tools with `endTurn`, or calls that a stop condition kept from running. */
+  readonly calls?: AgentReport["calls"];
   /**
    * For a completed task, the answer of the member: the value of `policies.output` if the member has this policy, otherwise text.
-   * For other tasks, the text so far.
+   * For other tasks, the text so far. Absent if a tool or a stop condition ended the run before the member wrote a text.
    */
   readonly report: unknown;
 }
@@ -210,7 +214,13 @@ function createTaskCounter(name: string, maxTasks: number): (runId: string, key:
 /** The longest report of a task that was not completed, in characters. */
 const longestText = 2_000;
 
-function toReport({ status, reason, output, responseText, text }: LoopResult): MemberReport {
+function toReport(result: LoopResult): MemberReport {
+  const { status, reason, output, responseText, text } = result;
+  const ended = reportOf(result);
+  if (ended !== undefined) {
+    const { text: report, ...facts } = ended;
+    return { ...facts, report };
+  }
   if (status === "completed") return { status, report: output ?? responseText };
   return { status, reason: reason.kind, report: cutText(text, longestText) };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Approve, defineTool, memoryJournal, runToolLoop, type UserMessage } from "turnwright";
 import { guardrails, type ToolCheck } from "turnwright/guardrails";
+import { inspectJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
@@ -17,6 +18,7 @@ function createStage(tools: readonly ToolCheck[], approve?: Approve) {
   return { read, options: { messages, tools: [tool], policies: { guardrails: guardrails({ tools }), approve } } };
 }
 
+const one = (): number => 1;
 const pathOf = (args: unknown): string => (args as { path: string }).path;
 const inside: ToolCheck = {
   name: "paths",
@@ -74,6 +76,37 @@ describe("tool checks of guardrails", () => {
     });
     const again = await runToolLoop({ ...options, provider: createMockProvider([]), journal, runId: "r1" });
     expect(again.reason).toEqual(result.reason);
+  });
+
+  it.for([
+    ["needs approval", { needsApproval: true, execute: one }, ["wait", "evil"]],
+    ["needs approval, and comes later", { needsApproval: true, execute: one }, ["evil", "wait"]],
+    ["has its result from outside", {}, ["wait", "evil"]],
+  ] as const)("leave no call that waits if a check ends the run, and the call %s", async ([, traits, names]) => {
+    const journal = memoryJournal();
+    const fields = { description: "", inputSchema: { type: "object" } };
+    const tools = [defineTool({ name: "wait", ...fields, ...traits }), defineTool({ name: "evil", ...fields, execute: one })];
+    const check: ToolCheck = {
+      name: "strict",
+      check: ({ name }) => (name === "evil" ? { kind: "refuse", reason: "no", endsRun: true } : { kind: "pass" }),
+    };
+    const provider = createMockProvider([names.map((name) => toolCall(name))]);
+    const policies = { guardrails: guardrails({ tools: [check] }) };
+    const result = await runToolLoop({ messages, tools, policies, provider, journal });
+    const last = result.messages.at(-1);
+    const outcomes = last?.role === "tool" ? last.results.map(({ name, outcome }) => `${name} ${outcome}`).sort() : [];
+    expect([result.reason.kind, outcomes, result.pendingCalls]).toEqual(["tool-guardrail", ["evil denied", "wait not-run"], []]);
+    const { messages: inspected, pendingCalls, reason } = await inspectJournal(journal);
+    expect({ inspected, pendingCalls, reason }).toEqual({ inspected: result.messages, pendingCalls: [], reason: result.reason });
+    const saved = memoryJournal(JSON.parse(JSON.stringify(journal)));
+    const again = await runToolLoop({
+      messages,
+      tools,
+      policies,
+      provider: createMockProvider([]),
+      journal: replayJournal(saved),
+    });
+    expect(again.messages).toEqual(result.messages);
   });
 
   it("run before policies.approve, which receives the rewritten arguments", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { AssistantMessage, Message } from "turnwright";
-import { finish, type MockPart, text, toolCall } from "turnwright/testing";
+import { type AssistantMessage, type Journal, type LoopResult, type Message, withFallback } from "turnwright";
+import { createMockProvider, endEarly, finish, type MockPart, type MockProvider, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "./durable-store.ts";
 import { answersOf, play, tool } from "./play.ts";
 
 const echo = tool("echo", (args) => args);
@@ -133,6 +134,22 @@ describe("callId", () => {
     }
     const ids = answersOf({ messages }).map((part) => part.callId);
     expect(ids).toEqual(["call_i0_0", "x", "call_i0_0_1", "call_i0_1", "call_i0_0_2", "call_i0_1_1"]);
+  });
+
+  it("differs from the ids of discarded attempts, also after a resume", async () => {
+    const provider = (isBroken: boolean): MockProvider =>
+      createMockProvider(({ iteration }) => {
+        if (iteration === 0) return isBroken ? [said(1, "x"), endEarly()] : [said(1, "y")];
+        return iteration === 1 ? said(2, "x") : text("Done.");
+      });
+    const start = (journal: Journal): Promise<LoopResult> =>
+      play([], { tools: [echo], runId: "ids", provider: withFallback([provider(true), provider(false)]), journal }).result;
+    const store = createDurableStore();
+    const whole = await start(createDurableStore().open());
+    await expect(start(store.open({ after: "i0/model" }))).rejects.toThrow("The process died.");
+    const resumed = await start(store.open());
+    expect(answersOf(whole).map(({ callId }) => callId)).toEqual(["y", "call_i1_0"]);
+    expect(resumed.messages).toEqual(whole.messages);
   });
 
   it("is unique for two calls with one provider id, and each call keeps its own arguments", async () => {

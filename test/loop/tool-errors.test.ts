@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { contextRestart, FatalToolError, toolResult, type LoopResult, type Tool } from "turnwright";
+import { contextRestart, FatalToolError, toolResult, type LoopPolicies, type LoopResult, type Tool } from "turnwright";
 import { createTestClock, finish, type MockPart, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
 
@@ -22,11 +22,15 @@ const script = (iterations: string): readonly (readonly MockPart[])[] =>
       : names.map((name) => (name === "malformed" ? toolCall("ok", {}, { rawArgs: "{" }) : toolCall(name)));
   });
 
+const policies: LoopPolicies = {
+  approve: ({ name }) => (name === "asked" ? { kind: "deny" } : { kind: "approve" }),
+};
+
 const end = (iterations: string, cap: number): Promise<LoopResult> =>
   play(script(iterations), {
     tools,
     limits: { maxConsecutiveToolErrors: cap },
-    policies: { approve: ({ name }) => (name === "asked" ? { kind: "deny" } : { kind: "approve" }) },
+    policies,
   }).result;
 
 describe("limits.maxConsecutiveToolErrors", () => {
@@ -39,7 +43,7 @@ describe("limits.maxConsecutiveToolErrors", () => {
     ["restarts its count after a success before errors in one message", "bad | bad | ok bad bad | bad | bad", "answered"],
     ["restarts its count after a success behind errors in one message", "bad | bad | bad bad ok | bad | bad", "answered"],
     ["counts again after a message with a success and an error", "bad ok | bad | bad | bad", "tool-error-cap"],
-    ["does not override endTurn of a call beside errors", "bad | bad | over bad bad", "end-turn"],
+    ["restarts its count after endTurn beside errors", "bad | bad | over bad bad | bad | bad", "answered"],
     ["restarts its count after a context restart beside errors", "bad | bad | bad restart bad | bad | bad", "answered"],
     ["restarts its count after a context restart in another message", "bad | bad | restart | bad | bad", "answered"],
     ["counts calls of unknown tools", "nope | nope nope | nope", "tool-error-cap"],
@@ -89,10 +93,14 @@ describe("toolResult with endTurn", () => {
   it.for<[title: string, iterations: string, ending: string, requests: number]>([
     ["ends the run", "over", "end-turn", 1],
     ["ends the run if the other calls succeed", "ok over ok", "end-turn", 1],
-    ["ends the run even if another call fails", "bad over", "end-turn", 1],
+    ["asks the model again if another call fails", "bad over | over", "end-turn", 2],
+    ["asks the model again if a later call fails", "over bad", "answered", 2],
+    ["asks the model again if another call is denied", "asked over", "answered", 2],
+    ["asks the model again if another call has an unknown tool", "over nope", "answered", 2],
+    ["asks the model again if another call is malformed", "malformed over", "answered", 2],
     ["ends the run in a later iteration", "ok | over", "end-turn", 2],
   ])("%s", async ([, iterations, ending, requests]) => {
-    const playing = play(script(iterations), { tools });
+    const playing = play(script(iterations), { tools, policies });
     const result = await playing.result;
     expect([result.reason.kind, playing.provider.calls, answersOf(result).length]).toEqual([
       ending,

@@ -7,7 +7,7 @@ import { assertNever } from "../utils/guards.ts";
 import { findIdenticalCalls, findLoop, shouldEndAfterPreToolText } from "./state/apply-call.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import { type LoopState, suspensionOf } from "./state/loop-state.ts";
-import type { InboxAnswer } from "./state/step-result.ts";
+import type { InboxAnswer, SettledCall } from "./state/step-result.ts";
 import { isNamed, isTooLong } from "./state/transcript.ts";
 import { isFatal } from "../tools/outcome-texts.ts";
 import { type Bounds, findSpendingEnding, noReserve } from "./run/limits.ts";
@@ -258,19 +258,22 @@ function findHookEnding({ lastHook }: LoopState): Ending | undefined {
 }
 
 /**
- * Returns the ending if the finished calls end the run. A call that restarted the context does not count, because the model has
- * to answer with the new context.
+ * Returns the ending if the finished calls end the run. `endTurn` does not end the run if the context was restarted by the same
+ * call, because the model has to answer with the new context. It does not end the run either if another call was not completed,
+ * because the model has to read why.
  */
 function findEndOfTurn({ lastBatch, current, streamResults }: LoopState, { preToolText }: Bounds): Ending | undefined {
-  const ends = lastBatch.some(
-    ({ outcome, restart }) => restart === undefined && outcome.kind === "completed" && outcome.endTurn === true,
-  );
-  if (ends) return { status: "completed", reason: { kind: "end-turn" } };
+  if (lastBatch.every(({ outcome }) => outcome.kind === "completed") && lastBatch.some(endsTurn))
+    return { status: "completed", reason: { kind: "end-turn" } };
   const saidAll = shouldEndAfterPreToolText(
     { text: current.text, family: streamResults.at(-1)?.family, calls: lastBatch },
     preToolText,
   );
   return saidAll ? { status: "completed", reason: { kind: "pre-tool-text" } } : undefined;
+}
+
+function endsTurn({ outcome, restart }: SettledCall): boolean {
+  return restart === undefined && outcome.kind === "completed" && outcome.endTurn === true;
 }
 
 function isPaused(state: LoopState): boolean {

@@ -256,6 +256,8 @@ export interface StreamResult {
   readonly thoughtLog?: Json | undefined;
   /** The tool calls, in the order in which the model made them. */
   readonly calls: readonly ToolCall[];
+  /** The ids of the calls of discarded attempts. No later call of the run gets one of these ids. Absent if there are none. */
+  readonly discardedIds?: readonly string[] | undefined;
   /** The parts of the message, in order. Absent for the usual order: all reasoning, all text, all calls. */
   readonly order?: readonly PartStart[] | undefined;
   /** The outcomes of the calls that started during the stream, because their tools are `eager`. */

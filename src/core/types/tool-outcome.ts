@@ -231,4 +231,6 @@ export interface ToolHistoryEntry {
   readonly content?: readonly ContentPart[] | undefined;
   /** The text that the model wrote in the same iteration. */
   readonly preToolText?: string | undefined;
+  /** True if the tool asked to end the run, with `endTurn`. */
+  readonly endTurn?: true | undefined;
 }

@@ -92,6 +92,8 @@ export interface RunCallFacts {
   readonly content?: readonly ContentPart[] | undefined;
   /** The text that the model wrote in the same iteration. */
   readonly preToolText?: string | undefined;
+  /** True if the tool asked to end the run, with `endTurn`. */
+  readonly endTurn?: true | undefined;
 }
 
 /**

@@ -66,6 +66,7 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
 
 function toRunCall(entry: ToolHistoryEntry): RunCall {
   const { functionCall, functionResponse, processed, approvedArgs, error, iteration, durationMs, content, preToolText } = entry;
+  const { endTurn } = entry;
   const { id: callId, name, args } = functionCall;
   const { result } = functionResponse.response;
   const outcome = processed && entry.outcome === "completed" ? "processed" : entry.outcome;
@@ -82,6 +83,7 @@ function toRunCall(entry: ToolHistoryEntry): RunCall {
     result,
     ...(approvedArgs !== undefined && { approvedArgs }),
     ...(error !== undefined && { error }),
+    ...(endTurn !== undefined && { endTurn }),
   };
 }
 

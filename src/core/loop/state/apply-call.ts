@@ -187,6 +187,7 @@ function toHistoryEntry(
     ...(approvedArgs !== undefined && { approvedArgs }),
     ...(textForModel !== undefined && { processed: true as const }),
     ...(kind === "approval-failed" && { error: outcome.error }),
+    ...(kind === "completed" && outcome.endTurn === true && { endTurn: true as const }),
   };
 }
 

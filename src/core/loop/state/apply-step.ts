@@ -225,6 +225,7 @@ function applyMessage(state: LoopState, result: StreamResult): void {
   const providerMetadata = toMetadataParts(result);
   for (const part of providerMetadata) state.modelParts.push(part);
   for (const call of result.calls) state.heldIds.add(call.callId);
+  for (const callId of result.discardedIds ?? []) state.heldIds.add(callId);
   const { text, reasoning, calls, eagerOutcomes } = result;
   const { current } = state;
   state.current =

@@ -119,6 +119,11 @@ export class CallDrafts {
     return this.#placed.length;
   }
 
+  /** The ids that events may already contain. */
+  get ids(): readonly string[] {
+    return this.#placed.flatMap(({ callId }) => callId ?? []);
+  }
+
   get open(): readonly CallDraft[] {
     return this.#placed.filter(({ ready }) => !ready);
   }

@@ -74,6 +74,8 @@ export class StreamDraft implements GuardedStream {
    */
   #ended: AttemptSpending[] | undefined;
   #isBetween = false;
+  /** The ids of the calls of discarded attempts. Undefined if there are none. */
+  discardedIds: readonly string[] | undefined;
   finish: FinishReason | undefined;
   finishRaw: string | undefined;
   token: string | undefined;
@@ -267,6 +269,8 @@ export class StreamDraft implements GuardedStream {
   #discard({ attempt, error }: Extract<ModelChunk, { type: "attempt-discarded" }>): void {
     const failure = toProviderError(error);
     this.endAttempt(failure);
+    const { ids = nothing } = this.#attempt.calls ?? {};
+    if (ids.length > 0) this.discardedIds = [...(this.discardedIds ?? nothing), ...ids];
     this.#attempt = emptyAttempt();
     this.#eager?.release();
     this.finish = undefined;

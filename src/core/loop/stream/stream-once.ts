@@ -85,6 +85,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     details: draft.details,
     thoughtLog: draft.thoughtLog,
     calls,
+    discardedIds: draft.discardedIds,
     finish: draft.finish,
     token: draft.token,
     providerMetadata: draft.providerMetadata,

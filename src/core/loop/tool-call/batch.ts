@@ -205,7 +205,7 @@ function isDeferred({ deferred, pending, outcome }: BatchCall): boolean {
 }
 
 function isOverFatally({ outcome }: BatchCall): boolean {
-  return outcome !== undefined && isFatal(outcome);
+  return outcome !== undefined && (isFatal(outcome) || (outcome.kind === "denied" && outcome.guardrail?.endsRun === true));
 }
 
 export function batchKey({ state }: Run, step: CallStep, { call, index, round, answers }: BatchCall): string {

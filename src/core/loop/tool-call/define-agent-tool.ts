@@ -10,6 +10,7 @@ import { toolResult } from "../../tools/to-outcome.ts";
 import type { RunnableAgent } from "../run/run.ts";
 import { Parking } from "../run/parking.ts";
 import { createTextTap, tapEvents } from "./emit-text.ts";
+import { type AgentReport, endingCallsOf, reportOf } from "./agent-report.ts";
 import { runAgent } from "./run-agent.ts";
 
 /** The outer model gets the final text of a failed agent, up to this length in characters. */
@@ -36,7 +37,9 @@ export interface AgentToolFields<Args, Schema extends ToolSchema, Context = unkn
    */
   readonly emitText?: boolean | undefined;
   /**
-   * Returns the result of the call. Default: for a completed run, its `output`, or its text if there is no `output`. For any
+   * Returns the result of the call. Default: for a completed run, its `output`, or its text if there is no `output`. If the run
+   * did not end with an answer, an `AgentReport`: `status`, `reason`, the `calls` that ended the run, and the `text`. This is so
+   * for a tool with `endTurn`, a stop condition, and an answer that was cut off (`length`, `content-filter`) or refused. For any
    * other ending, a failure with the status and the reason of the run.
    */
   readonly toResult?: ((result: LoopResult) => unknown) | undefined;
@@ -145,9 +148,18 @@ function checkAgent<Fields extends { readonly name: string }>(fields: Fields): F
   return fields;
 }
 
-function describeResult(name: string, { status, reason, error, responseText, text, output }: LoopResult): unknown {
+function describeResult(name: string, result: LoopResult): unknown {
+  const { status, reason, error, responseText, text, output } = result;
+  const report = reportOf(result);
+  if (report !== undefined) return withContent(report, result);
   if (status === "completed") return output === undefined ? responseText : output;
   const why = error === undefined ? reason.kind : `${reason.kind}: ${error.message}`;
   const lastWords = text === "" ? "" : ` It had said: ${cutText(text, longestLastWords)}`;
   return toolResult({ success: false, error: `The agent ${name} ended as ${status} (${why}).${lastWords}` });
+}
+
+/** Adds the images and files of the tools that ended the run. */
+function withContent(report: AgentReport, result: LoopResult): unknown {
+  const content = report.reason === "end-turn" ? endingCallsOf(result).flatMap((entry) => entry.content ?? []) : [];
+  return content.length === 0 ? report : toolResult({ data: report, content });
 }
