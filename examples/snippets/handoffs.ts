@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createLoopEvents, defineTool, type Message, type Provider, runToolLoop } from "turnwright";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
-import { type AgentHandoffs, createHandoffs, type HistoryFilter, withoutToolCalls } from "turnwright/handoffs";
+import { createHandoffs, type HistoryFilter, withoutToolCalls } from "turnwright/handoffs";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
@@ -78,7 +78,8 @@ assert.deepEqual(
 {
   const provider = createMockProvider([text("It was sent in May.")]);
   // #region next
-  const next = agents.startWith(result.agent); // the next run begins as billing
+  // The next run begins as billing, whose filter still applies to the messages before the handoff.
+  const next = agents.startWith(result.agent, result.handoffs?.at(-1)?.messagesBefore);
   const followUp = await runToolLoop({
     provider,
     messages: [...result.messages, { role: "user", content: "When was it sent?" }],
@@ -92,17 +93,18 @@ assert.deepEqual(
 {
   const provider = createMockProvider([toBilling, text("Which invoice?"), text("It is 12 EUR.")]);
   // #region conversation
-  const conversation = createConversation({ id: "customer-7", store: memoryConversationStore(), options: { provider } });
-  let agent: string | undefined; // keep it with the conversation
-  async function answer(question: string): Promise<string> {
-    const current: AgentHandoffs = agents.startWith(agent);
-    const result = await conversation.send(question, { tools: current.tools, policies: { handoffs: current } });
-    agent = result.agent;
-    return result.text;
-  }
+  const options = { provider, tools: agents.tools, policies: { handoffs: agents } };
+  const conversation = createConversation({ id: "customer-7", store: memoryConversationStore(), options });
+  const answer = (question: string) => conversation.send(question); // each run begins as the agent of the last one
   // #endregion conversation
-  assert.deepEqual([await answer("My invoice is wrong."), agent], ["Which invoice?", "billing"]);
-  assert.deepEqual([await answer("Number 7."), agent], ["It is 12 EUR.", "billing"]);
+  const answers = [await answer("My invoice is wrong."), await answer("Number 7.")];
+  assert.deepEqual(
+    answers.map(({ text: said, agent }) => [said, agent]),
+    [
+      ["Which invoice?", "billing"],
+      ["It is 12 EUR.", "billing"],
+    ],
+  );
   assert.equal(provider.requests[2]?.system, "Answer questions about invoices.");
 }
 

@@ -26,8 +26,8 @@ const histories = new Map<string, readonly Message[]>();
 
 /** POST /api/chat */
 async function postMessage(request: Request): Promise<Response> {
-  const { id, message } = await readUIChatRequest(request); // check here that the user may use this chat
-  if (message === undefined) return new Response("There is no new message.", { status: 400 });
+  const { id, trigger, message } = await readUIChatRequest(request); // check here that the user may use this chat
+  if (message === undefined || trigger === "regenerate") return new Response("There is no new message.", { status: 400 });
   const stream = streamToolLoop({ provider, messages: [...(histories.get(id) ?? []), message] });
   void stream.result.then(({ messages }) => histories.set(id, messages));
   return toUIMessageStreamResponse(stream, { version: 7 }); // the major version of `ai` in the page

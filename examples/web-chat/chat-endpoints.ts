@@ -14,21 +14,19 @@ export interface Chat {
  * POST /api/chat. The body contains a new message, a decision about a call that waits for it, or a request for another answer.
  */
 export async function postChat({ host, run }: Chat, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const { id, trigger, message, decisions, results, continues } = await readUIChatRequest(req, {
-    maxBytes: 500_000,
-    maxFiles: 0,
-  });
+  const { id, message, decisions, results, continues } = await readUIChatRequest(req, { maxBytes: 500_000, maxFiles: 0 });
   if (!isChatId(id)) return void res.writeHead(404).end(); // check here that the user may use this chat
-  const decides = message === undefined && trigger === "submit";
-  const last = message === undefined ? await host.status(id) : undefined;
+  // The message may be new, edited, sent a second time, or to be answered again.
+  if (message !== undefined) {
+    const answer = await host.start(id, { ...run, message });
+    if (answer.kind !== "started") return refuse(res);
+    return pipeUIMessageStream(answer.join(), res, { version: 7 });
+  }
   // A tab may still show an earlier run. Its decisions are refused.
-  if (message === undefined && (last === undefined || (decides && continues !== last.runId))) return refuse(res);
-  const start = message === undefined ? ({ ...run, regenerate: true } as const) : { ...run, message };
-  const answer = decides
-    ? await host.resume(id, { ...run, decisions: { ...decisions, ...results } })
-    : await host.start(id, start);
+  if ((await host.status(id))?.runId !== continues) return refuse(res);
+  const answer = await host.resume(id, { ...run, decisions: { ...decisions, ...results } });
   if (answer.kind !== "started") return refuse(res);
-  await pipeUIMessageStream(answer.join(), res, { version: 7, from: decides ? "live" : "start" });
+  await pipeUIMessageStream(answer.join(), res, { version: 7, from: "live" });
 }
 
 /**

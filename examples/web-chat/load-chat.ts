@@ -5,7 +5,7 @@ import type { RunHost } from "turnwright/host";
 import { toUIMessages, type UIMessage } from "turnwright/ui-message-stream";
 
 export interface LoadedChat {
-  readonly messages: readonly (UIMessage<7> & { readonly metadata?: object })[];
+  readonly messages: readonly UIMessage<7>[];
   /** True if a run is live or suspended. The page must then stream its answer. */
   readonly isOpen: boolean;
 }
@@ -17,10 +17,8 @@ export async function loadChat(host: RunHost, id: string): Promise<LoadedChat> {
   if (status === undefined) return { messages: [], isOpen: false };
   const isOpen = status.status === "running" || status.status === "suspended";
   const end = isOpen ? status.messages.findLastIndex(({ role }) => role === "user") + 1 : status.messages.length;
-  const { messages } = toUIMessages(status.messages.slice(0, end), { version: 7 });
-  const last = messages.at(-1);
-  if (isOpen || last?.role !== "assistant") return { messages, isOpen };
-  const metadata = { status: status.status, reason: { kind: status.reason?.kind } };
-  return { messages: [...messages.slice(0, -1), { ...last, metadata }], isOpen };
+  // With `turns`, the answers have the metadata that their streams sent.
+  const { messages } = toUIMessages(status.messages.slice(0, end), { version: 7, turns: status.turns });
+  return { messages, isOpen };
 }
 // #endregion load

@@ -127,7 +127,6 @@ export class EntryMapper implements EventMapper<Entry> {
   #beginResumed(): void {
     this.#ending = undefined;
     this.#skipsRecalled = true;
-    this.#cost = noCost;
   }
 
   #count({ events }: Mapped, event: Extract<LoopEvent, { readonly type: "iteration-end" | "compaction-end" }>): void {

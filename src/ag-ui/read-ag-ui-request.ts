@@ -13,6 +13,7 @@ import {
 import {
   type NodeRequest,
   readId,
+  readMessageId,
   readRequestBody,
   refuseDeep,
   readUserMessage,
@@ -31,7 +32,10 @@ export interface AGUIRequest {
    * The id of this AG-UI request, not the `runId` of a run of the loop. The client uses this id to match events to the request.
    */
   readonly runId: string;
-  /** The new user message. Absent if the request has decisions or results. */
+  /**
+   * The new user message, with its id on the page. Absent if the request has decisions or results. Pass the message to `host.start`,
+   * which recognizes a message that arrives twice, and an edited message.
+   */
   readonly message?: UserMessage | undefined;
   /**
    * The `runId` of the run that `decisions` and `results` belong to. Compare this `runId` with the run that waits, because
@@ -87,7 +91,12 @@ export async function readAGUIRequest(
   const answers = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
   if (!isFromUser && Object.keys(answers.decisions).length + Object.keys(answers.results).length === 0)
     throw new RequestError(400, "The request has neither a new user message, nor answers to interrupts, nor results of tools.");
-  return { ...ids, ...(isFromUser && { message: readUserMessage(toParts(last.content), options) }), ...answers };
+  return { ...ids, ...(isFromUser && { message: readMessage(messages, options) }), ...answers };
+}
+
+function readMessage(messages: readonly unknown[], options: RequestLimits): UserMessage {
+  const id = readMessageId(messages);
+  return { ...readUserMessage(toParts(recordOf(messages.at(-1)).content), options), ...(id !== undefined && { id }) };
 }
 
 function readNeeded(value: unknown, field: string): string {

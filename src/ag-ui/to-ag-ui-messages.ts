@@ -52,7 +52,7 @@ export function toAGUIMessages(
   const prefix = toPrefix(status.runId);
   return status.messages.flatMap((message: Message, index): AGUIMessage[] => {
     const id = `${prefix}message-${index}`;
-    if (message.role === "user") return [{ id, role: "user", content: toUserContent(message.content) }];
+    if (message.role === "user") return [{ id: message.id ?? id, role: "user", content: toUserContent(message.content) }];
     if (message.role === "assistant") return toAssistantMessages(message, { id, prefix });
     return message.results.filter((result) => !isWaiting(result)).map((result) => toToolMessage(result, prefix));
   });

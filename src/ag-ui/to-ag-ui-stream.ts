@@ -75,11 +75,11 @@ const checks: Checks<AGUIResponseOptions> = { ...optionChecks, ...sseChecks, aft
 
 function toLines(events: AsyncIterable<EventItem>, options: AGUIResponseOptions): SSELines<PlacedEvent> {
   checkFields("options", options, checks);
-  const { headers, keepAliveMs, clock, after, ...mapping } = options;
+  const { headers, keepAliveMs, unreadMs, clock, after, ...mapping } = options;
   const batches = new ChunkBatches(events, new PlacedMapper(mapping, after));
   const write = ({ id, event }: PlacedEvent): string =>
     `${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(event)}\n\n`;
-  return new SSELines(batches, { write }, { headers, keepAliveMs, clock });
+  return new SSELines(batches, { write }, { headers, keepAliveMs, unreadMs, clock });
 }
 
 interface PlacedEvent {

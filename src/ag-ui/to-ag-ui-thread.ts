@@ -75,7 +75,7 @@ export function toAGUIThread(status: AGUIThreadStatus | undefined): AGUIThread {
 function toMessages(messages: readonly Message[], prefix: string): AGUIThreadMessage[] {
   return messages.flatMap((message, index): AGUIThreadMessage[] => {
     const id = `${prefix}message-${index}`;
-    if (message.role === "user") return [{ id, role: "user", parts: toUserParts(message.content) }];
+    if (message.role === "user") return [{ id: message.id ?? id, role: "user", parts: toUserParts(message.content) }];
     if (message.role === "tool") return [];
     const next = messages[index + 1];
     const results = next?.role === "tool" ? next.results : [];

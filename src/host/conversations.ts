@@ -1,4 +1,4 @@
-import { type Clock, isRecord } from "../core/entry-kit.ts";
+import { type Clock, isRecord, type UserMessage } from "../core/entry-kit.ts";
 import type { HostedStream, JoinOptions } from "./run-host.ts";
 import { LogReader } from "./log-reader.ts";
 import type { RunLog } from "./run-log.ts";
@@ -10,10 +10,15 @@ interface EndedRun {
   readonly log: RunLog;
 }
 
-type CallerKind = "start" | "resume";
+interface Entering {
+  readonly caller: "start" | "resume";
+  /** True if the caller waits while a run is live. */
+  readonly waits: boolean;
+  /** The new message of a start. */
+  readonly message?: UserMessage | undefined;
+}
 
-interface Caller {
-  readonly caller: CallerKind;
+interface Caller extends Pick<Entering, "caller" | "message"> {
   /** Called with the turn of the caller, or with undefined if the host is closed. */
   readonly wake: (turn: RunTurn | undefined) => void;
 }
@@ -54,16 +59,17 @@ export class Conversations {
    * the live run has ended, and until all callers that came earlier had their turn. Returns "busy" if `waits` is false, or if
    * `maxQueued` callers already wait.
    */
-  async enter(id: string, caller: CallerKind, waits: boolean): Promise<Entered> {
+  async enter(id: string, { caller, waits, message }: Entering): Promise<Entered> {
     if (this.#isClosed) return { kind: "closed" };
     const conversation = this.#open(id);
     const { current, line } = conversation;
     // Without a live run, a line consists of starts that wait for the decisions of a suspended run.
-    if (current === undefined && (caller === "resume" || !waits || line.length === 0)) return toEntered(this.#take(conversation));
+    if (current === undefined && (caller === "resume" || !waits || line.length === 0))
+      return toEntered(this.#take(conversation, message));
     // A run that is ending soon frees the conversation, so the caller waits even if `waits` is false.
     const isFull = !waits || line.length >= this.#limits.maxQueued;
     if (current !== undefined && isFull && !current.endsSoon) return { kind: "busy", turn: current };
-    return toEntered(await this.#wait(conversation, caller, "last"));
+    return toEntered(await this.#wait(conversation, { caller, message }, "last"));
   }
 
   /**
@@ -72,22 +78,28 @@ export class Conversations {
    */
   async waitForChange(id: string, turn: RunTurn): Promise<RunTurn | undefined> {
     const conversation = this.#open(id);
-    const waiting = this.#wait(conversation, "start", "first");
+    const waiting = this.#wait(conversation, { caller: "start", message: turn.message }, "first");
     this.#end(conversation, turn);
     this.#wakeNext(conversation, ({ caller }) => caller === "resume");
     return waiting;
   }
 
-  #wait(conversation: Conversation, caller: CallerKind, place: "first" | "last"): Promise<RunTurn | undefined> {
+  #wait(
+    conversation: Conversation,
+    waiting: Pick<Entering, "caller" | "message">,
+    place: "first" | "last",
+  ): Promise<RunTurn | undefined> {
     return new Promise((wake) => {
       if (this.#isClosed) wake(undefined);
-      else if (place === "first") conversation.line.unshift({ caller, wake });
-      else conversation.line.push({ caller, wake });
+      else if (place === "first") conversation.line.unshift({ ...waiting, wake });
+      else conversation.line.push({ ...waiting, wake });
     });
   }
 
-  #take(conversation: Conversation): RunTurn {
+  #take(conversation: Conversation, message: UserMessage | undefined): RunTurn {
     const turn = new RunTurn();
+    // Set at once, so that the same message is recognized while the run is being planned.
+    turn.message = message;
     conversation.current = turn;
     return turn;
   }
@@ -97,7 +109,7 @@ export class Conversations {
     if (conversation.current !== undefined || this.#isClosed) return;
     const index = conversation.line.findIndex(fits);
     const [next] = index < 0 ? [] : conversation.line.splice(index, 1);
-    next?.wake(this.#take(conversation));
+    next?.wake(this.#take(conversation, next.message));
   }
 
   #end(conversation: Conversation, turn: RunTurn): void {

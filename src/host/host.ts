@@ -10,7 +10,8 @@ import { type ConversationLimits, Conversations, type Entered } from "./conversa
 import { addReport, lateMessagesOf, noHandover, toReport, toUsage, withoutRefused } from "./handover.ts";
 import { type EndedFacts, type KeepRuns, mayRemove, pruneJournals } from "./keep-runs.ts";
 import { type ExecutionEnd, executeRun } from "./execute-run.ts";
-import type { PageMessage } from "./next-messages.ts";
+import type { PageMessage } from "../core/web-kit.ts";
+import { isReplacing } from "./next-messages.ts";
 import { BusyError, planResume, planStart, readEnding, type RunPlan, type UnstartedAnswer } from "./plan-run.ts";
 import type {
   CancelAnswer,
@@ -60,7 +61,6 @@ export class Host implements RunHost {
     if (entered.kind !== "entered") return entered;
     for (let own: RunTurn | undefined = entered.turn; own !== undefined;) {
       const turn: RunTurn = own;
-      turn.message = given.message;
       turn.stopWhenUnread = given.stopWhenUnread ?? this.#settings.stopWhenUnread;
       const plan = () => planStart(this.#settings.store, { id, turn, given, whenSuspended });
       const answer = await this.#run(id, turn, { plan, keepsPlace: whenSuspended === "queue" });
@@ -73,7 +73,7 @@ export class Host implements RunHost {
   async resume(id: string, options: ResumeOptions): Promise<ResumeAnswer> {
     checkId(id);
     const { loop, stopWhenUnread, whenBusy } = readResume(options);
-    const entered = await this.#conversations.enter(id, "resume", whenBusy === "queue");
+    const entered = await this.#conversations.enter(id, { caller: "resume", waits: whenBusy === "queue" });
     if (entered.kind === "closed") return entered;
     const { turn } = entered;
     if (entered.kind === "busy") return { kind: "busy", runId: runIdOf(turn) };
@@ -135,7 +135,7 @@ export class Host implements RunHost {
 
   /** Reserves a conversation for a change that starts no run. */
   async #change<Answer>(id: string, change: () => Promise<Answer>): Promise<Answer | "busy" | "closed"> {
-    const entered = await this.#conversations.enter(id, "resume", false);
+    const entered = await this.#conversations.enter(id, { caller: "resume", waits: false });
     if (entered.kind !== "entered") return entered.kind;
     try {
       return await change();
@@ -210,11 +210,10 @@ export class Host implements RunHost {
         await live.settled.promise;
         continue;
       }
-      const entered = await this.#conversations.enter(id, "start", whenBusy === "queue");
+      const entered = await this.#conversations.enter(id, { caller: "start", waits: whenBusy === "queue", message });
       if (entered.kind !== "busy") return entered;
       const { turn } = entered;
-      if (whenBusy !== "steer" || message === undefined || message.again !== undefined)
-        return { kind: "busy", runId: runIdOf(turn) };
+      if (whenBusy !== "steer" || message === undefined || isReplacing(message)) return { kind: "busy", runId: runIdOf(turn) };
       if (!(await turn.opened.promise)) continue;
       const { store } = this.#settings;
       if (await turn.steer(message, (record) => store.write(id, record))) return { kind: "steered", ...toHostedRun(turn) };

@@ -4,7 +4,7 @@ export { createRunHost } from "./create-run-host.ts";
 export { fileRunStore } from "./file-run-store.ts";
 export type { AgentChange, ConversationUsage, Handover, RunReport } from "./handover.ts";
 export type { KeepRuns } from "./keep-runs.ts";
-export type { PageMessage } from "./next-messages.ts";
+export type { PageMessage } from "../core/web-kit.ts";
 export type { WhenSuspended } from "./waiting-calls.ts";
 export type {
   CancelAnswer,

@@ -1,18 +1,9 @@
 // Decides which messages the next run of a conversation begins with. A message of a page is recognized by its id.
 
 import { invalidOption, isSameJson, type Json, type Message, type UserMessage } from "../core/entry-kit.ts";
+import type { PageMessage } from "../core/web-kit.ts";
 import { findOwn, type Handover, trimHandover } from "./handover.ts";
 import { settleWaiting } from "./waiting-calls.ts";
-
-/** A user message as a page sent it. */
-export interface PageMessage extends UserMessage {
-  /**
-   * Set if the page asks for another answer to this message. The value is the id of the answer that the page replaces, or true if
-   * this id is unknown. A host then removes all messages after this message. The field is not stored. Default: the message is new,
-   * or edited if the conversation has another message with its id.
-   */
-  readonly again?: string | true | undefined;
-}
 
 /** The new messages for a run. At most one field is set. If none is set, the last user message is answered again. */
 export interface GivenMessages {
@@ -73,6 +64,11 @@ function isSame(one: unknown, other: unknown): boolean {
   return isSameJson(one as Json, other as Json);
 }
 
+/** True if a message replaces a part of the conversation. Such a message cannot be sent to a live run. */
+export function isReplacing({ again, edited }: PageMessage): boolean {
+  return again !== undefined || edited === true;
+}
+
 /** True if a message arrives a second time: both have the same id and the same content. */
 export function isRepetition(one: UserMessage, other: UserMessage): boolean {
   return one.id !== undefined && one.id === other.id && isSame(one.content, other.content);
@@ -106,7 +102,8 @@ function settleAll(messages: readonly Message[], denied: boolean): readonly Mess
 function placeMessage(history: History, given: PageMessage, denied: boolean): NextMessages {
   const found = given.id === undefined ? undefined : findMessage(history.messages, given.id);
   if (found !== undefined) return placeKnown(history, { given, found, denied });
-  return given.again === undefined ? placeNew(history, given, denied) : { kind: "unknown-message" };
+  const { again, edited, ...message } = given;
+  return again === undefined && edited === undefined ? placeNew(history, message, denied) : { kind: "unknown-message" };
 }
 
 function placeNew(history: History, message: UserMessage, denied: boolean): NextMessages {
@@ -128,17 +125,26 @@ interface Placing {
   readonly denied: boolean;
 }
 
-function placeKnown({ messages, handover, last }: History, { given, found, denied }: Placing): NextMessages {
+function placeKnown(history: History, { given, found, denied }: Placing): NextMessages {
   // A page could otherwise replace the rules that the application has pinned.
   if (found.message.pinned === true) return { kind: "unknown-message" };
-  const { again, ...edited } = given;
-  const isLast = last !== undefined && found.index >= (last.own ?? messages.length);
-  // The page has sent this request twice: the answer that it replaces is already replaced.
-  const isReplaced = isLast && typeof again === "string" && isEarlierRun(again, last.runId);
-  const isUnchanged = isSame(found.message.content, edited.content);
-  if (isReplaced || (isUnchanged && again === undefined)) return { kind: "repeated", isLast };
-  const kept = isUnchanged ? found.message : edited;
-  return cutTo(handover, [...settleAll(messages.slice(0, found.index), denied), kept]);
+  const { again, edited: _, ...message } = given;
+  const isUnchanged = isSame(found.message.content, message.content);
+  const isLast = isOfLastRun(history, found);
+  if (isLast && isReplaced(history, again)) return { kind: "repeated", isLast };
+  if (isUnchanged && again === undefined) return { kind: "repeated", isLast };
+  if (!isReplacing(given)) return { kind: "unknown-message" };
+  const kept = isUnchanged ? found.message : message;
+  return cutTo(history.handover, [...settleAll(history.messages.slice(0, found.index), denied), kept]);
+}
+
+function isOfLastRun({ messages, last }: History, { index }: Found): boolean {
+  return last !== undefined && index >= (last.own ?? messages.length);
+}
+
+/** True if the page has sent its request twice: the answer that it wants to replace is already replaced. */
+function isReplaced({ last }: History, again: PageMessage["again"]): boolean {
+  return last !== undefined && typeof again === "string" && isEarlierRun(again, last.runId);
 }
 
 /** Ids that `toUIMessages`, `toAGUIMessages` and `toAGUIThread` give to a user message without an id of its own. */

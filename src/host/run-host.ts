@@ -14,7 +14,7 @@ import type {
 } from "../core/entry-kit.ts";
 import type { ConversationUsage } from "./handover.ts";
 import type { KeepRuns } from "./keep-runs.ts";
-import type { PageMessage } from "./next-messages.ts";
+import type { PageMessage } from "../core/web-kit.ts";
 import type { ConversationTurn, ListedConversation, RunStore } from "./run-store.ts";
 import type { WhenSuspended } from "./waiting-calls.ts";
 
@@ -112,8 +112,7 @@ export type StartOptions = HostedLoopOptions & {
     | {
         /**
          * The new user message, which is appended to the stored transcript. If the conversation has a message with the same `id`,
-         * no second turn begins: the same message again is answered by the run that it began, and another content replaces the
-         * message and everything after it.
+         * no second turn begins: the same message again is answered by the run that it began.
          */
         readonly message: string | PageMessage;
         readonly messages?: undefined;
@@ -195,7 +194,8 @@ export type StartAnswer =
    */
   | { readonly kind: "repeated"; readonly runId: string }
   /**
-   * The page asks for another answer to a message that the conversation does not have. Nothing was changed. An endpoint can answer
+   * The page edits a message that the conversation does not have, or asks for another answer to it. Or the conversation has another
+   * message with the same id. Nothing was changed. An endpoint can answer
    * with 409, after which the page must load the conversation again.
    */
   | { readonly kind: "unknown-message" }

@@ -12,7 +12,7 @@ import {
   is,
   type UserMessage,
 } from "../core/entry-kit.ts";
-import type { PageMessage } from "./next-messages.ts";
+import type { PageMessage } from "../core/web-kit.ts";
 import { type WhenSuspended, whenSuspendedCheck } from "./waiting-calls.ts";
 import type { HostedLoopOptions, JoinOptions, ResumeOptions, StartOptions, WhenBusy } from "./run-host.ts";
 
@@ -103,6 +103,6 @@ export function toPageMessage(message: unknown): PageMessage {
 
 /** Like `toPageMessage`, for a message to a live run. Such a message cannot ask for another answer. */
 export function toUserMessage(message: unknown): UserMessage {
-  const { again: _, ...own } = toPageMessage(message);
+  const { again: _, edited: _edited, ...own } = toPageMessage(message);
   return own;
 }

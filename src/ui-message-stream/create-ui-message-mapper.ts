@@ -44,6 +44,8 @@ class MessageMapper implements UIMessageMapper {
    */
   #ending: LoopEvents["run-end"] | undefined;
   #cost: UICost = noCost;
+  /** True after the events of a resumed run have begun. */
+  #isResumed = false;
   #steered = 0;
   readonly #handlers: Handlers = {
     "iteration-start": (event) => {
@@ -151,7 +153,7 @@ class MessageMapper implements UIMessageMapper {
   #mapOwn(event: LoopEvent): void {
     if (!this.#isStarted) this.#start(event.runId);
     else if (this.#ending !== undefined) this.#beginResumed();
-    if (event.type === "iteration-end" || event.type === "compaction-end") this.#cost = addToCost(this.#cost, event);
+    if (event.type === "iteration-end" || event.type === "compaction-end") this.#count(event);
     if (event.type === "run-end") this.#ending = event;
     else if (event.type === "run-start") this.#nested.clear();
     else if (event.replayed === true && this.#skipsRecalled) this.#noteRecalled(event);
@@ -159,12 +161,20 @@ class MessageMapper implements UIMessageMapper {
     else if (!("callId" in event) || !this.#tools.isDiscarded(event.callId)) this.#handle(event);
   }
 
+  /** Before a resume, this stream has already counted the streams that the resumed run replays. */
+  #count(event: Parameters<typeof addToCost>[1]): void {
+    if (event.replayed !== true || !this.#isResumed) this.#cost = addToCost(this.#cost, event);
+  }
+
   #handle<Type extends LoopEventType>(event: { readonly type: Type } & LoopEvents[Type]): void {
     this.#handlers[event.type]?.(event);
   }
 
   #start(runId: string): void {
-    const { messageId = runId, metadata } = this.#options;
+    const { messageId = runId, from } = this.#options;
+    // The page still shows the metadata of the suspended run.
+    const status = from === "live" ? { status: "running", reason: { kind: "running" } } : undefined;
+    const metadata = status === undefined ? this.#options.metadata : { ...this.#options.metadata, ...status };
     this.#isStarted = true;
     this.#tools.setMessage(messageId);
     this.#writer.writeBeside({ type: "start", messageId, ...(metadata !== undefined && { messageMetadata: metadata }) });
@@ -173,7 +183,7 @@ class MessageMapper implements UIMessageMapper {
   #beginResumed(): void {
     this.#ending = undefined;
     this.#skipsRecalled = true;
-    this.#cost = noCost;
+    this.#isResumed = true;
   }
 
   /** Remembers a replayed call that the page already shows, so that later events of the call update the existing part of the message. */

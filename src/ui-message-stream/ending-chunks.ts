@@ -35,7 +35,10 @@ export function toBrokenChunks(options: UIMessageOptions, failure?: { readonly e
   ];
 }
 
-function toMetadata({ status, reason, usage, costUSD }: RunEnd, { metadata }: UIMessageOptions): UIMessageMetadata {
+export function toMetadata(
+  { status, reason, usage, costUSD }: Pick<RunEnd, "status" | "reason" | "usage" | "costUSD">,
+  { metadata }: Pick<UIMessageOptions, "metadata">,
+): UIMessageMetadata {
   return { ...metadata, status, reason: toReason(reason), usage, ...(costUSD !== undefined && { costUSD }) };
 }
 

@@ -7,6 +7,7 @@ export {
   type NodeRequest,
   type NodeResponse,
   type OnError,
+  type PageMessage,
   RequestError,
   type RequestLimits,
   type SSEOptions,
@@ -54,5 +55,6 @@ export {
   type UIMessage,
   type UIMessagePart,
   type UIToolPart,
+  type UITurn,
 } from "./to-ui-messages.ts";
 export type { UIMessageOptions } from "./ui-message-options.ts";

@@ -11,7 +11,9 @@ import {
 } from "../core/entry-kit.ts";
 import {
   type NodeRequest,
+  type PageMessage,
   readId,
+  readMessageId,
   readRequestBody,
   readUserMessage,
   requestChecks,
@@ -25,9 +27,13 @@ export interface UIChatRequest {
   /** The id of the chat. Check that the user may access the chat. */
   readonly id: string;
   readonly trigger: "submit" | "regenerate";
-  /** The new user message. Absent if the page asks to generate a message again, or sends decisions or results. */
-  readonly message?: UserMessage | undefined;
-  /** The `messageId` from the request: the id of an edited user message, or of the message to generate again. */
+  /**
+   * The new user message, with its id on the page. With the trigger "regenerate", the message that is to be answered again, with the
+   * field `again`. Absent if the page sends decisions or results. Pass the message to `host.start`, which recognizes messages that
+   * arrive twice, edited messages, and messages that are to be answered again.
+   */
+  readonly message?: PageMessage | undefined;
+  /** The `messageId` from the request: the id of an edited user message, or of the answer to generate again. */
   readonly messageId?: string | undefined;
   /**
    * The id of the message that `decisions` and `results` belong to: the `runId`, or your `messageId`. Compare this id with the
@@ -46,7 +52,7 @@ export interface UIChatRequest {
 /**
  * Reads a request from `useChat`: a web `Request`, a node:http request, a JSON string, or a parsed body.
  *
- * The page is not trusted. From a new user message, only the text, the files and the metadata are used. `message.metadata` is any
+ * The page is not trusted. From a user message, only the id, the text, the files and the metadata are used. `message.metadata` is any
  * object that the page sent. From the last assistant message, only the decisions and results that the page added are used.
  * Everything else is ignored, such as the history and system messages.
  *
@@ -76,17 +82,34 @@ function readBody(body: unknown, limits: RequestLimits): UIChatRequest {
   const trigger = readTrigger(body.trigger);
   const messageId = readId(body.messageId, "messageId");
   const facts = { id, trigger, ...(messageId !== undefined && { messageId }) };
-  if (trigger === "regenerate") return { ...facts, decisions: {}, results: {} };
   const last: unknown = body.messages.at(-1);
   const role = isRecord(last) ? last.role : undefined;
-  if (role === "user") return { ...facts, message: readMessage(recordOf(last), limits), ...readAnswers(body, undefined) };
+  if (trigger === "regenerate")
+    return { ...facts, ...readRegenerated(body.messages, messageId, limits), decisions: {}, results: {} };
+  if (role === "user") {
+    const message = readMessage(body.messages, limits);
+    const isEdited = messageId !== undefined && messageId === message.id;
+    return { ...facts, message: isEdited ? { ...message, edited: true } : message, ...readAnswers(body, undefined) };
+  }
   if (role === "assistant") return { ...facts, ...readAnswers(body, last) };
   throw new RequestError(400, 'The last message must have the role "user" or "assistant".');
 }
 
+/** Reads the message that is to be answered again. The page has removed all later messages. */
+function readRegenerated(
+  messages: readonly unknown[],
+  messageId: string | undefined,
+  limits: RequestLimits,
+): Pick<UIChatRequest, "message"> | undefined {
+  if (recordOf(messages.at(-1)).role !== "user") return undefined;
+  return { message: { ...readMessage(messages, limits), again: messageId ?? true } };
+}
+
 /** Ignores metadata that is not an object. */
-function readMessage({ parts, metadata }: UnknownRecord, limits: RequestLimits): UserMessage {
-  const message = readUserMessage(listOf(parts), limits);
+function readMessage(messages: readonly unknown[], limits: RequestLimits): UserMessage {
+  const { parts, metadata } = recordOf(messages.at(-1));
+  const id = readMessageId(messages);
+  const message = { ...readUserMessage(listOf(parts), limits), ...(id !== undefined && { id }) };
   // The body was parsed from JSON, so the metadata is plain data.
   return isRecord(metadata) ? { ...message, metadata: metadata as UserMessage["metadata"] } : message;
 }

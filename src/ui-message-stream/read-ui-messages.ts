@@ -1,5 +1,5 @@
-import type { AssistantPart, ContentPart, Json, ToolCallPart, UnknownRecord } from "../core/entry-kit.ts";
-import { isText, renderOutcome } from "../core/entry-kit.ts";
+import type { AssistantPart, ContentPart, Json, ToolCallPart, UnknownRecord, UserMessage } from "../core/entry-kit.ts";
+import { isRecord, isText, renderOutcome } from "../core/entry-kit.ts";
 import { FieldReader, HistoryDraft, type HistoryProvider, type Piece, toMediaPart } from "../core/history-kit.ts";
 
 interface ReadMessages {
@@ -16,11 +16,12 @@ export function readUIMessages(messages: readonly UnknownRecord[], provider: His
     const message = new FieldReader(fields, index);
     const role = message.text("role");
     const parts = message.records("parts");
-    if (fields.metadata !== undefined && fields.metadata !== null) draft.note({ index, field: "metadata", reason: "omitted" });
+    const metadata = readMetadata(role, fields.metadata);
+    if ((fields.metadata ?? metadata) !== metadata) draft.note({ index, field: "metadata", reason: "omitted" });
     if (role === "system" && !isBegun) {
       if (system.length > 0 || parts.length > 1) draft.note({ index, field: "", reason: "changed" });
       system.push(parts.map((part) => part.optionalText("text")).join(""));
-    } else if (role === "user" || role === "system") addUser(parts, role, draft);
+    } else if (role === "user" || role === "system") addUser(parts, { role, metadata }, draft);
     else if (role === "assistant") addAssistant(message, { draft, provider });
     else throw message.wrong("role", '"user", "assistant" or "system"');
     isBegun ||= role !== "system";
@@ -28,12 +29,24 @@ export function readUIMessages(messages: readonly UnknownRecord[], provider: His
   return { draft, system: system.join("\n\n") };
 }
 
-function addUser(parts: readonly FieldReader[], role: "user" | "system", draft: HistoryDraft): void {
+/** Only user messages have metadata of their own. */
+function readMetadata(role: string, metadata: unknown): UnknownRecord | undefined {
+  return role === "user" && isRecord(metadata) ? metadata : undefined;
+}
+
+interface UserFacts {
+  readonly role: "user" | "system";
+  readonly metadata: UnknownRecord | undefined;
+}
+
+function addUser(parts: readonly FieldReader[], { role, metadata }: UserFacts, draft: HistoryDraft): void {
   const content = parts.flatMap(readUserPart);
   const [first] = content;
   const text = content.length === 1 && first?.type === "text" ? first.text : content;
   const pieces = parts.map((part) => toPiece(part, { id: "", keepsMetadata: false }));
-  draft.add({ role: "user", content: text, ...(role === "user" ? {} : { pinned: true }) }, pieces);
+  // The history was copied as plain data.
+  const kept = metadata === undefined ? {} : { metadata: metadata as NonNullable<UserMessage["metadata"]> };
+  draft.add({ role: "user", content: text, ...kept, ...(role === "user" ? {} : { pinned: true }) }, pieces);
   if (role === "system") for (const { index } of pieces.slice(0, 1)) draft.note({ index, field: "role", reason: "changed" });
 }
 

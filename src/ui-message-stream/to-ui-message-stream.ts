@@ -77,7 +77,7 @@ const writer = {
 
 function toLines(events: AsyncIterable<EventItem>, options: UIResponseOptions): SSELines<UIMessageChunk> {
   checkFields("options", options, { ...messageChecks, ...sseChecks });
-  const { headers, keepAliveMs, clock, ...messageOptions } = options;
+  const { headers, keepAliveMs, unreadMs, clock, ...messageOptions } = options;
   const mapper = createUIMessageMapper(messageOptions);
-  return new SSELines(new ChunkBatches(events, mapper), writer, { headers, keepAliveMs, clock });
+  return new SSELines(new ChunkBatches(events, mapper), writer, { headers, keepAliveMs, unreadMs, clock });
 }

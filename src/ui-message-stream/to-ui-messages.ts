@@ -4,14 +4,17 @@ import {
   is,
   type Json,
   locateMedia,
+  type LoopEvents,
   type Message,
   type ToolCallPart,
   type ToolOutcome,
   type ToolResultPart,
+  type UserMessage,
   type UserPart,
 } from "../core/entry-kit.ts";
 import { isWaiting, toFailureText } from "../core/web-kit.ts";
 import { findLostMessages, type LostContent } from "../core/history-kit.ts";
+import { toMetadata } from "./ending-chunks.ts";
 import { readUIMessages } from "./read-ui-messages.ts";
 import type { UIUserPart, UIVersion } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
@@ -25,6 +28,8 @@ import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 export interface UIMessage<Version extends UIVersion = UIVersion> {
   readonly id: string;
   readonly role: "user" | "assistant";
+  /** For a user message, its own `metadata`. For an answer, the status, the reason, the usage and the cost of its run (`turns`). */
+  metadata?: { readonly [field: string]: unknown };
   parts: UIMessagePart<Version>[];
 }
 
@@ -57,10 +62,22 @@ export interface UICalled {
 /** The options of `toUIMessages`. */
 export interface UIHistoryOptions extends Pick<UIMessageOptions, "version" | "sendReasoning" | "onError"> {
   /**
-   * The beginning of each message id. The rest of the id is a "-" and the position of the message in the transcript. Default
-   * "history".
+   * The beginning of the id of each message that has no id of its own. The rest of the id is a "-" and the position of the message in
+   * the transcript. A host recognizes such ids only with the default. Default "history".
    */
   readonly idPrefix?: string | undefined;
+  /**
+   * The runs of the conversation, from `turns` of `host.status(id)`. The last message of each run then has the `runId` as its id, and
+   * the same metadata as at the end of its stream. Default: no metadata.
+   */
+  readonly turns?: readonly UITurn[] | undefined;
+}
+
+/** One run of a conversation. Its messages are those from the position `from` up to, but not including, the position `to`. */
+export interface UITurn extends Pick<LoopEvents["run-end"], "status" | "reason" | "usage" | "costUSD"> {
+  readonly runId: string;
+  readonly from: number;
+  readonly to: number;
 }
 
 /** A transcript as messages of `useChat`. */
@@ -87,7 +104,7 @@ export function toUIMessages<Version extends UIVersion = 6>(
   options: UIHistoryOptions & { readonly version?: Version | undefined } = {},
 ): UIHistory<Version> {
   const { version, sendReasoning, onError } = messageChecks;
-  checkFields("options", options, { version, sendReasoning, onError, idPrefix: is.name });
+  checkFields("options", options, { version, sendReasoning, onError, idPrefix: is.name, turns: ["an array", Array.isArray] });
   const lost = findLostMessages(messages, {
     joins: [],
     write: (unit) => writeUIMessages(unit, options),
@@ -106,16 +123,38 @@ export function writeUIMessages(messages: readonly Message[], options: UIHistory
   const shown: UIMessage[] = [];
   for (const [index, message] of messages.entries()) {
     const id = `${idPrefix}-${index}`;
-    const last = shown.at(-1);
-    if (message.role === "user") shown.push({ id, role: "user", parts: toFilledParts(message.content) });
+    if (message.role === "user") shown.push(toUser(message, id));
     else if (message.role === "assistant") {
+      const last = shown.at(-1);
+      const answer = last?.role === "assistant" ? last : beginAnswer(messages, index, { ...options, idPrefix });
+      if (answer !== last) shown.push(answer);
       const next = messages[index + 1];
-      const step = toStep(message, { id, results: next?.role === "tool" ? next.results : [] }, options);
-      if (last?.role === "assistant") for (const part of step) last.parts.push(part);
-      else shown.push({ id, role: "assistant", parts: step });
+      const step = toStep(message, { id: answer.id, results: next?.role === "tool" ? next.results : [] }, options);
+      for (const part of step) answer.parts.push(part);
     }
   }
   return shown;
+}
+
+function beginAnswer(
+  messages: readonly Message[],
+  index: number,
+  { idPrefix, turns = [] }: UIHistoryOptions & { readonly idPrefix: string },
+): UIMessage {
+  const turn = findTurn(messages, index, turns);
+  if (turn === undefined) return { id: `${idPrefix}-${index}`, role: "assistant", parts: [] };
+  return { id: turn.runId, role: "assistant", metadata: toMetadata(turn, {}), parts: [] };
+}
+
+function toUser({ id: own, content, metadata }: UserMessage, id: string): UIMessage {
+  return { id: own ?? id, role: "user", parts: toFilledParts(content), ...(metadata !== undefined && { metadata }) };
+}
+
+/** Returns the run whose answer begins at a position and is not continued after a later user message. */
+function findTurn(messages: readonly Message[], index: number, turns: readonly UITurn[]): UITurn | undefined {
+  const turn = turns.find(({ from, to }) => from <= index && index < to);
+  const isSplit = messages.slice(index, turn?.to).some(({ role }) => role === "user");
+  return isSplit ? undefined : turn;
 }
 
 /** Returns at least one part, because `useChat` rejects a message without parts. */

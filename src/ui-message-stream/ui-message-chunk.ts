@@ -160,7 +160,10 @@ export type UIFinishReason<Version extends UIVersion = UIVersion> =
   | "other"
   | (Version extends 7 ? "interrupted" : never);
 
-/** The metadata of a UI message after its run has ended. */
+/**
+ * The metadata of a UI message after its run has ended. While a resumed run works, a page with `from: "live"` has the status
+ * "running" and a reason of the kind "running".
+ */
 export interface UIMessageMetadata {
   readonly status: LoopStatus;
   readonly reason: UIReason;

@@ -68,7 +68,8 @@ async function post(id: string, message: object): Promise<readonly Chunk[]> {
   return lines.map((line) => JSON.parse(line.slice("data: ".length)) as Chunk);
 }
 
-const say = (text: string): object => ({ id: "m", role: "user", parts: [{ type: "text", text }] });
+let ids = 0;
+const say = (text: string): object => ({ id: `m${(ids += 1)}`, role: "user", parts: [{ type: "text", text }] });
 const textOf = (chunks: readonly Chunk[]): string => chunks.map(({ delta = "" }) => delta).join("");
 
 async function readTypes(stream: AsyncIterable<HostedEvent> | undefined): Promise<readonly string[]> {

@@ -13,7 +13,7 @@ it("readUIChatRequest: returns the text of the last user message", async () => {
   expect(await readUIChatRequest(body(user(text("Hello"))))).toEqual({
     id: "chat",
     trigger: "submit",
-    message: { role: "user", content: "Hello" },
+    message: { role: "user", content: "Hello", id: "u" },
     decisions: {},
     results: {},
   });
@@ -31,9 +31,20 @@ it("readUIChatRequest: returns files as content of the message", async () => {
 
 it("readUIChatRequest: returns the id of the message that was edited or is to be regenerated", async () => {
   const edited = await readUIChatRequest(body(user(text("Hi")), { messageId: "u" }));
-  expect(edited).toMatchObject({ trigger: "submit", messageId: "u", message: { content: "Hi" } });
+  expect(edited).toMatchObject({ trigger: "submit", messageId: "u", message: { content: "Hi", id: "u", edited: true } });
+  const reused = await readUIChatRequest({ id: "chat", messages: [user(text("Hi")), user(text("Ho"))] });
+  expect(reused.message).toEqual({ role: "user", content: "Ho" });
   const again = await readUIChatRequest(body(user(text("Hi")), { trigger: "regenerate-message", messageId: "chat/1" }));
-  expect(again).toEqual({ id: "chat", trigger: "regenerate", messageId: "chat/1", decisions: {}, results: {} });
+  expect(again).toEqual({
+    id: "chat",
+    trigger: "regenerate",
+    messageId: "chat/1",
+    message: { role: "user", content: "Hi", id: "u", again: "chat/1" },
+    decisions: {},
+    results: {},
+  });
+  const last = await readUIChatRequest(body(user(text("Hi")), { trigger: "regenerate-message" }));
+  expect(last.message).toMatchObject({ id: "u", again: true });
 });
 
 it("readUIChatRequest: returns approvals, results and edits from the last assistant message", async () => {
@@ -94,7 +105,11 @@ it("readUIChatRequest: accepts a web request, a node:http request and a string",
   });
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  expect(await (await fetch(url, { method: "POST", body: sent, headers })).json()).toEqual({ role: "user", content: "Grüße" });
+  expect(await (await fetch(url, { method: "POST", body: sent, headers })).json()).toEqual({
+    role: "user",
+    content: "Grüße",
+    id: "u",
+  });
   const large = new ReadableStream({
     start: (controller) => {
       for (let count = 0; count < 20; count += 1) controller.enqueue(new TextEncoder().encode("a".repeat(1_000)));

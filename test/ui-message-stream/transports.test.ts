@@ -134,18 +134,99 @@ describe("toUIMessageStreamResponse", () => {
     const reader = body?.getReader();
     const next = async (): Promise<string> => new TextDecoder().decode((await reader?.read())?.value);
     expect(await next()).toContain('"start"');
-    expect(clock.pending).toBe(0);
+    // The stream waits for the reader.
+    expect(clock.pending).toBe(1);
     const silent = next();
     await clock.advance(999);
     await clock.advance(1);
     expect(await silent).toBe(": keep-alive\n\n");
-    expect(clock.pending).toBe(0);
     void next();
     await setImmediate();
     expect(clock.pending).toBe(1);
     await reader?.cancel();
     expect(clock.pending).toBe(0);
     expect(left()).toBe(1);
+  });
+});
+
+describe("a page that stops reading", () => {
+  it.each<[title: string, options: { readonly keepAliveMs?: number; readonly unreadMs?: number }, limit: number]>([
+    ["four times keepAliveMs", { keepAliveMs: 500 }, 2_000],
+    ["a minute without keepAliveMs", { keepAliveMs: Number.POSITIVE_INFINITY }, 60_000],
+    ["unreadMs", { unreadMs: 700 }, 700],
+  ])("ends the response and leaves the run after %s", async (_title, options, limit) => {
+    const clock = createTestClock();
+    const { events, left } = createSource([runStart, stepStart, delta("Hi.")], "never");
+    const reader = toUIMessageStreamResponse(events, { clock, ...options }).body?.getReader();
+    await reader?.read();
+    await clock.advance(limit - 1);
+    expect(left()).toBe(0);
+    await clock.advance(1);
+    expect([left(), clock.pending]).toEqual([1, 0]);
+    await expect(reader?.read()).rejects.toThrow("did not read it");
+  });
+
+  it("is left alone with unreadMs: Infinity", async () => {
+    const clock = createTestClock();
+    const { events, left } = createSource([runStart, stepStart], "never");
+    const reader = toUIMessageStreamResponse(events, { clock, unreadMs: Number.POSITIVE_INFINITY }).body?.getReader();
+    await reader?.read();
+    await clock.advance(10_000_000);
+    expect([left(), clock.pending]).toEqual([0, 0]);
+    await reader?.cancel();
+  });
+
+  it("may be slow, because a large chunk is written in pieces that it can read one by one", async () => {
+    const clock = createTestClock();
+    const { events, left } = createSource([runStart, stepStart, delta("a\u{1f600}".repeat(100_000))]);
+    const sent: string[] = [];
+    const listeners = new Map<string, () => void>();
+    let ended = 0;
+    const res = {
+      destroyed: false,
+      writableEnded: false,
+      writeHead: () => {},
+      flushHeaders: () => {},
+      write: (piece: string) => sent.push(piece) < 0,
+      end: () => (ended += 1),
+      destroy: () => (ended += 100),
+      on: (name: string, listener: () => void) => listeners.set(name, listener),
+      off: (name: string) => listeners.delete(name),
+    };
+    const piped = pipeUIMessageStream(events, res, { clock, keepAliveMs: 250 });
+    for (let turn = 0; turn < 40; turn += 1) {
+      await setImmediate();
+      await clock.advance(900);
+      listeners.get("drain")?.();
+    }
+    await piped;
+    expect([ended, left(), clock.pending]).toEqual([1, 0, 0]);
+    expect(sent.length).toBeGreaterThan(5);
+    expect(sent.join("")).toContain("a\u{1f600}".repeat(100_000));
+    expect(sent.every((piece) => piece.isWellFormed())).toBe(true);
+  });
+
+  it("frees its conversation, although the connection stays open", async () => {
+    const clock = createTestClock();
+    const { events, left } = createSource([runStart, stepStart, delta("Hi.")], "never");
+    const destroyed: string[] = [];
+    const listeners = new Map<string, () => void>();
+    const res = {
+      destroyed: false,
+      writableEnded: false,
+      writeHead: () => {},
+      flushHeaders: () => {},
+      write: () => false,
+      end: () => destroyed.push("end"),
+      destroy: () => destroyed.push("destroy"),
+      on: (name: string, listener: () => void) => listeners.set(name, listener),
+      off: (name: string) => listeners.delete(name),
+    };
+    const piped = pipeUIMessageStream(events, res, { clock, keepAliveMs: 250 });
+    await setImmediate();
+    await clock.advance(1_000);
+    await piped;
+    expect([destroyed, left(), listeners.size, clock.pending]).toEqual([["destroy"], 1, 0, 0]);
   });
 });
 

@@ -13,7 +13,8 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
-const says = (text: string): object => ({ id: "u1", role: "user", parts: [{ type: "text", text }] });
+let ids = 0;
+const says = (text: string): object => ({ id: `u${(ids += 1)}`, role: "user", parts: [{ type: "text", text }] });
 const path = (rest: string): string => `${stage.url}/api/chat${rest}`;
 
 function post(body: object, headers: object = { "content-type": "application/json" }): Promise<Response> {
@@ -99,7 +100,7 @@ describe("web-chat server", () => {
     expect([isOpen, messages.length, messages[1]?.metadata]).toEqual([
       false,
       2,
-      { status: "completed", reason: { kind: "answered" } },
+      expect.objectContaining({ status: "completed", reason: { kind: "answered" }, costUSD: 0.003 }),
     ]);
     const states = messages[1]?.parts.map(({ type, state = "" }) => `${type} ${state}`.trim());
     const step = "step-start";
@@ -114,7 +115,8 @@ describe("web-chat server", () => {
 
   it("rejects a second message while a run is live", async () => {
     stage.gate.holdAfter(3);
-    const first = await start("A story.");
+    const question = says("A story.");
+    const first = await post({ id: "c1", messages: [question] });
     expect((await start("Another one.")).status).toBe(409);
     expect((await fetch(path("/c1/run"), { method: "DELETE" })).status).toBe(202);
     expect(chunksOf(await first.text()).slice(-2)).toMatchObject([
@@ -123,7 +125,7 @@ describe("web-chat server", () => {
     ]);
     expect((await fetch(path("/c1/run"), { method: "DELETE" })).status).toBe(409);
     stage.gate.open();
-    const again = await (await post({ id: "c1", trigger: "regenerate-message", messages: [says("A story.")] })).text();
+    const again = await (await post({ id: "c1", trigger: "regenerate-message", messages: [question] })).text();
     expect(wordsOf(again)).toMatch(/compare two teas\.$/);
   });
 });

@@ -155,7 +155,7 @@ function losesMetadata(message: Message, { keepsMetadata }: Pick<MessageWire<unk
 function normalize(message: Message): Json {
   switch (message.role) {
     case "user":
-      return toJson({ ...message, content: toParts(message.content).map(normalizePart) });
+      return toJson({ ...message, id: undefined, content: toParts(message.content).map(normalizePart) });
     case "assistant":
       return toJson({ ...message, providerMetadata: undefined, content: message.content.map(normalizeCall) });
     case "tool":

@@ -22,6 +22,20 @@ export interface RequestLimits extends BodyLimits {
   readonly allowWebUrls?: boolean | undefined;
 }
 
+/** A user message as a page sent it. */
+export interface PageMessage extends UserMessage {
+  /**
+   * Set if the page asks for another answer to this message. The value is the id of the answer that the page replaces, or true if
+   * this id is unknown. A host then removes all messages after this message. The field is not stored. Default: no other answer.
+   */
+  readonly again?: string | true | undefined;
+  /**
+   * True if the user has edited this message. A host then replaces the message with the same id, and removes all messages after it.
+   * The field is not stored. Default false.
+   */
+  readonly edited?: true | undefined;
+}
+
 export const requestChecks: Checks<RequestLimits> = {
   maxBytes: /* @__PURE__ */ numberWithin({ min: 1 }),
   bodyMs: /* @__PURE__ */ numberWithin(timeLimit),
@@ -35,6 +49,17 @@ export const requestChecks: Checks<RequestLimits> = {
 const mediaTypes = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
 const longestId = 500;
 const longestName = 500;
+
+/**
+ * Reads the id of the last message of a page. Returns undefined if an earlier message of the page has the same id, because such an id
+ * identifies nothing.
+ */
+export function readMessageId(messages: readonly unknown[]): string | undefined {
+  const last = messages.at(-1);
+  const id = readId(isRecord(last) ? last.id : undefined, "id of the last message");
+  const isUnique = messages.slice(0, -1).every((message) => !isRecord(message) || message.id !== id);
+  return isUnique ? id : undefined;
+}
 
 export function readId(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;

@@ -16,13 +16,20 @@ export interface SSEOptions {
    * `Infinity`, no comments are sent. Default 15,000.
    */
   readonly keepAliveMs?: number | undefined;
-  /** The clock for `keepAliveMs`. Default: the system clock. */
+  /**
+   * How long the page may leave sent data unread, in milliseconds. After that, the response ends as if the page had disconnected, for
+   * example because a phone has lost its connection without closing it. `Infinity` sets no limit. Default: four times
+   * `keepAliveMs`, and 60,000 if that is `Infinity`.
+   */
+  readonly unreadMs?: number | undefined;
+  /** The clock for `keepAliveMs` and `unreadMs`. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
 export const sseChecks: Checks<SSEOptions> = {
   headers: ["a plain object whose values are strings (Object.fromEntries converts a Headers object)", isTexts],
   keepAliveMs: /* @__PURE__ */ numberWithin({ min: 1, max: longestTimerMs }),
+  unreadMs: /* @__PURE__ */ numberWithin({ min: 1, max: longestTimerMs }),
   clock: [
     "an object with the methods setTimeout and clearTimeout",
     (value) => typeof value === "object" && value !== null && "setTimeout" in value && "clearTimeout" in value,
@@ -40,6 +47,24 @@ export interface LineWriter<Chunk> {
   readonly headers?: { readonly [name: string]: string } | undefined;
 }
 
+function defaultUnreadMs(keepAliveMs: number): number {
+  return keepAliveMs === Number.POSITIVE_INFINITY ? 60_000 : Math.min(4 * keepAliveMs, longestTimerMs);
+}
+
+/** Data is sent in pieces of this size, so that a slow page shows progress while it reads a large result. */
+const pieceSize = 65_536;
+
+/** Splits a text, but not between the halves of a surrogate pair. */
+function* splitText(text: string): Generator<string> {
+  for (let start = 0; start < text.length;) {
+    let end = start + pieceSize;
+    const code = text.charCodeAt(end - 1);
+    if (code >= 0xd800 && code <= 0xdbff) end += 1;
+    yield text.slice(start, end);
+    start = end;
+  }
+}
+
 const keepAlive = ": keep-alive\n\n";
 
 /** Converts the chunks of a run to Server-Sent Events. */
@@ -50,13 +75,14 @@ export class SSELines<Chunk> {
   readonly #writer: LineWriter<Chunk>;
   readonly #clock: Clock;
   readonly #keepAliveMs: number;
+  readonly #unreadMs: number;
   #first: string | undefined;
   #pending: Promise<readonly Chunk[] | undefined> | undefined;
   #isOver = false;
   #wake: (() => void) | undefined;
 
   constructor(batches: ChunkBatches<Chunk>, writer: LineWriter<Chunk>, options: SSEOptions) {
-    const { headers = {}, keepAliveMs = 15_000, clock = systemClock } = options;
+    const { headers = {}, keepAliveMs = 15_000, clock = systemClock, unreadMs = defaultUnreadMs(keepAliveMs) } = options;
     this.headers = {
       "content-type": "text/event-stream",
       "cache-control": "no-cache, no-transform",
@@ -70,6 +96,7 @@ export class SSELines<Chunk> {
     this.#first = writer.first;
     this.#clock = clock;
     this.#keepAliveMs = keepAliveMs;
+    this.#unreadMs = unreadMs;
   }
 
   async next(): Promise<string | undefined> {
@@ -92,6 +119,13 @@ export class SSELines<Chunk> {
     this.#isOver = true;
     this.#batches.leave();
     this.#wake?.();
+  }
+
+  /** Calls `giveUp` if the page does not read sent data in time. Returns a function that must be called when the page has read. */
+  watchReader(giveUp: () => void): () => void {
+    if (this.#unreadMs === Number.POSITIVE_INFINITY) return () => {};
+    const timer = this.#clock.setTimeout(giveUp, this.#unreadMs);
+    return () => this.#clock.clearTimeout(timer);
   }
 
   #race(
@@ -122,6 +156,8 @@ export interface NodeResponse {
   /** Writes text. Returns false if the write buffer is full. The caller must then wait for the event "drain". */
   write(text: string): boolean;
   end(): unknown;
+  /** Closes the connection. Called if the page does not read. Default: `end` is called instead. */
+  destroy?(): unknown;
   on(event: "drain" | "close" | "error", listener: () => void): unknown;
   off(event: "drain" | "close" | "error", listener: () => void): unknown;
 }
@@ -129,14 +165,29 @@ export interface NodeResponse {
 /** Creates lines on demand. Cancelling the stream closes the source of the chunks. */
 export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
+  let rest: Uint8Array = new Uint8Array();
+  let onRead = (): void => {};
   return new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
-        const text = await lines.next();
-        if (text === undefined) controller.close();
-        else controller.enqueue(encoder.encode(text));
+        onRead();
+        if (rest.length === 0) {
+          const text = await lines.next();
+          if (text === undefined) return controller.close();
+          rest = encoder.encode(text);
+        }
+        const piece = rest.subarray(0, pieceSize);
+        rest = rest.subarray(pieceSize);
+        controller.enqueue(piece);
+        onRead = lines.watchReader(() => {
+          lines.leave();
+          controller.error(new Error("The response ended, because the page did not read it."));
+        });
       },
-      cancel: () => lines.leave(),
+      cancel: () => {
+        onRead();
+        lines.leave();
+      },
     },
     // With 0, no line is created before the stream is read.
     { highWaterMark: 0 },
@@ -147,34 +198,71 @@ export function toLineResponse<Chunk>(lines: SSELines<Chunk>): Response {
   return new Response(toByteStream(lines), { headers: lines.headers });
 }
 
-/** Writes the lines to a node:http response. Resolves when the response has ended or the page has disconnected. */
+/**
+ * Writes the lines to a node:http response. Resolves when the response has ended, when the page has disconnected, or when the page
+ * has not read sent data in time.
+ */
 export async function pipeLines<Chunk>(lines: SSELines<Chunk>, res: NodeResponse): Promise<void> {
   if (res.destroyed || res.writableEnded) return lines.leave();
-  let isGone = false;
-  let wake: (() => void) | undefined;
-  const onDrain = (): void => wake?.();
-  const onGone = (): void => {
-    isGone = true;
-    lines.leave();
-    wake?.();
-  };
-  res.on("drain", onDrain);
-  res.on("close", onGone);
-  res.on("error", onGone);
+  const writer = new LineSender(lines, res);
   try {
-    res.writeHead(200, { ...lines.headers });
-    res.flushHeaders();
-    for (let text = await lines.next(); text !== undefined; text = await lines.next()) {
-      if (res.write(text) || isGone) continue;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
-    if (!isGone) res.end();
+    await writer.send();
   } finally {
-    lines.leave();
-    res.off("drain", onDrain);
-    res.off("close", onGone);
-    res.off("error", onGone);
+    writer.release();
+  }
+}
+
+class LineSender<Chunk> {
+  readonly #lines: SSELines<Chunk>;
+  readonly #res: NodeResponse;
+  #isGone = false;
+  #wake: (() => void) | undefined;
+  readonly #onDrain = (): void => this.#wake?.();
+  readonly #onGone = (): void => {
+    this.#isGone = true;
+    this.#lines.leave();
+    this.#wake?.();
+  };
+
+  constructor(lines: SSELines<Chunk>, res: NodeResponse) {
+    this.#lines = lines;
+    this.#res = res;
+    res.on("drain", this.#onDrain);
+    res.on("close", this.#onGone);
+    res.on("error", this.#onGone);
+  }
+
+  async send(): Promise<void> {
+    this.#res.writeHead(200, { ...this.#lines.headers });
+    this.#res.flushHeaders();
+    for (let text = await this.#lines.next(); text !== undefined; text = await this.#lines.next()) {
+      for (const piece of splitText(text)) {
+        if (this.#isGone) return;
+        if (!this.#res.write(piece)) await this.#waitForReader();
+      }
+    }
+    if (!this.#isGone) this.#res.end();
+  }
+
+  async #waitForReader(): Promise<void> {
+    if (this.#isGone) return;
+    const onRead = this.#lines.watchReader(() => {
+      this.#onGone();
+      // Without `destroy`, the connection would stay open until the page reads or closes it.
+      if (this.#res.destroy === undefined) this.#res.end();
+      else this.#res.destroy();
+    });
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    this.#wake = undefined;
+    onRead();
+  }
+
+  release(): void {
+    this.#lines.leave();
+    this.#res.off("drain", this.#onDrain);
+    this.#res.off("close", this.#onGone);
+    this.#res.off("error", this.#onGone);
   }
 }

@@ -10,7 +10,7 @@ import {
   type StopRequest,
 } from "../../core/entry-kit.ts";
 import type { HostedStream, WhenBusy } from "../run-host.ts";
-import { continueLast, placeMessages } from "../next-messages.ts";
+import { continueLast, isReplacing, placeMessages } from "../next-messages.ts";
 import { joinChecks } from "../start-options.ts";
 import { waitingCallsOf, waitingError, type WhenSuspended } from "../waiting-calls.ts";
 import { ConversationRuns, type LastRun } from "./conversation-runs.ts";
@@ -112,7 +112,7 @@ class Conversations implements DurableHost {
   async #enter(last: LastRun, { whenBusy = this.#whenBusy, message }: DurableStart): Promise<DurableStartAnswer | undefined> {
     if (await this.#bounded(() => this.#runs.isStopping(last)))
       return (await this.#runs.endsSoon(last)) ? undefined : { kind: "busy", runId: last.runId };
-    if (whenBusy === "steer" && message !== undefined && message.again === undefined) {
+    if (whenBusy === "steer" && message !== undefined && !isReplacing(message)) {
       if ((await this.#loop.steer(last.runId, message)) === "accepted") return { kind: "steered", ...this.#toHosted(last) };
     } else if (whenBusy !== "queue") return { kind: "busy", runId: last.runId };
     await this.#runs.untilFree(last);

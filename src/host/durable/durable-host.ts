@@ -1,7 +1,7 @@
 // Conversations whose runs any worker can execute and show.
 
 import type { CallDecision, EndReason, Json, LoopOptions, LoopStatus, Message, StopRequest } from "../../core/entry-kit.ts";
-import type { PageMessage } from "../next-messages.ts";
+import type { PageMessage } from "../../core/web-kit.ts";
 import type { HostedStatus, HostedStream, JoinOptions, StartAnswer, WhenBusy } from "../run-host.ts";
 import type { WhenSuspended } from "../waiting-calls.ts";
 import type { PendingCall } from "../../journal/index.ts";

@@ -1,0 +1,196 @@
+// Conversations can be listed and removed, and journals are kept for a time.
+
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  createConversation,
+  type ConversationStore,
+  fileConversationStore,
+  memoryConversationStore,
+} from "turnwright/conversation";
+import { createRunHost, fileRunStore, type KeepRuns, memoryRunStore, type RunHost, type RunStore } from "turnwright/host";
+import { fileJournal } from "turnwright/journal";
+import { createMockProvider, fail, type MockScript, text, toolCall, usage } from "turnwright/testing";
+import { readStart, sharedStore, tool } from "./stage.ts";
+
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "removing-"));
+});
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const script: MockScript = ({ messages }) => {
+  const last = messages.at(-1);
+  if (last?.role !== "user") return text("Paid.");
+  if (last.content === "Pay.") return toolCall("pay");
+  return last.content === "Fail."
+    ? fail({ status: 401, message: "No key" })
+    : [text("Yes."), usage({ inputTokens: 1, outputTokens: 1 })];
+};
+const run = { provider: createMockProvider(script), tools: [tool("pay", () => "paid", { needsApproval: true })] };
+
+const journals = (): readonly string[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith("l"))
+    .map((name) => name.replace(/^[0-9a-f]+\.|^chat-\w+\./, "").replace(/\..*/, ""))
+    .sort((one, other) => Number(one) - Number(other));
+
+async function send(host: RunHost, message: string, more: object = {}): Promise<void> {
+  await readStart(host.start("chat", { ...run, ...more, message }));
+}
+
+describe("the option keepRuns of a host", () => {
+  it.each<[KeepRuns | undefined, readonly string[]]>([
+    [undefined, ["6"]],
+    [1, ["6"]],
+    [3, ["4", "5", "6"]],
+    [Number.POSITIVE_INFINITY, ["1", "2", "3", "4", "5", "6"]],
+  ])("keeps the journals of the newest runs: %s", async (keepRuns, expected) => {
+    const host = createRunHost({ store: fileRunStore(folder), keepRuns });
+    for (let turn = 0; turn < 6; turn += 1) await send(host, "Hello");
+    expect(journals()).toEqual(expected);
+    expect((await host.status("chat"))?.messages.length).toBe(12);
+  });
+
+  it("keeps journals for a number of days", async () => {
+    const host = createRunHost({ store: fileRunStore(folder), keepRuns: { days: 2 } });
+    vi.useFakeTimers({ toFake: ["Date"], now: new Date("2026-03-01T12:00:00Z") });
+    for (const day of ["01", "02", "03", "04"]) {
+      vi.setSystemTime(new Date(`2026-03-${day}T12:00:01Z`));
+      await send(host, "Hello");
+    }
+    expect(journals()).toEqual(["2", "3", "4"]);
+  });
+
+  it("keeps the journals of suspended runs, and of runs whose cost is unknown", async () => {
+    const costs = [1, undefined, 1, 1, 1, 1];
+    const pricing = () => costs.shift();
+    const host = createRunHost({ store: fileRunStore(folder), whenSuspended: "deny" });
+    for (const message of ["Hello", "Hello", "Pay.", "Hello", "Hello", "Hello"]) await send(host, message, { pricing });
+    expect(journals()).toEqual(["2", "3", "6"]);
+  });
+
+  it("keeps the journal of a run that failed until the next run, so that it can be retried", async () => {
+    const host = createRunHost({ store: fileRunStore(folder) });
+    await send(host, "Hello");
+    await send(host, "Fail.");
+    expect(journals()).toEqual(["2"]);
+    expect((await host.resume("chat", { ...run, resume: "retry-last" })).kind).toBe("started");
+  });
+
+  it("removes a journal later if it cannot be removed now", async () => {
+    const store = fileRunStore(folder);
+    let failures = 3;
+    const host = createRunHost({
+      store: {
+        ...store,
+        removeJournal: (id, number) => {
+          failures -= 1;
+          if (failures >= 0) throw new Error("The disk is busy.");
+          return store.removeJournal?.(id, number);
+        },
+      },
+    });
+    for (let turn = 0; turn < 3; turn += 1) await send(host, "Hello");
+    expect(journals()).toEqual(["1", "2", "3"]);
+    await send(host, "Hello");
+    expect(journals()).toEqual(["4"]);
+  });
+
+  it.each([0, -1, 1.5, "3", { days: -1 }, { days: 1, weeks: 1 }, {}])("refuses %j", (keepRuns) => {
+    expect(() => createRunHost({ keepRuns: keepRuns as never })).toThrow("keepRuns");
+  });
+});
+
+describe.each<[string, () => RunStore]>([
+  ["memoryRunStore", () => memoryRunStore()],
+  ["fileRunStore", () => fileRunStore(folder)],
+])("a host with %s", (_name, create) => {
+  it("removes a conversation with everything that it has written", async () => {
+    const host = createRunHost({ store: create(), keepRuns: 10 });
+    for (const message of ["Hello", "Hello", "Pay."]) await send(host, message);
+    await readStart(host.start("other", { ...run, message: "Hello" }));
+    expect(await host.remove("chat")).toBe("removed");
+    expect([await host.status("chat"), host.join("chat"), readdirSync(folder).length]).toEqual([
+      undefined,
+      undefined,
+      readdirSync(folder).length === 0 ? 0 : 2,
+    ]);
+    expect((await host.status("other"))?.runs).toBe(1);
+    await send(host, "Hello again");
+    expect((await host.status("chat"))?.messages.length).toBe(2);
+    expect(await host.remove("nobody")).toBe("removed");
+  });
+
+  it("lists the conversations", async () => {
+    const host = createRunHost({ store: create() });
+    const ids = ['a"b', "chat", "\ud800", "x".repeat(5_000), "{}"];
+    for (const id of ids) await readStart(host.start(id, { ...run, message: "Hello" }));
+    const found: string[] = [];
+    for await (const { id, changedAt } of host.list()) {
+      found.push(id);
+      expect(Math.abs(Date.now() - changedAt)).toBeLessThan(60_000);
+    }
+    expect(found.toSorted()).toEqual(ids.toSorted());
+  });
+});
+
+it("host.remove() answers busy while another process has the run open", async () => {
+  const store = fileRunStore(folder);
+  const host = createRunHost({ store });
+  await send(host, "Pay.");
+  const close = await fileRunStore(folder).journal("chat", 1).open?.();
+  expect(await host.remove("chat")).toBe("busy");
+  await close?.();
+  expect(await host.remove("chat")).toBe("removed");
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+it("a host whose store has only three methods refuses remove() and list(), and keeps journals", async () => {
+  const host = createRunHost({ store: sharedStore() });
+  await send(host, "Hello");
+  await expect(host.remove("chat")).rejects.toMatchObject({ code: "invalid-option" });
+  expect(() => host.list()).toThrow("store.list");
+});
+
+describe.each<[string, () => ConversationStore]>([
+  ["memoryConversationStore", () => memoryConversationStore()],
+  ["fileConversationStore", () => fileConversationStore(join(folder, "chats"), { fsync: false })],
+])("a conversation with %s", (_name, create) => {
+  const open = (store: ConversationStore, keepRuns?: KeepRuns) =>
+    createConversation({
+      id: "chat",
+      store,
+      options: run,
+      whenSuspended: "deny",
+      journal: (runId) => fileJournal(join(folder, `${runId}.jsonl`)),
+      removeJournal: (runId) => rmSync(join(folder, `${runId}.jsonl`)),
+      keepRuns,
+    });
+
+  it.each<[KeepRuns | undefined, readonly string[]]>([
+    [undefined, ["2", "5"]],
+    [2, ["2", "4", "5"]],
+  ])("removes the journals of old runs with keepRuns: %s, but not of suspended ones", async (keepRuns, expected) => {
+    const conversation = open(create(), keepRuns);
+    for (const message of ["Hello", "Pay.", "Hello", "Hello", "Hello"]) await conversation.send(message);
+    expect(journals()).toEqual(expected);
+  });
+
+  it("is listed, and removed with its journals", async () => {
+    const store = create();
+    const conversation = open(store);
+    for (const message of ["Hello", "Pay."]) await conversation.send(message);
+    const listed: string[] = [];
+    for await (const { id } of store.list?.() ?? []) listed.push(id);
+    expect(listed).toEqual(["chat"]);
+    await conversation.remove();
+    expect([await conversation.messages(), journals()]).toEqual([[], []]);
+    expect((await conversation.usage()).runs).toBe(0);
+  });
+});
