@@ -1,5 +1,7 @@
 import { DBOS } from "@dbos-inc/dbos-sdk";
-import { isRecord, type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
+import { type CallDecision, isRecord, type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
+import { toDecided, unknownDecision } from "../host/durable/check-decisions.ts";
+import { inspectJournal } from "../journal/index.ts";
 import { createReadOnlyJournal } from "../host/durable/durable-records.ts";
 
 /**
@@ -24,6 +26,8 @@ const longestWait = 3_600;
 /**
  * Makes the journal of the DBOS workflow that calls this function. Each step of the run is a step of the workflow. If the worker dies,
  * DBOS calls the workflow again, and the run continues. Call `runToolLoop` once in a workflow, with the id of the workflow as `runId`.
+ *
+ * A call that waits for a decision keeps its workflow waiting, for days if necessary. `sendDecision` sends the decision.
  *
  * Throws LoopError "invalid-option" outside a workflow.
  *
@@ -102,6 +106,25 @@ export function readDbosJournal(workflowId: string): Journal {
     }
     return records;
   });
+}
+
+/**
+ * Sends a decision or a result to a waiting call of a workflow that uses `dbosJournal`. `callId` is the `id` of a call in
+ * `pendingCalls` of `inspectJournal(readDbosJournal(workflowId))`. The first decision about a call counts. Call this function
+ * outside workflows, for example in the handler of a page. For durable loops, use `decide` of the loop.
+ *
+ * Rejects with LoopError "unknown-decision" if the call does not wait, and "invalid-decision" if the decision does not fit. Nothing
+ * is sent then.
+ *
+ * @example
+ * await sendDecision("order-7", pendingCalls[0].id, { kind: "approve" });
+ */
+export async function sendDecision(workflowId: string, callId: string, decision: CallDecision): Promise<void> {
+  const { pendingCalls } = await inspectJournal(readDbosJournal(workflowId));
+  const message = await toDecided({ pendingCalls }, callId, decision);
+  // A question of a live tool has no durable wait in a workflow.
+  if (message?.verb !== "decide") throw unknownDecision(pendingCalls, callId);
+  await DBOS.send(workflowId, JSON.stringify(message.decision), message.key);
 }
 
 /** Waits without a time limit, although each call of `DBOS.recv` has a time limit. */

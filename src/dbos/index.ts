@@ -1,6 +1,6 @@
 // The entry `turnwright/dbos`: runs that survive their worker, on DBOS and Postgres.
 
-export { dbosJournal, readDbosJournal } from "./dbos-journal.ts";
+export { dbosJournal, readDbosJournal, sendDecision } from "./dbos-journal.ts";
 export { defineDurableHost, defineDurableLoop } from "./define-durable-loop.ts";
 export type {
   DurableEvent,

@@ -1,33 +1,24 @@
 import {
-  findAnswerIssue,
-  renderIssues,
   type CallDecision,
   checkFields,
   checkRequired,
   type Checks,
-  describeValue,
   invalidOption,
   is,
-  isApproval,
   isFilled,
-  isOutsideResult,
-  isRecord,
   type Json,
   LoopError,
   numberWithin,
   type StopRequest,
-  toJson,
-  toRegistry,
   type UserMessage,
 } from "../../core/entry-kit.ts";
-import { toCallPath } from "../../core/web-kit.ts";
-import type { PendingCall } from "../../journal/inspect/records.ts";
 import { inspectJournal, type JournalInspection } from "../../journal/index.ts";
 import type { DurableEvent, DurableEventsOptions, DurableLoop, DurableLoopFields, DurableResult } from "./durable-loop.ts";
 import type { DurableEngine, FoundRun, RunMessage } from "./durable-store.ts";
 import type { RunFacts } from "./execute-durable-run.ts";
 import { readLargeParts } from "./durable-records.ts";
 import { readDurableEvents } from "./read-durable-events.ts";
+import { toDecided, unknownDecision } from "./check-decisions.ts";
 import { withinTime } from "./repeat-failed.ts";
 import { signalCheck, toUserMessage } from "../start-options.ts";
 
@@ -199,7 +190,8 @@ class DurableVerbs {
     const isLive = (await this.#find(id)).state === "live";
     const messages: RunMessage[] = [];
     for (const [callId, decision] of Object.entries(decisions)) {
-      const message = await toDecided(opened, callId, decision);
+      const { inspection, options } = opened;
+      const message = await toDecided({ ...inspection, tools: options.tools }, callId, decision);
       // A run that has ended accepts no decisions, although its records may contain calls that waited.
       if (message === undefined || !isLive) throw unknownDecision(isLive ? opened.inspection.pendingCalls : [], callId);
       messages.push(message);
@@ -218,63 +210,6 @@ class DurableVerbs {
       inspect: () => this.#inspect(id, engine),
     });
   }
-}
-
-/** Returns the message that sends a decision to its call. Returns undefined if no call waits for the decision. */
-async function toDecided(
-  { inspection: { pendingCalls }, options }: OpenedRun,
-  callId: string,
-  decision: CallDecision,
-): Promise<RunMessage | undefined> {
-  // A caller may omit the suffix of the id, such as `#2`, because the tool that requested the result does not know the suffix.
-  const isMeant = (one: PendingCall): boolean =>
-    one.id === callId || (one.state === "awaiting-result" && one.question === undefined && toCallPath(one) === callId);
-  const call = pendingCalls.find(isMeant);
-  if (call === undefined || !("waitKey" in call)) {
-    const isAnswer = isLiveQuestion(callId) && isOutsideResult(decision);
-    return isAnswer ? { verb: "answer", id: callId, answer: toJson(decision) } : undefined;
-  }
-  checkDecision(call, decision);
-  await checkResult(options, call, decision);
-  return { verb: "decide", key: call.waitKey, decision: toJson(decision) };
-}
-
-function unknownDecision(pendingCalls: readonly PendingCall[], call: string): LoopError {
-  const waiting = pendingCalls.filter((one) => "waitKey" in one).map(({ id }) => id);
-  return new LoopError("unknown-decision", { call, ...(waiting.length === 0 ? {} : { waiting }) });
-}
-
-/** True for an id from a `question-asked` event. Such a question waits in the process of the run. */
-function isLiveQuestion(id: string): boolean {
-  return /#\w{8}-\d+$/.test(id);
-}
-
-/** Without this check, a run that gets a decision of the wrong kind would deny the call. */
-function checkDecision({ id, state }: PendingCall, decision: unknown): void {
-  const waitsFor = state === "awaiting-result" ? "result" : "approval";
-  if (waitsFor === "result" ? isOutsideResult(decision) : isApproval(decision)) return;
-  throw new LoopError("invalid-decision", { call: id, waitsFor, problem: describeMisfit(decision) });
-}
-
-/** Checks a result against the schema of the question or of the tool. The run itself checks the results of nested calls. */
-async function checkResult({ tools }: OpenedRun["options"], call: PendingCall, decision: CallDecision): Promise<void> {
-  if (decision.kind !== "result" || call.id.includes("/")) return;
-  if ("question" in call && call.question !== undefined) {
-    const issue = findAnswerIssue(call.question.schema, decision.result);
-    if (issue === undefined) return;
-    const problem = `does not fit the schema of its question: ${renderIssues([issue])}`;
-    throw new LoopError("invalid-decision", { call: call.id, waitsFor: "result", problem, issues: [issue] });
-  }
-  const checked = await toRegistry(tools ?? [], "tools").validateResult?.(call.name, toJson(decision.result));
-  const { issues = [] } = checked !== undefined && "issues" in checked ? checked : {};
-  if (issues.length === 0) return;
-  const problem = `does not fit the outputSchema: ${issues.map(({ message }) => message).join("; ")}`;
-  throw new LoopError("invalid-decision", { call: call.id, waitsFor: "result", problem, issues });
-}
-
-function describeMisfit(decision: unknown): string {
-  const kind: unknown = isRecord(decision) ? decision["kind"] : undefined;
-  return typeof kind === "string" ? `has the kind ${JSON.stringify(kind)}` : `is ${describeValue(decision)}`;
 }
 
 export function toInputText(input: unknown): string {
