@@ -1,5 +1,16 @@
 import { DBOS } from "@dbos-inc/dbos-sdk";
-import { type CallDecision, isRecord, type Journal, type Json, LoopError, type Step, toPlainError } from "../core/entry-kit.ts";
+import {
+  type CallDecision,
+  isApproval,
+  isOutsideResult,
+  isRecord,
+  type Journal,
+  type Json,
+  LoopError,
+  type Step,
+  toJson,
+  toPlainError,
+} from "../core/entry-kit.ts";
 import { toDecided, unknownDecision } from "../host/durable/check-decisions.ts";
 import { inspectJournal } from "../journal/index.ts";
 import { createReadOnlyJournal } from "../host/durable/durable-records.ts";
@@ -127,10 +138,22 @@ export async function sendDecision(workflowId: string, callId: string, decision:
   await DBOS.send(workflowId, JSON.stringify(message.decision), message.key);
 }
 
-/** Waits without a time limit, although each call of `DBOS.recv` has a time limit. */
+/**
+ * Waits without a time limit, although each call of `DBOS.recv` has a time limit. Drops messages that are no decisions, because any
+ * process can send messages to a workflow.
+ */
 async function receive(key: string): Promise<Json> {
   for (;;) {
-    const text = await DBOS.recv<string>(key, { timeoutSeconds: longestWait });
-    if (text !== null) return JSON.parse(text) as Json;
+    const decision = readDecision(await DBOS.recv<unknown>(key, { timeoutSeconds: longestWait }));
+    if (decision !== undefined) return decision;
+  }
+}
+
+function readDecision(message: unknown): Json | undefined {
+  try {
+    const decision: unknown = typeof message === "string" ? JSON.parse(message) : message;
+    return isApproval(decision) || isOutsideResult(decision) ? toJson(decision) : undefined;
+  } catch {
+    return undefined;
   }
 }

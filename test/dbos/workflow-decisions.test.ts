@@ -42,6 +42,16 @@ async function start(workflowID: string, tool: string): Promise<string> {
   return (await find()) ?? "";
 }
 
+describe("a waiting call of a workflow", () => {
+  it("waits on after messages that are no decisions", async () => {
+    const callId = await start("noise", "book");
+    for (const noise of ["not JSON", JSON.stringify({ kind: "yes" }), "null", 7])
+      await DBOS.send("noise", noise, "i0/approval/0/book/decision1");
+    await sendDecision("noise", callId, { kind: "approve" });
+    expect(await DBOS.getResult("noise")).toContain("Booked.");
+  }, 30_000);
+});
+
 describe("sendDecision", () => {
   it("approves a waiting call of a workflow", async () => {
     const callId = await start("approved", "book");
@@ -62,7 +72,7 @@ describe("sendDecision", () => {
     ["no object", undefined, "approve", "invalid-decision"],
   ])(
     "refuses %s, and the call waits on",
-    async (title, id, decision, code) => {
+    async (...[title, id, decision, code]) => {
       const callId = await start(title, "book");
       await expect(sendDecision(title, id ?? callId, decision as never)).rejects.toMatchObject({ code });
       await sendDecision(title, callId, { kind: "approve" });
