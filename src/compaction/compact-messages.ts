@@ -7,6 +7,7 @@ import {
   type CompactionAnswer,
   type Compactor,
   expose,
+  type FilteredMessages,
   fitsMessages,
   invalidOption,
   is,
@@ -195,7 +196,34 @@ function cutOf(run: Run, settings: Settings, tokens: number): Cut | undefined {
   const { state, options } = run;
   const keep = toTokens(settings.keep, windowOf(settings, options.provider)) ?? Math.floor(tokens * settings.keep);
   const rules = state.lastInbox?.compact === "forced" ? shorten(run, keep, tokens) : { keepTokens: keep };
-  return findCut(sentMessages(run), { ...rules, earlier: state.compaction });
+  const { messages, earlier, filtered } = shownMessages(run);
+  if (filtered === undefined) return findCut(messages, { ...rules, earlier });
+  // The cut comes after the filtered messages, because positions among them are no positions in the transcript.
+  const mayStay = (index: number): boolean => index >= filtered.left || placeOf(run, filtered, index) >= 0;
+  return findCut(messages, { ...rules, earlier, minCount: filtered.left, mayStay });
+}
+
+/** The messages that the next request has without a new summary, before `earlier` replaces some of them. */
+interface Shown {
+  readonly messages: readonly Message[];
+  readonly earlier: CompactedMessages | undefined;
+  /** Set if the current agent sees filtered messages. `messages` are then these messages. */
+  readonly filtered?: FilteredMessages | undefined;
+}
+
+function shownMessages(run: Run): Shown {
+  const messages = sentMessages(run);
+  const filtered = run.features.handoffs?.filter(run, messages);
+  return filtered === undefined
+    ? { messages, earlier: run.state.compaction }
+    : { messages: filtered.messages, earlier: undefined, filtered };
+}
+
+/** Returns the place in the transcript of a message that the current agent sees. Returns -1 for a message that a filter made. */
+function placeOf(run: Run, { messages, left, before }: FilteredMessages, index: number): number {
+  if (index >= left) return before + index - left;
+  const message = messages[index];
+  return message === undefined ? -1 : sentMessages(run).indexOf(message);
 }
 
 /**
@@ -220,30 +248,32 @@ function sentMessages({ view, state: { messages } }: Run, from: number = 0): rea
 
 /**
  * Returns the tokens of the next request: the usage that the service reported for the previous request, plus an estimate of the
- * newer messages. If there is no report, or a compaction came after the report, all tokens are estimated.
+ * newer messages. All tokens are estimated if there is no report, if a compaction came after the report, or if the report is
+ * about another agent and the current agent sees fewer messages.
  */
 function contextTokens(run: Run): number {
   const { state, options } = run;
-  const stream = state.lastCompaction?.streams === state.streamResults.length ? undefined : state.streamResults.at(-1);
+  const shown = shownMessages(run);
+  const answer = state.messages.findLastIndex(({ role }) => role === "assistant");
+  const isOld = state.lastCompaction?.streams === state.streamResults.length || answer < (shown.filtered?.before ?? 0);
+  const stream = isOld ? undefined : state.streamResults.at(-1);
   // `usage` is the sum over all attempts. If attempts were discarded, this sum is much larger than the context, so `lastUsage` is
   // preferred.
   const last = stream?.lastUsage ?? stream?.usage;
-  if (last !== undefined && last.inputTokens > 0) {
-    const answer = state.messages.findLastIndex(({ role }) => role === "assistant");
+  if (last !== undefined && last.inputTokens > 0)
     return last.inputTokens + last.outputTokens + estimateMessages(sentMessages(run, answer + 1));
-  }
-  const messages = sentMessages(run);
-  const shown = state.compaction === undefined ? messages : toCompacted(messages, state.compaction);
   // If the service itself searches the deferred tools, a tool is not in the context before the service has found it.
   const { tools } = expose(run, options.provider, { toolChoice: options.toolChoice });
   const visible = tools.filter(({ deferred }) => deferred !== true);
-  return estimateJson(options.system ?? "") + estimateJson(visible) + estimateMessages(shown);
+  return estimateJson(options.system ?? "") + estimateJson(visible) + estimateShown(shown);
+}
+
+function estimateShown({ messages, earlier }: Shown): number {
+  return estimateMessages(earlier === undefined ? messages : toCompacted(messages, earlier));
 }
 
 async function compact(run: Run, settings: Settings): Promise<CompactionAnswer> {
-  const { state, options } = run;
-  const messages = sentMessages(run);
-  const shown = state.compaction === undefined ? messages : toCompacted(messages, state.compaction);
+  const { options } = run;
   let tokensBefore = 0;
   const fail = (error: PlainError, spending?: CompactionAnswer["spending"]): CompactionAnswer => ({
     kind: "failed",
@@ -263,13 +293,15 @@ async function compact(run: Run, settings: Settings): Promise<CompactionAnswer> 
       instructions,
     } = settings.summarise;
     const partTokens = partTokensFor(windowOf(settings, provider), { run, tokensBefore, maxOutputTokens });
-    const replaced = cut.replaced.flatMap((index) => messages[index] ?? []);
+    const shown = shownMessages(run);
+    const replaced = cut.replaced.flatMap((index) => shown.messages[index] ?? []);
     const ports = { run, provider, maxOutputTokens, maxCostUSD, instructions, partTokens };
-    const written = await writeSummary(replaced, state.compaction?.summary, ports);
+    const written = await writeSummary(replaced, shown.earlier?.summary, ports);
     const { spending } = written;
     if (written.error !== undefined) return fail(written.error, spending);
-    const compaction = { summary: written.summary, count: cut.count, kept: cut.kept };
-    const freed = estimateMessages(shown) - estimateMessages(toCompacted(messages, compaction));
+    const place = (index: number): number => (shown.filtered === undefined ? index : placeOf(run, shown.filtered, index));
+    const compaction = { summary: written.summary, count: place(cut.count), kept: cut.kept.map(place) };
+    const freed = estimateShown(shown) - estimateMessages(toCompacted(sentMessages(run), compaction));
     if (freed <= 0) return fail(toError("The summary is not shorter than the messages that it would replace."), spending);
     return { kind: "compacted", tokensBefore, tokensAfter: Math.max(0, tokensBefore - freed), spending, compaction };
   } catch (error) {

@@ -21,6 +21,10 @@ export interface CutRules {
    */
   readonly keepLastTokens?: number | undefined;
   readonly earlier: CompactedMessages | undefined;
+  /** The minimum number of messages that the summary replaces. Default: no minimum. */
+  readonly minCount?: number | undefined;
+  /** True if a message of the user may stay beside the summary. Default: each may. */
+  readonly mayStay?: ((index: number) => boolean) | undefined;
 }
 
 export interface Cut extends Omit<CompactedMessages, "summary"> {
@@ -30,14 +34,15 @@ export interface Cut extends Omit<CompactedMessages, "summary"> {
 }
 
 export function findCut(messages: readonly Message[], rules: CutRules): Cut | undefined {
-  const { earlier } = rules;
-  const count = findCount(messages, rules);
+  const { earlier, minCount = 0, mayStay = () => true } = rules;
+  const found = findCount(messages, rules);
   const before = earlier?.count ?? 0;
-  if (count <= before) return undefined;
+  if (found <= before) return undefined;
+  const count = Math.max(found, minCount);
   const lastUser = messages.findLastIndex((message) => message.role === "user" && !isNoteOfLoop(message));
   const isKept = (index: number): boolean => {
     const message = messages[index];
-    return message?.role === "user" && (message.pinned === true || index === lastUser);
+    return message?.role === "user" && (message.pinned === true || index === lastUser) && mayStay(index);
   };
   // `earlier.kept` includes the message that was the user's newest one at the earlier cut. If the user has written again, the new
   // summary replaces that older message.

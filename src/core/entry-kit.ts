@@ -35,6 +35,7 @@ export {
   type AgentTable,
   type Compactor,
   type DeferredOutcome,
+  type FilteredMessages,
   type InputOutputGuard,
   type RequestGuard,
   type ResultProcessor,
@@ -46,7 +47,7 @@ export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep, malformedNote, misfitNote, warnOfLoop } from "./loop/state/apply-step.ts";
 export { checkAnswer, isCompaction } from "./loop/state/check-answer.ts";
 export { checkMessages, toUserMessage as copyUserMessage } from "./loop/state/check-messages.ts";
-export { findLoop } from "./loop/state/apply-call.ts";
+export { findLoop, ignoredHandoff } from "./loop/state/apply-call.ts";
 export { createLoopState, type LoopState, suspensionOf, toContextMessage } from "./loop/state/loop-state.ts";
 export type {
   HookAnswer,
@@ -83,6 +84,7 @@ export {
 export {
   earlyOutcomesOf,
   fitsMessages,
+  frozenView,
   placeResults,
   refusedAsTooLong,
   summaryTitle,
@@ -119,7 +121,7 @@ export { argumentSchema, findAnswerIssue, isStandardSchema, issue, toJsonSchema,
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { renderIssues, renderOutcome, wasDispatched } from "./tools/outcome-texts.ts";
 export { toEmittedPart } from "./loop/tool-call/tool-context.ts";
-export { createToolRegistry, findableTools, isToolRegistry, toRegistry } from "./tools/registry.ts";
+export { createToolRegistry, findableTools, isToolRegistry, mayRunKey, toRegistry } from "./tools/registry.ts";
 export {
   deferred,
   deferredToPage,

@@ -4,6 +4,7 @@ import {
   assertTool,
   cutText,
   describeValue,
+  frozenView,
   checkFields,
   checkNeeded,
   type Checks,
@@ -186,6 +187,7 @@ interface TableParts {
 function createTable<T extends Tool>(parts: TableParts): AgentHandoffs<T> & AgentTable {
   const { agents, tools, start, startsAfter, maxHandoffs } = parts;
   if (!agents.has(start)) throw invalidOption("start", listNames(agents), start);
+  const views = new WeakMap<Run, ReturnType<typeof createHistoryView>>();
   const listed = new Set([...tools, ...[...agents.values()].flatMap(({ tools: own = [] }) => own)].map(nameOf));
   const table: AgentHandoffs<T> & AgentTable = {
     kind: "handoffs",
@@ -201,14 +203,22 @@ function createTable<T extends Tool>(parts: TableParts): AgentHandoffs<T> & Agen
     },
     mapProviders: (map) =>
       createTable({ ...parts, agents: new Map([...agents].map(([name, agent]) => [name, mapAgent(agent, map)])) }),
-    planFor: ({ state, registry, options: { context, session = {} } }: Run) => {
+    planFor: (run: Run) => {
+      const { state, registry, options } = run;
+      const { context, session = {} } = options;
+      // Errors of a filter end the run like errors of `system`. In a request, they would look like errors of the provider.
+      table.filter(run, frozenView((run.view ?? state).messages));
       const { tools: own = [], handoffs = [], system, provider, modelSettings, toolChoice } = findAgent(agents, state.agent);
       const shared = registry.definitions().flatMap(({ name }) => (listed.has(name) ? [] : [name]));
       const text = typeof system === "function" ? readSystem(system({ context, session })) : system;
       const names = [...shared, ...own.map(nameOf), ...handoffs.map(transferName)];
       return { system: text, provider, modelSettings, toolChoice, tools: names };
     },
-    createView: (run) => createHistoryView(run, (agent) => agents.get(agent)?.history),
+    filter: (run, messages) => {
+      const view = views.get(run) ?? createHistoryView(run, (agent) => agents.get(agent)?.history);
+      views.set(run, view);
+      return view(messages);
+    },
   };
   return Object.freeze(table);
 }

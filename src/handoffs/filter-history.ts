@@ -1,6 +1,15 @@
 // Filters for the messages before a handoff. A filter decides which of these messages the new agent sees.
 
-import { type AssistantMessage, checkMessages, type Handoff, type Message, type Run } from "../core/entry-kit.ts";
+import {
+  type AssistantMessage,
+  checkMessages,
+  describeValue,
+  type FilteredMessages,
+  type Handoff,
+  isRecord,
+  type Message,
+  type Run,
+} from "../core/entry-kit.ts";
 
 /**
  * Filters the messages before the handoff to an agent. A resumed run calls the filter again with the same messages, so equal
@@ -33,35 +42,42 @@ interface Filtered {
   readonly messages: readonly Message[];
 }
 
-interface View {
+interface View extends FilteredMessages {
   readonly base: readonly Message[];
   readonly kept: readonly Message[];
-  readonly messages: readonly Message[];
 }
 
-/** Returns a function that filters the messages before the last handoff with the filter of the new agent. */
+/** Returns the function that filters the messages before the last handoff with the filter of the new agent. */
 export function createHistoryView(
   { state }: Run,
   filterOf: (agent: string) => HistoryFilter | undefined,
-): (messages: readonly Message[]) => readonly Message[] {
+): (messages: readonly Message[]) => FilteredMessages | undefined {
   let filtered: Filtered | undefined;
   let view: View | undefined;
   return (base) => {
     const last = lastHandoff(state);
     const filter = last === undefined ? undefined : filterOf(last.to);
-    if (last === undefined || filter === undefined) return base;
-    // `end` is counted from the end of `base`, because a compaction may have replaced messages at the beginning.
-    const end = Math.max(0, base.length - (state.messages.length - last.messagesBefore));
-    const before = base.slice(0, end);
+    if (last === undefined || filter === undefined || isSummarized(state, last)) return undefined;
+    const { messagesBefore } = last;
+    const before = base.slice(0, messagesBefore);
     if (filtered?.filter !== filter || !isSame(filtered.before, before)) {
       filtered = { before, filter, messages: readMessages(filter(Object.freeze(before)), before) };
     }
     const kept = filtered.messages;
     if (view?.base !== base || view.kept !== kept) {
-      view = { base, kept, messages: Object.freeze([...kept, ...base.slice(end)]) };
+      const messages = Object.freeze([...kept, ...base.slice(messagesBefore)]);
+      view = { base, kept, messages, left: kept.length, before: before.length };
     }
-    return view.messages;
+    return view;
   };
+}
+
+/**
+ * True if a summary has replaced all messages before the handoff. Such a summary was written after the handoff, from the filtered
+ * messages. An older summary is not used, because it may repeat what the filter hides.
+ */
+function isSummarized({ compaction }: Run["state"], { messagesBefore }: Pick<Handoff, "messagesBefore">): boolean {
+  return compaction !== undefined && compaction.count >= messagesBefore;
 }
 
 /** Returns the handoff to the current agent. An earlier run of the conversation may have made this handoff. */
@@ -76,10 +92,16 @@ function isSame(first: readonly Message[], second: readonly Message[]): boolean 
 
 /**
  * Reads the result of a filter. Removes assistant messages at the end of the result, because the model has to answer a message of
- * the user. If no message is left, returns the last user message of `before`.
+ * the user. If no message is left, returns the last user message of `before`, because a request needs a message.
  */
-function readMessages(filtered: readonly Message[], before: readonly Message[]): readonly Message[] {
-  const { messages } = checkMessages(filtered, true);
+function readMessages(filtered: unknown, before: readonly Message[]): readonly Message[] {
+  if (!Array.isArray(filtered))
+    throw new TypeError(
+      `The filter "history" of an agent must return an array of messages, but returned ${describeValue(filtered)}.`,
+    );
+  // Results without their call are not sent, so a list with nothing else is as good as empty.
+  const isEmpty = filtered.every((message: unknown) => isRecord(message) && message["role"] === "tool");
+  const messages = isEmpty ? [] : checkMessages(filtered, true).messages;
   const end = messages.findLastIndex(({ role }) => role !== "assistant");
   return end < 0 ? before.filter(({ role }) => role === "user").slice(-1) : messages.slice(0, end + 1);
 }

@@ -1,7 +1,9 @@
 import {
   argumentSchema,
+  ignoredHandoff,
   issue,
   markSignal,
+  mayRunKey,
   type Message,
   type StandardResult,
   takeStart,
@@ -45,7 +47,7 @@ export function createTransferTool(agent: string, { description, names }: Transf
       if (findFirstHandoff(context, names) !== context.callId)
         return toolResult({
           success: false,
-          message: "This handoff was ignored. Only the first handoff in a message is carried out.",
+          message: ignoredHandoff,
         });
       return markSignal(toolResult({ data: { handed_over_to: agent } }), { handoff: { to: agent, reason } });
     },
@@ -65,10 +67,21 @@ function readTransfer({ reason }: UnknownRecord): StandardResult<Transfer> {
   return { value: { reason: takeStart(reason, longestReason) } };
 }
 
-/** Returns the id of the first call of a handoff tool in the last assistant message. */
-function findFirstHandoff({ messages, callId }: ToolContext, names: ReadonlySet<string>): string {
+/**
+ * Returns the id of the first call of a handoff tool in the last assistant message. Omits calls that were refused, and calls that
+ * still wait for a decision. If such a decision allows a call later, the loop carries out the first of the handoffs.
+ */
+function findFirstHandoff(context: ToolContext, names: ReadonlySet<string>): string {
+  const { messages, callId } = context;
   const last: Message | undefined = messages.findLast(({ role }) => role === "assistant");
   const parts = last?.role === "assistant" ? last.content : [];
-  const first = parts.find((part) => part.type === "tool-call" && names.has(part.name));
+  const mayRun = siblingsOf(context);
+  const first = parts.find((part) => part.type === "tool-call" && names.has(part.name) && mayRun(part.callId));
   return first?.type === "tool-call" ? first.callId : callId;
+}
+
+/** Without the context of the loop, for example in a test of the tool, any call may run. */
+function siblingsOf(context: ToolContext): (callId: string) => boolean {
+  const { [mayRunKey]: mayRun } = context as { readonly [mayRunKey]?: (callId: string) => boolean };
+  return mayRun ?? (() => true);
 }

@@ -28,7 +28,10 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
   const key = streamKey(state, next.finalAnswerTo === undefined ? "model" : "final-answer");
   const masked = maskOld(run);
   const earlier = continuation === 0 ? [] : state.current.calls;
-  if (continuation === 0) run.ports.ended.clear();
+  if (continuation === 0) {
+    run.ports.ended.clear();
+    run.ports.waiting.clear();
+  }
   run.isIterationReplayed = true;
   run.prepared = undefined;
   const guard = run.features.guardrails?.begin(run, key);

@@ -49,6 +49,8 @@ export interface RunCallPorts extends ToolCallPorts {
   indexOf(callId: string): number;
   /** The calls of the current iteration whose end was already emitted, by call id. */
   readonly ended: Map<string, ToolOutcome["kind"]>;
+  /** The ids of the calls of the current iteration that wait for a decision or a result. */
+  readonly waiting: Set<string>;
   addNested(callId: string, nested: NestedRun): void;
   countNested(callId: string): number;
   takeNested(callId: string): readonly NestedRun[] | undefined;
@@ -177,10 +179,20 @@ export interface AgentTable extends Handoffs {
   /** Returns the plan of the current agent. Throws if the agents of a resumed run lack this agent. */
   planFor(run: Run): IterationPlan;
   /**
-   * Returns a function that filters the messages before the newest handoff. The function returns the same array for equal
+   * Filters the messages before the newest handoff. `messages` is the transcript, in which results may be masked. Returns
+   * undefined if the agent sees all messages, or if a summary has replaced the filtered ones. Returns the same object for equal
    * arguments.
    */
-  createView(run: Run): (messages: readonly Message[]) => readonly Message[];
+  filter(run: Run, messages: readonly Message[]): FilteredMessages | undefined;
+}
+
+/** The messages that an agent sees whose `history` filters the messages before its handoff. */
+export interface FilteredMessages {
+  readonly messages: readonly Message[];
+  /** The number of messages that the filter has left, at the beginning of `messages`. */
+  readonly left: number;
+  /** The number of messages of the transcript that the filter got. */
+  readonly before: number;
 }
 
 export interface Compactor extends Compaction {

@@ -111,11 +111,34 @@ function readFound(result: unknown): readonly string[] {
   return tools.flatMap((tool: unknown) => (isRecord(tool) && typeof tool["name"] === "string" ? [tool["name"]] : []));
 }
 
-/** Carries out the first handoff in a message. All other handoffs in the message were already refused by their tools. */
+export const ignoredHandoff = "This handoff was ignored. Only the first handoff in a message is carried out.";
+
+/**
+ * Refuses all handoffs of a message after the first one. Their tools have usually refused them already. A tool cannot know about an
+ * earlier handoff that waited for an approval when the tool ran.
+ */
+export function ignoreLaterHandoffs(settled: readonly SettledCall[]): readonly SettledCall[] {
+  const first = settled.findIndex(isHandoff);
+  if (first === -1) return settled;
+  return settled.map((one, index): SettledCall => {
+    if (index <= first || !isHandoff(one)) return one;
+    const { call, durationMs, approvedArgs } = one.outcome;
+    const error = { name: "ToolFailure", message: ignoredHandoff };
+    return { outcome: { call, durationMs, approvedArgs, kind: "failed", error } };
+  });
+}
+
+function isHandoff({ outcome }: SettledCall): boolean {
+  return outcome.kind === "completed" && outcome.handoff !== undefined;
+}
+
+/** Carries out the first handoff in a message, unless an earlier call waits, which may be another handoff. */
 export function applyHandoff(state: LoopState, settled: readonly SettledCall[]): void {
   const { agent: from, iteration, messages } = state;
   if (from === undefined) return;
-  for (const { outcome } of settled) {
+  for (const one of settled) {
+    const { outcome } = one;
+    if (isWaiting(one)) return;
     if (outcome.kind !== "completed" || outcome.handoff === undefined) continue;
     const { to, reason } = outcome.handoff;
     state.agent = to;

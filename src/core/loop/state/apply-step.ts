@@ -13,6 +13,7 @@ import {
   applySpending,
   countErrors,
   countIdenticalCalls,
+  ignoreLaterHandoffs,
 } from "./apply-call.ts";
 import {
   earlyOutcomesOf,
@@ -238,7 +239,8 @@ function applyMessage(state: LoopState, result: StreamResult): void {
         };
 }
 
-function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { kind: "batch" }>): void {
+function applyBatch(state: LoopState, { settled: made, loop }: Extract<StepResult, { kind: "batch" }>): void {
+  const settled = state.agent === undefined ? made : ignoreLaterHandoffs(made);
   const results = placeResults(state, settled);
   state.chainStarted ||= settled.length > 0;
   state.toolLimitBroken = state.toolLimitReached && settled.length > 0;

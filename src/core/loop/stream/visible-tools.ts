@@ -61,11 +61,10 @@ export function withMessages(fields: Omit<ModelRequest, "messages"> & { readonly
 function createSentView(run: Run): () => readonly Message[] {
   let made: { readonly base: readonly Message[]; readonly context: Message; readonly view: readonly Message[] } | undefined;
   const compacted = createCompactedView(run);
-  const filtered = run.features.handoffs?.createView(run);
   return () => {
     const { contextMessage: context, isCurrentPlaced: turnPlaced } = run.state;
-    const whole = compacted(frozenView((run.view ?? run.state).messages));
-    const base = filtered?.(whole) ?? whole;
+    const whole = frozenView((run.view ?? run.state).messages);
+    const base = run.features.handoffs?.filter(run, whole)?.messages ?? compacted(whole);
     if (context === undefined) return base;
     if (made?.base === base && made.context === context) return made.view;
     const end = turnPlaced ? base.length - 1 : base.length;

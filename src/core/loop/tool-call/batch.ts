@@ -187,12 +187,14 @@ export class Batch {
 
   #wait(one: BatchCall): void {
     this.#waiting.add(one);
+    if (one.pending !== undefined) this.#run.ports.waiting.add(one.call.callId);
     if (isSequential(one)) this.#barriers.add(one);
   }
 
   #leave(one: BatchCall): void {
     this.#waiting.delete(one);
     this.#barriers.delete(one);
+    this.#run.ports.waiting.delete(one.call.callId);
   }
 }
 

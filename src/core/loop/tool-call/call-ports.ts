@@ -56,6 +56,7 @@ export class CallPorts implements RunCallPorts {
   #questions: Map<string, CallQuestions> | undefined;
   readonly places: Map<string, number> = new Map();
   readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
+  readonly waiting: Set<string> = new Set();
   #counts: HintCounts = { iteration: 0, hints: 0, names: 0, listed: 0, explained: 0 };
   readonly registry: ToolRegistry;
   readonly clock: Clock;

@@ -15,7 +15,7 @@ import type { LoopResult } from "../../types/loop-result.ts";
 import { answerQuestion, readQuestion } from "../run/decisions.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
-import { findableKey } from "../../tools/registry.ts";
+import { findableKey, mayRunKey } from "../../tools/registry.ts";
 import { deferred, deferredToPage } from "../../tools/to-outcome.ts";
 import { invalidOption } from "../../errors/check-fields.ts";
 import { isRecord } from "../../utils/guards.ts";
@@ -42,6 +42,12 @@ export class CallContext implements ToolContext {
     Object.defineProperty(this.prototype, findableKey, {
       get(this: CallContext): readonly ToolDefinition[] {
         return this.#run.visibleTools.findable;
+      },
+    });
+    Object.defineProperty(this.prototype, mayRunKey, {
+      get(this: CallContext): (callId: string) => boolean {
+        const { ended, waiting } = this.#run.ports;
+        return (callId) => (ended.get(callId) ?? "completed") === "completed" && !waiting.has(callId);
       },
     });
   }
