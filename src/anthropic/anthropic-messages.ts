@@ -5,7 +5,6 @@ import {
   type Provider,
   type ProviderError,
   reportTo,
-  sendAdapted,
   withFinishReasons,
 } from "../core/provider-kit.ts";
 import { bindingBeta, refusesBinding, refusesDisplay } from "../services/anthropic.ts";
@@ -85,7 +84,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
         else return false;
         return true;
       };
-      return { open: sendAdapted(send, adapt, call), reader: createMessagesReader(out, words) };
+      return { open: send, reader: createMessagesReader(out, words), adapt };
     },
   );
 }

@@ -24,7 +24,6 @@ export {
   type RecordedMessage,
   type RoleGroup,
   saysTheSame,
-  type SdkAnswer,
   type SdkProviderFacts,
   type TokenCounts,
   toSettingFields,
@@ -48,7 +47,7 @@ export { type IdRule, idRules, toWireId } from "./providers/wire-ids.ts";
 export { type ForcedChoice, isForced, toForcedText } from "./providers/forced-choice.ts";
 export { continueText, openingText, resultsReadText } from "./providers/wire-texts.ts";
 export { createMediaFitter, type MediaLimits } from "./providers/fit-media.ts";
-export { createRefusedReasoning, type RefusedReasoning, sendAdapted } from "./providers/adapt-request.ts";
+export { createRefusedReasoning, type RefusedReasoning, type SdkAnswer } from "./providers/refused-parts.ts";
 export { readServiceChanges, reportTo } from "./providers/request-changes.ts";
 export { type MediaForms, type MediaPlace, writeMedia, writeUserMedia } from "./providers/write-media.ts";
 export type { Clock, ContentPart, JsonSchema, ProviderError, ProviderErrorCode, Usage } from "./types/common.ts";

@@ -10,7 +10,6 @@ import {
   recordOf,
   type UnknownRecord,
   reportTo,
-  sendAdapted,
   withFinishReasons,
 } from "../core/provider-kit.ts";
 import { buildResponsesBody, createInputConverter, createToolConverter, inputMedia } from "./responses-body.ts";
@@ -80,9 +79,10 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
       return true;
     };
     return {
-      open: sendAdapted(ask, adapt, call),
+      open: ask,
       reader: createResponsesReader(out, store, words),
       explain: explainLoss(tail, out),
+      adapt,
     };
   });
 }

@@ -4,10 +4,24 @@ import { createGoogle } from "@ai-sdk/google";
 import { GoogleGenAI } from "@google/genai";
 import { createLoopEvents, type Provider, runToolLoop } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
+import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
-import { openaiChat } from "turnwright/openai";
+import { openaiChat, openaiResponses } from "turnwright/openai";
 import { describe, expect, it } from "vitest";
-import { chatText, connect, createRecorder, type Recorder, refuse, sse, tool, user } from "./service-client.ts";
+import { call as calls, start, stop, thinking } from "./anthropic-frames.ts";
+import {
+  chatText,
+  connect,
+  connectAnthropic,
+  createRecorder,
+  type Recorder,
+  refuse,
+  responsesText,
+  sse,
+  tool,
+  user,
+  wholeResponse,
+} from "./service-client.ts";
 
 const signature = "YWNjb3VudC1B";
 
@@ -103,3 +117,45 @@ describe.each(Object.entries(rows))("%s: refused reasoning", (_title, row) => {
     expect(changes).toContainEqual({ by: "adapter", field: "reasoning", action: "removed", reason: "request-changed" });
   });
 });
+
+/** Adapters that leave out refused reasoning themselves. */
+const ownRows: { readonly [title: string]: Row } = {
+  anthropicMessages: {
+    connect: (fetch) => anthropicMessages({ client: connectAnthropic(fetch), model: "claude-opus-5-5" }),
+    call: () =>
+      new Response([start(), thinking(0, "Hm.", signature), calls(1, ["toolu_1", "look", "{}"]), stop("tool_use")].join(""), {
+        headers: { "content-type": "text/event-stream" },
+      }),
+    text: chatText,
+    error: {
+      type: "error",
+      error: {
+        type: "invalid_request_error",
+        message: "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.",
+      },
+    },
+  },
+  openaiResponses: {
+    connect: (fetch) => openaiResponses({ client: connect(fetch), model: "gpt-5.5" }),
+    call: () =>
+      sse({
+        type: "response.completed",
+        response: wholeResponse(
+          { id: "rs_1", type: "reasoning", summary: [], encrypted_content: signature },
+          { id: "fc_1", type: "function_call", status: "completed", call_id: "call_1", name: "look", arguments: "{}" },
+        ),
+      }),
+    text: responsesText,
+    error: raw,
+  },
+};
+
+it.each(Object.entries({ ...rows, ...ownRows }))(
+  "%s: a service that refuses the request without reasoning too is asked once more, and the run ends with its reason",
+  async (_title, { connect: connectTo, call, error }) => {
+    const { fetch, bodies } = createRecorder(() => (bodies.length === 1 ? call() : refuse(400, error)));
+    const result = await runToolLoop({ provider: connectTo(fetch), tools: [tool("look")], messages: [user("Look.")] });
+    expect(result.reason).toMatchObject({ kind: "provider-error", error: { code: "request-changed", retryable: false } });
+    expect(bodies).toHaveLength(3);
+  },
+);

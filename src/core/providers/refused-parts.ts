@@ -3,7 +3,6 @@ import type { ProviderError } from "../types/common.ts";
 import type { Message } from "../types/message.ts";
 import type { ModelCall, ModelChunk, ModelRequest } from "../types/provider.ts";
 import { memoize } from "../utils/promises.ts";
-import { createRefusedReasoning, type RefusedReasoning } from "./adapt-request.ts";
 import { isForced, toForcedText } from "./forced-choice.ts";
 import type { SdkStream } from "./read-sdk-stream.ts";
 import { reportTo } from "./request-changes.ts";
@@ -25,7 +24,36 @@ const refusals: readonly RegExp[] = [
   /function calling mode .?any.? is not|forced function calling .{0,20} is only supported/i,
 ];
 
-type Ask = (request: ModelRequest) => Pick<SdkStream, "open" | "reader" | "explain">;
+/** The messages whose reasoning a service has refused. */
+export interface RefusedReasoning {
+  /** Adds the messages of the model. Returns false if all of them were refused before. */
+  refuse(messages: readonly Message[]): boolean;
+  has(message: Message): boolean;
+}
+
+export function createRefusedReasoning(): RefusedReasoning {
+  const refused = new WeakSet<Message>();
+  return {
+    refuse: (messages) => {
+      const fresh = messages.filter((message) => message.role === "assistant" && !refused.has(message));
+      for (const message of fresh) refused.add(message);
+      return fresh.length > 0;
+    },
+    has: (message) => refused.has(message),
+  };
+}
+
+/** What an adapter returns for a request. */
+export interface SdkAnswer extends Pick<SdkStream, "open" | "reader" | "explain"> {
+  /**
+   * Called when the service refuses the request. May change what `open` sends. If it returns true, `open` is called again. An adapter
+   * with this function leaves out refused reasoning itself. Default: reasoning that the service refuses is left out with all provider
+   * metadata.
+   */
+  readonly adapt?: ((error: ProviderError) => boolean) | undefined;
+}
+
+type Ask = (request: ModelRequest) => SdkAnswer;
 
 interface Ports {
   readonly call: ModelCall;
@@ -35,20 +63,19 @@ interface Ports {
 /**
  * Returns a function that asks a service. If the service refuses a forced call, the function asks once more with the choice "auto" and
  * an instruction. If it refuses reasoning, the function asks once more without the provider metadata of the messages. Both are
- * remembered for later requests.
+ * remembered for later requests. An adapter may adapt to other refusals.
  */
-export function createRefusalMemory(): (request: ModelRequest, ask: Ask, ports: Ports) => ReturnType<Ask> {
+export function createRefusalMemory(): (request: ModelRequest, ask: Ask, ports: Ports) => Omit<SdkAnswer, "adapt"> {
   let refusesForced = false;
   const refused = createRefusedReasoning();
-  const adapt = (request: ModelRequest, { code, message }: ProviderError): boolean => {
-    if (code === "request-changed") return refused.refuse(request.messages.filter(hasMetadata));
+  const adapt = (request: ModelRequest, { code, message }: ProviderError, isOwn: boolean): boolean => {
+    if (code === "request-changed") return !isOwn && refused.refuse(request.messages.filter(hasMetadata));
     if (refusesForced || !isForced(request.toolChoice) || !refusals.some((text) => text.test(message))) return false;
     refusesForced = true;
     return true;
   };
   return (request, ask, { call, out }) => {
-    if (!isForced(request.toolChoice) && !request.messages.some(hasMetadata)) return ask(request);
-    const askAdapted = (): ReturnType<Ask> => {
+    const askAdapted = (): SdkAnswer => {
       const adapted = withoutReasoning(request, refused);
       const report = reportTo(out);
       if (adapted !== request) report({ by: "adapter", field: "reasoning", action: "removed", reason: "request-changed" });
@@ -61,9 +88,13 @@ export function createRefusalMemory(): (request: ModelRequest, ask: Ask, ports: 
       try {
         return await used.open(signal);
       } catch (error) {
+        if (signal.aborted) throw error;
+        const refusal = toProviderError(error);
+        const isAdapted = used.adapt?.(refusal) === true;
+        const mayAskAgain = isAdapted || adapt(request, refusal, used.adapt !== undefined);
         // The service refused the request before the model read it, so nothing was spent.
-        if (signal.aborted || !adapt(request, toProviderError(error)) || call.mayAsk?.([]) === false) throw error;
-        used = askAdapted();
+        if (!mayAskAgain || call.mayAsk?.([]) === false) throw error;
+        if (!isAdapted) used = askAdapted();
         return open(signal);
       }
     };

@@ -7,16 +7,13 @@ import { reconcileUsage } from "../utils/count-usage.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { readAssistantMessage } from "../utils/texts.ts";
 import { factsOf, type ProviderFacts } from "./provider-facts.ts";
-import { createRefusalMemory } from "./refused-parts.ts";
+import { createRefusalMemory, type SdkAnswer } from "./refused-parts.ts";
 import { toWellFormedRequest } from "./well-formed.ts";
 import { createToolRenamer, type NameRules } from "./wire-names.ts";
 import { EventFilter } from "./event-filter.ts";
 import { watchLeaks } from "./leaked-calls.ts";
 import { readSdkStream, type SdkStream } from "./read-sdk-stream.ts";
 import { dropPromise, Lull } from "../utils/promises.ts";
-
-/** The SDK stream for one request, and the reader for its events. */
-export type SdkAnswer = Pick<SdkStream, "open" | "reader" | "explain">;
 
 /** The facts about a provider, and the option `errorWords` of its adapter. */
 export interface SdkProviderFacts extends ProviderFacts, Pick<SdkStream, "errorWords">, NameRules {
@@ -53,8 +50,8 @@ export function createSdkProvider(
       const whole = toWellFormedRequest(request);
       const formed = toTool === undefined ? whole : { ...whole, tools: whole.tools.map(toTool) };
       const send = (adapted: ModelRequest): SdkAnswer => {
-        const { open, reader, explain } = ask(names?.rename(adapted) ?? adapted, call, out);
-        return { open, reader: watchLeaks(names?.restore(reader, out, adapted) ?? reader, out, adapted), explain };
+        const { reader, ...answer } = ask(names?.rename(adapted) ?? adapted, call, out);
+        return { ...answer, reader: watchLeaks(names?.restore(reader, out, adapted) ?? reader, out, adapted) };
       };
       return readSdkStream({ ...askAgain(formed, send, { call, out }), out, errorWords }, call);
     },
