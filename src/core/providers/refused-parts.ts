@@ -43,7 +43,7 @@ export function createRefusedReasoning(): RefusedReasoning {
   };
 }
 
-/** What an adapter returns for a request. */
+/** The stream of an adapter for one request. */
 export interface SdkAnswer extends Pick<SdkStream, "open" | "reader" | "explain"> {
   /**
    * Called when the service refuses the request. May change what `open` sends. If it returns true, `open` is called again. An adapter
