@@ -68,6 +68,15 @@ export const bedrockRules: readonly Rule[] = [
     },
   },
   {
+    rule: "Two messages of the user or of the model do not follow each other.",
+    source: "github.com/langchain-ai/langchain-aws#130, github.com/Portkey-AI/gateway#748",
+    refuses: ({ items }) =>
+      when(
+        items.some(({ role }, at) => (role === "user" || role === "assistant") && items[at + 1]?.role === role),
+        "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.",
+      ),
+  },
+  {
     rule: "System messages come before all others.",
     source: "github.com/BerriAI/litellm#41043, #41082",
     refuses: ({ items }) => {

@@ -23,7 +23,11 @@ describe("readAGUIRequest", () => {
     ["an image of AG-UI 0.0", [{ type: "binary", mimeType: "image/png", data: png }], [image]],
     ["an image of AG-UI 0.0 with a data URL", [{ type: "binary", mimeType: "image/png", url }], [image]],
   ])("reads %s", async ([, content, expected]) => {
-    expect(await readAGUIRequest(user(content))).toEqual({ ...ids, message: { role: "user", content: expected, id: "u" }, ...none });
+    expect(await readAGUIRequest(user(content))).toEqual({
+      ...ids,
+      message: { role: "user", content: expected, id: "u" },
+      ...none,
+    });
   });
 
   it("ignores new messages in a request that answers interrupts", async () => {

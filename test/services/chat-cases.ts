@@ -349,6 +349,7 @@ const rows: readonly Row[] = [
     body([user, asks(call()), user], { tools: [tool()] }),
   ],
   ["bedrock", "A text is not blank.", body([user]), body([{ role: "user", content: " " }])],
+  ["bedrock", "Two messages of the user or of the model", body([user, assistant, user]), body([user, assistant, user, user])],
   ["bedrock", "The first message has the role user.", body([user]), body([assistant, user])],
   [
     "bedrock",

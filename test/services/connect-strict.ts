@@ -94,6 +94,7 @@ export const strictRows: readonly StrictRow[] = [
   row("gemini", "gemini-3-pro-preview", gemini),
   row("gemini", "gemini-2.5-pro", gemini),
   row("mistral", "mistral-large-4", (model) => chat(model, "https://api.mistral.ai/v1")),
+  row("mistral", "tuned-model", (model) => chat(model, "https://api.mistral.ai/v1")),
   row("groq", "openai/gpt-oss-120b", (model) => chat(model, "https://api.groq.com/openai/v1")),
   row("deepseek", "deepseek-v4-pro", (model) => chat(model, "https://api.deepseek.com")),
   row("moonshot", "kimi-k3", (model) => chat(model, "https://api.moonshot.ai/v1")),

@@ -37,6 +37,7 @@ describe("limits of a service", () => {
       { modelSettings: { stopSequences } },
       /^The request has 5 stop sequences, but .* at most 4/,
     ],
+    ["Groq: 5 stop sequences", { service: "groq" }, { modelSettings: { stopSequences } }, /at most 4/],
     [
       "Azure: 5 stop sequences",
       { at: "https://x.openai.azure.com/openai/v1", model: "gpt-4.1" },
