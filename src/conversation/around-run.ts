@@ -97,7 +97,8 @@ interface Started<Output> {
   readonly result: Promise<LoopResult<Output>>;
 }
 
-export function startStream<Output>(begin: () => Promise<Started<Output>>): LoopStream<Output> {
+/** `onLeave` is called when the reader leaves the stream, which stops the run. */
+export function startStream<Output>(begin: () => Promise<Started<Output>>, onLeave: () => void): LoopStream<Output> {
   const started = begin();
   const result = started.then((run) => run.result);
   // Prevents an unhandled rejection for callers that only read events. A caller that awaits `result` still gets the error.
@@ -107,6 +108,7 @@ export function startStream<Output>(begin: () => Promise<Started<Output>>): Loop
   const own: AsyncIterator<LoopEvent, undefined> = {
     next: async () => (await iterator).next(),
     return: async () => {
+      onLeave();
       await (await iterator).return?.();
       return { done: true, value: undefined };
     },

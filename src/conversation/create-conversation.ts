@@ -267,9 +267,14 @@ class StoredChat<Output> implements Conversation<Output> {
     if (this.#given.journal === undefined) this.#last = { runId, journal };
     const { signal, session } = options;
     const stop = joinSignals(signal, lock.lost);
+    if (signal?.aborted === true) this.#noteStop();
+    signal?.addEventListener("abort", this.#noteStop, { once: true });
     return {
       start,
-      unlink: () => stop?.release(),
+      unlink: () => {
+        signal?.removeEventListener("abort", this.#noteStop);
+        stop?.release();
+      },
       options: {
         ...withHandover(options, state),
         ...(stop !== undefined && { signal: stop.signal }),
@@ -280,6 +285,8 @@ class StoredChat<Output> implements Conversation<Output> {
       },
     };
   }
+
+  readonly #noteStop = (): void => linesOf(this.#given.store).noteStop(this.id);
 
   #journalOf(runId: string): Journal | undefined {
     if (this.#given.journal !== undefined) return this.#given.journal(runId);
@@ -300,7 +307,7 @@ class StoredChat<Output> implements Conversation<Output> {
         await this.#finish(prepared, Promise.reject(error));
         throw error;
       }
-    });
+    }, this.#noteStop);
   }
 
   async #finish<Own>(prepared: Prepared, ended: Promise<LoopResult>): Promise<LoopResult<Plain<Own>>> {

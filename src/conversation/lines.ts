@@ -1,6 +1,6 @@
 // Lets the callers of one process use a conversation in the order in which they came.
 
-import type { Clock } from "../core/entry-kit.ts";
+import { type Clock, longestTimerMs } from "../core/entry-kit.ts";
 import { busy } from "./check-id.ts";
 import type { ConversationStore } from "./conversation-store.ts";
 
@@ -12,6 +12,8 @@ export interface Waiting {
 }
 
 class Line {
+  /** True if the run of the first caller was told to stop. Others then wait for its end, even if they would not wait otherwise. */
+  endsSoon = false;
   #last: Promise<unknown> = Promise.resolve();
   #count = 0;
 
@@ -31,6 +33,7 @@ class Line {
       ready,
       leave: () => {
         if (isIn) this.#count -= 1;
+        this.endsSoon = false;
         isIn = false;
         leave();
       },
@@ -49,7 +52,7 @@ export class Lines {
   async take(id: string, purpose: "send" | "lock", { clock, until, signal }: Waiting): Promise<() => void> {
     const key = `${purpose} ${id}`;
     const line = this.#all.get(key) ?? new Line();
-    const left = until - clock.now();
+    const left = line.endsSoon ? longestTimerMs : until - clock.now();
     if (!line.isEmpty && (left <= 0 || signal?.aborted === true)) throw busy(id);
     const isFirst = line.isEmpty;
     this.#all.set(key, line);
@@ -61,6 +64,12 @@ export class Lines {
     if (isFirst || (await isInTime(ready, { clock, left, signal }))) return end;
     end();
     throw busy(id);
+  }
+
+  /** Called when the run that holds the lock was told to stop. */
+  noteStop(id: string): void {
+    const line = this.#all.get(`lock ${id}`);
+    if (line !== undefined) line.endsSoon = true;
   }
 }
 

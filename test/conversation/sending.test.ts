@@ -1,9 +1,21 @@
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createLoopControl, defineTool, structuredOutput, type UserMessage } from "turnwright";
 import { createConversation, fileConversationStore, memoryConversationStore } from "turnwright/conversation";
 import { guardrails, type InputCheck } from "turnwright/guardrails";
-import { createMockProvider, fail, type MockScript, stall, text, toolCall } from "turnwright/testing";
+import { fileJournal } from "turnwright/journal";
+import {
+  createMockProvider,
+  createTestClock,
+  fail,
+  type MockScript,
+  stall,
+  type TestClock,
+  text,
+  toolCall,
+} from "turnwright/testing";
 import { open, sent } from "./chat-stage.ts";
 import { makeFolder, removeFolders, show } from "./stage.ts";
 
@@ -190,6 +202,72 @@ describe("conversation.stream()", () => {
     await live.result;
     expect([provider.calls, show(await another().messages())[0]]).toEqual([1, "user: First"]);
   });
+});
+
+describe("conversation.send() after a stop", () => {
+  const cleaning = (clock: TestClock) =>
+    defineTool({
+      name: "dig",
+      description: "Digs a hole",
+      inputSchema: { type: "object" },
+      execute: (_args, { signal }) =>
+        new Promise((resolve) => signal.addEventListener("abort", () => clock.setTimeout(() => resolve("clean"), 300))),
+    });
+
+  it.each(["leaving the stream", "aborting the signal"])("waits for the end of the run after %s", async (how) => {
+    const clock = createTestClock();
+    const { conversation, another } = open([toolCall("dig"), text("At noon.")], {}, { clock, tools: [cleaning(clock)] });
+    const stop = new AbortController();
+    const stream = conversation.stream("Dig.", { signal: stop.signal });
+    const reader = stream[Symbol.asyncIterator]();
+    for (let type = ""; type !== "tool-start";) type = (await reader.next()).value?.type ?? "tool-start";
+    if (how === "leaving the stream") void reader.return?.();
+    else stop.abort();
+    const next = another().send("When?");
+    await clock.advance(1_000);
+    expect([(await stream.result).status, (await next).text]).toEqual(["stopped-by-user", "At noon."]);
+    await expect(another().send("Where?")).resolves.toMatchObject({ status: "error" });
+  });
+});
+
+it("a conversation in a file can be used after an input check has refused a message", async () => {
+  const check: InputCheck = { name: "topic", check: ({ text: said }) => ({ kind: said.includes("evil") ? "refuse" : "pass" }) };
+  const options = { provider: createMockProvider(() => text("Yes.")), policies: { guardrails: guardrails({ input: [check] }) } };
+  const store = fileConversationStore(makeFolder(), { fsync: false });
+  const chat = () => createConversation({ id: "file", store, options });
+  await chat().send("An evil plan.");
+  expect(show(await chat().messages())).toEqual([]);
+  await chat().send("Hello.");
+  expect(show(await chat().messages())).toEqual(["user: Hello.", "model: Yes."]);
+});
+
+it("a process that is killed before its run has recorded anything leaves the cost of the conversation known", async () => {
+  const folder = makeFolder();
+  const store = fileConversationStore(join(folder, "chats"), { fsync: false });
+  let isKilled = false;
+  const journal = (runId: string) => {
+    const kept = fileJournal(join(folder, `${runId}.jsonl`));
+    // After the kill, nothing of the run is stored except its message.
+    return isKilled ? { ...kept, open: () => new Promise<never>(() => {}) } : kept;
+  };
+  const options = { provider: createMockProvider(() => text("Yes.")), pricing: () => 1 };
+  await createConversation({ id: "killed", store, options, journal }).send("one");
+  isKilled = true;
+  void createConversation({ id: "killed", store, options: { ...options, timeouts: { journalMs: 3_600_000 } }, journal })
+    .send("two")
+    .catch(() => {});
+  while ((await store.load("killed"))?.state.runs !== 2) await setImmediate();
+  isKilled = false;
+  const stored = await store.load("killed");
+  // Another store stands for the next process, because the lock of this one is still held.
+  const next = memoryConversationStore();
+  const lock = await next.lock("killed");
+  await lock.append({ from: 0, messages: stored?.messages ?? [], state: stored?.state ?? ({} as never) });
+  await lock.release();
+  const conversation = createConversation({ id: "killed", store: next, options, journal });
+  await conversation.send("three");
+  expect(await conversation.usage()).toMatchObject({ costUSD: 2, knownCostUSD: 2, runs: 3 });
+  expect(show(await conversation.messages())).toEqual(["user: one", "model: Yes.", "user: two", "user: three", "model: Yes."]);
 });
 
 it("conversation.send() removes a message that an input check refused, so that the next run completes", async () => {
