@@ -48,6 +48,9 @@ async function playAgents(
   return { result, requests, summaries };
 }
 
+const fails = (): never => {
+  throw new Error("no");
+};
 const isAnswered = { status: "completed", reason: { kind: "answered" }, agent: "b" };
 
 describe("an agent with the filter", () => {
@@ -72,7 +75,7 @@ describe("an agent with the filter", () => {
   });
 
   it.for<[title: string, history: unknown, message: string]>([
-    ["throws", () => { throw new Error("no"); }, "no"], // prettier-ignore
+    ["throws", fails, "no"],
     ["returns no array", () => undefined, "must return an array of messages"],
     ["returns other values", () => [1], "is not an object"],
   ])("that %s ends the run as hook-failed", async ([, history, message]) => {
