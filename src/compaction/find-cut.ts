@@ -4,6 +4,8 @@
 import {
   type CompactedMessages,
   type ContentPart,
+  estimateMedia,
+  estimateMetadata,
   estimateTokens,
   malformedNote,
   memoize,
@@ -96,16 +98,13 @@ function range(from: number, to: number): readonly number[] {
   return Array.from({ length: to - from }, (_, index) => from + index);
 }
 
-/** The tokens of a large image. Services count images by their size in pixels, which is not known here. */
-const imageTokens = 1_600;
-
 const estimateMessage: (message: Message) => number = /* @__PURE__ */ memoize((message: Message): number => {
   switch (message.role) {
     case "user":
       return typeof message.content === "string" ? estimateTokens(message.content) : estimateParts(message.content);
     case "assistant": {
       const { providerMetadata, content } = message;
-      return estimateJson(providerMetadata === undefined ? content : providerMetadata.map(({ item }) => item));
+      return providerMetadata === undefined ? estimateJson(content) : estimateMetadata(providerMetadata.map(({ item }) => item));
     }
     case "tool":
       return message.results.reduce((sum, { result, content = [] }) => sum + estimateJson(result) + estimateParts(content), 0);
@@ -125,6 +124,5 @@ function estimateParts(parts: readonly ContentPart[]): number {
 }
 
 function estimatePart(part: ContentPart): number {
-  if (part.type === "text") return estimateTokens(part.text);
-  return part.type === "image" ? imageTokens : estimateTokens(String(part.data));
+  return part.type === "text" ? estimateTokens(part.text) : estimateMedia(part);
 }

@@ -224,6 +224,7 @@ export { listOf, recordOf, textOf, textOrNone, toPlainError, toUsage, unlessMiss
 export { dropPromise, memoize, promiseOrValue, whenAllReady, whenReady } from "./utils/promises.ts";
 export { namesSecret } from "./utils/redact-fields.ts";
 export { redactSecrets, redactText } from "./utils/redact-secrets.ts";
+export { estimateMedia, estimateMetadata } from "./utils/estimate-media.ts";
 export {
   countBytes,
   cutText,

@@ -223,14 +223,14 @@ it("maskResults: counts the tokens of content parts and masks the parts", () => 
   state.add({ calls: [{ outcome: "completed", tokens: 1 }], force: [], release: undefined });
   const content = [
     { type: "text" as const, text: "y".repeat(40) },
-    { type: "image" as const, mediaType: "image/png", data: "z".repeat(40) },
+    { type: "image" as const, mediaType: "image/png", data: "https://example.com/a.png" },
   ];
   state.messages[state.messages.length - 1] = {
     role: "tool",
     results: [{ callId: "c0_0", name: "look", outcome: "completed", result: { a: 1 }, content }],
   };
-  expect(view.update(state)).toEqual({ calls: ["c0_0"], tokensBefore: 22, tokensAfter: 17 });
-  const result = "[Result of look (call c0_0) from iteration 0 left out: 22 tokens.]";
+  expect(view.update(state)).toEqual({ calls: ["c0_0"], tokensBefore: 1_612, tokensAfter: 18 });
+  const result = "[Result of look (call c0_0) from iteration 0 left out: 1,612 tokens.]";
   expect(view.messages.at(-1)).toEqual({
     role: "tool",
     results: [{ callId: "c0_0", name: "look", outcome: "completed", result }],

@@ -2,6 +2,7 @@
 // read once and each result is replaced once.
 
 import type { Message, ToolResultPart } from "../../types/message.ts";
+import { estimateMedia } from "../../utils/estimate-media.ts";
 import { cutText, estimateTokens } from "../../utils/texts.ts";
 import { dropPromise, listItems } from "../../utils/promises.ts";
 import { forgetView, seal } from "../state/transcript.ts";
@@ -211,7 +212,7 @@ function isIn(force: ReadonlySet<number>, each: number): boolean {
 
 function estimateResult({ result, content = [] }: ToolResultPart): number {
   const text = typeof result === "string" ? result : JSON.stringify(result);
-  const beside = content.map((part) => estimateTokens(part.type === "text" ? part.text : String(part.data)));
+  const beside = content.map((part) => (part.type === "text" ? estimateTokens(part.text) : estimateMedia(part)));
   return beside.reduce((sum, tokens) => sum + tokens, estimateTokens(text));
 }
 

@@ -1,0 +1,84 @@
+// Estimates the tokens of images and files. Services count pixels, pages, seconds or text, and never the length of the base64.
+
+import { isRecord } from "./guards.ts";
+import { readImageSize } from "./image-size.ts";
+import { isTextType, locateMedia, type MediaPart, readText } from "./media-source.ts";
+import { memoize } from "./promises.ts";
+import { estimateTokens, tokensOfBytes } from "./texts.ts";
+
+/** The tokens of a large image, which services make smaller, and of an image whose size cannot be read. */
+const imageTokens = 1_600;
+/** From the documentation of Claude: an image counts its pixels divided by this number. */
+const pixelsPerToken = 750;
+/** From the documentation of Claude: a page of a PDF counts 1,500 to 3,000 tokens. Gemini counts fewer. */
+const pageTokens = 2_000;
+/** A typical size of a page. Used if the pages of a PDF cannot be counted, and for other documents. */
+const pageBytes = 75_000;
+/** From the documentation of Gemini: the tokens of a second. The bytes of a second are typical values. */
+const audioRate = {
+  tokens: 32,
+  bytes: { "audio/wav": 32_000, "audio/x-wav": 32_000 } as { readonly [type: string]: number },
+  usual: 16_000,
+};
+const videoRate = { tokens: 300, bytes: 250_000 };
+
+export const estimateMedia: (part: MediaPart) => number = /* @__PURE__ */ memoize((part: MediaPart): number => {
+  const media = locateMedia(part);
+  const { mediaType } = media;
+  if (media.kind === "unreadable") return 0;
+  if (media.kind === "url") return mediaType.startsWith("image/") || part.type === "image" ? imageTokens : pageTokens;
+  if (media.kind === "text" || isTextType(mediaType)) return estimateTokens(readText(media) ?? "");
+  return estimateEncoded(media.data, mediaType) ?? pagesOf(bytesOf(media.data)) * pageTokens;
+});
+
+/** Returns undefined for a media type without a rule. */
+function estimateEncoded(base64: string, mediaType: string): number | undefined {
+  if (mediaType.startsWith("image/")) {
+    const size = readImageSize(base64, mediaType);
+    return size === undefined ? imageTokens : Math.min(imageTokens, Math.ceil((size.width * size.height) / pixelsPerToken));
+  }
+  const bytes = bytesOf(base64);
+  if (mediaType === "application/pdf") return (countPages(base64) || pagesOf(bytes)) * pageTokens;
+  if (mediaType.startsWith("audio/"))
+    return Math.ceil((bytes / (audioRate.bytes[mediaType] ?? audioRate.usual)) * audioRate.tokens);
+  return mediaType.startsWith("video/") ? Math.ceil((bytes / videoRate.bytes) * videoRate.tokens) : undefined;
+}
+
+function bytesOf(base64: string): number {
+  return (base64.length * 3) / 4 - (/=+$/.exec(base64.slice(-2))?.[0].length ?? 0);
+}
+
+function pagesOf(bytes: number): number {
+  return Math.ceil(bytes / pageBytes);
+}
+
+/** Returns 0 if the objects of the PDF are compressed. */
+function countPages(base64: string): number {
+  return atob(base64).match(/\/Type\s{0,8}\/Page(?![A-Za-z])/g)?.length ?? 0;
+}
+
+/** Shorter texts are counted as text. */
+const shortestEncoded = 1_000;
+
+const encodedText = /^(?:data:[\w.+-]{1,100}\/[\w.+-]{1,100};base64,)?[A-Za-z0-9+/_-]+={0,2}$/;
+
+/** Estimates the tokens of plain data from a provider, in which a long base64 text is an image, a file or encrypted. */
+export function estimateMetadata(value: unknown): number {
+  let tokens = 0;
+  const text = JSON.stringify(value, function (this: unknown, _key: string, inner: unknown): unknown {
+    if (typeof inner !== "string" || inner.length < shortestEncoded || !encodedText.test(inner)) return inner;
+    tokens += estimateString(inner, this);
+    return "";
+  });
+  return tokens + estimateTokens(text ?? "");
+}
+
+function estimateString(data: string, holder: unknown): number {
+  const fields = isRecord(holder) ? holder : {};
+  const given = ["mimeType", "mime_type", "mediaType", "media_type"]
+    .map((name) => fields[name])
+    .find((type) => typeof type === "string");
+  const media = locateMedia({ type: "file", mediaType: typeof given === "string" ? given : "application/octet-stream", data });
+  if (media.kind !== "base64") return estimateTokens(data);
+  return estimateEncoded(media.data, media.mediaType) ?? tokensOfBytes(bytesOf(media.data));
+}
