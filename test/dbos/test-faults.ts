@@ -11,6 +11,8 @@ import { Fleet } from "./fleet.ts";
 import { runFaults } from "./run-faults.ts";
 import { defineTrips, measureTakeover } from "./trips.ts";
 
+/** The seed of the faults is the first argument, or else random. */
+const seed = Number(process.argv[2] ?? Math.floor(Math.random() * 2 ** 32));
 const leaseMs = 2_000;
 const folder = mkdtempSync(join(tmpdir(), "turnwright-takeovers-"));
 const notesPath = join(folder, "notes.jsonl");
@@ -41,8 +43,13 @@ const secondsOf = (times: readonly number[]): string => times.map((ms) => (ms / 
 console.log(`Takeover after a kill, in seconds: ${secondsOf(kills)}`);
 console.log(`Takeover after a freeze with a lease of ${leaseMs / 1_000} s, in seconds: ${secondsOf(freezes)}`);
 
-const report = await runFaults({ runs: 100, workers: 3, forMs: 60_000, everyMs: 700, leaseMs }, trips);
-console.log(report);
-const { completed, read, repeated, gaps } = report;
-assert.deepEqual({ completed, read, repeated, gaps }, { completed: 100, read: 100, repeated: 0, gaps: 0 });
+console.log(`The faults have the seed ${seed}. To repeat them: npx tsx --no-deprecation test/dbos/test-faults.ts ${seed}`);
+try {
+  const report = await runFaults({ runs: 100, workers: 3, forMs: 60_000, everyMs: 700, leaseMs, seed }, trips);
+  console.log(report);
+  const { faults: _, tookMs: __, ...rest } = report;
+  assert.deepEqual(rest, { completed: 100, read: 100, repeated: 0, gaps: 0, missteered: 0, unended: 0 });
+} catch (error) {
+  throw new Error(`The faults with the seed ${seed} broke a run.`, { cause: error });
+}
 assert.ok(Math.max(...kills) < 3_000 && Math.max(...freezes) < leaseMs + 3_000);
