@@ -149,7 +149,7 @@ interface Core {
   CostLimitError: new (result: EndedResult<"max-cost" | "cost-unknown">) => LoopEndedError;
   AbortedError: new (result: EndedResult<"stopped" | "killed" | "aborted" | "iteration-abort">) => LoopEndedError;
   ProviderFailedError: new (result: EndedResult<"provider-error">) => LoopEndedError;
-  TimedOutError: new (result: EndedResult<"stream-idle" | "first-chunk" | "wall-clock">) => LoopEndedError;
+  TimedOutError: new (result: EndedResult<"stream-idle" | "first-chunk" | "stream-too-long" | "wall-clock">) => LoopEndedError;
   SuspendedError: new (result: EndedResult<"drained" | "approval-required" | "result-required">) => LoopEndedError;
 }
 // #endregion core
@@ -203,6 +203,7 @@ interface Limits {
 interface WaitingTimes {
   streamIdleMs: number; // 120,000
   firstChunkMs: number; // the greater of streamIdleMs and 300,000
+  streamMs?: number | undefined; // 1,800,000
   toolMs: number; // 300,000
   settleMs: number; // 5,000
   approvalMs: number; // none

@@ -12,6 +12,7 @@ import {
   type LoopOptions,
   longestTimerMs,
   numberWithin,
+  refuseLoopOptions,
   resolveLimits,
   resolveTimeouts,
   type UserMessage,
@@ -37,6 +38,7 @@ const checks: Checks<ConversationOptions> = {
 
 export function checkConversation(options: ConversationOptions<never>): void {
   if (isRecord(options) && typeof options.id === "string") checkId(options.id);
+  refuseLoopOptions(options, checks, (name) => `options: { ${name} }, because "options" are those of each run`);
   checkFields("options", options, checks);
   checkRequired<ConversationOptions>(options, checks, ["id", "store", "options"]);
   checkRun(options.options, false);

@@ -28,7 +28,7 @@ export { detectContextRestart } from "./loop/restart/context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { maskResults } from "./loop/run/mask-results.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
-export { checkOptions } from "./loop/start/check-options.ts";
+export { checkOptions, refuseLoopOptions } from "./loop/start/check-options.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
 export type { CacheWatch, CacheWatcher, StreamWatch } from "./loop/run/features.ts";
 export {
@@ -116,7 +116,7 @@ export { iterateChunks } from "./providers/guard-stream.ts";
 export { groupByRole } from "./providers/sdk-provider.ts";
 export { keepAlive } from "./providers/stream-attempts.ts";
 export { isUnfinished as isUnfinishedStream, judgeFinish } from "./providers/judge-finish.ts";
-export { isApproval, waitWhereNeeded, withSignal } from "./policies/approval.ts";
+export { askCallCheck, checkPortsOf, isApproval, waitWhereNeeded, withSignal } from "./policies/approval.ts";
 export { argumentSchema, findAnswerIssue, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { renderIssues, renderOutcome, wasDispatched } from "./tools/outcome-texts.ts";

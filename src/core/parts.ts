@@ -89,7 +89,14 @@ export type {
   QuestionFields,
 } from "./types/loop-options.ts";
 export type { PartialResult, ThoughtLogOwner } from "./types/loop-result.ts";
-export type { AssistantPart, ProviderMetadata, ProviderMetadataPart, TextPart, ToolCallPart } from "./types/message.ts";
+export type {
+  AssistantPart,
+  GivenMessage,
+  ProviderMetadata,
+  ProviderMetadataPart,
+  TextPart,
+  ToolCallPart,
+} from "./types/message.ts";
 export type {
   ApprovalContext,
   CompactedMessages,

@@ -4,6 +4,8 @@ import {
   type ApprovalContext,
   type ApprovalDecision,
   type Approve,
+  askCallCheck,
+  checkPortsOf,
   checkFields,
   checkNeeded,
   type Checks,
@@ -21,6 +23,7 @@ import {
   toJson,
   type ToolCall,
   waitWhereNeeded,
+  withSignal,
 } from "../core/entry-kit.ts";
 import type { InputCheck, OutputCheck, ToolCheck } from "./checks.ts";
 import { guardRequest } from "./guard-request.ts";
@@ -59,8 +62,8 @@ const ofOutput: Checks<OutputCheck> = {
  *   `output-guardrail`.
  * - `tools`: passes, rewrites or denies each tool call, like `policies.approve`.
  *
- * A check that throws or takes longer than `timeouts.hookMs` blocks like a refusal, and ends the run as `hook-failed`. A tool
- * check has `timeouts.approvalMs` instead, and the checked call gets the outcome `approval-failed`.
+ * A check that throws or takes longer than `timeouts.hookMs` blocks like a refusal, and ends the run as `hook-failed`. If a tool
+ * check fails, only the checked call fails, with the outcome `approval-failed`.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
  *
@@ -139,7 +142,7 @@ async function checkCall(checks: readonly ToolCheck[], call: ToolCall, context: 
   let { args } = call;
   let rewriter: string | undefined;
   for (const { name, check } of checks) {
-    const verdict: unknown = await check({ ...call, args: toJson(args) }, context);
+    const verdict: unknown = await askToolCheck(check, { ...call, args: toJson(args) }, context);
     const { kind, reason, args: written, endsRun } = isRecord(verdict) ? verdict : {};
     if (kind === "refuse") {
       const guardrail = endsRun === true ? ({ name, endsRun } as const) : { name };
@@ -151,6 +154,15 @@ async function checkCall(checks: readonly ToolCheck[], call: ToolCall, context: 
     } else if (kind !== "pass") throw refuseVerdict(name, verdict);
   }
   return { args, rewriter };
+}
+
+/** Calls a check for at most `timeouts.hookMs`. Outside a run, there is no time limit. */
+function askToolCheck(check: ToolCheck["check"], call: ToolCall, context: ApprovalContext): unknown {
+  const ports = checkPortsOf(context);
+  if (ports === undefined) return check(call, context);
+  const { tool, iteration, messages, session, context: app, needsApproval } = context;
+  const fields = { tool, iteration, messages, session, context: app, needsApproval };
+  return askCallCheck<unknown>((deadline) => check(call, withSignal(fields, deadline)), ports);
 }
 
 function refuseVerdict(name: string, verdict: unknown): TypeError {

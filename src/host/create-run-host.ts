@@ -1,6 +1,7 @@
 import {
   CancelScope,
   checkFields,
+  refuseLoopOptions,
   type Checks,
   type Clock,
   Deadline,
@@ -55,6 +56,7 @@ const checks: Checks<RunHostOptions> = {
  * for await (const { id, event } of host.join("chat-7") ?? []) console.log(id, event.type);
  */
 export function createRunHost(options: RunHostOptions = {}): RunHost {
+  refuseLoopOptions(options, checks, (name) => `host.start(id, { ${name}, message })`);
   checkFields("options", options, checks);
   const { whenBusy = "refuse", maxQueued = 10, keepMs = 300_000, maxBytes = 64 * 1024 * 1024, stopWhenUnread = false } = options;
   const { storeMs = 60_000, clock = systemClock, wrapOptions, whenSuspended = "refuse", keepRuns = 1 } = options;

@@ -281,7 +281,13 @@ export class RunTrace implements RunObserver {
   }
 }
 
-const streamEndings: ReadonlySet<string> = new Set(["provider-error", "stream-idle", "first-chunk", "wall-clock"]);
+const streamEndings: ReadonlySet<string> = new Set([
+  "provider-error",
+  "stream-idle",
+  "first-chunk",
+  "stream-too-long",
+  "wall-clock",
+]);
 
 function toStreamError(end: LoopEvents["iteration-end"], ending: LoopEvents["run-end"] | undefined): StreamError | undefined {
   if (ending === undefined) return { type: end.status };

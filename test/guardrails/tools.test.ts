@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Approve, defineTool, memoryJournal, runToolLoop, type UserMessage } from "turnwright";
 import { guardrails, type ToolCheck } from "turnwright/guardrails";
 import { inspectJournal, replayJournal } from "turnwright/journal";
-import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
+import { createMockProvider, createTestClock, recordEvents, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
 const messages: readonly UserMessage[] = [{ role: "user", content: "Read it." }];
@@ -55,6 +55,31 @@ describe("tool checks of guardrails", () => {
     ]);
     await runToolLoop({ ...options, provider });
     expect(read).toEqual(["readme"]);
+  });
+
+  it("fail their call, and not the run, if they take longer than timeouts.hookMs", async () => {
+    let aborted = false;
+    const hanging: ToolCheck = {
+      name: "hangs",
+      check: (_, { signal, tool }) => {
+        signal.addEventListener("abort", () => (aborted = tool.name === "read"));
+        return new Promise(() => {});
+      },
+    };
+    const { read, options } = createStage([inside, hanging]);
+    const clock = createTestClock();
+    const provider = createMockProvider([toolCall("read", { path: "a" }), text("Done.")]);
+    const recording = recordEvents();
+    const running = runToolLoop({ ...options, provider, clock, events: recording.emitter });
+    await clock.advance(29_999);
+    expect([aborted, provider.calls]).toEqual([false, 1]);
+    await clock.advance(1);
+    const { text: answer, calls } = await running;
+    expect([answer, read, aborted, clock.pending]).toEqual(["Done.", [], true, 0]);
+    expect(calls.map(({ outcome }) => outcome)).toEqual(["approval-failed"]);
+    expect(JSON.stringify(recording.of("approval-decided"))).toContain(
+      'The check took longer than 30000 ms (\\"timeouts.hookMs\\").',
+    );
   });
 
   it("end the run before any other call if a check denies a call with `endsRun: true`", async () => {

@@ -36,7 +36,7 @@ describe("the messages option", () => {
     ["an unknown role", [{ role: "system", content: "Be brief." }], 0],
     ["a user message without content", [{ role: "user" }], 0],
     ["an image without a media type", [{ role: "user", content: [{ type: "image", data: "aGk=" }] }], 0],
-    ["an assistant message with a string as its content", [user("a"), { role: "assistant", content: "Hi." }], 1],
+    ["an assistant message with a number as its content", [user("a"), { role: "assistant", content: 1 }], 1],
     [
       "a call with an empty id",
       [user("a"), { role: "assistant", content: [{ type: "tool-call", callId: "", name: "t", args: {} }] }],

@@ -45,7 +45,25 @@ describe("runToolLoop with a hanging journal", () => {
     },
   );
 
-  it.for(places.map((place) => [nameOf(place), place] as const))(
+  it("ends a run as wall-clock if open() takes longer than limits.wallClockMs, and closes the journal later", async () => {
+    let settle: (close: () => Promise<void>) => void = () => {};
+    let closed = 0;
+    const opening = new Promise<() => Promise<void>>((resolve) => (settle = resolve));
+    const journal: Journal = { ...hanging({ at: "nowhere" }), open: () => opening };
+    const playing = start(journal, { limits: { wallClockMs: 1_000 } });
+    await playing.clock.advance(1_000);
+    const { status, reason, messages, text: said } = await playing.result;
+    expect([status, reason, said, messages.length]).toEqual(["timeout", { kind: "wall-clock", limitMs: 1_000 }, "", 1]);
+    expect(playing.recording.types()).toEqual(["run-start", "run-end"]);
+    expect([playing.endedAt(), playing.clock.pending, playing.provider.calls]).toEqual([1_000, 0, 0]);
+    expect(playing.control.steer("Hello?")).toBe("finished");
+    settle(async () => void (closed += 1));
+    await playing.clock.flush();
+    expect(closed).toBe(1);
+    expect((await play([text("Hi.")], { runId: "hangs", control: playing.control }).result).text).toBe("Hi.");
+  });
+
+  it.for(places.filter(({ at }) => at !== "open").map((place) => [nameOf(place), place] as const))(
     "rejects a run that hangs %s at most 500 ms after limits.wallClockMs",
     async ([, place]) => {
       const playing = start(hanging(place), { limits: { wallClockMs: 1_000 } });

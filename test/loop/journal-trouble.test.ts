@@ -128,6 +128,51 @@ describe("a journal that fails", () => {
   const rows = keys.flatMap((key) => (["rejects", "rejects late", "throws at once"] as const).map((how) => [key, how] as const));
 
   it.for([
+    ["i0/tool/0/echo", "rejects late", [{ key: "i0/tool/0/echo", answer: { kind: "completed" } }]],
+    ["i1/inbox", "rejects", []],
+    ["i1/model", "throws at once", []],
+    ["i1/model", "rejects late", [{ key: "i1/model", answer: { text: "Done." } }]],
+    ["i1/inbox-end", "rejects", []],
+  ] as const)('rejects with the partial result if the step "%s" %s', async ([key, how, unrecorded]) => {
+    const playing = play([[text("Look: "), toolCall("echo")], text("Done.")], {
+      runId: "mine",
+      tools: [tool("echo", (args) => args, { sequential: true })],
+      journal: failing(key, how),
+    });
+    const error: unknown = await playing.result.catch((thrown: unknown) => thrown);
+    expect(error).toBe(broken);
+    expect(broken).toMatchObject({ details: { partial: expect.anything() } });
+    expect((broken as { details?: { partial?: unknown } }).details?.partial).toMatchObject({
+      runId: "mine",
+      streamResults: [{ text: "Look: " }, ...(key === "i1/inbox-end" ? [{ text: "Done." }] : [])],
+      usage: { totalTokens: expect.any(Number) },
+      unrecorded,
+    });
+    expect(JSON.stringify(error)).not.toContain("Look");
+  });
+
+  it("rejects with journal-failed and the partial result if it throws a value that cannot be changed", async () => {
+    for (const thrown of ["The disk is full", Object.freeze(new Error("The disk is full."))]) {
+      const inner = memoryJournal();
+      const step: Journal["step"] = (one) => (one.key === "i1/inbox" ? Promise.reject(thrown) : inner.step(one));
+      const journal: Journal = { durable: false, step, all: (steps) => Promise.all(steps.map(step)) };
+      const error: unknown = await play([toolCall("echo"), text("Done.")], { tools: [echo], journal }).result.catch((it) => it);
+      if (!isLoopError(error, "journal-failed")) throw error;
+      expect([error.cause, error.details.partial?.streamResults.length]).toEqual([thrown, 1]);
+      expect(error.message).toBe(
+        'The journal failed in "step" for "i1/inbox": The disk is full. Repair the storage of the journal, then repeat the same call.',
+      );
+    }
+  });
+
+  it("passes its error on unchanged if it is a workflow engine, or if open() throws", async () => {
+    const engine: Journal = { ...failing("i0/model", "rejects"), wait: () => Promise.resolve(null) };
+    await expect(play([text("Hi.")], { journal: engine, runId: "engine" }).result).rejects.toBe(broken);
+    const locked: Journal = { ...memoryJournal(), open: () => Promise.reject(broken) };
+    await expect(play([text("Hi.")], { journal: locked }).result).rejects.toBe(broken);
+  });
+
+  it.for([
     ["i0/inbox", "rejects"],
     ["i0/inbox", "rejects late"],
     ["i0/inbox", "throws at once"],

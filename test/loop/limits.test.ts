@@ -42,7 +42,7 @@ describe("timeouts.firstChunkMs", () => {
   });
 
   it("set to Infinity lets the first chunk take any time", async () => {
-    const playing = play([[wait(2 ** 40), text("At last.")]], { timeouts: { firstChunkMs: Number.POSITIVE_INFINITY } });
+    const playing = play([[wait(2 ** 40), text("At last.")]], { timeouts: { firstChunkMs: Infinity, streamMs: Infinity } });
     await playing.clock.runAll();
     expect([(await playing.result).text, playing.endedAt()]).toEqual(["At last.", 2 ** 40]);
   });
@@ -53,6 +53,69 @@ describe("timeouts.firstChunkMs", () => {
     await playing.clock.runAll();
     expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs: 150_000 });
     expect(playing.endedAt()).toBe(3 * 140_000 + 150_000);
+  });
+});
+
+const dribble = (seconds: number): MockPart[] =>
+  Array.from({ length: Math.ceil(seconds / 100) }, () => [text("."), wait(100_000)]).flat();
+
+describe("timeouts.streamMs", () => {
+  it.for<[timeouts: Partial<Timeouts>, limitMs: number]>([
+    [{}, 1_800_000],
+    [{ streamMs: 250_000 }, 250_000],
+    [{ streamMs: 4_000_000 }, 4_000_000],
+    [{ streamMs: 250_000, settleMs: 0 }, 250_000],
+  ])(
+    "ends a stream that never stops writing with the timeouts %j after %d ms, and keeps its text",
+    async ([timeouts, limitMs]) => {
+      const playing = play([[...dribble(180_000)]], { timeouts });
+      await playing.clock.advance(10_000_000);
+      const { status, reason, text: said, messages } = await playing.result;
+      expect([status, reason]).toEqual(["timeout", { kind: "stream-too-long", limitMs }]);
+      expect(playing.endedAt()).toBe(limitMs);
+      expect(said).toBe(".".repeat(Math.ceil(limitMs / 100_000)));
+      expect(messages.at(-1)).toMatchObject({ role: "assistant", content: [{ type: "text", text: said }] });
+      expect(playing.recording.of("notice").map(({ kind }) => kind)).toEqual(["stream-timeout"]);
+      expect([playing.clock.pending, playing.provider.active]).toEqual([0, 0]);
+    },
+  );
+
+  it.for<[what: string, part: MockPart]>([
+    ["reasoning", reasoning(".")],
+    ["the arguments of a call", chunk({ type: "call-args-delta", key: "k", text: " " })],
+  ])("bounds a stream of %s", async ([, part]) => {
+    const start = chunk({ type: "call-start", key: "k", name: "any" });
+    const playing = play([[start, ...Array.from({ length: 500 }, () => [wait(50_000), part]).flat()]]);
+    await playing.clock.advance(4_000_000);
+    expect((await playing.result).reason).toEqual({ kind: "stream-too-long", limitMs: 1_800_000 });
+  });
+
+  it("bounds all attempts of a stream together", async () => {
+    const begin = chunk({ type: "attempt-start", attempt: 1, provider: "p", model: "m" });
+    const playing = play([Array.from({ length: 50 }, () => [begin, wait(90_000)]).flat()]);
+    await playing.clock.advance(4_000_000);
+    expect((await playing.result).reason).toEqual({ kind: "stream-too-long", limitMs: 1_800_000 });
+  });
+
+  it("ends an endless stream that never lets a timer fire", async () => {
+    const { clock, result, endedAt } = play([], {
+      timeouts: { streamMs: 5_000, settleMs: 100 },
+      provider: providerOf(async function* (call) {
+        for (let index = 0; ; index += 1) {
+          yield { type: "text-delta", text: "." };
+          if (index % 10 === 0) await sleep(call.clock, 1);
+        }
+      }),
+    });
+    await clock.advance(10_000);
+    expect([(await result).reason, endedAt()]).toEqual([{ kind: "stream-too-long", limitMs: 5_000 }, expect.any(Number)]);
+  });
+
+  it("counts each stream of a run anew", async () => {
+    const slow = [wait(100_000), text("."), wait(100_000), toolCall("any")];
+    const playing = play([slow, slow, slow, text("Done.")], { timeouts: { streamMs: 250_000 } });
+    await playing.clock.runAll();
+    expect((await playing.result).text).toBe("Done.");
   });
 });
 
@@ -95,7 +158,8 @@ describe("timeouts.streamIdleMs", () => {
   });
 
   it("set to Infinity lets a stream pause for any time", async () => {
-    const playing = play([[text("At "), wait(2 ** 40), text("last.")]], { timeouts: { streamIdleMs: Number.POSITIVE_INFINITY } });
+    const timeouts = { streamIdleMs: Infinity, streamMs: Infinity };
+    const playing = play([[text("At "), wait(2 ** 40), text("last.")]], { timeouts });
     await playing.clock.runAll();
     expect((await playing.result).text).toBe("At last.");
   });

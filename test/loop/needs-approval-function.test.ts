@@ -52,6 +52,22 @@ describe("needsApproval as a function", () => {
     expect(result.functionHistory.map(({ functionResponse }) => functionResponse.response.result)).toEqual([7, 8]);
   });
 
+  it("fails its call if it takes longer than timeouts.hookMs", async () => {
+    let aborted = false;
+    const pay = tool("pay", () => "paid", {
+      needsApproval: (_: unknown, { signal }: { signal: AbortSignal }) => {
+        signal.addEventListener("abort", () => (aborted = true));
+        return new Promise<boolean>(() => {});
+      },
+    });
+    const playing = play([toolCall("pay"), text("Done.")], { tools: [pay], timeouts: { hookMs: 2_000 } });
+    await playing.clock.advance(1_999);
+    expect(aborted).toBe(false);
+    await playing.clock.advance(1);
+    const result = await playing.result;
+    expect([result.text, outcomesOf(result), aborted]).toEqual(["Done.", ["call_i0_0: approval-failed"], true]);
+  });
+
   it("is not called for arguments that fail a second validation", async () => {
     let checks = 0;
     const once = inputSchema.refine(() => (checks += 1) === 1);

@@ -24,6 +24,16 @@ it.for<[bad: object, nearest: string, instead: string | undefined]>([
   [{ abortSignal: undefined }, "signal", "signal: controller.signal"],
   [{ temperature: 0 }, "modelSettings.temperature", "modelSettings: { temperature }"],
   [{ modelSettings: { maxTokens: 5 } }, "modelSettings.maxOutputTokens", undefined],
+  [
+    { maxTokens: 500 },
+    "modelSettings.maxOutputTokens",
+    "modelSettings: { maxOutputTokens } to limit each answer, or limits: { maxTokens } to limit all tokens of the run",
+  ],
+  [
+    { max_tokens: 500 },
+    "modelSettings.maxOutputTokens",
+    "modelSettings: { maxOutputTokens } to limit each answer, or limits: { maxTokens } to limit all tokens of the run",
+  ],
   [{ onFinish: () => {} }, "events", 'events: createLoopEvents(), then events.on("run-end", listener)'],
 ])('runToolLoop with %o, as in another library, throws an error that suggests "%s"', async ([bad, nearest, instead]) => {
   const { code, details, message } = await refusal(bad);
@@ -72,6 +82,10 @@ it("runToolLoop suggests importTools in the error for tools in an object", async
 });
 
 const bytes = new Uint8Array([1, 2, 3]);
+const hello = { role: "user", content: "Hello." };
+const fromUI = 'Write: messages: fromUIMessages(messages).messages, from "turnwright/ui-message-stream"';
+const fromOpenAI = 'Write: messages: fromOpenAIMessages(messages).messages, from "turnwright/openai"';
+const fromAnthropic = 'Write: messages: fromAnthropicMessages(messages).messages, from "turnwright/anthropic"';
 it.for<[what: string, messages: readonly object[], advice: string]>([
   ["an image as bytes", [{ role: "user", content: [{ type: "image", image: bytes }] }], "Bytes must be base64 text"],
   [
@@ -85,6 +99,31 @@ it.for<[what: string, messages: readonly object[], advice: string]>([
     'Write: { type: "image", mediaType: "image/png", data }',
   ],
   ["a system message", [{ role: "system", content: "Be brief." }], 'Pass system text in the option "system"'],
+  ["a developer message", [{ role: "developer", content: "Be brief." }], 'Pass system text in the option "system"'],
+  ["messages of useChat", [{ id: "1", role: "user", parts: [{ type: "text", text: "Hi." }] }], fromUI],
+  ["an answer of useChat", [hello, { id: "2", role: "assistant", parts: [{ type: "text", text: "Hi." }] }], fromUI],
+  [
+    "calls of OpenAI",
+    [
+      hello,
+      { role: "assistant", content: null, tool_calls: [{ id: "a", type: "function", function: { name: "t", arguments: "{}" } }] },
+    ],
+    fromOpenAI,
+  ],
+  ["a result of OpenAI", [hello, { role: "tool", tool_call_id: "a", content: "12" }], fromOpenAI],
+  ["input text of OpenAI", [{ role: "user", content: [{ type: "input_text", text: "Hi." }] }], fromOpenAI],
+  ["an item of the Responses API", [{ type: "function_call_output", call_id: "a", output: "12" }], fromOpenAI],
+  [
+    "a call of Anthropic",
+    [hello, { role: "assistant", content: [{ type: "tool_use", id: "a", name: "t", input: {} }] }],
+    fromAnthropic,
+  ],
+  [
+    "a result of Anthropic",
+    [{ role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "12" }] }],
+    fromAnthropic,
+  ],
+  ["contents of Google", [{ role: "user", parts: [{ text: "Hi." }] }], 'Write: { role: "user", content: "..." }'],
   [
     "a call without a result",
     [{ role: "assistant", content: [{ type: "tool-call", callId: "a", name: "t", args: {} }] }],

@@ -59,7 +59,12 @@ function describeEnd(end: End): string {
 /** The result of a run, or the partial result in a journal error. Undefined for other failures. */
 function keptOf(end: End): LoopResult | PartialResult | undefined {
   if ("status" in end) return end;
-  return isLoopError(end.error, "journal-unresponsive") ? end.error.details.partial : undefined;
+  try {
+    return (end.error as { readonly details?: { readonly partial?: PartialResult } } | undefined)?.details?.partial;
+  } catch {
+    // A revoked proxy cannot be read.
+    return undefined;
+  }
 }
 
 function canBeWritten(end: End): boolean {
@@ -144,7 +149,8 @@ function hanging({ hung, ...port }: Port & { hung: string }, runId: string): rea
       const kind = how === undefined ? undefined : endIn(playing, how, port);
       await playing.clock.advance(kind === undefined ? 10 * limit : graceMs + 100);
       const end = await findEnd(playing, settle);
-      const expected = isJournal ? `${hung} ${kind === undefined ? "in time" : how}` : (kind ?? hung);
+      const isRejected = isJournal && (how !== "wall-clock" || port.endsAtWallClock !== true);
+      const expected = isRejected ? `${hung} ${kind === undefined ? "in time" : how}` : (kind ?? hung);
       return [`${what}, ${how ?? "nobody ends it"}`, early === undefined ? end : "does not wait", [expected]];
     }),
   );

@@ -15,7 +15,9 @@ async function runOut(script: MockScript, more: More = within(1_000)): Promise<P
 
 describe("limits.wallClockMs", () => {
   it("is off by default", async () => {
-    const playing = play([[wait(2 ** 30), text("Late, but here.")]], { timeouts: { firstChunkMs: Number.POSITIVE_INFINITY } });
+    const playing = play([[wait(2 ** 30), text("Late, but here.")]], {
+      timeouts: { firstChunkMs: Infinity, streamMs: Infinity },
+    });
     await playing.clock.runAll();
     expect((await playing.result).text).toBe("Late, but here.");
   });

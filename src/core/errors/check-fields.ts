@@ -2,6 +2,7 @@ import { longestTimerMs } from "../cancellation/signals.ts";
 import { describeValue } from "../utils/texts.ts";
 import { isRecord } from "../utils/guards.ts";
 import { nearestName } from "../utils/tool-arguments.ts";
+import type { Advice } from "./foreign-words.ts";
 import { LoopError } from "./loop-error.ts";
 import { type Replacement, replacementOf } from "./other-words.ts";
 
@@ -34,8 +35,15 @@ export function findTimeoutProblem(value: unknown): string | undefined {
   return isWithin(value, timeLimit) ? undefined : describeRule(timeLimit);
 }
 
-/** A check: the expected value in words, and a function that returns true if a value fits. */
-export type Check = readonly [expected: string, fits: (value: unknown) => boolean];
+/**
+ * A check: the expected value in words, a function that returns true if a value fits, and a function that returns advice for a
+ * value that does not fit.
+ */
+export type Check = readonly [
+  expected: string,
+  fits: (value: unknown) => boolean,
+  advise?: (value: unknown) => Advice | undefined,
+];
 
 /** One check for each field of `T`. A field without a check does not compile. */
 export type Checks<T> = { readonly [Key in keyof Required<T>]: Check };
@@ -72,7 +80,7 @@ export function checkFields(group: string, value: unknown, checks: { readonly [k
   for (const [name, field] of Object.entries(value)) {
     if (!Object.hasOwn(checks, name)) throw unknownOption(name, group, Object.keys(checks));
     const check = checks[name];
-    if (field !== undefined && check?.[1](field) === false) throw invalidOption(pathOf(group, name), check[0], field);
+    if (field !== undefined && check?.[1](field) === false) throw refuseOption(pathOf(group, name), check, field);
   }
 }
 
@@ -82,7 +90,7 @@ export function checkRequired<Options extends object>(
   checks: Checks<Options>,
   names: readonly (keyof Options & string)[],
 ): void {
-  for (const name of names) if (options[name] === undefined) throw invalidOption(name, checks[name][0], undefined);
+  for (const name of names) if (options[name] === undefined) throw refuseOption(name, checks[name], undefined);
 }
 
 /**
@@ -113,6 +121,13 @@ export function checkEither(group: string, value: object, names: readonly [strin
 /** Makes the LoopError "invalid-option". The message names the type of the received value, never its content. */
 export function invalidOption(option: string, expected: string, received: unknown): LoopError<"invalid-option"> {
   return new LoopError("invalid-option", { option, expected, received: describeValue(received) });
+}
+
+/** Makes the LoopError "invalid-option" for a value that fails a check, with the advice of the check. */
+export function refuseOption(option: string, [expected, , advise]: Check, value: unknown): LoopError<"invalid-option"> {
+  const advice = advise?.(value);
+  const { received = describeValue(value), instead } = advice ?? {};
+  return new LoopError("invalid-option", { option, expected, received, ...(instead === undefined ? {} : { instead }) });
 }
 
 export function unknownOption(name: string, group: string, known: readonly string[]): LoopError<"unknown-option"> {

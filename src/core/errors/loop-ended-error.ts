@@ -77,6 +77,7 @@ const words: ReasonWords = {
   "max-iterations": ({ limit }) => `the limit of ${limit} iterations is reached`,
   "stream-idle": ({ limitMs }) => `the model sent nothing for ${limitMs} ms`,
   "first-chunk": ({ limitMs }) => `the model sent nothing within ${limitMs} ms`,
+  "stream-too-long": ({ limitMs }) => `the model was still writing after ${limitMs} ms`,
   "wall-clock": ({ limitMs }) => `the time limit of ${limitMs} ms is reached`,
   empty: () => "the response was empty",
   stopped: ({ requester, note }) =>
@@ -178,8 +179,8 @@ export class ProviderFailedError extends LoopEndedError<"provider-error"> {
   override readonly name = "ProviderFailedError";
 }
 
-/** The model sent nothing for too long, or the run exceeded its time limit. */
-export class TimedOutError extends LoopEndedError<"stream-idle" | "first-chunk" | "wall-clock"> {
+/** The model sent nothing for too long, a stream did not end in time, or the run exceeded its time limit. */
+export class TimedOutError extends LoopEndedError<"stream-idle" | "first-chunk" | "stream-too-long" | "wall-clock"> {
   override readonly name = "TimedOutError";
 }
 

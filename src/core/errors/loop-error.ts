@@ -8,7 +8,13 @@ import { describeChange } from "./other-words.ts";
 /** The codes of LoopError, with the details for each code. A code without a message does not compile. */
 export interface LoopErrorDetails {
   /** An option has an invalid value. `received` describes the type of the value, never its content. */
-  readonly "invalid-option": { readonly option: string; readonly expected: string; readonly received: string };
+  readonly "invalid-option": {
+    readonly option: string;
+    readonly expected: string;
+    readonly received: string;
+    /** The code to write instead, if the value belongs to another library or to another option. */
+    readonly instead?: string | undefined;
+  };
   /** An option does not exist. `nearest` is the option that was probably meant. */
   readonly "unknown-option": {
     readonly option: string;
@@ -103,6 +109,18 @@ export interface LoopErrorDetails {
     readonly ended?: "stop" | "kill" | "abort" | "wall-clock" | undefined;
     readonly partial?: PartialResult | undefined;
   };
+  /**
+   * The journal threw a value that is no error, or an error that cannot be changed. It is the `cause` of this error. Other errors
+   * of a journal reject the run themselves, and get the same field `details.partial`. It is not enumerable either.
+   */
+  readonly "journal-failed": {
+    readonly verb: "close" | "step" | "all" | "replays" | "has";
+    /** The key of the requested step. If several steps were requested together, the key of the first of them. */
+    readonly key?: string | undefined;
+    /** The message of the error that the journal threw. */
+    readonly problem: string;
+    readonly partial?: PartialResult | undefined;
+  };
   /** A conversation has a live run, or is being changed, in this or another process. */
   readonly "conversation-busy": { readonly conversation: string };
   /**
@@ -132,7 +150,8 @@ export type LoopErrorOf<Code extends LoopErrorCode> = Code extends LoopErrorCode
 type Messages = { readonly [Code in LoopErrorCode]: (details: LoopErrorDetails[Code]) => string };
 
 const messages: Messages = {
-  "invalid-option": ({ option, expected, received }) => `Option ${quote(option)} must be ${expected}, but is ${received}.`,
+  "invalid-option": ({ option, expected, received, instead }) =>
+    `Option ${quote(option)} must be ${expected}, but is ${received}.${instead === undefined ? "" : ` Write: ${instead}.`}`,
   "unknown-option": ({ option, nearest, instead }) =>
     [
       `There is no option ${quote(option)}.`,
@@ -177,6 +196,8 @@ const messages: Messages = {
     `Step ${quote(key)} is not recorded, and a replay runs no new steps: use the journal of a finished run.`,
   "journal-unresponsive": ({ verb, key, ms, ended }) =>
     `The journal did not answer ${quote(verb)}${key === undefined ? "" : ` for ${quote(key)}`} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. Check the storage of the journal, then repeat the same call.`,
+  "journal-failed": ({ verb, key, problem }) =>
+    `The journal failed in ${quote(verb)}${key === undefined ? "" : ` for ${quote(key)}`}: ${problem.replace(/[.]?$/, ".")} Repair the storage of the journal, then repeat the same call.`,
   "conversation-busy": ({ conversation }) =>
     `Conversation ${quote(conversation)} has a live run, maybe in another process. Wait until that run ends, or set "waitMs".`,
   "conversation-refused": ({ conversation, problem }) => `Conversation ${quote(conversation)} ${problem}.`,

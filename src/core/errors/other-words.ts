@@ -46,6 +46,10 @@ const execute: Replacement = { nearest: "execute", instead: "execute(args, conte
 const toolCallGuard: Replacement = { nearest: "policies.approve", instead: "policies: { approve(call) {} }" };
 const system: Replacement = { nearest: "system", instead: 'system: "..."' };
 const setting = (name: string): Replacement => ({ nearest: `modelSettings.${name}`, instead: `modelSettings: { ${name} }` });
+const eitherTokens: Replacement = {
+  nearest: "modelSettings.maxOutputTokens",
+  instead: "modelSettings: { maxOutputTokens } to limit each answer, or limits: { maxTokens } to limit all tokens of the run",
+};
 const trace: Replacement = { nearest: "events", instead: 'withTracing(options) from "turnwright/otel"' };
 
 const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts: 3, which includes the first attempt" };
@@ -97,11 +101,8 @@ const replacements: { readonly [word: string]: readonly Replacement[] } = {
   top_p: [setting("topP")],
   seed: [setting("seed")],
   stopSequences: [setting("stopSequences")],
-  maxTokens: [
-    { nearest: "modelSettings.maxOutputTokens", instead: "modelSettings: { maxOutputTokens }" },
-    { nearest: "maxOutputTokens" },
-  ],
-  max_tokens: [setting("maxOutputTokens"), { nearest: "maxOutputTokens" }],
+  maxTokens: [eitherTokens, { nearest: "maxOutputTokens" }],
+  max_tokens: [eitherTokens, { nearest: "maxOutputTokens" }],
   maxOutputTokens: [setting("maxOutputTokens")],
   providerOptions: [setting("extra")],
   tool_choice: [{ nearest: "toolChoice" }],

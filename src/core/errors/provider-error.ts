@@ -3,7 +3,8 @@ import { isRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { type ErrorFacts, readErrorFacts } from "./error-facts.ts";
 import type { Provider } from "../types/provider.ts";
-import { type Check, invalidOption } from "./check-fields.ts";
+import { adviseProvider } from "./foreign-words.ts";
+import { type Check, refuseOption } from "./check-fields.ts";
 import { type ErrorVerdict, type ErrorWord, exactWords, findVerdict, looseWords } from "./error-words.ts";
 
 const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
@@ -233,7 +234,7 @@ function causeOf(thrown: unknown): unknown {
   return isRecord(thrown) ? thrown.cause : undefined;
 }
 
-export const providerCheck: Check = ['a provider: an object with "id", "model" and "stream"', isProvider];
+export const providerCheck: Check = ['a provider: an object with "id", "model" and "stream"', isProvider, adviseProvider];
 
 export function isProvider(value: unknown): value is Provider {
   if (!isRecord(value)) return false;
@@ -242,5 +243,5 @@ export function isProvider(value: unknown): value is Provider {
 }
 
 export function assertProvider(option: string, value: unknown): void {
-  if (!isProvider(value)) throw invalidOption(option, providerCheck[0], value);
+  if (!isProvider(value)) throw refuseOption(option, providerCheck, value);
 }

@@ -4,6 +4,7 @@ import type { Plain } from "../types/common.ts";
 import type { LoopOptions, Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Ending, EndReason } from "../types/termination.ts";
+import { endingOfReason } from "../cancellation/cancel-scope.ts";
 import { isLoopError } from "../errors/loop-error.ts";
 import { isThenable } from "../utils/guards.ts";
 import { dropPromise } from "../utils/promises.ts";
@@ -27,8 +28,9 @@ import { startRun } from "./start/start-run.ts";
  * is the answer as a validated value.
  *
  * Rejects for misuse, before any request, with a LoopError: "invalid-option", "unknown-option", "invalid-messages",
- * "duplicate-tool", "invalid-tool", "invalid-schema", "already-running", "journal-mismatch", "tools-changed". Also rejects if a
- * durable journal throws an error, with that error.
+ * "duplicate-tool", "invalid-tool", "invalid-schema", "already-running", "journal-mismatch", "tools-changed". Also rejects if the
+ * journal hangs, with "journal-unresponsive", or throws an error, with that error. In both cases, `error.details.partial` is the
+ * result so far.
  *
  * @example
  * const result = await runToolLoop({
@@ -52,13 +54,15 @@ export function nest(options: LoopOptions, nesting: Nesting): StartedRun {
 }
 
 export async function driveRun(run: Run): Promise<LoopResult> {
-  const { state, bounds, events, options, journal } = run;
+  const { state, bounds, journal } = run;
   let close: CloseJournal | undefined;
   try {
-    if (journal.open !== undefined) close = await openJournal(run);
+    if (journal.open !== undefined) {
+      close = await openJournal(run, journal.open);
+      if (close === undefined) return endUnopened(run);
+    }
     await recordRun(run);
-    const { provider } = options;
-    events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
+    sendRunStart(run);
     for (;;) {
       const next = nextStep(state, bounds);
       // Ends the open iteration, if there is one. A batch belongs to the iteration, so the iteration ends after the batch. An
@@ -80,7 +84,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     }
   } catch (error) {
     breakRun(run, error);
-    if (close !== undefined && !isCloseTimeout(error)) await closeIgnoringErrors(close);
+    await closeIgnoringErrors(error, close);
     throw error;
   } finally {
     run.release();
@@ -101,7 +105,8 @@ function isCloseTimeout(error: unknown): boolean {
   return isLoopError(error, "journal-unresponsive") && error.details.verb === "close";
 }
 
-async function closeIgnoringErrors(close: CloseJournal): Promise<void> {
+async function closeIgnoringErrors(error: unknown, close: CloseJournal | undefined): Promise<void> {
+  if (close === undefined || isCloseTimeout(error)) return;
   try {
     await close();
   } catch {
@@ -133,11 +138,23 @@ function endAfter({ bounds }: Run, read: LoopState): Ending | undefined {
   return next.kind === "end" ? next.ending : undefined;
 }
 
+function sendRunStart({ events, runId, options: { provider } }: Run): void {
+  events.send({ type: "run-start", runId, iteration: 0, provider: provider.id, model: provider.model });
+}
+
+/** Ends a run whose time limit has expired before its journal was open. */
+function endUnopened(run: Run): LoopResult {
+  sendRunStart(run);
+  run.control?.shut();
+  return finishRun(run, endingOfReason(run.scope.cause ?? { kind: "wall-clock", limitMs: run.bounds.wallClockMs }));
+}
+
 const notices: { readonly [Kind in EndReason["kind"]]?: "max-iterations" | "tool-error-cap" | "stream-timeout" } = {
   "max-iterations": "max-iterations",
   "tool-error-cap": "tool-error-cap",
   "stream-idle": "stream-timeout",
   "first-chunk": "stream-timeout",
+  "stream-too-long": "stream-timeout",
 };
 
 function finishRun(run: Run, ending: Ending): LoopResult {

@@ -105,6 +105,12 @@ const rows: Rows = {
     "the model failed with overloaded: All busy",
   ],
   "stream-idle": ["timeout", { kind: "stream-idle", limitMs: 5 }, "TimedOutError", "the model sent nothing for 5 ms"],
+  "stream-too-long": [
+    "timeout",
+    { kind: "stream-too-long", limitMs: 5 },
+    "TimedOutError",
+    "the model was still writing after 5 ms",
+  ],
   "first-chunk": ["timeout", { kind: "first-chunk", limitMs: 5 }, "TimedOutError", "the model sent nothing within 5 ms"],
   "wall-clock": ["timeout", { kind: "wall-clock", limitMs: 5 }, "TimedOutError", "the time limit of 5 ms is reached"],
   drained: ["suspended", { kind: "drained" }, "SuspendedError", "the run was drained, and can be resumed"],

@@ -26,6 +26,7 @@ const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
   "iteration-abort": AbortedError,
   "provider-error": ProviderFailedError,
   "stream-idle": TimedOutError,
+  "stream-too-long": TimedOutError,
   "first-chunk": TimedOutError,
   "wall-clock": TimedOutError,
   drained: SuspendedError,

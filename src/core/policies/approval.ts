@@ -6,6 +6,7 @@ import type { ApprovalContext, ApprovalDecision, Approve } from "../types/polici
 import type { DenyingGuardrail } from "../types/guardrails.ts";
 import type { ApprovalView, NeedsApproval } from "../types/tool.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
+import { abortReasonOf } from "../cancellation/cancel-scope.ts";
 import { assertNever, isRecord } from "../utils/guards.ts";
 import { Deadline, type DeadlinePorts } from "../cancellation/deadline.ts";
 import { textOrNone, toPlainError } from "../utils/plain-error.ts";
@@ -26,6 +27,8 @@ type Validated = { readonly args: unknown } | undefined;
 export interface ApprovalPorts extends DeadlinePorts {
   readonly approve: Approve;
   readonly approvalMs: number;
+  /** The time limit of one check, in milliseconds: of a `needsApproval` function, or of a tool check of `guardrails`. */
+  readonly hookMs: number;
   readonly context: Omit<ApprovalContext, "signal" | "needsApproval">;
   /** Returns a copy of the arguments as the tool would get them, or undefined if they do not match the tool's schema. */
   validated(): Validated | PromiseLike<Validated>;
@@ -39,14 +42,41 @@ export const waitWhereNeeded: Approve = (_, { needsApproval }) => ({ kind: needs
  */
 export const waitAlways: Approve = () => ({ kind: "ask" });
 
+export type CheckPorts = DeadlinePorts & Pick<ApprovalPorts, "hookMs">;
+
+/** The ports of the run for each context that an approval gets. The tool checks of `guardrails` take their time limit from here. */
+const portsOf = new WeakMap<object, CheckPorts>();
+
+export function checkPortsOf(context: ApprovalContext): CheckPorts | undefined {
+  return portsOf.get(context);
+}
+
+/**
+ * Calls a check that decides about a call. Waits for at most `hookMs`, because such a check is code and not a person. Rejects with
+ * the error of the check, or with a TimeoutError.
+ */
+export function askCallCheck<T>(check: (deadline: Deadline) => T | PromiseLike<T>, ports: CheckPorts): T | Promise<T> {
+  const deadline = new Deadline({ limitMs: ports.hookMs }, ports);
+  const answer = promiseOrValue(check(deadline));
+  if (!(answer instanceof Promise)) return answer;
+  return deadline.race(answer).then((raced) => {
+    if (raced.kind === "value") return raced.value;
+    if (raced.kind === "thrown") throw raced.error;
+    if (raced.kind === "cancelled") throw abortReasonOf(raced.cause);
+    throw new DOMException(`The check took longer than ${raced.limitMs} ms ("timeouts.hookMs").`, "TimeoutError");
+  });
+}
+
 export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise<ApprovalDecision | Cancelled | FailedApproval> {
   if (ports.scope.cause !== undefined) return { kind: "cancelled" };
   const deadline = new Deadline({ limitMs: ports.approvalMs }, ports);
   try {
     const answer = promiseOrValue(
-      whenReady(needsDecision(call, ports, deadline), (needsApproval) =>
-        ports.approve(copyOf(call), withSignal({ ...ports.context, needsApproval }, deadline)),
-      ),
+      whenReady(needsDecision(call, ports), (needsApproval) => {
+        const context = withSignal({ ...ports.context, needsApproval }, deadline);
+        portsOf.set(context, ports);
+        return ports.approve(copyOf(call), context);
+      }),
     );
     if (!(answer instanceof Promise)) return toDecision(answer);
     const raced = await deadline.race(answer);
@@ -74,18 +104,18 @@ export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise
  * If `needsApproval` is a function, only the return value `false` means that the call needs no decision. Any other value, such
  * as undefined, requires a decision.
  */
-function needsDecision(
-  call: ToolCall,
-  { context, validated }: ApprovalPorts,
-  deadline: Deadline,
-): boolean | PromiseLike<boolean> {
+function needsDecision(call: ToolCall, ports: ApprovalPorts): boolean | PromiseLike<boolean> {
+  const { context, validated } = ports;
   const { needsApproval = false } = context.tool;
   if (typeof needsApproval !== "function") return needsApproval;
   const { callId, name } = call;
   const decide = needsApproval as NeedsApproval<unknown>;
   return whenReady(validated(), (checked) => {
     if (checked === undefined) return true;
-    const needs: unknown = decide(checked.args, withSignal({ ...context, callId, name }, deadline));
+    const needs: unknown = askCallCheck<unknown>(
+      (deadline) => decide(checked.args, withSignal({ ...context, callId, name }, deadline)),
+      ports,
+    );
     return whenReady(needs, (answer) => answer !== false);
   });
 }

@@ -14,7 +14,11 @@ import { abortReasonOf, type Cancellable, type CancelReason, type CancelScope } 
 export type StreamEnd =
   | { readonly kind: "ended" }
   | { readonly kind: "failed"; readonly error: unknown }
-  | { readonly kind: "silent"; readonly phase: "first-chunk" | "stream-idle"; readonly limitMs: number }
+  | {
+      readonly kind: "timed-out";
+      readonly phase: "first-chunk" | "stream-idle" | "stream-too-long";
+      readonly limitMs: number;
+    }
   | { readonly kind: "cancelled"; readonly cause: CancelReason };
 
 /** The parts of the run that a guard uses. */
@@ -45,6 +49,9 @@ export interface GuardedStream {
 
 /** Heartbeats extend a limit on silence to at most this multiple of its length. */
 const mostDelays = 12;
+
+/** The default of `timeouts.streamMs`, in milliseconds. */
+export const defaultStreamMs = 1_800_000;
 
 /** How long a provider may keep its stream open after `finish`, in milliseconds. */
 const hangUpAfterMs = 1_000;
@@ -83,6 +90,9 @@ export class StreamGuard implements ModelCall, Cancellable {
    */
   #phase: "first-chunk" | "stream-idle" | "finished" | "settling" | "closed" = "first-chunk";
   #held = false;
+  #heldAt = 0;
+  /** When `timeouts.streamMs` expires. Moves while a slow reader holds the stream back. */
+  #mustEndAt = Number.POSITIVE_INFINITY;
   #lastSign = 0;
   #lastContent = 0;
   readonly #lull = new Lull();
@@ -130,6 +140,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     }
     this.#ports.scope.join(this);
     this.#refresh();
+    this.#mustEndAt = this.#lastSign + this.#streamMs;
     this.#alarm.set(this.#dueAt, this.#ring);
     try {
       this.#iterator = iterateChunks(this.#stream.open(this));
@@ -180,6 +191,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   #onSignOfLife({ type }: ModelChunk, hasContent: boolean): void {
     const now = this.clock.now();
     if (this.#isEnding) return this.#settleUntil(now);
+    if (now >= this.#mustEndAt) return this.#ring();
     if (hasContent) this.#refresh(now);
     else if (type === "attempt-start" || type === "attempt-discarded") this.#lastSign = now;
     // Checks the limit for each chunk, because the timer cannot fire while chunks arrive without a pause.
@@ -196,9 +208,13 @@ export class StreamGuard implements ModelCall, Cancellable {
     return this.#phase === "first-chunk" ? this.timeouts.firstChunkMs : this.timeouts.streamIdleMs;
   }
 
+  get #streamMs(): number {
+    return this.timeouts.streamMs ?? defaultStreamMs;
+  }
+
   get #dueAt(): number {
     const limitMs = this.#limitMs;
-    return Math.min(this.#lastSign + limitMs, this.#lastContent + mostDelays * limitMs);
+    return Math.min(this.#lastSign + limitMs, this.#lastContent + mostDelays * limitMs, this.#mustEndAt);
   }
 
   /**
@@ -210,8 +226,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   }
 
   /**
-   * Requests the next chunk, if necessary after waiting for the promise of `room`. The limits on silence do not count during this
-   * wait.
+   * Requests the next chunk, if necessary after waiting for the promise of `room`. The time limits do not count during this wait.
    */
   #goOn(hasContent: boolean): void {
     if (this.#isClosed()) return;
@@ -226,15 +241,18 @@ export class StreamGuard implements ModelCall, Cancellable {
 
   #hold(room: PromiseLike<void>): void {
     this.#held = true;
+    this.#heldAt = this.clock.now();
     void room.then(() => {
-      this.#held = false;
       this.#resume();
+      this.#held = false;
       if (!this.#isClosed()) this.#pull();
     });
   }
 
   #resume(): void {
     this.#refresh();
+    this.#mustEndAt += this.#lastSign - this.#heldAt;
+    this.#heldAt = this.#lastSign;
     if (this.#phase === "finished") this.#settleIn(hangUpAfterMs);
   }
 
@@ -280,9 +298,14 @@ export class StreamGuard implements ModelCall, Cancellable {
     if (this.#phase === "settling" || this.#phase === "finished") return this.#settleUntil(this.clock.now());
     const now = this.clock.now();
     if (now < this.#dueAt) return this.#alarm.set(this.#dueAt, this.#ring);
+    if (now >= this.#mustEndAt) {
+      const limitMs = this.#streamMs;
+      const tooLong = (): unknown => new DOMException(`The model was still writing after ${limitMs} ms.`, "TimeoutError");
+      return this.#giveUp({ kind: "timed-out", phase: "stream-too-long", limitMs }, tooLong);
+    }
     const limitMs = now < this.#lastSign + this.#limitMs ? mostDelays * this.#limitMs : this.#limitMs;
     const silence = (): unknown => new DOMException(`The model sent nothing for ${limitMs} ms.`, "TimeoutError");
-    this.#giveUp({ kind: "silent", phase: this.#phase, limitMs }, silence);
+    this.#giveUp({ kind: "timed-out", phase: this.#phase, limitMs }, silence);
   };
 
   #giveUp(verdict: StreamEnd, reason: () => unknown): void {

@@ -110,7 +110,9 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     // If the attempt has time limits of its own, the outer stream gets regular heartbeats, so that the limits of the outer stream
     // do not expire first.
     const stopBeating = patience === undefined ? undefined : keepAlive(this.#call);
-    const ports = { clock, timeouts: { ...timeouts, ...(patience ?? unlimited) }, scope: this.#scope, events: this.#queue };
+    // The outer stream bounds the duration of all attempts together.
+    const limits = { ...timeouts, ...(patience ?? unlimited), streamMs: Number.POSITIVE_INFINITY };
+    const ports = { clock, timeouts: limits, scope: this.#scope, events: this.#queue };
     const onEnd = (end: StreamEnd): void => {
       stopBeating?.();
       reader.leave();
@@ -186,7 +188,7 @@ function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: Attem
       return reader.end();
     case "failed":
       return reader.fault ?? { error: toProviderError(end.error), as: { kind: "thrown", thrown: end.error } };
-    case "silent": {
+    case "timed-out": {
       const error = providerError("network", `The model sent nothing for ${end.limitMs} ms.`);
       return { error, as: { kind: "chunk", chunk: { type: "error", error } } };
     }

@@ -1,5 +1,6 @@
 import type { ExecutableTool, Tool, Unvalidated } from "../types/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
+import { adviseTool } from "../errors/foreign-words.ts";
 import { replacementOf } from "../errors/other-words.ts";
 import { describeValue, quote } from "../utils/texts.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../utils/guards.ts";
@@ -52,7 +53,8 @@ export function assertTool(value: unknown): asserts value is Tool {
   if (!isRecord(value)) throw refuseTool("", `must be an object, but is ${describeValue(value)}`);
   const problem = problemOf(value);
   const toolName = typeof value["name"] === "string" ? value["name"] : "";
-  if (problem !== undefined) throw refuseTool(toolName, problem);
+  const advice = problem === undefined ? undefined : adviseTool(value);
+  if (problem !== undefined) throw refuseTool(toolName, advice === undefined ? problem : `${problem}. ${advice}`);
   for (const schema of [value["inputSchema"], value["jsonSchema"]]) {
     const schemaProblem = isRecord(schema) && isLiteral(schema) && !isStandardSchema(schema) ? findSchemaProblem(schema) : "";
     if (schemaProblem !== "") throw new LoopError("invalid-schema", { toolName, problem: schemaProblem });

@@ -82,6 +82,12 @@ export interface Timeouts {
    * twelve times its length. Default: 300,000 or `streamIdleMs`, whichever is larger.
    */
   readonly firstChunkMs: number;
+  /**
+   * The maximum duration of one model stream, with all its attempts and pauses. The time in which a slow reader of
+   * `streamToolLoop` holds the stream back does not count. Optional, because functions that you call without `runToolLoop` may
+   * omit it. Default 1,800,000 (30 minutes).
+   */
+  readonly streamMs?: number | undefined;
   /** The maximum duration of one tool call. Each call has its own timer. Default 300,000. */
   readonly toolMs: number;
   /**
@@ -90,7 +96,10 @@ export interface Timeouts {
   readonly settleMs: number;
   /** The maximum wait for an approval. Default: no limit, because a person may take days. */
   readonly approvalMs: number;
-  /** The maximum duration of one hook or one asynchronous validation. Default 30,000. */
+  /**
+   * The maximum duration of one hook, one asynchronous validation, one check of `guardrails` or one `needsApproval` function.
+   * Default 30,000.
+   */
   readonly hookMs: number;
   /**
    * The maximum time for one call to a journal method, without the time of the steps that the method runs. If the time expires,

@@ -1,4 +1,4 @@
-import type { Message, UserMessage } from "./message.ts";
+import type { GivenMessage, Message, UserMessage } from "./message.ts";
 import type { ModelSettings, Provider, ToolChoice } from "./provider.ts";
 import type { Deferred, ToolBudget, ToolDefinition, ToolTraits } from "./tool.ts";
 import type { ToolCall } from "./tool-outcome.ts";
@@ -178,7 +178,7 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   /** An array of tools, or a tool registry. Default: no tools. */
   readonly tools?: readonly T[] | ToolRegistry | undefined;
   /** The conversation so far. Each tool call in the messages must have exactly one result. */
-  readonly messages: readonly Message[];
+  readonly messages: readonly GivenMessage[];
   /** The system prompt, which is not part of `messages`. */
   readonly system?: string | undefined;
   /** The model settings of every iteration. `prepareIteration` may change them for one stream. */

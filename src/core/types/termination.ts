@@ -60,7 +60,7 @@ export type EndReason =
   | { readonly kind: "invalid-output"; readonly issues: readonly Issue[]; readonly attempts: number }
   // Reasons of the status "timeout":
   | { readonly kind: "max-iterations"; readonly limit: number }
-  | { readonly kind: "stream-idle" | "first-chunk" | "wall-clock"; readonly limitMs: number }
+  | { readonly kind: "stream-idle" | "first-chunk" | "stream-too-long" | "wall-clock"; readonly limitMs: number }
   // Reasons of the status "empty-response":
   | { readonly kind: "empty" }
   // Reasons of the status "stopped-by-user":

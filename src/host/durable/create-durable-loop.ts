@@ -1,6 +1,7 @@
 import {
   type CallDecision,
   checkFields,
+  checkMessages,
   checkRequired,
   type Checks,
   invalidOption,
@@ -154,7 +155,7 @@ class DurableVerbs {
     const input = await engine.readInput(id);
     if (input === undefined) return undefined;
     const options = await this.#optionsOf(input);
-    const { messages } = options;
+    const { messages } = checkMessages(options.messages, options.repair === true);
     const journal = readLargeParts(engine.readJournal(id), engine.store, { runId: id, messages });
     return { options, inspection: await inspectJournal(journal) };
   }

@@ -16,6 +16,8 @@ export interface Port {
   readonly hangs?: string;
   /** The end reason at `wallClockMs` if the function never settles. Default: "wall-clock". */
   readonly atWallClock?: string;
+  /** True if the run ends at `wallClockMs`, although it rejects at other limits. Default false. */
+  readonly endsAtWallClock?: true;
   /** True for a getter. A getter may return any value, so only its errors are tested. */
   readonly isField?: true;
 }

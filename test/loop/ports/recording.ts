@@ -63,14 +63,18 @@ const resumed = ({ saved }: Suspended, verbs: Verbs = {}): Partial<LoopOptions> 
 
 const asked = (over: Port["over"], ends: readonly string[] = []): Port => ({
   over,
-  ends: ["thrown", ...ends],
+  ends: ["thrown", "journal-failed", ...ends],
   hangs: "journal-unresponsive",
 });
 
 const definition = { name: "t", description: "", inputSchema: {} };
 
 export const recordingPorts: Ports = {
-  "journal.open": asked((fault) => journal(() => ({ open: fault })), ["invalid-option"]),
+  // Nothing is done before the journal is open. So its errors are passed on, and the end of the time limit loses nothing.
+  "journal.open": {
+    ...asked((fault) => journal(() => ({ open: fault })), ["thrown", "invalid-option"]),
+    endsAtWallClock: true,
+  },
   "the close function of a journal": asked((fault) => journal(() => ({ open: () => Promise.resolve(fault) })), ["answered"]),
   "journal.step for the first step": asked(atStep("run"), ["journal-mismatch", "journal-damaged"]),
   "journal.step for a model request": asked(atStep("i1/model"), ["journal-damaged"]),

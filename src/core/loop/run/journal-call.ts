@@ -4,6 +4,8 @@ import type { Journal, Step, StepKind } from "../../types/journal.ts";
 import { LoopError, type LoopErrorDetails } from "../../errors/loop-error.ts";
 import type { Clock, Timeouts } from "../../types/common.ts";
 import type { PartialResult } from "../../types/loop-result.ts";
+import { toPlainError } from "../../utils/plain-error.ts";
+import { isRecord } from "../../utils/guards.ts";
 import { promiseOrValue } from "../../utils/promises.ts";
 import type { Cancellable, CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { LoopState } from "../state/loop-state.ts";
@@ -68,6 +70,8 @@ export interface StepMark {
   /** True if the current execution has started the step's function. */
   live: boolean;
   answer: unknown;
+  /** The error with which the step's function has ended. A journal that passes it on has not failed itself. */
+  thrown: unknown;
 }
 
 type Unresponsive = LoopErrorDetails["journal-unresponsive"];
@@ -120,8 +124,9 @@ export class JournalTraffic {
     for (const call of this.#waiting) call.pause();
   }
 
-  endBody(mark: StepMark, answer: unknown): void {
+  endBody(mark: StepMark, answer: unknown, thrown?: unknown): void {
     mark.answer = answer;
+    mark.thrown = thrown;
     this.#bodies -= 1;
     if (this.#bodies === 0) for (const call of this.#waiting) call.watch();
   }
@@ -148,7 +153,7 @@ export class JournalCall implements Cancellable {
   }
 
   expect({ key, kind }: Pick<Step<unknown>, "key" | "kind">): StepMark {
-    const mark: StepMark = { call: this, key, kind, live: false, answer: undefined };
+    const mark: StepMark = { call: this, key, kind, live: false, answer: undefined, thrown: undefined };
     // Creates the array together with its first element, because V8 reserves memory for 17 elements if the first element is
     // pushed.
     if (this.#marks === undefined) this.#marks = [mark];
@@ -163,6 +168,41 @@ export class JournalCall implements Cancellable {
   }
 
   /**
+   * Returns the error with which the run rejects after the journal has thrown `error`: the same error, with the result so far in
+   * `details.partial`. If nothing can be added to the error, it is the cause of LoopError "journal-failed". Does not change errors
+   * of `open` and of engines, because nothing is lost, and errors of the steps themselves.
+   */
+  toFailure(error: unknown): unknown {
+    const verb = this.#verb;
+    const isOwn = this.marks.some(({ thrown }) => thrown !== undefined && thrown === error);
+    if (isOwn || verb === "open" || this.#ports.traffic.isEngine || this.#ports.traffic.isOwn) return error;
+    if (this.#addPartial(error)) return error;
+    const details: LoopErrorDetails["journal-failed"] = { verb, key: this.#key, problem: toPlainError(error).message };
+    return new LoopError("journal-failed", this.#keepPartial(details), { cause: error });
+  }
+
+  #addPartial(error: unknown): boolean {
+    try {
+      if (!(error instanceof Error)) return false;
+      const details: unknown = Reflect.get(error, "details") ?? {};
+      if (!isRecord(details)) return false;
+      this.#keepPartial(details);
+      if (!Object.hasOwn(error, "details")) Object.defineProperty(error, "details", { value: details, configurable: true });
+      return true;
+    } catch {
+      // The error is frozen, or another object that cannot be changed.
+      return false;
+    }
+  }
+
+  /** Adds `partial`. It is not enumerable, because its transcript may be large and private, and must not be printed with the error. */
+  #keepPartial<Details extends object>(details: Details): Details {
+    const value = partialOf(this.#ports, this.marks);
+    // Configurable, because a journal may throw the same error in several runs.
+    return Object.defineProperty(details, "partial", { value, configurable: true });
+  }
+
+  /**
    * Passes the result of the journal to `next`, synchronously if the result is not a promise. Rejects with LoopError
    * "journal-unresponsive" if the result does not arrive in time. A late result goes to `onLate`.
    */
@@ -171,8 +211,14 @@ export class JournalCall implements Cancellable {
     next: (answer: T) => Next | PromiseLike<Next>,
     onLate?: (answer: T) => void,
   ): Next | PromiseLike<Next> {
-    const given = promiseOrValue(answer);
+    let given: Promise<T> | T;
+    try {
+      given = promiseOrValue(answer);
+    } catch (error) {
+      throw this.toFailure(error);
+    }
     if (!(given instanceof Promise)) return next(given);
+    // The journal of the run itself never fails, so its errors need no details.
     return this.#ports.traffic.isOwn ? given.then(next) : this.#race(given, next, onLate);
   }
 
@@ -200,7 +246,7 @@ export class JournalCall implements Cancellable {
           }
         },
         (error: unknown) => {
-          if (end()) reject(error);
+          if (end()) reject(this.toFailure(error));
         },
       );
       this.watch();
@@ -252,9 +298,7 @@ export class JournalCall implements Cancellable {
   #expire({ ms, ended }: Pick<Unresponsive, "ms" | "ended">): void {
     const giveUp = this.#giveUp;
     const details: Unresponsive = { verb: this.#verb, key: this.#key, ms, ended };
-    // `partial` is not enumerable, because its transcript may be large and private, and must not be printed with the error.
-    Object.defineProperty(details, "partial", { value: partialOf(this.#ports, this.marks) });
-    this.#left = new LoopError("journal-unresponsive", details);
+    this.#left = new LoopError("journal-unresponsive", this.#keepPartial(details));
     this.#leave();
     giveUp?.(this.#left);
   }

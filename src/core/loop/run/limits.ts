@@ -13,6 +13,7 @@ import {
   timeLimit,
   unknownOption,
 } from "../../errors/check-fields.ts";
+import { defaultStreamMs } from "../../providers/guard-stream.ts";
 import { longestTimerMs } from "../../cancellation/signals.ts";
 import type { FinalAnswerReserve, LoopPolicies, PreToolTextPolicy } from "../../types/policies.ts";
 import { LoopError } from "../../errors/loop-error.ts";
@@ -62,6 +63,7 @@ function turnOff(rules: typeof limitRules): ResolvedLimits {
 export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Rule } = {
   streamIdleMs: /* @__PURE__ */ timeRule(120_000),
   firstChunkMs: /* @__PURE__ */ timeRule(300_000),
+  streamMs: /* @__PURE__ */ timeRule(defaultStreamMs),
   toolMs: /* @__PURE__ */ timeRule(300_000),
   settleMs: { fallback: 5_000, min: 0, max: longestTimerMs },
   approvalMs: /* @__PURE__ */ timeRule(none),

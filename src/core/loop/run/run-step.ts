@@ -21,8 +21,14 @@ export function isRecorded(run: Run, key: string): boolean | PromiseLike<boolean
 }
 
 function askWhether(run: Run, verb: "replays" | "has", key: string): boolean | PromiseLike<boolean> {
-  const answer: unknown = run.journal[verb]?.(key) ?? false;
-  return new JournalCall(run, verb, key).take(answer, (recorded) => recorded === true);
+  const asked = new JournalCall(run, verb, key);
+  let answer: unknown;
+  try {
+    answer = run.journal[verb]?.(key) ?? false;
+  } catch (error) {
+    throw asked.toFailure(error);
+  }
+  return asked.take(answer, (recorded) => recorded === true);
 }
 
 export function runStep<T, Next>(
@@ -32,7 +38,13 @@ export function runStep<T, Next>(
 ): Next | PromiseLike<Next> {
   const asked = new JournalCall(run, "step", step.key);
   const mark = asked.expect(step);
-  return asked.take(run.journal.step(toJournalStep(step, run, mark)), (answer) => {
+  let given: PromiseLike<T> | T;
+  try {
+    given = run.journal.step(toJournalStep(step, run, mark));
+  } catch (error) {
+    throw asked.toFailure(error);
+  }
+  return asked.take(given, (answer) => {
     readAnswer(run, mark, answer);
     return then(answer, mark.live);
   });
@@ -51,20 +63,32 @@ export function runSteps<T, Next>(
     // Repeats the code of `runStep`, because a call of `runStep` would make the path to a tool one function longer.
     const asked = new JournalCall(run, "step", first.key);
     const mark = asked.expect(first);
-    return asked.take(run.journal.step(toJournalStep(first, run, mark)), (answer) => {
+    let given: PromiseLike<T> | T;
+    try {
+      given = run.journal.step(toJournalStep(first, run, mark));
+    } catch (error) {
+      throw asked.toFailure(error);
+    }
+    return asked.take(given, (answer) => {
       readAnswer(run, mark, answer);
       return then([answer], [mark.live]);
     });
   }
   const asked = new JournalCall(run, "all", first?.key);
   const prepared = steps.map((step) => toJournalStep(step, run, asked.expect(step)));
-  return asked.take(run.journal.all(prepared), (answers) => {
+  let taken: PromiseLike<readonly T[]> | readonly T[];
+  try {
+    taken = run.journal.all(prepared);
+  } catch (error) {
+    throw asked.toFailure(error);
+  }
+  return asked.take(taken, (answers) => {
     const given: unknown = answers;
-    if (!Array.isArray(given)) throw badAnswer(given, `"all" with ${steps.length} steps`);
-    if (answers.length !== steps.length)
-      throw new Error(
-        `The journal returned ${answers.length} results for ${steps.length} steps. "all" must return one for each.`,
-      );
+    if (!Array.isArray(given)) throw asked.toFailure(badAnswer(given, `"all" with ${steps.length} steps`));
+    if (answers.length !== steps.length) {
+      const problem = `The journal returned ${answers.length} results for ${steps.length} steps. "all" must return one for each.`;
+      throw asked.toFailure(new Error(problem));
+    }
     asked.marks.forEach((mark, index) => readAnswer(run, mark, answers[index]));
     return then(
       answers,
@@ -74,10 +98,14 @@ export function runSteps<T, Next>(
 }
 
 /** Every step returns an object, so any other value means that the journal has lost the record. */
-function readAnswer(run: Run, { key, kind, live }: StepMark, answer: unknown): void {
-  if (typeof answer !== "object" || answer === null) throw badAnswer(answer, `step "${key}"`);
+function readAnswer(run: Run, { call, key, kind, live }: StepMark, answer: unknown): void {
+  if (typeof answer !== "object" || answer === null) throw call.toFailure(badAnswer(answer, `step "${key}"`));
   if (live) return;
-  checkAnswer(key, answer);
+  try {
+    checkAnswer(key, answer);
+  } catch (error) {
+    throw call.toFailure(error);
+  }
   noteReplayed(run, kind);
 }
 
@@ -102,14 +130,14 @@ function toJournalStep<T>({ key, kind, input, run: body }: Step<T>, run: Run, ma
     try {
       answer = promiseOrValue(body(call));
     } catch (error) {
-      run.traffic.endBody(mark, undefined);
+      run.traffic.endBody(mark, undefined, error);
       throw error;
     }
     if (!(answer instanceof Promise)) return endBody(run, mark, answer);
     const ended = answer.then(
       (value) => endBody(run, mark, value),
       (error: unknown) => {
-        run.traffic.endBody(mark, undefined);
+        run.traffic.endBody(mark, undefined, error);
         throw error;
       },
     );

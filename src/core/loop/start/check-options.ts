@@ -13,10 +13,12 @@ import {
   isFunction,
   isText,
   isWithin,
+  refuseOption,
 } from "../../errors/check-fields.ts";
 import { isApproval } from "../../policies/approval.ts";
 import { isOutsideResult } from "../../tools/to-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
+import { adviseMessages } from "../../errors/foreign-words.ts";
 import { replacementOf } from "../../errors/other-words.ts";
 import { providerCheck } from "../../errors/provider-error.ts";
 import { isEmitter, isRecord } from "../../utils/guards.ts";
@@ -43,7 +45,7 @@ const filledText: Check = ["a string that is not empty", (value) => isText(value
 const optionChecks: Checks<LoopOptions> = {
   provider: providerCheck,
   tools: [toolsExpected, (value) => Array.isArray(value) || has("definitions", "executeTool")(value)],
-  messages: ["an array of at least one message", (value) => Array.isArray(value) && value.length > 0],
+  messages: ["an array of at least one message", (value) => Array.isArray(value) && value.length > 0, adviseMessages],
   system: is.text,
   modelSettings: is.object,
   toolChoice: ['"auto", "required", "none" or { name }', isToolChoice],
@@ -134,11 +136,21 @@ const sessionChecks: Checks<Pick<Session, "detailsLabel" | "surfaceUserErrors">>
   surfaceUserErrors: is.flag,
 };
 
+/**
+ * Throws LoopError "unknown-option" for an option of `runToolLoop`, such as `provider`, in options of another kind. `known` are
+ * the names that these options have, and `write` returns the code that passes the option to its place.
+ */
+export function refuseLoopOptions(options: unknown, known: object, write: (name: string) => string): void {
+  if (!isRecord(options)) return;
+  const option = Object.keys(options).find((name) => !Object.hasOwn(known, name) && Object.hasOwn(optionChecks, name));
+  if (option !== undefined) throw new LoopError("unknown-option", { option, instead: write(option) });
+}
+
 export function checkOptions(options: unknown): asserts options is LoopOptions {
   checkPlacement(options);
   checkFields("options", options, optionChecks);
   const { provider, messages, modelSettings, policies, hooks, session } = options as LoopOptions;
-  if (provider === undefined) throw invalidOption("provider", optionChecks.provider[0], provider);
+  if (provider === undefined) throw refuseOption("provider", optionChecks.provider, provider);
   if (provider.family !== undefined && !isText(provider.family))
     throw invalidOption("provider.family", "a string", provider.family);
   if (messages === undefined) throw invalidOption("messages", optionChecks.messages[0], messages);
@@ -162,9 +174,9 @@ function checkPlacement(options: unknown): void {
     for (const [group, known] of Object.entries(groups)) {
       if (!Object.hasOwn(known, name)) continue;
       const nearest = `${group}.${name}`;
+      // A replacement may name another group: many libraries call the limit of one answer "maxTokens".
       const found = replacementOf(name, Object.keys(optionChecks));
-      const instead = found?.nearest === nearest ? found.instead : undefined;
-      throw new LoopError("unknown-option", { option: name, nearest, instead });
+      throw new LoopError("unknown-option", { option: name, nearest: found?.nearest ?? nearest, instead: found?.instead });
     }
   }
 }

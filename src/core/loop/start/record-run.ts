@@ -2,7 +2,7 @@
 
 import type { Journal } from "../../types/journal.ts";
 import type { LoopControl, LoopOptions } from "../../types/loop-options.ts";
-import { LoopError } from "../../errors/loop-error.ts";
+import { isLoopError, LoopError } from "../../errors/loop-error.ts";
 import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import { claims, type ControlClaim, type Nesting, type Run } from "../run/run.ts";
 import type { LoopDetector } from "../run/features.ts";
@@ -82,10 +82,12 @@ function tie(scope: CancelScope, outer: CancelScope): () => void {
 
 export type CloseJournal = () => void | PromiseLike<void>;
 
-/** Opens the journal, and returns the function that closes it. If the journal opens too late, it is closed again. */
-export function openJournal(run: Run): undefined | CloseJournal | PromiseLike<CloseJournal> {
-  const { journal } = run;
-  if (journal.open === undefined) return undefined;
+/**
+ * Opens the journal, and returns the function that closes it. If the journal opens too late, it is closed again. If
+ * `limits.wallClockMs` expires before the journal is open, cancels the run and returns undefined: no work is done yet, so nothing
+ * can be lost.
+ */
+export async function openJournal(run: Run, open: NonNullable<Journal["open"]>): Promise<CloseJournal | undefined> {
   const closeLate = (close: () => unknown): void => {
     try {
       dropPromise(close());
@@ -93,15 +95,31 @@ export function openJournal(run: Run): undefined | CloseJournal | PromiseLike<Cl
       // An error of `close` cannot be reported, because the run is already over.
     }
   };
-  const opened: PromiseLike<() => PromiseLike<void>> = journal.open();
-  return new JournalCall(run, "open").take(opened, (close) => toClose(run, close), closeLate);
+  try {
+    return await new JournalCall(run, "open").take(open.call(run.journal), (close) => toClose(run, close), closeLate);
+  } catch (error) {
+    if (!isLoopError(error, "journal-unresponsive") || error.details.ended !== "wall-clock") throw error;
+    run.scope.cancel({ kind: "wall-clock", limitMs: run.bounds.wallClockMs });
+    return undefined;
+  }
 }
 
 function toClose(run: Run, close: () => PromiseLike<void>): CloseJournal {
   const given: unknown = close;
-  if (typeof given === "function") return () => new JournalCall(run, "close").take(close(), () => {});
+  if (typeof given === "function") return () => closeJournal(run, close);
   const expected = "a promise of the function that closes it";
   throw new LoopError("invalid-option", { option: "journal.open()", expected, received: describeValue(given) });
+}
+
+async function closeJournal(run: Run, close: () => PromiseLike<void>): Promise<void> {
+  const asked = new JournalCall(run, "close");
+  let closed: PromiseLike<void>;
+  try {
+    closed = close();
+  } catch (error) {
+    throw asked.toFailure(error);
+  }
+  await asked.take(closed, () => {});
 }
 
 /**

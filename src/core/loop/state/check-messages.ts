@@ -4,6 +4,7 @@
 import type { Json } from "../../types/common.ts";
 import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
+import { adviseMessage } from "../../errors/foreign-words.ts";
 import { partAdviceOf } from "../../errors/other-words.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../../utils/guards.ts";
 import { isSameJson } from "../../utils/json.ts";
@@ -140,6 +141,8 @@ const problems: { readonly [Role in Message["role"]]: (message: { readonly [fiel
  */
 function withAdvice(problem: string, given: UnknownRecord): string {
   try {
+    const foreign = adviseMessage(given);
+    if (foreign !== undefined) return `${problem}. ${foreign}`;
     const { content, results } = given;
     const parts = [content, [results, content].flat().map(contentOf)].flat(2);
     const advice = parts.map((part) => (isRecord(part) ? partAdviceOf(part) : undefined)).find((found) => found !== undefined);
@@ -164,16 +167,29 @@ export function toUserMessage(given: unknown): UserMessage | undefined {
 }
 
 function assertMessage(given: unknown, index: number): Message {
-  const value = copy(given, index);
+  const value = withTextPart(copy(given, index));
   if (!isRecord(value)) throw invalid(index, "is not an object");
   const { role } = value;
   if (role !== "user" && role !== "assistant" && role !== "tool") {
-    throw invalid(index, 'must have the role "user", "assistant" or "tool". Pass system text in the option "system"');
+    const problem = 'must have the role "user", "assistant" or "tool"';
+    const advised = isRecord(given) ? withAdvice(problem, given) : problem;
+    const isSystem = role === "system" || role === "developer";
+    throw invalid(index, advised === problem || isSystem ? `${problem}. ${systemAdvice}` : advised);
   }
   const problem = problems[role](value);
   if (problem !== undefined) throw invalid(index, isRecord(given) ? withAdvice(problem, given) : problem);
   if (!isMetadataKept(given, value)) throw invalid(index, 'must have an object of plain data as "metadata"');
   return seal(value as unknown as Message);
+}
+
+const systemAdvice =
+  'Pass system text in the option "system", or convert the messages, for example with fromOpenAIMessages from "turnwright/openai"';
+
+/** Accepts a string as the content of an assistant message, as it is for users. The transcript has a text part instead. */
+function withTextPart(value: unknown): unknown {
+  if (!isRecord(value) || value["role"] !== "assistant" || typeof value["content"] !== "string") return value;
+  const text = value["content"];
+  return { ...value, content: text === "" ? [] : [{ type: "text", text }] };
 }
 
 /** True if the message has no metadata, or if the copy of the metadata as plain data is complete. */

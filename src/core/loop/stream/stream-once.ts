@@ -110,7 +110,7 @@ function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: MessageContent): Jud
       return judgeFinish(draft.finish, turn, draft.finishRaw);
     case "failed":
       return { status: "error", reason: { kind: "provider-error", error: draft.error ?? toProviderError(end.error) } };
-    case "silent":
+    case "timed-out":
       return { status: "timeout", reason: { kind: end.phase, limitMs: end.limitMs } };
     case "cancelled":
       return endingOfReason(end.cause);

@@ -145,7 +145,7 @@ async function ask(run: Run, one: BatchCall, ready: ReadyCall): Promise<Recorded
       checked.kind === "ready" ? checked : undefined,
     );
   const approvalMs = Math.min(timeouts.approvalMs, Math.ceil(scope.reserveInMs(clock.now())));
-  const ports = { approve: approveOf(run, one), approvalMs, context, validated, clock, scope };
+  const ports = { approve: approveOf(run, one), approvalMs, hookMs: timeouts.hookMs, context, validated, clock, scope };
   const decided = await askApproval(call, ports);
   const earlier = one.requests === 0 ? {} : { earlier: one.requests };
   return decided.kind === "ask" ? toRecorded(run, decided, { tool: toShown(tool), ...earlier }) : decided;

@@ -85,7 +85,8 @@ export function checkEdit(run: Run, one: BatchCall, { request, decided }: Editin
   const { iteration, messages } = state;
   const { session = {}, context: given } = options;
   const context = { tool: readyOf(one).definition, iteration, messages: frozenView(messages), session, context: given };
-  const ports = { approve, approvalMs: timeouts.approvalMs, context, validated: () => undefined, clock, scope };
+  const { approvalMs, hookMs } = timeouts;
+  const ports = { approve, approvalMs, hookMs, context, validated: () => undefined, clock, scope };
   // If the run was ended during the check, the request stays open.
   return askApproval({ ...one.call, args: decided.args }, ports).then((checked) =>
     checked.kind === "cancelled" || checked.kind === "ask" ? { ...request, token: run.token } : checked,

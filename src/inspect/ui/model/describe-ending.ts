@@ -50,6 +50,7 @@ const reasons: Texts = {
   "max-iterations": ({ limit }) => `Timed out: the limit of ${countThings(limit, "iteration")} was used up.`,
   "stream-idle": ({ limitMs }) => `Timed out: a stream was silent for ${formatMs(limitMs)}.`,
   "first-chunk": ({ limitMs }) => `Timed out: a stream did not begin within ${formatMs(limitMs)}.`,
+  "stream-too-long": ({ limitMs }) => `Timed out: a stream did not end within ${formatMs(limitMs)}.`,
   "wall-clock": ({ limitMs }) => `Timed out: the run was active for ${formatMs(limitMs)}.`,
   empty: () => "Empty response: the model finished without any text.",
   stopped: ({ requester, note }) => ["Stopped by the caller.", [requester, note].filter((part) => part !== undefined).join(": ")],

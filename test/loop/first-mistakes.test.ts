@@ -1,0 +1,169 @@
+// The mistakes that users of other libraries are most likely to make first. Each error says what was passed, and what to write.
+
+import { describe, expect, it } from "vitest";
+import Anthropic from "@anthropic-ai/sdk";
+import { createOpenAI } from "@ai-sdk/openai";
+import { tool as aiTool } from "ai";
+import { GoogleGenAI } from "@google/genai";
+import OpenAI from "openai";
+import { z } from "zod";
+import { createRunHost } from "turnwright/host";
+import { createConversation, memoryConversationStore } from "turnwright/conversation";
+import { openaiChat } from "turnwright/openai";
+import { createToolRegistry, isLoopError, memoryJournal, runToolLoop, withFallback, withRetry } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { play, tool } from "./play.ts";
+import { refusal } from "./refusal.ts";
+
+const apiKey = "sk-abcdefghijklmnopqrstuvwx";
+const client = new OpenAI({ apiKey });
+const aiSdk = createOpenAI({ apiKey });
+
+const expected = 'must be a provider: an object with "id", "model" and "stream", but is';
+const aiSdkModel = 'aiSdkModel({ model }), from "turnwright/ai-sdk"';
+const chat = (model: string, with_ = "new OpenAI()"): string =>
+  `openaiChat({ client: ${with_}, model: ${model} }), from "turnwright/openai"`;
+
+const rows: readonly (readonly [what: string, provider: unknown, received: string, instead: string])[] = [
+  ["a model of the AI SDK", aiSdk("gpt-5"), "a model of the AI SDK", aiSdkModel],
+  ["a chat model of the AI SDK", aiSdk.chat("gpt-5"), "a model of the AI SDK", aiSdkModel],
+  [
+    "a provider of the AI SDK",
+    aiSdk,
+    "a provider of the AI SDK, which is not a model yet",
+    'aiSdkModel({ model: openai("...") }), from "turnwright/ai-sdk"',
+  ],
+  ["an OpenAI client", client, "an OpenAI client", chat('"..."', "client")],
+  [
+    "an Anthropic client",
+    new Anthropic({ apiKey }),
+    "an Anthropic client",
+    'anthropicMessages({ client: client, model: "..." }), from "turnwright/anthropic"',
+  ],
+  [
+    "a client of Google",
+    new GoogleGenAI({ apiKey }),
+    "a client of Google",
+    'googleGenerateContent({ client: client, model: "..." }), from "turnwright/google"',
+  ],
+  ["the class OpenAI", OpenAI, "the function OpenAI", chat('"..."')],
+  ["openaiChat without a call", openaiChat, "the function openaiChat", chat('"..."')],
+  ["the options of openaiChat", { client, model: "gpt-5" }, "only its options", chat('"..."', "client")],
+  ["a model name", "gpt-5", 'the name "gpt-5"', chat('"gpt-5"')],
+  ["a model name with its maker", "openai/gpt-5", 'the name "openai/gpt-5"', chat('"gpt-5"')],
+  [
+    "the name of a Claude model",
+    "claude-opus-5",
+    'the name "claude-opus-5"',
+    'anthropicMessages({ client: new Anthropic(), model: "claude-opus-5" }), from "turnwright/anthropic"',
+  ],
+  [
+    "the name of a Gemini model",
+    "google/gemini-3-pro",
+    'the name "google/gemini-3-pro"',
+    'googleGenerateContent({ client: new GoogleGenAI({ apiKey }), model: "gemini-3-pro" }), from "turnwright/google"',
+  ],
+  ["no provider", undefined, "undefined", chat('"..."')],
+  ["several providers", [createMockProvider([])], "an array of 1 item", 'withFallback([first, second]), from "turnwright"'],
+];
+
+describe("the option provider", () => {
+  it.for(rows)("refuses %s, and says what to write", async ([, provider, received, instead]) => {
+    const { code, message } = await refusal({ provider });
+    expect([code, message]).toEqual(["invalid-option", `Option "provider" ${expected} ${received}. Write: ${instead}.`]);
+    expect(message).not.toContain(apiKey);
+  });
+
+  it.for<[what: string, make: () => unknown]>([
+    ["withRetry", () => withRetry(aiSdk("gpt-5") as never)],
+    ["withFallback", () => withFallback([aiSdk("gpt-5") as never])],
+    [
+      "createConversation",
+      () => createConversation({ id: "a", store: memoryConversationStore(), options: { provider: aiSdk("gpt-5") as never } }),
+    ],
+  ])("of %s gets the same advice", ([, make]) => {
+    expect(make).toThrow(aiSdkModel);
+  });
+
+  it("refuses a value whose getters throw", async () => {
+    const { code } = await refusal({ provider: Object.defineProperty({}, "chat", { get: () => expect.unreachable() }) });
+    expect(code).toBe("invalid-option");
+  });
+});
+
+describe("options in the wrong place", () => {
+  it.for<[what: string, make: () => unknown, message: string]>([
+    [
+      "createConversation({ provider })",
+      () => createConversation({ provider: createMockProvider([]) } as never),
+      'There is no option "provider". Write: options: { provider }, because "options" are those of each run',
+    ],
+    [
+      "createRunHost({ tools })",
+      () => createRunHost({ tools: [] } as never),
+      'There is no option "tools". Write: host.start(id, { tools, message })',
+    ],
+  ])("%s says where the option belongs", ([, make, message]) => {
+    expect(make).toThrow(message);
+  });
+});
+
+describe("the option messages", () => {
+  it.for<[what: string, messages: unknown]>([
+    ["a string", "Hi."],
+    ["one message", { role: "user", content: "Hi." }],
+  ])("refuses %s, and says what to write", async ([, messages]) => {
+    expect((await refusal({ messages })).message).toContain("Write: messages: [");
+  });
+
+  it("accepts a string as the content of an assistant message, which becomes a text part", async () => {
+    const provider = createMockProvider([toolCall("t"), text("Done.")]);
+    const journal = memoryJournal();
+    const messages = [
+      { role: "user", content: "Hi." },
+      { role: "assistant", content: "Hello." },
+      { role: "user", content: "How high is the tide?" },
+    ] as const;
+    const options = { provider, journal, messages, tools: [tool("t", () => 1)] };
+    const result = await runToolLoop(options);
+    const [, second] = result.messages;
+    expect(second).toEqual({ role: "assistant", content: [{ type: "text", text: "Hello." }] });
+    expect(provider.requests[0]?.messages[1]).toEqual(second);
+    // The same call with the same journal is a replay: both forms are the same message.
+    const again = await runToolLoop({ ...options, messages: result.messages.slice(0, 3) });
+    expect([again.text, provider.calls]).toEqual(["Done.", 2]);
+  });
+
+  it("accepts an assistant message with an empty string", async () => {
+    const messages = [{ role: "user", content: "Hi." } as const, { role: "assistant", content: "" } as const];
+    const result = await play([text("Hello.")], { messages: [...messages, { role: "user", content: "Hi?" }] }).result;
+    expect([result.text, result.messages[1]]).toEqual(["Hello.", { role: "assistant", content: [] }]);
+  });
+});
+
+describe("an array of tools", () => {
+  it.for<[what: string, given: object, advice: string]>([
+    [
+      "a tool of the AI SDK",
+      aiTool({ description: "Searches", inputSchema: z.object({}), execute: async () => "found" }),
+      'Tools of the AI SDK have none; for these, write: tools: importTools({ search: tool }), from "turnwright/interop"',
+    ],
+    [
+      "a tool of OpenAI",
+      { type: "function", function: { name: "search", parameters: {} } },
+      "Write: defineTool({ name, description, inputSchema, execute })",
+    ],
+    [
+      "a tool of LangChain",
+      { name: "search", description: "", schema: z.object({}), invoke: () => "found" },
+      'Write: importTool(tool), from "turnwright/interop"',
+    ],
+  ])("with %s says how to import it", ([, given, advice]) => {
+    try {
+      createToolRegistry([given as never]);
+      expect.unreachable();
+    } catch (error) {
+      expect(isLoopError(error, "invalid-tool") && error.message).toContain(advice);
+    }
+  });
+});
