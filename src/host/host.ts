@@ -73,7 +73,7 @@ export class Host implements RunHost {
   async resume(id: string, options: ResumeOptions): Promise<ResumeAnswer> {
     checkId(id);
     const { loop, stopWhenUnread, whenBusy } = readResume(options);
-    const entered = await this.#conversations.enter(id, { caller: "resume", waits: whenBusy === "queue" });
+    const entered = await this.#enterToResume(id, whenBusy === "queue");
     if (entered.kind === "closed") return entered;
     const { turn } = entered;
     if (entered.kind === "busy") return { kind: "busy", runId: runIdOf(turn) };
@@ -218,6 +218,14 @@ export class Host implements RunHost {
       const { store } = this.#settings;
       if (await turn.steer(message, (record) => store.write(id, record))) return { kind: "steered", ...toHostedRun(turn) };
       await turn.settled.promise;
+    }
+  }
+
+  /** A start that is refused, for example because calls wait, must not make the decisions about these calls busy. */
+  async #enterToResume(id: string, waits: boolean): Promise<Entered> {
+    for (;;) {
+      const entered = await this.#conversations.enter(id, { caller: "resume", waits });
+      if (entered.kind !== "busy" || (await entered.turn.opened.promise)) return entered;
     }
   }
 

@@ -210,3 +210,11 @@ it("host.cancel() lets readers of the suspended run finish, and leaves nothing t
   expect((await readAll(host.join(id))).at(-1)?.event.type).toBe("run-end");
   expect([await host.cancel(id), await host.cancel("nobody")]).toEqual(["not-suspended", "not-suspended"]);
 });
+
+it("host.resume() is not busy because of a message that is refused at the same time", async () => {
+  const { host, id } = createStage();
+  const run = createRun();
+  await readStart(host.start(id, { ...run, message: "Pay." }));
+  const both = await Promise.all([host.start(id, { ...run, message: "Hello" }), host.resume(id, { ...run, decisions })]);
+  expect(both.map(({ kind }) => kind)).toEqual(["waiting", "started"]);
+});

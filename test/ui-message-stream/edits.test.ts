@@ -5,7 +5,7 @@ import { Chat } from "@ai-sdk/react";
 import { DefaultChatTransport, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import type { LoopEvents, Message } from "turnwright";
-import { readAGUIRequest, toAGUIResponse } from "turnwright/ag-ui";
+import { createAGUIMapper, readAGUIRequest, toAGUIResponse } from "turnwright/ag-ui";
 import { createRunHost, type RunHost } from "turnwright/host";
 import { createMockProvider, type MockScript, text, toolCall, usage } from "turnwright/testing";
 import {
@@ -184,6 +184,17 @@ describe("a stream after a resume", () => {
     const mapper = createUIMessageMapper({ from });
     const chunks = [...events.flatMap((item) => mapper.map(item)), ...mapper.end()];
     expect(costsOf(chunks).at(-1)).toBe(4);
+  });
+
+  it.each(["start", "live"] as const)("counts them in the AG-UI event cost, with from: %s", async (from) => {
+    const { host, id } = createStage();
+    await readStart(host.start(id, { ...run, message: "Pay." }));
+    const resumed = await host.resume(id, { ...run, decisions });
+    const events = resumed.kind === "started" ? await readAll(resumed.join()) : [];
+    const mapper = createAGUIMapper({ from });
+    const sent = events.flatMap((item) => mapper.map(item));
+    const costs = sent.flatMap((event) => (event.type === "CUSTOM" && event.name === "cost" ? [event.value] : []));
+    expect(costs.at(-1)).toMatchObject({ streams: 2, costUSD: 4 });
   });
 
   it("does not show the metadata of the suspended run while the resumed run works", async () => {
