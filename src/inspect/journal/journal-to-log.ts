@@ -89,6 +89,7 @@ class RunWriter implements CallWriter {
   #sent: readonly Message[] = [];
   #clock: { readonly token: string; readonly now: number; readonly at: number } | undefined;
   #isStarted = false;
+  #early: Parameters<LogWriter["write"]>[1][] = [];
 
   constructor(ports: LogPorts, place: RunSource) {
     this.#ports = ports;
@@ -99,8 +100,11 @@ class RunWriter implements CallWriter {
     this.at = place.at;
   }
 
+  /** The provider of the run is known only from its first stream, so earlier lines wait for the line `run-start`. */
   write(type: string, fields: LogFields, at: number = this.at): void {
-    this.#ports.writer.write(this.#run, { type, at, ...fields });
+    const line = { type, at, ...fields };
+    if (this.#isStarted) this.#ports.writer.write(this.#run, line);
+    else this.#early.push(line);
   }
 
   take(step: StepResult, state: LoopState): void {
@@ -137,6 +141,8 @@ class RunWriter implements CallWriter {
     const nested = path.length === 0 ? {} : { path: [...path], parent };
     const version = start.codeVersion;
     this.write("run-start", { runId, ...nested, provider, model, version }, this.#place.at);
+    for (const line of this.#early) this.#ports.writer.write(this.#run, line);
+    this.#early = [];
   }
 
   #writeStream(result: StreamResult, state: LoopState): void {

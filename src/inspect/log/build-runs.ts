@@ -198,7 +198,10 @@ function callOf(parts: RunParts, line: LogLine): CallDraft {
   if (known !== undefined) return known;
   const call: CallDraft = { callId, name: requireText(line, "name"), index: requireCount(line, "index"), progress: [], runs: [] };
   parts.calls.set(callId, call);
-  iterationOf(parts, line).calls.push(call);
+  const { calls } = iterationOf(parts, line);
+  // A resumed run first replays the calls that have a decision.
+  const next = calls.findIndex(({ index }) => index > call.index);
+  calls.splice(next === -1 ? calls.length : next, 0, call);
   return call;
 }
 

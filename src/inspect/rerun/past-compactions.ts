@@ -39,6 +39,8 @@ export function readMessages(run: LoggedRun, { requests, contextItems, from }: R
   for (const compaction of run.compactions) {
     const next = requests.findIndex(({ iteration }) => iteration >= compaction.iteration);
     if (next === -1 || next > last || compaction.endedAt === undefined) continue;
+    // The messages before a summary in the first request are in no request, so the rerun begins with this summary.
+    if (next === 0) continue;
     readTo(next - 1);
     const made = compaction.outcome === "compacted" ? findReplaced(transcript, messagesAt(next)) : failed;
     if (made === undefined) throw refuseRerun(from, `its log does not have the summary before iteration ${compaction.iteration}`);

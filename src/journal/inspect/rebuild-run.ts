@@ -166,7 +166,7 @@ export function rebuildRun(records: Records, start: RunStart, watch?: WatchSteps
 
 function readNext(reading: Reading): Stop {
   const { state } = reading;
-  const lastLook = lastLookAt(reading, state.phase);
+  const lastLook = isBeforeCompaction(reading) ? undefined : lastLookAt(reading, state.phase);
   if (lastLook !== undefined) return fold(reading, { kind: "last-look", ...lastLook }, lastInboxKey(state, lastLook.attempt));
   const next = nextStep(state, boundsOf(reading));
   switch (next.kind) {
@@ -191,6 +191,11 @@ function readNext(reading: Reading): Stop {
     default:
       return assertNever(next);
   }
+}
+
+/** A run that ended directly after a compaction has a last look with the key of an ending before the compaction. */
+function isBeforeCompaction({ records, state }: Reading): boolean {
+  return (state.phase === "inbox" || state.phase === "steer") && records.has(stepKey(state, "compaction"));
 }
 
 function fold({ state, watch }: Reading, step: StepResult, key?: string): undefined {
