@@ -22,7 +22,7 @@ import { createPartsReader, toIterable } from "./model-events.ts";
  * If a user message contains any other URL, the iteration ends with `bad-request` and no request is sent. In a tool result, a file
  * at any other URL is replaced with a note for the model.
  *
- * The run option `settings.extra` adds or replaces options of `doStream`, for example `{ topK: 20, providerOptions: { … } }`.
+ * The run option `modelSettings.extra` adds or replaces options of `doStream`, for example `{ topK: 20, providerOptions: { … } }`.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *

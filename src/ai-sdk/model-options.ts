@@ -15,7 +15,7 @@ import {
 import { findQuirks } from "../services/find-quirks.ts";
 import type { Quirks } from "../services/service.ts";
 
-/** The `doStream` options that all specification versions share. The run option `settings.extra` may add any field. */
+/** The `doStream` options that all specification versions share. The run option `modelSettings.extra` may add any field. */
 export interface AiSdkCallOptions {
   readonly prompt: readonly object[];
   readonly abortSignal?: AbortSignal | undefined;

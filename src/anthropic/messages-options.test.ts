@@ -54,7 +54,10 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", serverTools: [{}] }, invalid("serverTools", serverTools, "an array of 1 item")],
   [
     { client, model: "m", apiKey: "sk-x" },
-    ["unknown-option", { option: "apiKey", nearest: "client", instead: "client, an SDK client created with your key" }],
+    [
+      "unknown-option",
+      { option: "apiKey", nearest: "client", instead: "client, an SDK client created with your key and base URL" },
+    ],
   ],
   [{ client, model: "m", service: 1 }, expect.arrayContaining(["invalid-option"])],
   [{ client, model: "m", maxToken: 5 }, ["unknown-option", { option: "maxToken", nearest: "maxTokens" }]],

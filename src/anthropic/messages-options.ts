@@ -19,7 +19,7 @@ import {
   type OutputPlan,
   recordOf,
 } from "../core/provider-kit.ts";
-import { findMessagesQuirks, serviceNames } from "../services/find-quirks.ts";
+import { findMessagesQuirks, serviceCheck } from "../services/find-quirks.ts";
 import type { Quirks, ServiceName } from "../services/service.ts";
 import { unsampledVersion } from "../services/anthropic.ts";
 import { type ClaudeFacts, findClaudeFacts } from "../services/claude-models.ts";
@@ -43,7 +43,7 @@ export interface WireContainer {
   readonly expires_at?: string | undefined;
 }
 
-/** The body of a streaming request. The run option `settings.extra` may add any field. */
+/** The body of a streaming request. The run option `modelSettings.extra` may add any field. */
 export interface MessagesRequestBody {
   readonly model: string;
   readonly max_tokens: number;
@@ -199,7 +199,7 @@ const checks: Checks<AnthropicMessagesOptions> = {
   ...adapterChecks,
   client: ["an Anthropic client", isMessagesClient],
   model: ["the name of a model", isFilled],
-  service: oneOf(...serviceNames),
+  service: serviceCheck,
   maxTokens: ["a whole number of at least 1", isCount],
   thinking: ['an object with a "type"; type "enabled" also needs "budget_tokens"', isThinking],
   cache: ['true, false, { ttl: "5m" } or { ttl: "1h" }', isCache],

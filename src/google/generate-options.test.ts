@@ -40,7 +40,10 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", serverTools: { googleSearch: {} } }, invalid("serverTools", tools, "an object")],
   [
     { client, model: "m", apiKey: "AIza" },
-    ["unknown-option", { option: "apiKey", nearest: "client", instead: "client, an SDK client created with your key" }],
+    [
+      "unknown-option",
+      { option: "apiKey", nearest: "client", instead: "client, an SDK client created with your key and base URL" },
+    ],
   ],
   [{ client, model: "m", thinkin: {} }, ["unknown-option", { option: "thinkin", nearest: "thinking" }]],
 ])("googleGenerateContent: rejects the options %j", ([options, error]) => {

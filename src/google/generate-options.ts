@@ -31,7 +31,7 @@ export interface WireContent {
   readonly parts: readonly WirePart[];
 }
 
-/** The argument of the SDK's `generateContentStream`. The run option `settings.extra` may add any field to `config`. */
+/** The argument of the SDK's `generateContentStream`. The run option `modelSettings.extra` may add any field to `config`. */
 export interface GenerateContentParams {
   readonly model: string;
   /** The conversation: a list of `Content` objects with `role` and `parts`. */

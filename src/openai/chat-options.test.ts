@@ -34,7 +34,10 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", toWireCallId: "x" }, invalid("toWireCallId", "a function", '"x"')],
   [
     { client, model: "m", apiKey: "sk-x" },
-    ["unknown-option", { option: "apiKey", nearest: "client", instead: "client, an SDK client created with your key" }],
+    [
+      "unknown-option",
+      { option: "apiKey", nearest: "client", instead: "client, an SDK client created with your key and base URL" },
+    ],
   ],
   [{ client, model: "m", includeUsages: true }, ["unknown-option", { option: "includeUsages", nearest: "includeUsage" }]],
   [{ client, model: "m", max_tokens_field: "x" }, ["unknown-option", { option: "max_tokens_field", nearest: "maxTokensField" }]],

@@ -13,7 +13,7 @@ import {
   oneOf,
   toWireId,
 } from "../core/provider-kit.ts";
-import { findQuirks, serviceNames } from "../services/find-quirks.ts";
+import { findQuirks, serviceCheck } from "../services/find-quirks.ts";
 import type { Quirks, ServiceName } from "../services/service.ts";
 import type { ThinkTags } from "./think-tags.ts";
 import { enforcesSchemas } from "./wire-values.ts";
@@ -49,7 +49,7 @@ export interface ChatTool {
   readonly function: { readonly name: string; readonly description: string; readonly parameters: object };
 }
 
-/** The body of a request. The run option `settings.extra` may add any field. With `stream: false` there, `stream` is false. */
+/** The body of a request. The run option `modelSettings.extra` may add any field. With `stream: false` there, `stream` is false. */
 export interface ChatRequestBody {
   readonly model: string;
   readonly messages: readonly { readonly role: string }[];
@@ -148,7 +148,7 @@ const checks: Checks<OpenAIChatOptions> = {
   ...adapterChecks,
   client: ["an OpenAI client", isChatClient],
   model: ["the name of a model", isFilled],
-  service: oneOf(...serviceNames),
+  service: serviceCheck,
   includeUsage: is.flag,
   maxTokensField: oneOf("max_completion_tokens", "max_tokens"),
   echoReasoning: oneOf("reasoning_content", "reasoning"),

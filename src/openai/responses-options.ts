@@ -12,7 +12,7 @@ import {
   type Json,
   oneOf,
 } from "../core/provider-kit.ts";
-import { findQuirks, serviceNames } from "../services/find-quirks.ts";
+import { findQuirks, serviceCheck } from "../services/find-quirks.ts";
 import type { Quirks, ServiceName } from "../services/service.ts";
 import { enforcesSchemas } from "./wire-values.ts";
 
@@ -21,7 +21,7 @@ export interface InputItem {
   readonly [field: string]: Json | undefined;
 }
 
-/** The body of a request. It also contains `input` and `store`. The run option `settings.extra` may add any field. */
+/** The body of a request. It also contains `input` and `store`. The run option `modelSettings.extra` may add any field. */
 export interface ResponsesRequestBody {
   readonly model: string;
   readonly stream: true;
@@ -136,7 +136,7 @@ const checks: Checks<OpenAIResponsesOptions> = {
   ...adapterChecks,
   client: ["an OpenAI client", isResponsesClient],
   model: ["the name of a model", isFilled],
-  service: oneOf(...serviceNames),
+  service: serviceCheck,
   store: is.flag,
   include: ["a list of names", (value) => Array.isArray(value) && value.every(isFilled)],
   compaction: is.flag,

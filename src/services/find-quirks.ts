@@ -1,3 +1,4 @@
+import type { Check } from "../core/provider-kit.ts";
 import { anthropic } from "./anthropic.ts";
 import { azure } from "./azure.ts";
 import { bedrock } from "./bedrock.ts";
@@ -44,7 +45,11 @@ const services: readonly Service[] = [
   ...[minimax, mistral, moonshot, ollama, openrouter, together, vllm, xai, zai],
 ];
 
-export const serviceNames: readonly ServiceName[] = services.map(({ name }) => name);
+/** Checks the option `service`. */
+export const serviceCheck: Check = [
+  `the name of a known service (${services.map(({ name }) => name).join(", ")}), or absent for any other service`,
+  (value) => services.some(({ name }) => name === value),
+];
 
 /** The facts about a provider that identify its service. */
 export interface ServiceFacts {

@@ -21,7 +21,7 @@ it.for<Mistake>([
   ...Object.entries(adapters).map(([name, make]): Mistake => [
     `an API key passed to ${name}`,
     () => write(make, { apiKey: "sk-abc12345678", model: "m" }),
-    'Did you mean "client"? Write: client, an SDK client created with your key',
+    'Did you mean "client"? Write: client, an SDK client created with your key and base URL',
   ]),
   [
     "maxRetries passed to withRetry",

@@ -182,10 +182,41 @@ describe("strictService", () => {
     ["kind", () => strictService("opneai" as "mistral")],
     ["answers", () => strictService("mistral", { answers: "Hi" as unknown as [] })],
     ["oddities", () => strictService("mistral", { oddities: "all" as unknown as boolean })],
-    ["oddities", () => strictService("mistral", { oddities: ["null-id" as "null-ids"] })],
+    ["oddities[1]", () => strictService("mistral", { oddities: ["no-index", "null-id" as "null-ids"] })],
+    ["oddities", () => strictService("anthropic", { oddities: ["null-ids"] })],
   ])("throws invalid-option for an invalid %s", (option, make) => {
     expect(make).toThrow(expect.objectContaining({ code: "invalid-option", details: expect.objectContaining({ option }) }));
   });
+
+  it("throws a TypeError for an invalid message of the script", () => {
+    expect(() => strictService("mistral", { answers: ["Hi" as unknown as MockMessage] })).toThrow(
+      new TypeError('Message 0 in the script of the mock provider is a string. Write text("...") for text from the model.'),
+    );
+  });
+
+  it("plays oddities that exclude each other in turn", async () => {
+    const service = strictService("mistral", { answers: [answers[0] ?? []], oddities: true });
+    const fragments = new Map<number, unknown[]>();
+    const stream = await client(service).chat.completions.create({ ...question, model: "mistral-large-4", stream: true });
+    for await (const { choices } of stream) {
+      for (const { index, id } of choices[0]?.delta.tool_calls ?? []) {
+        fragments.set(index, [...(fragments.get(index) ?? []), id]);
+      }
+    }
+    const id = expect.stringMatching(/^[a-z\d]{9}$/);
+    const other = expect.stringMatching(/~$/);
+    expect([...fragments.values()]).toEqual([[id, null, other, null], [id]]);
+  });
+
+  it.each(["vllm", "llama-server", "ollama", "openrouter"] as const)(
+    "%s gives calls of Mistral ids that it accepts",
+    async (kind) => {
+      const service = strictService(kind, { answers: [toolCall("look")] });
+      const body = { ...question, model: "mistralai/mistral-small-4" };
+      const { choices } = await client(service).chat.completions.create(body);
+      expect(choices[0]?.message.tool_calls?.[0]?.id).toMatch(/^[a-z\d]{9}$/);
+    },
+  );
 
   it("refuses a message that cannot be sent over a wire", async () => {
     const service = strictService("mistral", { answers: [{ kind: "chunks", chunks: [{ type: "details", text: "x" }] }] });

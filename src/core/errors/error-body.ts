@@ -195,5 +195,7 @@ function isFlat({ message, type, code, object }: UnknownRecord): boolean {
 export function pageTitle(message: string): string {
   if (!/<(?:!doctype|html|head|body)\b/i.test(message)) return message;
   const title = /<title[^>]{0,100}>\s{0,100}([^<]{1,200})/i.exec(message)?.[1]?.trim();
-  return title === undefined || title === "" ? "The server sent an HTML page." : `The server sent an HTML page: ${title}`;
+  return title === undefined || title === ""
+    ? "The server sent an HTML page. Check the base URL of the client."
+    : `The server sent an HTML page: ${title}`;
 }

@@ -160,6 +160,8 @@ describe("toProviderError: SDK errors", () => {
       code: "server",
       message: "The server sent an HTML page: 502 Bad Gateway",
     });
-    expect(toProviderError("<html><body>x</body></html>").message).toBe("The server sent an HTML page.");
+    expect(toProviderError("<html><body>x</body></html>").message).toBe(
+      "The server sent an HTML page. Check the base URL of the client.",
+    );
   });
 });

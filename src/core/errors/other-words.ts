@@ -53,7 +53,7 @@ const eitherTokens: Replacement = {
 const trace: Replacement = { nearest: "events", instead: 'withTracing(options) from "turnwright/otel"' };
 
 const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts: 3, which includes the first attempt" };
-const sdkClient: Replacement = { nearest: "client", instead: "client, an SDK client created with your key" };
+const sdkClient: Replacement = { nearest: "client", instead: "client, an SDK client created with your key and base URL" };
 
 /**
  * Replacements for option names of other libraries. The first replacement that exists in the checked group of options is
@@ -105,6 +105,7 @@ const replacements: { readonly [word: string]: readonly Replacement[] } = {
   max_tokens: [eitherTokens, { nearest: "maxOutputTokens" }],
   maxOutputTokens: [setting("maxOutputTokens")],
   providerOptions: [setting("extra")],
+  settings: [{ nearest: "modelSettings" }],
   tool_choice: [{ nearest: "toolChoice" }],
   maxRetries: [{ nearest: "provider", instead: "provider: withRetry(provider)" }, maxAttempts],
   retries: [maxAttempts],

@@ -219,7 +219,7 @@ const networkText =
 
 /** The check for the option `errorWords`. */
 export const errorWordsCheck: Check = [
-  'an array such as [{ pattern: /input too big/i, code: "context-too-long" }]',
+  'an array such as [{ pattern: /input too big/i, code: "context-too-long" }], each with a RegExp and a code of a provider error',
   (value) =>
     Array.isArray(value) && value.every((row: unknown) => isRecord(row) && row.pattern instanceof RegExp && isCode(row.code)),
 ];

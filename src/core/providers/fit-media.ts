@@ -96,6 +96,25 @@ export function createMediaFitter({ forms, limits = {}, id }: MediaRules): (requ
   };
 }
 
+/**
+ * Makes a function that replaces all images with text, for a service that refused an image. It returns undefined if an image is in a
+ * new user message, because the caller must know about it.
+ */
+export function createImageRemover(): (request: ModelRequest) => ModelRequest | undefined {
+  const replace = createReplacer();
+  return (request) => {
+    const images = placeMedia(request.messages).filter(({ part }) => isImage(locateMedia(part)));
+    if (images.some(({ isNew }) => isNew)) return undefined;
+    const refused = new Map(images.map((found) => [found, { problem: "the service accepts no images", remedy: "" }]));
+    return { ...request, messages: replace(request.messages, refused) };
+  };
+}
+
+/** True for a message of the user or a tool with an image or a file. */
+export function hasMedia(message: Message): boolean {
+  return message.role !== "assistant" && listMedia(message).length > 0;
+}
+
 function placeMedia(messages: readonly Message[]): readonly Placed[] {
   const last = messages.findLastIndex(({ role }) => role === "assistant");
   const placed: Placed[] = [];
@@ -143,8 +162,9 @@ function findKindProblem(
   if (noUrls === true && media.kind === "url") return "the service accepts no URLs";
   const { mediaType } = media;
   const [kinds, types] = isImage(media) ? ["images", imageTypes] : ["files", isTextType(mediaType) ? undefined : fileTypes];
+  if (types?.length === 0) return `the service accepts no ${kinds}`;
   if (types === undefined || mediaType === "image/*" || types.includes(mediaType)) return undefined;
-  return types.length === 0 ? `the service accepts no ${kinds}` : `the service accepts ${kinds} of the types ${types.join(", ")}`;
+  return `the service accepts ${kinds} of the types ${types.join(", ")}`;
 }
 
 function isImage({ mediaType }: MediaSource): boolean {

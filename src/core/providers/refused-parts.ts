@@ -3,6 +3,7 @@ import type { ProviderError } from "../types/common.ts";
 import type { Message } from "../types/message.ts";
 import type { ModelCall, ModelChunk, ModelRequest } from "../types/provider.ts";
 import { memoize } from "../utils/promises.ts";
+import { createImageRemover, hasMedia } from "./fit-media.ts";
 import { isForced, toForcedText } from "./forced-choice.ts";
 import type { SdkStream } from "./read-sdk-stream.ts";
 import { reportTo } from "./request-changes.ts";
@@ -22,6 +23,16 @@ const refusals: readonly RegExp[] = [
   /(?:does(?: not|n't) support|that support) (?:this|the) .{0,40}tool.?choice/i,
   // Gemini (github.com/google-gemini/deprecated-generative-ai-js/issues/241, github.com/langchain-ai/langchain-google/issues/330).
   /function calling mode .?any.? is not|forced function calling .{0,20} is only supported/i,
+];
+
+/** The texts with which a service says that it takes no images at all. */
+const imageRefusals: readonly RegExp[] = [
+  // Ollama (github.com/ollama/ollama/issues/17301), OpenRouter (github.com/github/app/issues/2163), llama-server
+  // (github.com/ggml-org/llama.cpp tools/server/server-common.cpp), and Gemini (github.com/google/generative-ai-docs/issues/513).
+  /support image input|image input (?:modality )?is not (?:supported|enabled)/i,
+  // DeepSeek (github.com/DayuanJiang/next-ai-draw-io/pull/55), Azure (github.com/browser-use/web-ui/issues/274), and a server for
+  // text only (github.com/FlashML-org/FreeToken/issues/272).
+  /unknown variant .?image_url|image_url is only supported by certain|content part type for text-only server/i,
 ];
 
 /** The messages whose reasoning a service has refused. */
@@ -62,23 +73,33 @@ interface Ports {
 
 /**
  * Returns a function that asks a service. If the service refuses a forced call, the function asks once more with the choice "auto" and
- * an instruction. If it refuses reasoning, the function asks once more without the provider metadata of the messages. Both are
- * remembered for later requests. An adapter may adapt to other refusals.
+ * an instruction. If it refuses reasoning, the function asks once more without the provider metadata of the messages. If it refuses
+ * images, the function asks once more with text instead, unless an image is in a new user message. All this is remembered for later
+ * requests. An adapter may adapt to other refusals.
  */
 export function createRefusalMemory(): (request: ModelRequest, ask: Ask, ports: Ports) => Omit<SdkAnswer, "adapt"> {
   let refusesForced = false;
+  let refusesImages = false;
+  const removeImages = createImageRemover();
   const refused = createRefusedReasoning();
   const adapt = (request: ModelRequest, { code, message }: ProviderError, isOwn: boolean): boolean => {
     if (code === "request-changed") return !isOwn && refused.refuse(request.messages.filter(hasMetadata));
+    if (!refusesImages && request.messages.some(hasMedia) && imageRefusals.some((text) => text.test(message))) {
+      refusesImages = removeImages(request) !== undefined;
+      return refusesImages;
+    }
     if (refusesForced || !isForced(request.toolChoice) || !refusals.some((text) => text.test(message))) return false;
     refusesForced = true;
     return true;
   };
   return (request, ask, { call, out }) => {
     const askAdapted = (): SdkAnswer => {
-      const adapted = withoutReasoning(request, refused);
+      const plain = withoutReasoning(request, refused);
       const report = reportTo(out);
-      if (adapted !== request) report({ by: "adapter", field: "reasoning", action: "removed", reason: "request-changed" });
+      if (plain !== request) report({ by: "adapter", field: "reasoning", action: "removed", reason: "request-changed" });
+      const shown = refusesImages && request.messages.some(hasMedia) ? removeImages(plain) : undefined;
+      if (shown !== undefined) report({ by: "adapter", field: "images", action: "replaced", reason: "unsupported" });
+      const adapted = shown ?? plain;
       if (!refusesForced || !isForced(request.toolChoice)) return ask(adapted);
       report({ by: "adapter", field: "toolChoice", action: "replaced", reason: "unsupported" });
       return ask(withFreeChoice(adapted));

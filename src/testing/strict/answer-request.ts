@@ -2,7 +2,7 @@ import { isRecord, parseJson } from "../../core/entry-kit.ts";
 import type { Rule, ToErrorBody } from "../../services/rule.ts";
 import { checkMockMessage, type MockMessage, text as say } from "../mock-parts.ts";
 import { toAnswer } from "./answer.ts";
-import type { Kind, ServedWire } from "./kinds.ts";
+import type { Family, Kind, ServedWire } from "./kinds.ts";
 import { readRequest, wireOf } from "./read-wire.ts";
 import { type OddityChoice, type Reply, toJsonReply, writeAnswer } from "./write-answer.ts";
 
@@ -65,7 +65,8 @@ export function answerRequest({ url, headers, text }: ReceivedText, ports: Answe
   ports.onRequest(request);
   const served = wireOf(url) === undefined ? undefined : ports.kind.wires[wire];
   const toError = errorsOf(ports.kind, served);
-  const rules = isRecord(parsed) ? rulesFor(served, read.model) : [unreadable];
+  const families = (served?.families ?? []).filter(({ model }) => model.test(read.model));
+  const rules = isRecord(parsed) ? rulesFor(served, families) : [unreadable];
   for (const rule of rules) {
     const message = rule.refuses(read);
     if (message === undefined) continue;
@@ -76,7 +77,7 @@ export function answerRequest({ url, headers, text }: ReceivedText, ports: Answe
   const script = ports.nextMessage(request) ?? say("ok");
   checkMockMessage(script, 0);
   const streams = url.includes(":streamGenerateContent") || body.stream === true;
-  const answer = toAnswer(script, read, ports.kind.toCallId);
+  const answer = toAnswer(script, read, families.find(({ toCallId }) => toCallId !== undefined)?.toCallId ?? ports.kind.toCallId);
   return writeAnswer(answer, { wire, kind: ports.kind, toError, oddities: ports.oddities, streams });
 }
 
@@ -86,8 +87,6 @@ function errorsOf({ wires }: Kind, served: ServedWire | undefined): ToErrorBody 
   return (served ?? first)?.toError ?? ((refused) => refused);
 }
 
-function rulesFor(served: ServedWire | undefined, model: string): readonly Rule[] {
-  if (served === undefined) return [unserved];
-  const { rules, families } = served;
-  return [...rules, ...families.filter((family) => family.model.test(model)).flatMap((family) => family.rules)];
+function rulesFor(served: ServedWire | undefined, families: readonly Family[]): readonly Rule[] {
+  return served === undefined ? [unserved] : [...served.rules, ...families.flatMap(({ rules }) => rules)];
 }

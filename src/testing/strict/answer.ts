@@ -26,6 +26,8 @@ export interface AnswerCall {
   readonly name: string;
   readonly argsText: string;
   readonly fragments: readonly string[];
+  /** The position of the call in the conversation. */
+  readonly turn: number;
 }
 
 /** A content block, output item or part that is sent as it is, for example the call of a server tool. */
@@ -80,7 +82,8 @@ export function toAnswer(message: MockMessage, request: WireRequest, toCallId: T
     else if (part.kind !== "call") pieces.push(part);
     else {
       const { name, argsText, fragments } = part;
-      pieces.push({ kind: "call", id: part.id ?? toCallId({ key, index, name, request }), name, argsText, fragments });
+      const id = part.id ?? toCallId({ key, index, name, request });
+      pieces.push({ kind: "call", id, name, argsText, fragments, turn: request.calls.length + index });
       index += 1;
     }
   }

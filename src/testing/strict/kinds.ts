@@ -66,6 +66,8 @@ export interface Family {
   readonly title: string;
   readonly model: RegExp;
   readonly rules: readonly Rule[];
+  /** The ids of the models' calls, if they differ from those of other models at the service. */
+  readonly toCallId?: ToCallId | undefined;
 }
 
 /** One API of a service. */
@@ -84,20 +86,21 @@ export interface Kind {
   readonly checksPrefix: boolean;
 }
 
-const mistralFamily: Family = {
-  title: "Models of Mistral",
-  model: /(?:^|[/.])(?:open-)?(?:mistral|mixtral|ministral|magistral|devstral|codestral|pixtral|voxtral)-/i,
-  rules: mistralModelRules,
-};
-const claudeFamily: Family = { title: "Models of Anthropic", model: /claude-/i, rules: claudeGatewayRules };
-const openaiFamily: Family = { title: "Models of OpenAI", model: /^openai\//, rules: [...chatSchemaRules, ...chatLimitRules] };
-
 const plainId: ToCallId = ({ key, index }) => `call_${key}${index}`;
 const nineCharacters: ToCallId = ({ key, index }) => `${key.slice(0, 9 - show(index).length)}${index}`;
 const toolUseId: ToCallId = ({ key, index }) => `toolu_${key}${index}`;
 /** Kimi counts the calls of a conversation. */
 const kimiId: ToCallId = ({ name, index, request }) => `functions.${name}:${request.calls.length + index}`;
 const geminiId: ToCallId = ({ key, index, request }) => (/gemini-[12]/.test(request.model) ? "" : `${key}${index}`);
+
+const mistralFamily: Family = {
+  title: "Models of Mistral",
+  model: /(?:^|[/.])(?:open-)?(?:mistral|mixtral|ministral|magistral|devstral|codestral|pixtral|voxtral)-/i,
+  rules: mistralModelRules,
+  toCallId: nineCharacters,
+};
+const claudeFamily: Family = { title: "Models of Anthropic", model: /claude-/i, rules: claudeGatewayRules };
+const openaiFamily: Family = { title: "Models of OpenAI", model: /^openai\//, rules: [...chatSchemaRules, ...chatLimitRules] };
 
 const served = (toError: ToErrorBody, rules: readonly Rule[], families: readonly Family[] = []): ServedWire => ({
   rules,

@@ -1,5 +1,5 @@
-import { checkFields, type Clock, invalidOption, is, isFunction, systemClock } from "../../core/entry-kit.ts";
-import type { MockMessage } from "../mock-parts.ts";
+import { checkFields, type Clock, invalidOption, is, isFunction, oneOf, systemClock } from "../../core/entry-kit.ts";
+import { checkMockMessage, type MockMessage } from "../mock-parts.ts";
 import { answerRequest, type ReceivedText, type StrictRefusal, type StrictRequest } from "./answer-request.ts";
 import { chatOddities } from "../../services/oddities.ts";
 import { kinds, type StrictServiceKind } from "./kinds.ts";
@@ -19,7 +19,8 @@ export interface StrictOptions {
   readonly answers?: StrictAnswers | undefined;
   /**
    * True to play every oddity that is known of the streams of the service. A number is a seed that chooses some of them for each
-   * answer. A list names oddities of Chat Completions, also those of other services. Default false: the streams are as the API
+   * answer. A list names oddities of Chat Completions, also those of other services. Oddities that exclude each other take turns from
+   * call to call. The APIs of Anthropic and Gemini and the Responses API have no oddities. Default false: the streams are as the API
    * describes them.
    */
   readonly oddities?: OddityChoice | undefined;
@@ -39,22 +40,30 @@ export interface StrictService {
   listen(): Promise<StrictServer>;
 }
 
-function isOddityChoice(value: unknown): boolean {
-  if (Array.isArray(value)) return value.every((name) => typeof name === "string" && Object.hasOwn(chatOddities, name));
-  return typeof value === "boolean" || typeof value === "number";
-}
+const oddityNames = Object.keys(chatOddities);
 
 const checks = {
   answers: ["an array of messages or a function", (value: unknown) => Array.isArray(value) || isFunction(value)],
-  oddities: ["true, false, a number or a list of oddities", isOddityChoice],
+  oddities: [
+    'true, false, a number or a list such as ["null-ids"]',
+    (value: unknown) => Array.isArray(value) || typeof value === "boolean" || typeof value === "number",
+  ],
   clock: is.object,
 } as const;
+
+function checkOddities(oddities: readonly string[], kind: StrictServiceKind): void {
+  if (kinds[kind].wires.chat === undefined) {
+    throw invalidOption("oddities", `true, false or a number for "${kind}", because the names are of Chat Completions`, oddities);
+  }
+  const unknown = oddities.findIndex((name) => !oddityNames.includes(name));
+  if (unknown >= 0) throw invalidOption(`oddities[${unknown}]`, oneOf(...oddityNames)[0], oddities[unknown]);
+}
 
 /**
  * Makes a fake model service that speaks the API of a real one. It refuses each request that breaks a rule of the real service, with
  * the same status and error body. It answers all others with a script. The page docs/service-rules.md lists the rules.
  *
- * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
+ * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid, and TypeError if a message of `answers` is invalid.
  *
  * @example
  * const service = strictService("mistral", { answers: [toolCall("look"), text("Done.")] });
@@ -67,6 +76,8 @@ export function strictService(kind: StrictServiceKind, options: StrictOptions = 
   if (!Object.hasOwn(kinds, kind)) throw invalidOption("kind", `one of "${names}"`, kind);
   checkFields("options", options, checks);
   const { answers = [], oddities = false, clock = systemClock } = options;
+  if (typeof oddities === "object") checkOddities(oddities, kind);
+  if (typeof answers === "object") for (const [index, message] of answers.entries()) checkMockMessage(message, index);
   const requests: StrictRequest[] = [];
   const refusals: StrictRefusal[] = [];
   let accepted = 0;

@@ -106,20 +106,38 @@ function toThoughts({ reasoning }: ChatStyle, shown: ReadonlySet<ChatOddity>): T
   }
 }
 
-function toFragments(
-  { id, name, argsText, fragments }: AnswerCall,
-  position: number,
-  shown: ReadonlySet<ChatOddity>,
-): readonly object[] {
+const fragmentOddities = ["null-ids", "other-ids", "null-arguments", "repeated-name"] as const;
+
+/** A call in one fragment cannot show the oddities of later fragments. If both are chosen, every second call comes in one fragment. */
+function comesWhole({ turn, fragments }: AnswerCall, shown: ReadonlySet<ChatOddity>): boolean {
+  if (fragments.length === 0 || shown.has("no-index")) return true;
+  return shown.has("whole-arguments") && (turn % 2 === 1 || !fragmentOddities.some((name) => shown.has(name)));
+}
+
+function toFragments(call: AnswerCall, position: number, shown: ReadonlySet<ChatOddity>): readonly object[] {
+  const { id, name, argsText, fragments } = call;
   const place = toPlace(position, shown);
-  const isWhole = shown.has("whole-arguments") || shown.has("no-index") || fragments.length === 0;
+  const isWhole = comesWhole(call, shown);
   const ids = shown.has("no-first-id") ? {} : { id };
   const begin = isWhole ? argsText : shown.has("null-arguments") ? null : "";
   const first = { ...place, ...ids, type: "function", function: { name, arguments: begin } };
   if (isWhole) return [first];
-  const later = shown.has("null-ids") ? { id: null } : shown.has("other-ids") ? { id: `${id.slice(0, -1)}~` } : {};
   const again = shown.has("repeated-name") ? { name } : {};
-  return [first, ...fragments.map((text) => ({ ...place, ...later, function: { ...again, arguments: text } }))];
+  const later = fragments.map((text, at) => ({
+    ...place,
+    ...toLaterId(call, at, shown),
+    function: { ...again, arguments: text },
+  }));
+  return [first, ...later];
+}
+
+/** With both oddities of ids, the fragments and the calls take turns. */
+function toLaterId({ id, turn }: AnswerCall, at: number, shown: ReadonlySet<ChatOddity>): object {
+  const ids = [
+    ...(shown.has("null-ids") ? [{ id: null }] : []),
+    ...(shown.has("other-ids") ? [{ id: `${id.slice(0, -1)}~` }] : []),
+  ];
+  return ids[(at + Math.floor(turn / 2)) % ids.length] ?? {};
 }
 
 function toPlace(position: number, shown: ReadonlySet<ChatOddity>): object {
