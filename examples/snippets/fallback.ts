@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import { runToolLoop, streamToolLoop, withFallback, withRetry, type Message } from "turnwright";
+import { runToolLoop, streamToolLoop, withFallback, withRetry, type Message, type ProviderError } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
 import { openaiChat } from "turnwright/openai";
 import { createMockProvider, fail, text as says, usage } from "turnwright/testing";
@@ -109,6 +109,24 @@ const answered = (): Response => {
   assert.deepEqual([...new Set(frames)], ["", "It is eleven in the", "It is 11 pm there."]);
   assert.equal(text, "It is 11 pm there.");
   assert.equal(costUSD?.toFixed(5), "0.00121");
+}
+
+{
+  const limits = createMockProvider([fail({ status: 429, message: "Rate limit reached", headers: { "retry-after": "20" } })]);
+  const provider = withFallback([limits, createMockProvider([fail({ status: 401, message: "Invalid key" })])]);
+  // #region wait
+  const stream = streamToolLoop({ provider, messages });
+  const errors: ProviderError[] = [];
+  for await (const event of stream) {
+    if (event.type === "iteration-start") errors.length = 0;
+    if (event.type === "attempt-discarded" && event.error !== undefined) errors.push(event.error);
+  }
+  const { reason } = await stream.result;
+  if (reason.kind === "provider-error") errors.push(reason.error);
+  const waits = errors.flatMap(({ retryable, retryAfterMs }) => (retryable && retryAfterMs !== undefined ? [retryAfterMs] : []));
+  const message = waits.length === 0 ? "Try again later." : `Try again in ${Math.ceil(Math.min(...waits) / 1_000)} s.`;
+  // #endregion wait
+  assert.equal(message, "Try again in 20 s.");
 }
 
 {

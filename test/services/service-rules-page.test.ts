@@ -7,12 +7,13 @@ import { kinds, type StrictServiceKind } from "../../src/testing/strict/kinds.ts
 
 const head = `# Rules of the model services
 
-The test \`test/services/service-rules-page.test.ts\` writes this page from the rules in \`src/services\`. To write it again, run \`npm run docs:rules\`.
-[\`strictService\`](guides/testing.md#a-strict-service) refuses requests that break one of these rules, with the status and the error body of the service. The
-adapters of this package follow the rules.
+[\`strictService\`](guides/testing.md#a-strict-service) refuses a request that breaks one of these rules, with the status and the error body
+of the service. The adapters of this package follow the rules. Each heading is a kind of \`strictService\`, with its APIs below it.
 
-A service may change its rules and its messages at any time. Each rule names its source: a page of the vendor, a type file, or a public report.
-A short source such as \`crush#279\` is an issue or a pull request of the project with this name on GitHub.
+A service may change its rules and its messages at any time. Each rule therefore names its source: a page of the vendor, a type file of a
+package, or a public report. A short source such as \`crush#279\` is an issue or a pull request of the project with this name on GitHub.
+
+This page is generated from the rules in \`src/services\`. To write it again, run \`npm run docs:rules\`.
 `;
 
 const wireTitles = {

@@ -1,7 +1,7 @@
 import { isRecord, parseJson } from "../../core/entry-kit.ts";
 import type { Rule, ToErrorBody } from "../../services/rule.ts";
 import { checkMockMessage, type MockMessage, text as say } from "../mock-parts.ts";
-import { toAnswer } from "./answer.ts";
+import { toAnswer, type ToCallId } from "./answer.ts";
 import type { Family, Kind, ServedWire } from "./kinds.ts";
 import { readRequest, wireOf } from "./read-wire.ts";
 import { type OddityChoice, type Reply, toJsonReply, writeAnswer } from "./write-answer.ts";
@@ -65,7 +65,7 @@ export function answerRequest({ url, headers, text }: ReceivedText, ports: Answe
   ports.onRequest(request);
   const served = wireOf(url) === undefined ? undefined : ports.kind.wires[wire];
   const toError = errorsOf(ports.kind, served);
-  const families = (served?.families ?? []).filter(({ model }) => model.test(read.model));
+  const families = familiesOf(served, read.model);
   const rules = isRecord(parsed) ? rulesFor(served, families) : [unreadable];
   for (const rule of rules) {
     const message = rule.refuses(read);
@@ -77,7 +77,7 @@ export function answerRequest({ url, headers, text }: ReceivedText, ports: Answe
   const script = ports.nextMessage(request) ?? say("ok");
   checkMockMessage(script, 0);
   const streams = url.includes(":streamGenerateContent") || body.stream === true;
-  const answer = toAnswer(script, read, families.find(({ toCallId }) => toCallId !== undefined)?.toCallId ?? ports.kind.toCallId);
+  const answer = toAnswer(script, read, idsOf(ports.kind, families));
   return writeAnswer(answer, { wire, kind: ports.kind, toError, oddities: ports.oddities, streams });
 }
 
@@ -85,6 +85,14 @@ export function answerRequest({ url, headers, text }: ReceivedText, ports: Answe
 function errorsOf({ wires }: Kind, served: ServedWire | undefined): ToErrorBody {
   const [first] = Object.values(wires);
   return (served ?? first)?.toError ?? ((refused) => refused);
+}
+
+function familiesOf(served: ServedWire | undefined, model: string): readonly Family[] {
+  return served === undefined ? [] : served.families.filter((family) => family.model.test(model));
+}
+
+function idsOf({ toCallId }: Kind, families: readonly Family[]): ToCallId {
+  return families.find((family) => family.toCallId !== undefined)?.toCallId ?? toCallId;
 }
 
 function rulesFor(served: ServedWire | undefined, families: readonly Family[]): readonly Rule[] {
