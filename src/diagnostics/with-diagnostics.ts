@@ -6,6 +6,8 @@ import {
   type LoopEvents,
   type LoopEventType,
   type LoopOptions,
+  redactSecrets,
+  textOf,
   type ToolContext,
   toPlainError,
 } from "../core/entry-kit.ts";
@@ -58,6 +60,11 @@ const handlers: EventHandlers<RunChannels> = {
 
 const heardEvents: readonly LoopEventType[] = heardBy(handlers);
 
+/** Ids and names of a program are not cut, because other messages and programs compare them. Those of a model are: `cleanName`. */
+function cleanId(id: string): string {
+  return redactSecrets(textOf(id));
+}
+
 class RunChannels implements RunObserver {
   readonly #runId: string;
   readonly #place: RunPlace;
@@ -67,14 +74,14 @@ class RunChannels implements RunObserver {
   #ending: Partial<RunMessage> = {};
 
   constructor({ runId, provider, options }: ObservedRun, place: RunPlace) {
-    this.#runId = runId;
+    this.#runId = cleanId(runId);
     this.#place = place;
     const { scope, ...inside } = place.inside ?? {};
     const facts = (): RunMessage => ({
-      runId,
-      provider: provider.id,
-      model: provider.model,
-      conversationId: options.session?.conversationId,
+      runId: cleanId(runId),
+      provider: cleanId(provider.id),
+      model: cleanId(provider.model),
+      conversationId: options.session?.conversationId === undefined ? undefined : cleanId(options.session.conversationId),
       ...(place.inside !== undefined && { inside: inside as RunMessage["inside"] }),
     });
     this.#trace = runs.begin(facts, scope);
@@ -93,7 +100,8 @@ class RunChannels implements RunObserver {
 
   endIteration({ status, provider, model, finish, usage, costUSD, calls, durationMs }: LoopEvents["iteration-end"]): void {
     const errorType = isFailed(status) ? status : undefined;
-    this.#iteration?.end({ status, provider, model, finish, usage, costUSD, calls: calls.length, durationMs, errorType });
+    const answered = { provider: cleanId(provider), model: cleanId(model) };
+    this.#iteration?.end({ status, ...answered, finish, usage, costUSD, calls: calls.length, durationMs, errorType });
     this.#iteration = undefined;
   }
 

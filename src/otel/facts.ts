@@ -8,6 +8,7 @@ import {
   type LoopEvents,
   type LoopLimits,
   type ModelSettings,
+  redactSecrets,
   type Usage,
 } from "../core/entry-kit.ts";
 import type { Attributes, AttributeValue } from "@opentelemetry/api";
@@ -205,6 +206,23 @@ export function thrownType(error: unknown): string {
   return typeof type === "string" ? type : otherError;
 }
 
+/** Also removes credentials from names and ids. A program may pass a key in place of a model, for example. */
 export function definedIn(attributes: Attributes): Attributes {
-  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
+  return Object.fromEntries(
+    Object.entries(attributes).flatMap(([name, value]): [string, AttributeValue][] => {
+      if (value === undefined) return [];
+      return [[name, names.has(name) ? cleanFact(value) : value]];
+    }),
+  );
+}
+
+/** The attributes with a name, an id or a description that the program or a provider has chosen. */
+const names: ReadonlySet<string> = new Set([
+  ...[genAi.agentName, genAi.conversationId, genAi.providerName, genAi.requestModel, genAi.responseModel],
+  ...[genAi.requestStopSequences, genAi.toolDescription, own.runId],
+]);
+
+function cleanFact(value: AttributeValue): AttributeValue {
+  if (typeof value === "string") return redactSecrets(value);
+  return Array.isArray(value) ? value.map((item) => (typeof item === "string" ? redactSecrets(item) : "")) : value;
 }

@@ -3,7 +3,7 @@
 
 import * as api from "@opentelemetry/api";
 import type { Attributes, Meter } from "@opentelemetry/api";
-import { memoize, type Usage } from "../core/entry-kit.ts";
+import { memoize, redactSecrets, type Usage } from "../core/entry-kit.ts";
 import { definedIn, genAi, unknownModality } from "./facts.ts";
 import { LiveSpan, quietly, type SpanClock } from "./live-span.ts";
 import { ContentWriter, type TracingOptions } from "./tracing-options.ts";
@@ -109,7 +109,7 @@ export function createTracePorts(options: TracingOptions, conversationId: string
     clock,
     start(name, { attributes = {}, startTime = clock.wallTime(), ...more }, parent) {
       const options = { ...more, ...(startTime !== undefined && { startTime }), attributes: definedIn(attributes) };
-      return new LiveSpan(() => tracer?.startSpan(name, options, parent), parent, clock);
+      return new LiveSpan(() => tracer?.startSpan(redactSecrets(name), options, parent), parent, clock);
     },
   };
 }

@@ -94,7 +94,7 @@ class RunWriter implements CallWriter {
   constructor(ports: LogPorts, place: RunSource) {
     this.#ports = ports;
     this.#place = place;
-    this.#run = ports.writer.findRun(runKey(place.runId, place.path));
+    this.#run = ports.writer.findRun(runKey(ports.cleaner.id(place.runId), place.path));
     this.records = place.records;
     this.cleaner = ports.cleaner;
     this.at = place.at;
@@ -102,7 +102,7 @@ class RunWriter implements CallWriter {
 
   /** The provider of the run is known only from its first stream, so earlier lines wait for the line `run-start`. */
   write(type: string, fields: LogFields, at: number = this.at): void {
-    const line = { type, at, ...fields };
+    const line = { type, at, ...this.cleaner.names(fields) };
     if (this.#isStarted) this.#ports.writer.write(this.#run, line);
     else this.#early.push(line);
   }
@@ -156,7 +156,14 @@ class RunWriter implements CallWriter {
     this.at += result.durationMs;
     const before = continuation === 0 ? 0 : state.current.calls.length;
     const calls = result.calls.map(({ callId, name, args, problem }, index) => {
-      return { callId, name, index: before + index, args: cleaner.content(args, "arguments"), problem, at: this.at };
+      return {
+        callId: cleaner.id(callId),
+        name: cleaner.id(name),
+        index: before + index,
+        args: cleaner.content(args, "arguments"),
+        problem,
+        at: this.at,
+      };
     });
     const fields = outputFields(cleaner, { ...result, calls });
     // A stream that was cut off before its first chunk has no output.

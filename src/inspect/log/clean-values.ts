@@ -1,6 +1,7 @@
 // Prepares values for a run log: copies them as plain data, calls `redact`, and removes credentials.
 
 import { dropPromise, isRecord, isThenable, type Json, namesSecret, redactSecrets, toJson } from "../../core/entry-kit.ts";
+import type { LogFields } from "./log-lines.ts";
 import { isList } from "./shared-reader.ts";
 import { measure, Measured, type Writable } from "./shared-values.ts";
 
@@ -29,6 +30,9 @@ const plainFields: ReadonlySet<string> = new Set([
   ...["outcome", "status", "code", "provider", "model", "family", "finish", "decision", "action", "waitsFor", "source"],
   ...["hook", "event", "why", "pendingContext", "disableTools", "problem"],
 ]);
+
+/** Fields of lines with names and ids that the program or a provider has chosen. */
+const namedFields: ReadonlySet<string> = new Set(["provider", "model", "runId", "rawFinish", "callId", "name"]);
 
 /** Fields with data of the model, the tools or the caller. All texts in them are content, including the keys. */
 const contentFields: { readonly [field: string]: RunLogPlace } = {
@@ -198,6 +202,15 @@ export class Cleaner {
     const clean = redactSecrets(text);
     if (this.#keys.size < mostKeys) this.#keys.set(text, clean);
     return clean;
+  }
+
+  /** Removes credentials from the ids and names of a line. A program may pass a key in place of a model, for example. */
+  names(fields: LogFields): LogFields {
+    const clean = Object.entries(fields).map(([name, value]) => [
+      name,
+      typeof value === "string" && namedFields.has(name) ? this.id(value) : value,
+    ]);
+    return Object.fromEntries(clean) as LogFields;
   }
 
   #fields(value: unknown, at: Place): Writable | undefined {

@@ -78,7 +78,7 @@ export class RunRecorder implements RunObserver {
     this.#ports = ports;
     this.#place = place;
     const { path, parent } = place;
-    this.#run = ports.writer.findRun(runKey(run.runId, path));
+    this.#run = ports.writer.findRun(runKey(ports.cleaner.id(run.runId), path));
     const isKnown = this.#run.written.size > 0;
     this.#seen = isKnown ? new Map() : undefined;
     const nested = path.length === 0 ? {} : { path: [...path], parent };
@@ -92,12 +92,14 @@ export class RunRecorder implements RunObserver {
     const { at, ...first } = this.#first ?? {};
     if (this.#first === undefined) return;
     this.#first = undefined;
-    this.#ports.writer.write(this.#run, { type: "run-start", at: at as number, ...first });
+    const { writer, cleaner } = this.#ports;
+    writer.write(this.#run, { type: "run-start", at: at as number, ...cleaner.names(first) });
   }
 
   #write(type: string, fields: LogFields): void {
     this.#begin();
-    this.#ports.writer.write(this.#run, { type, at: this.#ports.now(), ...fields });
+    const { writer, cleaner, now } = this.#ports;
+    writer.write(this.#run, { type, at: now(), ...cleaner.names(fields) });
   }
 
   /** Runs code of the recorder. If the code throws, the log ends and the run continues. */
