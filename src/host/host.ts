@@ -5,13 +5,14 @@ import {
   type LoopResult,
   type OutsideResult,
   type StopRequest,
+  type UserMessage,
 } from "../core/entry-kit.ts";
 import { type ConversationLimits, Conversations, type Entered } from "./conversations.ts";
 import { addReport, lateMessagesOf, noHandover, toReport, toUsage, withoutRefused } from "./handover.ts";
 import { type EndedFacts, type KeepRuns, mayRemove, pruneJournals } from "./keep-runs.ts";
 import { type ExecutionEnd, executeRun } from "./execute-run.ts";
 import type { PageMessage } from "../core/web-kit.ts";
-import { isReplacing } from "./next-messages.ts";
+import { isReplacing, refuseKnown } from "./next-messages.ts";
 import { BusyError, planResume, planStart, readEnding, type RunPlan, type UnstartedAnswer } from "./plan-run.ts";
 import type {
   CancelAnswer,
@@ -215,10 +216,19 @@ export class Host implements RunHost {
       const { turn } = entered;
       if (whenBusy !== "steer" || message === undefined || isReplacing(message)) return { kind: "busy", runId: runIdOf(turn) };
       if (!(await turn.opened.promise)) continue;
-      const { store } = this.#settings;
-      if (await turn.steer(message, (record) => store.write(id, record))) return { kind: "steered", ...toHostedRun(turn) };
+      const answer = await this.#steer(id, turn, message);
+      if (answer !== undefined) return answer;
       await turn.settled.promise;
     }
+  }
+
+  /** Returns undefined if the live run no longer accepts messages. */
+  async #steer(id: string, turn: RunTurn, message: UserMessage): Promise<StartAnswer | undefined> {
+    const known = refuseKnown(turn.record?.messages ?? [], message);
+    if (known !== undefined) return known === "repeated" ? { kind: known, runId: turn.runId } : { kind: known };
+    const steered = await turn.steer(message, (record) => this.#settings.store.write(id, record));
+    if (steered === "repeated") return { kind: "started", repeated: true, ...toHostedRun(turn) };
+    return steered === "steered" ? { kind: steered, ...toHostedRun(turn) } : undefined;
   }
 
   /** A start that is refused, for example because calls wait, must not make the decisions about these calls busy. */

@@ -74,6 +74,13 @@ export function isRepetition(one: UserMessage, other: UserMessage): boolean {
   return one.id !== undefined && one.id === other.id && isSame(one.content, other.content);
 }
 
+/** Returns the answer for a message to a live run whose transcript has a message with the same id. */
+export function refuseKnown(messages: readonly Message[], given: UserMessage): "repeated" | "unknown-message" | undefined {
+  const found = given.id === undefined ? undefined : findMessage(messages, given.id);
+  if (found === undefined) return undefined;
+  return isSame(found.message.content, given.content) ? "repeated" : "unknown-message";
+}
+
 function answerLast({ messages, undelivered = [], handover }: History, denied: boolean): NextMessages {
   const all: readonly Message[] = [...settleAll(messages, denied), ...undelivered];
   const last = all.findLastIndex(({ role }) => role === "user");

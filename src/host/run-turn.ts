@@ -19,6 +19,9 @@ function defer<T>(): Deferred<T> {
   return { promise, resolve };
 }
 
+/** "repeated" means that the run has got the message already. */
+type Steered = "steered" | "repeated" | "over";
+
 /** One start or resume of a run, from the moment it reserves its conversation until the conversation is free again. */
 export class RunTurn {
   readonly control: LoopControl = createLoopControl();
@@ -73,16 +76,17 @@ export class RunTurn {
   }
 
   /**
-   * Stores a message so that a crash cannot lose it, then passes it to the run. Handles one message at a time. Resolves to false
-   * if the run no longer accepts messages. If the store fails, rejects without passing the message to the run.
+   * Stores a message so that a crash cannot lose it, then passes it to the run. Handles one message at a time. Resolves to "over" if the
+   * run no longer accepts messages. If the store fails, rejects without passing the message to the run.
    */
-  steer(message: UserMessage, write: (record: ConversationRecord) => PromiseLike<void> | void): Promise<boolean> {
-    const steered = this.#writes.then(async () => {
-      if (this.record === undefined || this.#isFinished) return false;
+  steer(message: UserMessage, write: (record: ConversationRecord) => PromiseLike<void> | void): Promise<Steered> {
+    const steered = this.#writes.then(async (): Promise<Steered> => {
+      if (this.record === undefined || this.#isFinished) return "over";
+      if (this.has(message)) return "repeated";
       const record = { ...this.record, steered: [...(this.record.steered ?? []), message] };
       await write(record);
       this.record = record;
-      return this.control.steer(message) === "accepted";
+      return this.control.steer(message) === "accepted" ? "steered" : "over";
     });
     this.#writes = steered.then(
       () => {},

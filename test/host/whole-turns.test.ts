@@ -139,6 +139,20 @@ describe("host.start() with a message that arrived before", () => {
     expect((await stage.shown()).filter((line) => line.includes("faster")).length).toBe(1);
   });
 
+  it.each<[title: string, message: PageMessage, kind: string]>([
+    ["a message of an earlier turn", say("one", "m1"), "repeated"],
+    ["another message with the id of an earlier one", say("three", "m1"), "unknown-message"],
+  ])("does not steer %s", async (_title, message, kind) => {
+    const stage = open(() => [text("Hm."), wait(10)]);
+    const first = await stage.start(say("one", "m1"));
+    await stage.clock.advance(100);
+    await readStart(first);
+    await stage.start(say("two", "m2"));
+    expect(await stage.start(message, { whenBusy: "steer" })).toMatchObject({ kind });
+    await stage.clock.advance(100);
+    expect((await stage.shown()).filter((line) => line.startsWith("user"))).toEqual(["user: one", "user: two"]);
+  });
+
   it("adds every message without an id", async () => {
     const stage = open(echo);
     for (let turn = 0; turn < 2; turn += 1) await readStart(stage.start({ role: "user", content: "yes" }));

@@ -10,7 +10,7 @@ import {
   type StopRequest,
 } from "../../core/entry-kit.ts";
 import type { HostedStream, WhenBusy } from "../run-host.ts";
-import { continueLast, isReplacing, placeMessages } from "../next-messages.ts";
+import { continueLast, isReplacing, placeMessages, refuseKnown } from "../next-messages.ts";
 import { joinChecks } from "../start-options.ts";
 import { waitingCallsOf, waitingError, type WhenSuspended } from "../waiting-calls.ts";
 import { ConversationRuns, type LastRun } from "./conversation-runs.ts";
@@ -113,6 +113,8 @@ class Conversations implements DurableHost {
     if (await this.#bounded(() => this.#runs.isStopping(last)))
       return (await this.#runs.endsSoon(last)) ? undefined : { kind: "busy", runId: last.runId };
     if (whenBusy === "steer" && message !== undefined && !isReplacing(message)) {
+      const known = refuseKnown(await this.#runs.givenTo(last.runId), message);
+      if (known !== undefined) return known === "repeated" ? { kind: known, runId: last.runId } : { kind: known };
       if ((await this.#loop.steer(last.runId, message)) === "accepted") return { kind: "steered", ...this.#toHosted(last) };
     } else if (whenBusy !== "queue") return { kind: "busy", runId: last.runId };
     await this.#runs.untilFree(last);
