@@ -112,7 +112,7 @@ describe("stream: false in extra", () => {
     const fetch: typeof globalThis.fetch = () => new Promise((resolve) => answers.push(resolve));
     const provider = openaiChat({ client: connect(fetch), model: "m" });
     const run = runToolLoop({ provider, clock, messages: [user("Look.")], modelSettings: { extra } });
-    await clock.advance(3_600_000);
+    await clock.advance(1_700_000);
     for (const answer of answers) answer(Response.json(choice({ content: "Seen." }, "stop")));
     expect((await run).text).toBe("Seen.");
   });
