@@ -1,0 +1,127 @@
+import { Client, Pool } from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { launchWorker, type Worker } from "turnwright/dbos";
+import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+import { Takeovers } from "../../src/dbos/takeovers.ts";
+import { own } from "./own-run.ts";
+
+let postgres: Postgres;
+let worker: Worker;
+let pool: Pool;
+let session: Client;
+/** The session of another worker, which holds the lock of that worker. */
+let other: Client;
+let runs = 0;
+let id = "";
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  worker = await launchWorker({ databaseUrl: postgres.url, executes: false });
+  pool = new Pool({ connectionString: postgres.url });
+  pool.on("error", () => {});
+  [session, other] = [1, 2].map(() => new Client({ connectionString: postgres.url })) as [Client, Client];
+  await session.connect();
+  await other.connect();
+}, 60_000);
+
+afterAll(async () => {
+  await session.end();
+  await other.end();
+  await pool.end();
+  await worker.stop();
+  await postgres.stop();
+});
+
+beforeEach(async () => {
+  id = `run-${(runs += 1)}`;
+  await pool.query("DELETE FROM turnwright.workers WHERE application = 'shop'");
+  await pool.query("INSERT INTO turnwright.workers VALUES ('me', 'shop', 1000, now())");
+});
+
+async function give(workerId: string): Promise<void> {
+  await own(pool, id, workerId);
+  await pool.query(`UPDATE dbos.workflow_status SET attributes = '{"turnwright": "shop"}' WHERE workflow_uuid = $1`, [id]);
+}
+
+async function statusOf(): Promise<string> {
+  const { rows } = await pool.query<{ status: string }>("SELECT status FROM dbos.workflow_status WHERE workflow_uuid = $1", [id]);
+  return rows[0]?.status ?? "";
+}
+
+const createTakeovers = (busy = false): Takeovers =>
+  new Takeovers(pool, { id: "me", application: "shop", isBusyWith: () => busy });
+
+async function sweep(takeovers: Takeovers, times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) await takeovers.sweep(session);
+}
+
+describe("a run that its worker does not execute", () => {
+  it("goes back into its queue when two looks have found it", async () => {
+    await give("me");
+    const takeovers = createTakeovers();
+    await sweep(takeovers, 39);
+    expect(await statusOf()).toBe("PENDING");
+    await sweep(takeovers, 1);
+    expect(await statusOf()).toBe("ENQUEUED");
+  });
+
+  it("stays with a worker that is busy with it", async () => {
+    await give("me");
+    await sweep(createTakeovers(true), 60);
+    expect(await statusOf()).toBe("PENDING");
+  });
+
+  it("stays with a worker that has taken it again since the first look", async () => {
+    await give("me");
+    const takeovers = createTakeovers();
+    await sweep(takeovers, 20);
+    await pool.query("UPDATE dbos.workflow_status SET updated_at = updated_at + 1 WHERE workflow_uuid = $1", [id]);
+    await sweep(takeovers, 20);
+    expect(await statusOf()).toBe("PENDING");
+  });
+});
+
+describe("a run whose execution ended because another execution had begun", () => {
+  it.each([
+    ["goes back into its queue if its worker still owns it", "me", "ENQUEUED"],
+    ["stays with another worker that owns it", "somebody", "PENDING"],
+  ])("%s", async (_title, owner, status) => {
+    await pool.query("INSERT INTO turnwright.workers VALUES ('somebody', 'shop', 1e9, now())");
+    await other.query("SELECT pg_advisory_lock(hashtextextended('somebody', 0))");
+    await give(owner);
+    const takeovers = createTakeovers();
+    const ended = takeovers.untilEnded(id);
+    await sweep(takeovers, 1);
+    expect(await statusOf()).toBe(status);
+    takeovers.release(id);
+    await ended;
+    await other.query("SELECT pg_advisory_unlock_all()");
+  });
+
+  it("is noticed to have ended although the notification was lost", async () => {
+    await give("somebody");
+    const takeovers = createTakeovers();
+    const ended = takeovers.untilEnded(id);
+    await pool.query("UPDATE dbos.workflow_status SET status = 'SUCCESS' WHERE workflow_uuid = $1", [id]);
+    await sweep(takeovers, 20);
+    await ended;
+  });
+});
+
+describe("another worker counts as dead", () => {
+  it.each([
+    { title: "at once when it was stopped", beat: "'-infinity'", locks: true, sweeps: 1 },
+    { title: "after two sweeps when its lock is free", beat: "now()", locks: false, sweeps: 2 },
+    { title: "after three sweeps when it is late", beat: "now() - interval '1 minute'", locks: true, sweeps: 3 },
+  ])("$title", async ({ beat, locks, sweeps }) => {
+    await pool.query(`INSERT INTO turnwright.workers VALUES ('other', 'shop', 1000, ${beat})`);
+    if (locks) await other.query("SELECT pg_advisory_lock(hashtextextended('other', 0))");
+    await give("other");
+    const takeovers = createTakeovers();
+    await sweep(takeovers, sweeps - 1);
+    expect(await statusOf()).toBe("PENDING");
+    await sweep(takeovers, 1);
+    expect(await statusOf()).toBe("ENQUEUED");
+    await other.query("SELECT pg_advisory_unlock_all()");
+  });
+});
