@@ -118,12 +118,15 @@ const deleteRuns = `
 
 export class PostgresStore implements DurableStore {
   readonly #pool: Pool;
+  /** The pool for events and records. Other calls do not wait while these writes wait for a lock of the database. */
+  readonly #writes: Pool;
   readonly #workerId: string;
   /** Settles after the most recent call of `changeRuns` in this process. */
   #changed: Promise<unknown> = Promise.resolve();
 
-  constructor(pool: Pool, workerId: string) {
+  constructor(pool: Pool, workerId: string, writes: Pool = pool) {
     this.#pool = pool;
+    this.#writes = writes;
     this.#workerId = workerId;
   }
 
@@ -174,7 +177,7 @@ export class PostgresStore implements DurableStore {
    * once.
    */
   async append(runId: string, execution: number, { first, events, records, blobs, isProgress }: Added): Promise<boolean> {
-    const { rowCount } = await this.#pool.query({
+    const { rowCount } = await this.#writes.query({
       name: "turnwright-append",
       text: append,
       values: [

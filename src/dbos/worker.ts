@@ -137,6 +137,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   readonly outside: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
   readonly #options: Settings;
   readonly #pool: Pool;
+  readonly #writes: Pool;
   /** Heartbeats and takeovers have connections of their own, because writes may wait for locks of the database. */
   readonly #control: Pool;
   readonly #dbosPool: Pool;
@@ -154,10 +155,11 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     super();
     this.application = name;
     this.#options = { databaseUrl, name, leaseMs, answerMs, executes };
-    this.#pool = createPool(databaseUrl, 8, queryTimeout);
+    this.#pool = createPool(databaseUrl, 6, queryTimeout);
+    this.#writes = createPool(databaseUrl, 6, queryTimeout);
     this.#control = createPool(databaseUrl, 3, queryTimeout);
     this.#dbosPool = createPool(databaseUrl, 20);
-    this.store = new PostgresStore(this.#pool, this.id);
+    this.store = new PostgresStore(this.#pool, this.id, this.#writes);
     const { signal: stopping } = this.stopping;
     this.#ended = new RunEnds({ workerId: this.id, stopping, notify: (runIds) => this.store.notifyEnds(runIds) });
     const isBusyWith = (runId: string): boolean => this.live.has(runId) || this.#ended.has(runId);
@@ -226,7 +228,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     // immediately.
     await this.#control.query("UPDATE turnwright.workers SET beat = '-infinity' WHERE id = $1", [this.id]).catch(() => {});
     await this.#session?.end().catch(() => {});
-    await Promise.all([this.#pool, this.#control, this.#dbosPool].map((pool) => pool.end()));
+    await Promise.all([this.#pool, this.#writes, this.#control, this.#dbosPool].map((pool) => pool.end()));
   }
 
   /** Opens the session that holds the lock. If the session breaks, opens a new session. */

@@ -134,3 +134,22 @@ describe("a durable host whose database does not answer", () => {
     await expect.poll(async () => (await host.status("slow"))?.status, { timeout: 20_000 }).toBe("completed");
   }, 60_000);
 });
+
+describe("a worker whose writes wait for a lock of the database", () => {
+  it("still answers calls and sends heartbeats", async () => {
+    await session.query("BEGIN; LOCK TABLE turnwright.events IN SHARE MODE");
+    const ids = Array.from({ length: 16 }, (_, index) => `locked-${index}`);
+    for (const id of ids) await host.start(id, { message: "Go.", input: null });
+    const waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'turnwright.events'::regclass";
+    // All connections for writes wait.
+    await expect.poll(async () => (await session.query(waiting)).rowCount, { timeout: 20_000 }).toBe(6);
+    expect((await host.status("locked-0"))?.status).toBe("running");
+    const { rows } = await session.query<{ now: string }>("SELECT clock_timestamp()::text AS now");
+    const isLater = "SELECT beat > $1 AS later FROM turnwright.workers WHERE id = $2";
+    const beats = async () => (await session.query<{ later: boolean }>(isLater, [rows[0]?.now, worker.id])).rows[0]?.later;
+    await expect.poll(beats, { timeout: 5_000 }).toBe(true);
+    await session.query("ROLLBACK");
+    const ended = async () => (await worker.listRuns({ state: "live" })).length;
+    await expect.poll(ended, { timeout: 20_000 }).toBe(0);
+  }, 60_000);
+});

@@ -1,6 +1,6 @@
 // The checks of a durable host in one worker.
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import type { HostedEvent } from "turnwright/host";
 import { defineDurableHost, type DurableHost, launchWorker, type Worker } from "turnwright/restate";
 import { shopFields } from "../dbos/shop.ts";
@@ -50,7 +50,11 @@ async function checkApproval(): Promise<void> {
   );
   const { status, reason } = (await shop.status("chat-2")) ?? {};
   ok(status === "suspended" && reason !== undefined && "calls" in reason);
-  const resumed = await shop.resume("chat-2", { decisions: { [reason.calls[0]?.id ?? ""]: { kind: "approve" } } });
+  const approved = { [reason.calls[0]?.id ?? ""]: { kind: "approve" } } as const;
+  // If one decision does not fit, none is sent.
+  await rejects(shop.resume("chat-2", { decisions: { ...approved, nobody: { kind: "approve" } } }), { code: "unknown-decision" });
+  equal((await shop.status("chat-2"))?.status, "suspended");
+  const resumed = await shop.resume("chat-2", { decisions: approved });
   ok(resumed.kind === "started");
   const rest = await readAll(resumed.join());
   const fresh = rest.filter(({ event }) => event.replayed !== true).map(({ event }) => event.type);
