@@ -76,7 +76,7 @@ export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnP
   await tell(room, result, ports);
 }
 
-const embeds: { readonly [Kind in LoopEvents["notice"]["kind"]]: string } = {
+const embeds: { readonly [Kind in Exclude<LoopEvents["notice"]["kind"], "unmarked-restart">]: string } = {
   "still-working": "This takes a while. !stop ends it.",
   "max-iterations": "That was too much for one answer.",
   "tool-error-cap": "My tools fail. Try again later.",
@@ -87,7 +87,10 @@ const embeds: { readonly [Kind in LoopEvents["notice"]["kind"]]: string } = {
 function listen(room: Room, ports: TurnPorts): LoopEmitter {
   const { log } = ports;
   const events = createLoopEvents();
-  events.on("notice", ({ kind }) => void showEmbed(room, embeds[kind], ports));
+  events.on("notice", ({ kind, toolName }) => {
+    if (kind === "unmarked-restart") log(`${room.id}: ${toolName} returned a restart without contextRestart`);
+    else void showEmbed(room, embeds[kind], ports);
+  });
   events.on("hidden-notice", ({ name, trigger }) =>
     log(`${room.id}: ${name} was let through by ${JSON.stringify(trigger.match)} (${trigger.source})`),
   );

@@ -86,7 +86,10 @@ export class RunEvents {
       this.custom("question-asked", { toolCallId: this.toId(event.callId), id: event.id, ...event.question }),
     "question-answered": (event) => this.custom("question-answered", { id: event.id, answer: event.answer }),
     "attempt-discarded": ({ replayed }) => this.#discard(replayed === true),
-    notice: ({ kind }) => this.custom("notice", { kind }),
+    // "unmarked-restart" is for the developer, not for the page.
+    notice: ({ kind }) => {
+      if (kind !== "unmarked-restart") this.custom("notice", { kind });
+    },
     masked: ({ calls, tokensBefore, tokensAfter }) =>
       this.custom("masked", { toolCallIds: calls.map((callId) => this.toId(callId)), tokensBefore, tokensAfter }),
     "compaction-start": ({ cause }) => this.custom("compaction", { state: "started", cause }),

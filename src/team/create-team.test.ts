@@ -135,7 +135,8 @@ describe("createTeam", () => {
   });
 
   it.for<[message: string, options: object]>([
-    ['Option "members" must be an object of members by name, but is undefined.', {}],
+    ['Option "members" must be an object of at least one member by name, but is undefined.', {}],
+    ['Option "members" must be an object of at least one member by name, but is an object.', { members: {} }],
     ['There is no option "member". Did you mean "members"?', { member: {} }],
     ['Option "members.a.system" must be a string, but is undefined.', { members: { a: { description: "a" } } }],
     ['There is no option "members.a.limit". Did you mean "members.a.limits"?', { members: { a: { ...writer, limit: {} } } }],
@@ -143,8 +144,14 @@ describe("createTeam", () => {
       'Option "members.a.limits.maxTokens" must be a whole number of at least 1, or Infinity, but is 0.',
       { members: { a: { ...writer, limits: { maxTokens: 0 } } } },
     ],
-    ['There is no option "limits.maxToken". Did you mean "limits.maxTokens"?', { members: {}, limits: { maxToken: 1 } }],
-    ['Option "maxParallel" must be a whole number of at least 1, or Infinity, but is 0.', { members: {}, maxParallel: 0 }],
+    [
+      'There is no option "limits.maxToken". Did you mean "limits.maxTokens"?',
+      { members: { a: writer }, limits: { maxToken: 1 } },
+    ],
+    [
+      'Option "maxParallel" must be a whole number of at least 1, or Infinity, but is 0.',
+      { members: { a: writer }, maxParallel: 0 },
+    ],
     ['Tool "a b" has an invalid "name"', { members: { "a b": writer } }],
   ])("throws with the message: %s", ([message, options]) => {
     const make = () => createTeam(options as TeamOptions);

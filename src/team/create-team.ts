@@ -81,7 +81,7 @@ export interface MemberReport {
 
 const teamChecks: Checks<TeamOptions> = {
   lead: is.object,
-  members: ["an object of members by name", isRecord],
+  members: ["an object of at least one member by name", (value) => isRecord(value) && Object.keys(value).length > 0],
   limits: is.object,
   maxParallel: numberWithin(limitRules.toolConcurrency),
 };

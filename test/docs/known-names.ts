@@ -223,7 +223,7 @@ export const eventFields: { readonly [Type in LoopEventType]: Names<Exclude<keyo
   },
   "cache-break": { provider: true, model: true, cause: true, isIntended: true, keptBytes: true, lostBytes: true },
   "request-adjusted": { provider: true, model: true, changes: true },
-  notice: { kind: true },
+  notice: { kind: true, toolName: true },
   "loop-detected": { toolName: true, count: true, cycle: true, action: true },
   steered: { message: true },
   "attempt-discarded": { attempt: true, error: true },

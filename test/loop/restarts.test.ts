@@ -123,3 +123,24 @@ describe("a tool that returns contextRestart", () => {
     });
   });
 });
+
+describe("a tool that returns plain data with the type of a context restart", () => {
+  it("restarts nothing, and a notice names the tool", async () => {
+    const playing = start([toolCall("enrich"), text("Done.")], { type: "context_restart_x", enhanced_context_item: { a: 1 } });
+    await playing.result;
+    expect(playing.recording.of("notice")).toMatchObject([
+      { runId: expect.any(String), iteration: 0, kind: "unmarked-restart", toolName: "enrich" },
+    ]);
+    expect(playing.recording.of("restart")).toEqual([]);
+  });
+
+  it.for<[what: string, answer: unknown, more: object]>([
+    ["comes from a server", { type: "context_restart_x" }, { origin: "mcp:web" }],
+    ["has another type", { type: "context" }, {}],
+    ["restarts", contextRestart({ type: "context_restart_x" }), {}],
+  ])("emits no notice if it %s", async ([, answer, more]) => {
+    const playing = play([toolCall("enrich"), text("Done.")], { tools: [tool("enrich", () => answer, more)] });
+    await playing.result;
+    expect(playing.recording.of("notice")).toEqual([]);
+  });
+});

@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
-import { type LoopHooks, type LoopOptions, memoryJournal, type Tool } from "turnwright";
-import { type MockMessage, text, toolCall } from "turnwright/testing";
+import { iterationCountIs, type LoopHooks, type LoopOptions, memoryJournal, type Tool } from "turnwright";
+import { createHandoffs } from "turnwright/handoffs";
+import { createMockProvider, type MockMessage, type MockScript, text, toolCall } from "turnwright/testing";
 import { answersOf, play, tool } from "./play.ts";
+import { refusal } from "./refusal.ts";
 
 const choosing = (...choices: readonly LoopOptions["toolChoice"][]): LoopHooks => ({
   prepareIteration: ({ iteration }) => ({ toolChoice: choices[iteration] }),
@@ -16,7 +18,6 @@ it.for<[what: string, more: Partial<LoopOptions>, ran: readonly string[], outcom
   ['"none"', { toolChoice: "none" }, [], "blocked blocked unknown-tool"],
   ["the name of a tool", { toolChoice: { name: "look" } }, ["look"], "blocked completed unknown-tool"],
   ["the name of another tool", { toolChoice: { name: "wipe" } }, ["wipe"], "completed blocked unknown-tool"],
-  ["the name of an unknown tool", { toolChoice: { name: "x" } }, [], "blocked blocked unknown-tool"],
   ['"auto"', { toolChoice: "auto" }, ["look", "wipe"], "completed completed unknown-tool"],
   ['"required"', { toolChoice: "required" }, ["look", "wipe"], "completed completed unknown-tool"],
   ['"none" from a hook', { hooks: choosing("none") }, [], "blocked blocked unknown-tool"],
@@ -42,6 +43,68 @@ it.for<[what: string, more: Partial<LoopOptions>, ran: readonly string[], outcom
       .map(({ outcome }) => outcome)
       .join(" "),
   ).toBe(outcomes);
+});
+
+it.for<[what: string, tools: LoopOptions["tools"]]>([
+  ["an array of tools", makeTools([])],
+  ["no tools", undefined],
+])("toolChoice: the name of an unknown tool is refused with %s", async ([, tools]) => {
+  const { code, message } = await refusal({ tools, toolChoice: { name: "wype" } });
+  expect([code, message]).toEqual([
+    "invalid-option",
+    'Option "toolChoice.name" must be the name of a tool in "tools", but is "wype".',
+  ]);
+});
+
+const tides: (choice: LoopOptions["toolChoice"]) => Partial<LoopOptions> = (toolChoice) => ({
+  tools: makeTools([]),
+  toolChoice,
+  // A model that calls a tool as long as the request forces it to.
+  provider: createMockProvider(({ toolChoice: sent }, index) =>
+    sent === "auto" || sent === undefined ? text("12 m.") : toolCall("look", { query: `tide ${index}` }),
+  ),
+});
+
+it.for<[choice: LoopOptions["toolChoice"]]>([["required"], [{ name: "look" }]])(
+  "toolChoice: %j forces the first call, and then the model may answer",
+  async ([choice]) => {
+    const playing = play([], tides(choice));
+    const { status, text: said, iterations } = await playing.result;
+    expect([status, said, iterations]).toEqual(["completed", "12 m.", 2]);
+  },
+);
+
+it("toolChoice: a forced choice stays in each iteration if a stop condition ends the run, or if the hook sets it", async () => {
+  const stopping = await play([], { ...tides("required"), policies: { stopWhen: iterationCountIs(4) } }).result;
+  expect([stopping.reason.kind, stopping.iterations]).toEqual(["stop-condition", 4]);
+  const hooks = { prepareIteration: () => ({ toolChoice: "required" as const }) };
+  const hooked = await play([], { ...tides(undefined), hooks, limits: { maxIterations: 4 } }).result;
+  expect([hooked.reason.kind, hooked.iterations]).toEqual(["max-iterations", 4]);
+});
+
+it("toolChoice: a named tool stays the only one that runs after the first call", async () => {
+  const ran: string[] = [];
+  const script = [toolCall("look"), toolCall("wipe"), text("Done.")];
+  const result = await play(script, { tools: makeTools(ran), toolChoice: { name: "look" } }).result;
+  expect([ran, answersOf(result).map(({ outcome }) => outcome)]).toEqual([["look"], ["completed", "blocked"]]);
+});
+
+it("toolChoice: an agent's forced choice applies to its own first call, after the handoff", async () => {
+  const agents = createHandoffs({
+    start: "desk",
+    agents: {
+      desk: { description: "Greets", handoffs: ["tides"] },
+      tides: { description: "Knows tides", toolChoice: "required" },
+    },
+  });
+  const sent: unknown[] = [];
+  const script: MockScript = ({ toolChoice }, index) => {
+    sent.push(toolChoice);
+    return [toolCall("transfer_to_tides"), toolCall("look"), text("12 m.")][index];
+  };
+  const tools = [...makeTools([]), ...agents.tools];
+  await play(script, { tools, policies: { handoffs: agents } }).result;
+  expect(sent).toEqual([undefined, "required", "auto"]);
 });
 
 it("toolChoice: the result of a blocked call names the allowed tools", async () => {

@@ -30,7 +30,11 @@ export interface ModelStep {
   readonly finalAnswerTo?: Ending | undefined;
 }
 
-type Plan = IterationPlan & Pick<LoopOptions, "provider">;
+type Plan = IterationPlan &
+  Pick<LoopOptions, "provider"> & {
+    /** The choice that the loop enforces, if the request has a weaker one. */
+    readonly enforced?: ToolChoice | undefined;
+  };
 
 interface FailedPlan {
   readonly failed: StreamResult;
@@ -49,9 +53,9 @@ function planOf(run: Run): Plan | FailedPlan {
   const { provider, system, modelSettings, toolChoice } = run.options;
   const own = { provider, system, modelSettings, toolChoice };
   const { handoffs } = run.features;
-  if (handoffs === undefined) return own;
+  if (handoffs === undefined) return relaxChoice(run, own);
   try {
-    return merge(own, handoffs.planFor(run));
+    return relaxChoice(run, merge(own, handoffs.planFor(run)));
   } catch (error) {
     return { failed: failed(run, "handoffs", toPlainError(error)) };
   }
@@ -77,17 +81,43 @@ async function askForPlan(run: Run, own: Plan): Promise<Plan | FailedPlan> {
   return { failed: failed(run, "prepareIteration", answer.error) };
 }
 
+/**
+ * A choice that forces calls is sent until the model has made one: a model that must call a tool in each iteration can never
+ * answer. With a stop condition, the caller decides how the run ends, so the choice stays. The loop still blocks other tools.
+ */
+function relaxChoice(run: Run, plan: Plan): Plan {
+  const { toolChoice } = plan;
+  const isForced = toolChoice === "required" || typeof toolChoice === "object";
+  return isForced && run.stopConditions.length === 0 && hasCalled(run)
+    ? { ...plan, toolChoice: "auto", enforced: toolChoice }
+    : plan;
+}
+
+/** True if the current agent of this run has results of calls. The call of its handoff belongs to the agent before. */
+function hasCalled({ state: { messages, givenMessages, handoffs } }: Run): boolean {
+  const { callId: handoff, messagesBefore = 0 } = handoffs.at(-1) ?? {};
+  const own = messages.slice(Math.max(givenMessages, messagesBefore));
+  return own.some((message) => message.role === "tool" && message.results.every(({ callId }) => callId !== handoff));
+}
+
 /** Keeps only the tools that both plans allow. */
 function merge(own: Plan, plan: IterationPlan): Plan {
   const { provider = own.provider, system = own.system, modelSettings = own.modelSettings, toolChoice = own.toolChoice } = plan;
   const tools = plan.tools?.filter((name) => own.tools?.includes(name) !== false) ?? own.tools;
-  return { provider, system, modelSettings, toolChoice, tools };
+  return {
+    provider,
+    system,
+    modelSettings,
+    toolChoice,
+    tools,
+    enforced: plan.toolChoice === undefined ? own.enforced : undefined,
+  };
 }
 
 /** If the registry throws, returns a failed stream, so that the run still ends with a result. */
 function exposeSafely(run: Run, plan: Plan): Pick<VisibleTools, "tools"> | FailedPlan {
   try {
-    return expose(run, plan.provider, plan);
+    return expose(run, plan.provider, { ...plan, toolChoice: plan.enforced ?? plan.toolChoice });
   } catch (error) {
     return { failed: failed(run, "definitions", toPlainError(error)) };
   }
@@ -134,8 +164,8 @@ function buildRequest(run: Run, next: ModelStep, plan: Plan): ModelRequest | Fai
   const exposed = exposeSafely(run, plan);
   if ("failed" in exposed) return exposed;
   const { state } = run;
-  const { provider, modelSettings, toolChoice } = plan;
-  run.toolChoice = toRestriction(toolChoice);
+  const { provider, modelSettings, toolChoice, enforced = toolChoice } = plan;
+  run.toolChoice = toRestriction(enforced);
   const { system, output } = describeOutput(run, provider, plan.system);
   return withMessages({
     system,

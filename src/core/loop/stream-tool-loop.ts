@@ -30,8 +30,8 @@ export interface LoopStream<Output = unknown, T extends Tool = Tool> extends Asy
 
 /**
  * Starts a run immediately and yields its events as `{ type, ...payload }`. After the first `next()`, a slow reader pauses the
- * model and the timeouts of the model. Leaving the `for await` loop early stops the run. Invalid options throw the LoopErrors of
- * `runToolLoop` synchronously.
+ * model and the timeouts of the model. Leaving the `for await` loop early stops the run. The events can be read once: a later
+ * `for await` throws. Invalid options throw the LoopErrors of `runToolLoop` synchronously.
  *
  * @example
  * const stream = streamToolLoop({ provider, tools, messages });
@@ -55,5 +55,13 @@ export function streamToolLoop<Output = unknown, T extends Tool = Tool>(
       return Promise.resolve({ done: true, value: undefined });
     },
   };
-  return { result, [Symbol.asyncIterator]: () => iterator as AsyncIterator<LoopEvent<T>, undefined> };
+  let isRead = false;
+  const read = (): AsyncIterator<LoopEvent<T>, undefined> => {
+    // Without this error, the second loop would end at once, as if the run had no events.
+    if (isRead && queue.isOver)
+      throw new TypeError('The events of this run were read already. Keep them while you read, or pass the option "events".');
+    isRead = true;
+    return iterator as AsyncIterator<LoopEvent<T>, undefined>;
+  };
+  return { result, [Symbol.asyncIterator]: read };
 }

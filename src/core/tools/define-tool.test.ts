@@ -110,7 +110,10 @@ describe("assertTool", () => {
 
   it.for<[fields: object, problem: string]>([
     [{ name: "" }, ': has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is ""'],
-    [{ name: undefined }, ': has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is undefined'],
+    [
+      { name: undefined },
+      ': has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is undefined. Add a name. Tools of the AI SDK have none; for these, write: tools: importTools({ search: tool }), from "turnwright/interop"',
+    ],
     [
       { name: "a".repeat(65) },
       `${"a".repeat(65)}: has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is a string of 65 characters`,

@@ -134,8 +134,14 @@ export interface LoopEvents {
     /** The metadata that the tool passed to `toolResult({ metadata })`. Absent in a replay. */
     readonly metadata?: unknown;
   };
-  /** A notice that a user interface may show to users. */
-  notice: EventBase & { readonly kind: "still-working" | "max-iterations" | "tool-error-cap" | "stream-timeout" };
+  /**
+   * A notice that a user interface may show to users. "unmarked-restart" is for developers: the tool `toolName` has returned plain
+   * data with a `type` of a context restart, which restarts nothing. Return `contextRestart(...)` instead.
+   */
+  notice: EventBase & {
+    readonly kind: "still-working" | "max-iterations" | "tool-error-cap" | "stream-timeout" | "unmarked-restart";
+    readonly toolName?: string | undefined;
+  };
   /**
    * Emitted when the model calls a tool that deliberate mode allowed because of a phrase. Also emitted if the call fails. This
    * event is for a thought log, not for users. Secrets in `args` are redacted, and long texts are cut.

@@ -18,6 +18,11 @@ export class EventQueue<T> {
     this.#capacity = capacity;
   }
 
+  /** True if no item is left and none can follow. */
+  get isOver(): boolean {
+    return this.#ended && this.length === 0 && this.#failure === undefined;
+  }
+
   get length(): number {
     return this.#items.length - this.#first;
   }

@@ -35,6 +35,15 @@ export const timedOut: readonly Scenario[] = [
     text: "And then it",
   },
   {
+    title: "a model that never stops writing",
+    status: "timeout",
+    reason: "stream-too-long",
+    script: [[text("On"), wait(100_000), text(" and"), wait(100_000), text(" on"), stall()]],
+    options: () => ({ timeouts: { streamMs: 150_000 } }),
+    meanwhile: ({ clock }) => clock.advance(205_000),
+    text: "On and",
+  },
+  {
     title: "a model that sends nothing and ignores its signal",
     status: "timeout",
     reason: "stream-idle",

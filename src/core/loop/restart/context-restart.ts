@@ -62,6 +62,13 @@ export function detectContextRestart(outcome: ToolOutcome, policy: RestartPolicy
   return typeof key === "string" ? { ...restart, pendingContextKey: key, pendingContext: outcome.pendingContext } : restart;
 }
 
+/** True for plain data that looks like a context restart. It requests none: the tool has to return `contextRestart(...)`. */
+export function isUnmarkedRestart(outcome: ToolOutcome): boolean {
+  return (
+    outcome.kind === "completed" && outcome.restart !== true && isRecord(outcome.data) && isRestartType(outcome.data["type"])
+  );
+}
+
 function hiddenBy(policy: RestartPolicy | undefined, suffix: string): readonly string[] {
   const effects = policy?.effects;
   return effects !== undefined && Object.hasOwn(effects, suffix) ? (effects[suffix] ?? []) : [];

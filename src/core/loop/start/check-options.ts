@@ -260,17 +260,22 @@ function isToolChoice(value: unknown): boolean {
 }
 
 /**
- * Throws if the array `tools` lacks a tool that a policy needs. A registry is not checked, because the registry may add the tool
+ * Throws if the array `tools` lacks a tool that a policy or `toolChoice` needs. A registry is not checked, because the registry may add the tool
  * later.
  */
-function checkNeededTools({ tools = [], policies }: LoopOptions): void {
-  if (policies === undefined || !Array.isArray(tools)) return;
+function checkNeededTools({ tools = [], policies = {}, toolChoice }: LoopOptions): void {
+  if (!Array.isArray(tools)) return;
   const names = new Set(tools.map((tool: unknown) => (isRecord(tool) ? tool["name"] : undefined)));
   const check = (toolName: string | undefined, why: string): void => {
     if (toolName === undefined || names.has(toolName)) return;
     const expected = `an array with the tool "${toolName}" (${why})`;
     throw new LoopError("invalid-option", { option: "tools", expected, received: "an array without this tool" });
   };
+  if (typeof toolChoice === "object") {
+    const agents = policies.handoffs?.tools ?? [];
+    const isKnown = names.has(toolChoice.name) || agents.some(({ name }) => name === toolChoice.name);
+    if (!isKnown) throw invalidOption("toolChoice.name", 'the name of a tool in "tools"', toolChoice.name);
+  }
   check(policies.results?.toolName, 'the texts from "policies.results.cacher" mention this tool');
   for (const { name } of policies.handoffs?.tools ?? []) check(name, 'one of agents.tools, which "policies.handoffs" needs');
 }

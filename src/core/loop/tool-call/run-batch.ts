@@ -7,7 +7,7 @@ import { isRecord, isThenable } from "../../utils/guards.ts";
 import { redactJson } from "../../utils/redact-secrets.ts";
 import { whenReady } from "../../utils/promises.ts";
 import { findIdenticalCalls, findLoop } from "../state/apply-call.ts";
-import { detectContextRestart } from "../restart/context-restart.ts";
+import { detectContextRestart, isUnmarkedRestart } from "../restart/context-restart.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { wasDispatched } from "../../tools/outcome-texts.ts";
 import type { Repeats, SettledCall } from "../state/step-result.ts";
@@ -80,7 +80,10 @@ function toSettled(run: Run, one: BatchCall): SettledCall {
 function toCompleted(run: Run, outcome: ToolOutcome, isLive: boolean): SettledCall {
   const restart = detectContextRestart(outcome, run.options.policies?.restarts);
   if (restart === undefined) {
-    const requiresFollowUp = run.ports.exposed.get(outcome.call.name)?.requiresFollowUp;
+    const { requiresFollowUp, origin } = run.ports.exposed.get(outcome.call.name) ?? {};
+    // The data of a server or a page must not restart anything, so only the caller's own tools get this notice.
+    if (isLive && origin === undefined && isUnmarkedRestart(outcome))
+      run.events.send({ type: "notice", ...eventBase(run), kind: "unmarked-restart", toolName: outcome.call.name });
     return requiresFollowUp === undefined ? { outcome } : { outcome, needsNoFollowUp: !requiresFollowUp };
   }
   sendRestart(run, callEvent(run, outcome, isLive), restart);
