@@ -192,7 +192,9 @@ describe("fields by service", () => {
 
   it("openaiChat: rejects an unknown service", () => {
     const options = { client: connect(fetch), model: "m", service: "mistrall" };
-    expect(() => Reflect.apply(openaiChat, undefined, [options])).toThrow(/a known service .*, mistral, .* absent for any other service/);
+    expect(() => Reflect.apply(openaiChat, undefined, [options])).toThrow(
+      /a known service .*, mistral, .* absent for any other service/,
+    );
   });
 });
 

@@ -183,7 +183,10 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   readonly system?: string | undefined;
   /** The model settings of every iteration. `prepareIteration` may change them for one stream. */
   readonly modelSettings?: ModelSettings | undefined;
-  /** Limits which tools the model may call. Calls of other tools are blocked. Default: the default of the provider. */
+  /**
+   * Limits which tools the model may call. Calls of other tools are blocked. "required" and `{ name }` force calls until the model has
+   * made one. With `policies.stopWhen`, they force a call in each iteration. Default: the default of the provider.
+   */
   readonly toolChoice?: ToolChoice | undefined;
   /** Data that the model gets at the end of every request. Context restarts add more items. Default: no items. */
   readonly contextItems?: readonly Json[] | undefined;
