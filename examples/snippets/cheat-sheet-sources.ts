@@ -19,6 +19,7 @@ interface McpEntry {
     listChanged?: boolean; // true: lists the tools again when the server reports a change; uses the client's only handler for this notification
     elicitation?: boolean; // true: asks the questions of the server with context.ask({ wait: true })
     onError?: (error: unknown) => void; // called if listing again fails, or if a question cannot be asked
+    reconnect?: (client: mcp.McpClient, error: unknown) => void | PromiseLike<void>; // after a lost session
   }): Promise<
     ToolRegistry & {
       refresh(): Promise<void>; // lists the tools again

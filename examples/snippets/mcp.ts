@@ -57,3 +57,21 @@ await current.refresh(); // at any time, for example after you reconnected the c
 assert.deepEqual([current.definitions()[0]?.name, log], ["now_echo", []]);
 await client.close();
 await assert.rejects(current.refresh(), /Not connected/);
+
+const connect = (): Promise<void> =>
+  client.connect(new StdioClientTransport({ command: node, args: [everything, "stdio"], env: {}, stderr: "ignore" }));
+await connect();
+// #region reconnect
+const lasting = await createMcpRegistry({
+  client,
+  reconnect: async () => {
+    await client.close();
+    await connect(); // with a new transport
+  },
+});
+// #endregion reconnect
+await client.close();
+const calling = createMockProvider([toolCall("echo", { message: "Hi" }), text("Done.")]);
+const { calls } = await runToolLoop({ provider: calling, tools: lasting, messages });
+assert.equal(calls[0]?.outcome, "completed");
+await client.close();

@@ -18,7 +18,7 @@ import {
 import { type McpAnswer, readAnswer } from "./read-server.ts";
 import { trackCall } from "./elicitation.ts";
 import { checkAnswer } from "./read-server.ts";
-import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
+import { type McpCallParams, type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
 
 /**
  * Converts the result of an MCP tool call. The data of the result is the structured content, otherwise all texts joined with line
@@ -136,31 +136,75 @@ interface McpCallTarget {
   readonly client: McpClient;
   readonly tool: McpTool;
   readonly meta: ((tool: McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined) | undefined;
+  readonly recover: Recover;
 }
 
-export async function callTool({ client, tool, meta }: McpCallTarget, args: unknown, context: ToolContext): Promise<ToolResult> {
+/** Connects the client again. Resolves with false if this was not possible. */
+export type Recover = (error: unknown) => Promise<boolean>;
+
+export async function callTool(target: McpCallTarget, args: unknown, context: ToolContext): Promise<ToolResult> {
+  const { tool, meta } = target;
   if (!isRecord(args)) return toolResult({ success: false, message: "The arguments must be an object." });
   if (tool.execution?.taskSupport === "required") return refuseTask();
   const made = meta?.(tool, context);
   const params = { name: tool.name, arguments: { ...args }, ...(made === undefined ? {} : { _meta: { ...made } }) };
+  try {
+    const answer = readAnswer(await sendAgain(target, params, context));
+    checkAnswer(tool, answer);
+    return toToolResult(answer);
+  } catch (error) {
+    throw new Error(`The MCP server gave no result: ${toPlainError(error).message}`, { cause: error });
+  }
+}
+
+/** Sends the call once more if the session was lost before the server accepted the call. */
+async function sendAgain(target: McpCallTarget, params: McpCallParams, context: ToolContext): Promise<unknown> {
+  try {
+    return await send(target, params, context);
+  } catch (error) {
+    const lost = findLostSession(error);
+    if (lost === undefined || context.signal.aborted) throw error;
+    const isBack = await target.recover(error);
+    if (!isBack || lost === "may-have-run" || context.signal.aborted) throw error;
+    return send(target, params, context);
+  }
+}
+
+async function send({ client, tool }: McpCallTarget, params: McpCallParams, context: ToolContext): Promise<unknown> {
   const cancellation = followSignal(context.signal);
   const endCall = trackCall(client, context);
   try {
-    const result = await sendCall({ client, tool }, params, {
+    return await sendCall({ client, tool }, params, {
       signal: cancellation.signal,
       timeout: longestMs,
       resetTimeoutOnProgress: true,
       onprogress: (progress) => context.progress(toPlainProgress(progress)),
     });
-    const answer = readAnswer(result);
-    checkAnswer(tool, answer);
-    return toToolResult(answer);
-  } catch (error) {
-    throw new Error(`The MCP server gave no result: ${toPlainError(error).message}`, { cause: error });
   } finally {
     endCall();
     cancellation.release();
   }
+}
+
+/**
+ * Recognizes the errors of both versions of the SDK for a lost session. A server answers 404 for a session that it has forgotten
+ * (modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management), and some servers answer 400. A call may have run
+ * if its connection was closed before the answer.
+ */
+function findLostSession(error: unknown): "not-run" | "may-have-run" | undefined {
+  const { message } = toPlainError(error);
+  if (/^not connected\b/i.test(message)) return "not-run";
+  if (/\bconnection closed\b/i.test(message)) return "may-have-run";
+  const isRefused = statusesOf(error).some((status) => status === 404 || status === 400);
+  if (isRefused && /\bsession\b|not initialized/i.test(message)) return "not-run";
+  return undefined;
+}
+
+function statusesOf(error: unknown): readonly unknown[] {
+  if (!isRecord(error)) return [];
+  const { code, status, data } = error;
+  const inText = /\bHTTP (\d{3})\b/.exec(textOf(error["message"]))?.[1];
+  return [code, status, isRecord(data) ? data["status"] : undefined, inText === undefined ? undefined : Number(inText)];
 }
 
 function toPlainProgress({ progress, total, message }: McpProgress): McpProgress {

@@ -11,7 +11,7 @@ import {
   type ToolTraits,
   toPlainError,
 } from "../core/entry-kit.ts";
-import { callTool } from "./call-tool.ts";
+import { callTool, type Recover } from "./call-tool.ts";
 import { answerElicitations } from "./elicitation.ts";
 import { listTools } from "./read-server.ts";
 import {
@@ -69,9 +69,14 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     for (const tool of found) assertDepth(tool);
     const text = JSON.stringify(found);
     if (text === listed) return;
-    tools = createToolRegistry(toTools(found, settings));
+    tools = createToolRegistry(toTools(found, settings, recover));
     listed = text;
   });
+  let recovering: Promise<boolean> | undefined;
+  const recover: Recover = (error) => {
+    recovering ??= reconnect(settings, refresh, error).finally(() => (recovering = undefined));
+    return recovering;
+  };
   const later = withRests(() => {
     refresh().catch((error: unknown) => {
       if (!isClosed) report(settings, error);
@@ -103,7 +108,20 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
   };
 }
 
-function toTools(found: readonly McpTool[], settings: McpSettings): readonly Tool[] {
+/** Resolves with true if the client is connected again. Reports errors. */
+async function reconnect(settings: McpSettings, refresh: () => Promise<void>, error: unknown): Promise<boolean> {
+  try {
+    if (settings.reconnect === undefined) throw error;
+    await settings.reconnect(settings.client, error);
+    await refresh();
+    return true;
+  } catch (failure) {
+    report(settings, failure);
+    return false;
+  }
+}
+
+function toTools(found: readonly McpTool[], settings: McpSettings, recover: Recover): readonly Tool[] {
   const names = toToolNames(
     found.map(({ name }) => name),
     settings.prefix,
@@ -116,7 +134,7 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
     description: describe(tool),
     inputSchema: toSchema(tool),
     execute: (args: unknown, context: ToolContext) =>
-      callTool({ client: settings.client, tool, meta: settings.meta }, args, context),
+      callTool({ client: settings.client, tool, meta: settings.meta, recover }, args, context),
   }));
 }
 

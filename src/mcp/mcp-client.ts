@@ -267,9 +267,16 @@ export interface McpRegistryOptions {
   readonly elicitation?: boolean | undefined;
   /**
    * Called with the error if the tools cannot be listed after a change. The registry then keeps the current tools. Also called if
-   * a question from the server cannot be passed to the user. The question is then cancelled. Default: errors are ignored.
+   * a question from the server cannot be passed to the user. The question is then cancelled. Also called if the session of the
+   * client is lost and `reconnect` is not set or fails. Default: errors are ignored.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
+  /**
+   * Connects the client again. Called if a call finds that its session is lost: the server has forgotten the session, or the
+   * connection is closed. Calls at the same time share one reconnection. The registry then lists the tools again. A call that the
+   * server has refused or never got is sent once more. Default: the call fails, and `onError` gets the error.
+   */
+  readonly reconnect?: ((client: McpClient, error: unknown) => void | PromiseLike<void>) | undefined;
 }
 
 export interface McpSettings {
@@ -281,6 +288,7 @@ export interface McpSettings {
   readonly listChanged: boolean;
   readonly elicitation: boolean;
   readonly onError: McpRegistryOptions["onError"];
+  readonly reconnect: McpRegistryOptions["reconnect"];
 }
 
 const connected = "a connected MCP client";
@@ -294,16 +302,18 @@ const checks: Checks<McpRegistryOptions> = {
   listChanged: is.flag,
   elicitation: is.flag,
   onError: is.fn,
+  reconnect: is.fn,
 };
 
 export function checkMcpOptions(options: McpRegistryOptions): McpSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client"]);
-  const { client, prefix = "", annotations = "stated", traits, meta, listChanged = true, elicitation = false, onError } = options;
+  const { client, prefix = "", annotations = "stated", traits, meta, listChanged = true, elicitation = false } = options;
+  const { onError, reconnect } = options;
   if (!isConnected(client)) {
     throw new LoopError("invalid-option", { option: "client", expected: connected, received: "a client that is not connected" });
   }
-  return { client, prefix, annotations, traits, meta, listChanged, elicitation, onError };
+  return { client, prefix, annotations, traits, meta, listChanged, elicitation, onError, reconnect };
 }
 
 function isClient(value: unknown): boolean {

@@ -235,9 +235,14 @@ async function waitForAnswer(live: LiveQuestion): Promise<unknown> {
   throw new Error(`None of ${mostAnswers} answers fits the schema of the question.`);
 }
 
+/** The maximum number of questions of one call that wait at the same time. A tool may ask one for each row of a large table. */
+const mostOpen = 100;
+
 function hold({ run, place, deadline, asked: { fromPage } }: LiveQuestion, question: ToolQuestion): Promise<OutsideResult> {
   const { path, token, events, ports } = run;
   const questions = ports.questionsOf(place.callId);
+  if (questions.withdraw.size >= mostOpen)
+    throw new Error(`The call already waits for ${mostOpen} answers. Wait for an answer before you ask the next question.`);
   questions.count += 1;
   // The id contains the token of this execution. Otherwise an answer could reach a question of a later execution.
   const id = `${path}${place.callId}#${token.slice(0, 8)}-${questions.count}`;
@@ -248,7 +253,7 @@ function hold({ run, place, deadline, asked: { fromPage } }: LiveQuestion, quest
     const end = (answer: OutsideResult | undefined): void => {
       for (const control of controls) control.questions.delete(id);
       questions.withdraw.delete(withdraw);
-      signal.removeEventListener("abort", withdraw);
+      if (questions.withdraw.size === 0) signal.removeEventListener("abort", questions.withdrawAll);
       goOn();
       events.send({ type: "question-answered", ...place, id, answer: answer?.kind ?? "withdrawn" });
       if (answer === undefined) reject(new Error("The call has ended, so its question was withdrawn."));
@@ -256,8 +261,9 @@ function hold({ run, place, deadline, asked: { fromPage } }: LiveQuestion, quest
     };
     const withdraw = (): void => end(undefined);
     for (const control of controls) control.questions.set(id, { fromPage, take: end });
+    // All questions of a call share one listener, because Node warns about more than ten listeners.
+    if (questions.withdraw.size === 0) signal.addEventListener("abort", questions.withdrawAll);
     questions.withdraw.add(withdraw);
-    signal.addEventListener("abort", withdraw);
     events.send({ type: "question-asked", ...place, id, question, ...(fromPage && { fromPage }) });
     if (signal.aborted) withdraw();
   });

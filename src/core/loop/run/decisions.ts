@@ -38,16 +38,22 @@ export interface CallQuestions {
   count: number;
   /** Each function withdraws one question that waits in this process. */
   readonly withdraw: Set<() => void>;
+  /** Withdraws all questions of the call. */
+  readonly withdrawAll: () => void;
 }
 
 export function createQuestions(answers: readonly GivenAnswer[] = []): CallQuestions {
-  return { answers, next: 0, open: undefined, count: 0, withdraw: new Set() };
+  const withdraw = new Set<() => void>();
+  const withdrawAll = (): void => {
+    for (const one of [...withdraw]) one();
+  };
+  return { answers, next: 0, open: undefined, count: 0, withdraw, withdrawAll };
 }
 
 /** Withdraws the questions of a call that has ended. Returns the question that has no answer, if there is one. */
 export function takeQuestion(questions: CallQuestions | undefined): Deferred | undefined {
   if (questions === undefined) return undefined;
-  for (const withdraw of questions.withdraw) withdraw();
+  questions.withdrawAll();
   const { open } = questions;
   questions.open = undefined;
   return open;
