@@ -271,13 +271,15 @@ function checkNeededTools({ tools = [], policies = {}, toolChoice }: LoopOptions
     const expected = `an array with the tool "${toolName}" (${why})`;
     throw new LoopError("invalid-option", { option: "tools", expected, received: "an array without this tool" });
   };
-  if (typeof toolChoice === "object") {
-    const agents = policies.handoffs?.tools ?? [];
-    const isKnown = names.has(toolChoice.name) || agents.some(({ name }) => name === toolChoice.name);
-    if (!isKnown) throw invalidOption("toolChoice.name", 'the name of a tool in "tools"', toolChoice.name);
-  }
+  const handoffs = policies.handoffs?.tools ?? [];
+  checkChoice(toolChoice, new Set([...names, ...handoffs.map(({ name }) => name)]));
   check(policies.results?.toolName, 'the texts from "policies.results.cacher" mention this tool');
-  for (const { name } of policies.handoffs?.tools ?? []) check(name, 'one of agents.tools, which "policies.handoffs" needs');
+  for (const { name } of handoffs) check(name, 'one of agents.tools, which "policies.handoffs" needs');
+}
+
+function checkChoice(toolChoice: LoopOptions["toolChoice"], names: ReadonlySet<unknown>): void {
+  if (typeof toolChoice !== "object" || names.has(toolChoice.name)) return;
+  throw invalidOption("toolChoice.name", 'the name of a tool in "tools"', toolChoice.name);
 }
 
 function isNames(value: unknown): boolean {
