@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FinishReason, LoopResult, ModelRequest } from "turnwright";
 import { endEarly, finish, type MockPart, text, toolCall } from "turnwright/testing";
-import { answersOf, outcomesOf, play, tool, type Playing } from "./play.ts";
+import { answersOf, play, tool, type Playing } from "./play.ts";
 
 type Ends = FinishReason | "nothing";
 

@@ -77,9 +77,10 @@ it("createConversation: never sends the metadata of user messages in a summary r
 it("readUIChatRequest and the option `repair` of runToolLoop: keep the metadata of a user message", async () => {
   const body = { id: "c", messages: [{ id: "m", role: "user", parts: [parts[0]], metadata }] };
   const { message } = await readUIChatRequest(body);
-  expect(message).toEqual({ role: "user", content: "And Rome?", metadata });
+  expect(message).toEqual({ role: "user", id: "m", content: "And Rome?", metadata });
   expect((await readUIChatRequest({ ...body, messages: [{ ...body.messages[0], metadata: "x" }] })).message).toEqual({
     role: "user",
+    id: "m",
     content: "And Rome?",
   });
   const broken = [...(message === undefined ? [] : [message]), { role: "tool", results: [] } as const];
