@@ -59,6 +59,7 @@ const fits = {
   ending: isEnding,
   "ending?": (value: unknown) => value === undefined || isEnding(value),
   "usage?": (value: unknown) => value === undefined || (isRecord(value) && typeof value["totalTokens"] === "number"),
+  "array?": (value: unknown) => value === undefined || Array.isArray(value),
   tools: (value: unknown) => isRecord(value) && Object.values(value).every(isRecord),
   "basis?": (value: unknown) =>
     value === undefined || (isRecord(value) && (value["findable"] === undefined || Array.isArray(value["findable"]))),
@@ -98,6 +99,7 @@ const stream: Fields = {
   cache: "cache?",
   adjustments: "adjustments?",
   guardrails: "guardrails?",
+  discardedIds: "array?",
 };
 
 /** The required fields of a step's result, by the name of the step in its key. */
