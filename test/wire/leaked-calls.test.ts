@@ -42,6 +42,8 @@ describe.for(adapters)("$name: call in the text of an answer", (adapter) => {
     ],
     ["MiniMax, as text", '[TOOL_CALL]\n{tool => "look", args => {}}\n[/TOOL_CALL]'],
     ["Qwen", "<tool_call>\n<function=look>\n</function>\n</tool_call>"],
+    ["Hermes", '<tool_call>\n{"name": "look", "arguments": {}}\n</tool_call>'],
+    ["GLM, without arguments", "<tool_call>look</tool_call>"],
   ])("asks again for a call in the format of %s, and does not run it", async ([, text]) => {
     const { result, bodies } = await run({ text, end: "stop" });
     expect(result).toMatchObject({ status: "completed", text: "Good.", functionHistory: [] });
@@ -56,6 +58,15 @@ describe.for(adapters)("$name: call in the text of an answer", (adapter) => {
     const bare = await run({ text: dsml, end: "stop" }, []);
     expect([bare.result.status, bare.bodies.length]).toEqual(["completed", 1]);
   });
+
+  it.for<[mark: string]>([["</tool_call>"], ["[/TOOL_CALL]"], ["</minimax:tool_call>"], ["<|tool_calls_section_end|>"]])(
+    "takes a text that ends with the mark %s in a sentence as the answer",
+    async ([mark]) => {
+      const named = `The call ends with ${mark}`;
+      const { result, bodies } = await run({ text: named, end: "stop" });
+      expect([result.status, result.text, bodies.length]).toEqual(["completed", named, 1]);
+    },
+  );
 
   it("runs the calls of an answer whose text ends like a call", async () => {
     const { result } = await run({ text: dsml, calls: [["call_1", "look", "{}"]], end: "tools" });

@@ -187,6 +187,26 @@ describe("names of tools that a service has reserved", () => {
     expect(JSON.stringify(result.messages)).toContain(`"name":"${name}"`);
   });
 
+  it.each([["search"], ["t_search"], ["t_t_search"]])(
+    "tools whose names look replaced keep apart: a call of %s",
+    async (name) => {
+      const seen: string[] = [];
+      const called = ({ messages, tools }: { messages: readonly unknown[]; tools?: readonly object[] }) => {
+        const sent = (tools ?? []).map((tool) => String(Object(tool).function.name));
+        expect(new Set(sent).size).toBe(names.length);
+        return messages.length === 1 ? chatCall("c1", sent[names.indexOf(name)] ?? "") : chatText();
+      };
+      const names = ["search", "t_search", "t_t_search", "t_other"];
+      const { fetch } = createRecorder(called);
+      await runToolLoop({
+        provider: openaiChat({ client: connect(fetch), model: "m", service: "dashscope" }),
+        tools: names.map((each) => search(each, seen)),
+        messages: [user("Search.")],
+      });
+      expect(seen).toEqual([name]);
+    },
+  );
+
   it("openaiResponses: web_search is replaced for Grok", async () => {
     const { fetch, bodies } = createRecorder(responsesText);
     const provider = openaiResponses({ client: connect(fetch, "https://opencode.ai/zen/go/v1"), model: "grok-4.5" });

@@ -29,6 +29,8 @@ interface Place {
 
 const deepest = 6;
 const longestRead = 10_000;
+/** Each message is compared with many patterns, and a hostile body may contain thousands of them. */
+const mostMessages = 30;
 
 /**
  * Returns the reason that a body gives, or undefined. Notes every text, status and code word of the body.
@@ -50,7 +52,7 @@ export function readReason(value: unknown, place: Place): string | undefined {
 function readText(text: string, place: Place): string | undefined {
   if (text.trim() === "") return undefined;
   const said = cutText(text, longestRead);
-  place.facts.messages.push(said);
+  if (place.facts.messages.length < mostMessages) place.facts.messages.push(said);
   const found = findBody(text);
   const reason = found && readReason(found.body, { ...place, level: place.facts.upstream, depth: place.depth + 1 });
   return reason === undefined ? pageTitle(said) : `${found?.before ?? ""}${reason}`;
@@ -61,7 +63,8 @@ const mostReasons = 3;
 function readList(items: readonly unknown[], place: Place): string | undefined {
   const reasons = items.slice(0, mostReasons).flatMap((item) => {
     const reason = readReason(item, place);
-    const where = listOf(recordOf(item).loc).join(".");
+    const steps = listOf(recordOf(item).loc).filter((step) => typeof step !== "object");
+    const where = steps.join(".");
     return reason === undefined ? [] : where === "" ? reason : `${where}: ${reason}`;
   });
   return reasons.length === 0 ? undefined : reasons.join("; ");
@@ -141,12 +144,15 @@ const wordFields = [
   "quotaId",
 ] as const;
 
+/** A body may be hostile, and each word is compared with many patterns. */
+const longestWord = 200;
+
 export function noteWords(fields: UnknownRecord, { words }: ErrorLevel): void {
   const { name, constructor } = fields;
   if (name === "Error" && typeof constructor === "function") words.add(constructor.name.toLowerCase());
   for (const field of wordFields) {
     const word = fields[field];
-    if (typeof word === "string") words.add(word.toLowerCase());
+    if (typeof word === "string") words.add(word.slice(0, longestWord).toLowerCase());
   }
 }
 

@@ -1,12 +1,17 @@
 import OpenAI from "openai";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ProviderErrorCode } from "../types/common.ts";
+import { readErrorFacts } from "./error-facts.ts";
 import { toProviderError } from "./provider-error.ts";
 
 const openaiError = (status: number | undefined, error: object | undefined, headers: Record<string, string> = {}): Error =>
   OpenAI.APIError.generate(status, error === undefined ? undefined : { error }, undefined, new Headers(headers));
 
 const withName = (name: string, message = ""): Error => Object.assign(new Error(message), { name });
+
+function nestArrays(depth: number): unknown {
+  return JSON.parse("[".repeat(depth) + "]".repeat(depth));
+}
 
 afterEach(() => {
   vi.useRealTimers();
@@ -147,6 +152,30 @@ describe("toProviderError: SDK errors", () => {
       code: "rate-limit",
       retryAfterMs: 34_500,
     });
+  });
+
+  // Slow patterns would need minutes for these bodies.
+  it.for<[of: string, body: object]>([
+    ["a delay of many digits", { details: [{ retryDelay: "1".repeat(200_000) }] }],
+    ["a long code word", { code: `${"image".repeat(200_000)}!` }],
+    ["a deep path", { detail: [{ loc: nestArrays(20_000), msg: "No." }] }],
+  ])("reads a body with %s", ([, body]) => {
+    expect(toProviderError({ status: 400, error: { message: "No.", ...body } })).toEqual({
+      name: "ProviderError",
+      code: "bad-request",
+      message: "No.",
+      status: 400,
+      retryable: false,
+    });
+  });
+
+  it("keeps only some of the messages of a body", () => {
+    const nest = (depth: number): object | string =>
+      depth === 0
+        ? "No."
+        : Object.fromEntries(["message", "detail", "msg", "errors"].map((field) => [field, nest(depth - 1)] as const));
+    const { message, messages } = readErrorFacts({ status: 400, error: nest(4) });
+    expect([message, messages.length]).toEqual(["No.", 30]);
   });
 
   it("sets retryable from the x-should-retry header", () => {

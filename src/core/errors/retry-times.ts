@@ -61,7 +61,7 @@ const units: { readonly [letter: string]: number } = { h: 3_600_000, m: 60_000, 
 
 /** Converts a duration such as "1m2.5s", "564ms" or "17 seconds". */
 function toMs(text: string): number | undefined {
-  const parts = [...text.trim().matchAll(/(\d+(?:\.\d+)?) ?(ms|mil|[hms])[a-z]* ?/gi)];
+  const parts = [...text.trim().matchAll(/(\d{1,15}(?:\.\d{1,20})?) ?(ms|mil|[hms])[a-z]* ?/gi)];
   if (parts.length === 0 || parts.map(([part]) => part).join("") !== text.trim()) return undefined;
   const sum = parts.reduce((total, [, count, unit = ""]) => total + Number(count) * (units[unit.toLowerCase()] ?? 1), 0);
   return Math.ceil(sum);

@@ -4,18 +4,21 @@ import type { ModelChunk, ModelRequest } from "../types/provider.ts";
 import type { EventReader } from "./read-sdk-stream.ts";
 import { wrapReader } from "./wrap-reader.ts";
 
-/** Each ends the text of an answer whose calls the server could not read. */
+/**
+ * Each ends the text of an answer whose calls the server could not read. Something that may end a call precedes the closing mark,
+ * because an answer about the format may end with the mark itself.
+ */
 const closings: readonly RegExp[] = [
   // DeepSeek V4 (github.com/sgl-project/sglang/issues/40236, github.com/TokenRhythm/opensquilla/issues/985,
   // github.com/AgentFlocks/flocks/pull/687).
   /<\/ ?[|｜]{1,2} ?DSML ?[|｜]{1,2} ?\w+>$/,
   // Kimi (github.com/NousResearch/hermes-agent/issues/24534, github.com/MoonshotAI/Kimi-K2/issues/89).
-  /<\|tool_calls?(?:_section)?_end\|>$/,
+  /[>}\n]\s*<\|tool_calls?(?:_section)?_end\|>$/,
   // MiniMax (github.com/MiniMax-AI/MiniMax-M2.5/issues/10, github.com/MiniMax-AI/MiniMax-M3/issues/31,
   // github.com/NousResearch/hermes-agent/issues/35935).
-  /<\/minimax:tool_call>$|\[\/TOOL_CALL\]$/,
+  /[>\n]\s*<\/minimax:tool_call>$|[}\n]\s*\[\/TOOL_CALL\]$/,
   // Qwen and GLM (github.com/QwenLM/qwen-code/issues/3730, github.com/theroyallab/tabbyAPI/pull/378).
-  /<\/tool_call>$/,
+  /(?:[>}[\n]|<tool_call>[\w.-]{1,64})\s*<\/tool_call>$/,
 ];
 
 /** More characters than any closing mark and the space after it. */

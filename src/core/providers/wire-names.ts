@@ -28,7 +28,9 @@ type Parameters = ReadonlyMap<string, Names>;
 type Rename = <Item extends { readonly name: string }>(item: Item) => Item;
 
 export function createToolRenamer({ toolNames = /^/, parameterNames }: NameRules): ToolRenamer {
-  const toName = (name: string): string => (toolNames.test(name) ? name : toWireId(`t_${name}`, idRules.anthropic));
+  // A name that looks replaced is replaced too, so that two tools never get the same name.
+  const isKept = (name: string): boolean => toolNames.test(name) && (!name.startsWith("t_") || isKept(name.slice(2)));
+  const toName = (name: string): string => (isKept(name) ? name : toWireId(`t_${name}`, idRules.anthropic));
   const named: Rename = (item) => {
     const name = toName(item.name);
     return name === item.name ? item : { ...item, name };
