@@ -8,7 +8,7 @@ exports.exercise = async (load) => {
   const { createMockProvider, text } = await load("turnwright/testing");
   const body = { threadId: "t", runId: "r", messages: [{ id: "u", role: "user", content: "Hello" }] };
   const { threadId, runId, message } = await readAGUIRequest(JSON.stringify(body));
-  assert.deepEqual(message, { role: "user", content: "Hello" });
+  assert.deepEqual(message, { role: "user", id: "u", content: "Hello" });
   const run = streamToolLoop({ provider: createMockProvider([text("Hi.")]), messages: [message] });
   const sent = await toAGUIResponse(run, { threadId, runId }).text();
   assert.match(sent, /^data: {"type":"RUN_STARTED","threadId":"t","runId":"r"/);

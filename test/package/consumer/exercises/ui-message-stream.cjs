@@ -8,7 +8,7 @@ exports.exercise = async (load) => {
   const { createMockProvider, text } = await load("turnwright/testing");
   const body = { id: "chat", messages: [{ id: "u", role: "user", parts: [{ type: "text", text: "Hello" }] }] };
   const { message } = await readUIChatRequest(JSON.stringify(body));
-  assert.deepEqual(message, { role: "user", content: "Hello" });
+  assert.deepEqual(message, { role: "user", id: "u", content: "Hello" });
   const run = streamToolLoop({ provider: createMockProvider([text("Hi.")]), messages: [message] });
   const response = toUIMessageStreamResponse(run, { version: 7 });
   const sent = await response.text();
