@@ -23,6 +23,7 @@ describe("loop events", () => {
         call("work", { ms: 10 }),
       ],
       [call("denied"), call("broken"), call("over")],
+      call("over"),
     ];
     const playing = play(script, {
       clock,
@@ -74,6 +75,13 @@ describe("loop events", () => {
           tool-end over (call_i1_2) completed
           tool-end broken (call_i1_1) failed
         iteration-end 1 tool-calls
+        iteration-start 2
+          tool-args-end over (call_i2_0) {}
+          approval-asked over (call_i2_0) {}
+          approval-decided over (call_i2_0) approve
+          tool-start over (call_i2_0) {}
+          tool-end over (call_i2_0) completed
+        iteration-end 2 tool-calls
       run-end completed end-turn"
     `);
   });

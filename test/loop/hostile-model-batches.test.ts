@@ -20,7 +20,6 @@ const all =
   (outcome: Outcome): Row["outcomes"] =>
   (count) => ({ [outcome]: count });
 const answered = { ends: "answered", streams: 2 };
-const capped = { ends: "tool-error-cap", streams: 1, peak: 0 };
 
 const rows: Readonly<Record<string, Row>> = {
   "of a synchronous tool": { call: (n) => toolCall("quick", { n }), outcomes: all("completed"), ...answered, peak: 1 },
@@ -56,8 +55,13 @@ const rows: Readonly<Record<string, Row>> = {
     streams: 1,
     peak: 1,
   },
-  "of misspelled tool names": { call: () => toolCall("qiuck"), outcomes: all("unknown-tool"), ...capped },
-  "with broken arguments": { call: () => toolCall("quick", {}, { rawArgs: "{" }), outcomes: all("malformed"), ...capped },
+  "of misspelled tool names": { call: () => toolCall("qiuck"), outcomes: all("unknown-tool"), ...answered, peak: 0 },
+  "with broken arguments": {
+    call: () => toolCall("quick", {}, { rawArgs: "{" }),
+    outcomes: all("malformed"),
+    ...answered,
+    peak: 0,
+  },
 };
 
 const large = ["of a synchronous tool", "of a slow tool", "of an eager tool", "that are approved", "of misspelled tool names"];

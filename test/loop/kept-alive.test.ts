@@ -34,8 +34,9 @@ describe("timeouts.firstChunkMs", () => {
     ["attempt starts", chunk({ type: "attempt-start", attempt: 1, provider: "p", model: "m" })],
     ["failed attempts", chunk({ type: "attempt-discarded", attempt: 1, error: providerError("server", "Down.") })],
   ])("is extended by %s for at most an hour", async ([, part]) => {
-    const slow = play([[...repeat(50, [wait(60_000), part]), text("At last.")]]);
-    const dead = play([forever(60_000, part)]);
+    const timeouts = { streamMs: Number.POSITIVE_INFINITY };
+    const slow = play([[...repeat(50, [wait(60_000), part]), text("At last.")]], { timeouts });
+    const dead = play([forever(60_000, part)], { timeouts });
     await Promise.all([slow.clock.advance(week), dead.clock.advance(week)]);
     expect((await slow.result).text).toBe("At last.");
     expect((await dead.result).reason).toEqual({ kind: "first-chunk", limitMs: 3_600_000 });
@@ -51,7 +52,7 @@ describe("timeouts.firstChunkMs", () => {
       yield { type: "text-delta", text: "At last." };
       yield { type: "finish", reason: "stop" };
     });
-    const playing = play([], { provider });
+    const playing = play([], { provider, timeouts: { streamMs: Number.POSITIVE_INFINITY } });
     await playing.clock.runAll();
     expect([(await playing.result).text, playing.endedAt()]).toEqual(["At last.", 36_000_000]);
   });

@@ -106,7 +106,7 @@ describe("policies.preToolText", () => {
     // If a call also returns endTurn, that is the reason for which the run ends.
     ['keeps the reason "end-turn" for a listed family', "novelai", "Noted.", "plain plain:end", "completed/end-turn: Noted."],
     ['keeps the reason "end-turn" for a listed tool', undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
-    ['keeps the reason "end-turn" if a call fails', "novelai", "Noted.", "plain:fail plain:end", "completed/end-turn: Noted."],
+    ['continues the run if a call beside "end-turn" fails', "novelai", "Noted.", "plain:fail plain:end", wentOn],
     ["continues the run for a listed family after a context restart with endTurn", "novelai", "Noted.", "plain:leave", wentOn],
   ])("%s", async ([, family, said, calls, end]) => {
     expect(await endOf([family, said, calls])).toBe(end);

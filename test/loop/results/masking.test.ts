@@ -100,7 +100,7 @@ describe("maskResults", () => {
           callId: "look",
           name: "look",
           outcome: "completed",
-          result: "[Result of look (call look) from iteration 0 left out: 1,001 tokens.]",
+          result: "[Result of look (call look) from iteration 0 left out: 1,601 tokens.]",
         },
       ],
     });

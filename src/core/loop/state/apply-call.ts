@@ -14,7 +14,7 @@ import { countsAsError, wasDispatched } from "../../tools/outcome-texts.ts";
 import { addCost, addUsage } from "../../utils/count-usage.ts";
 import { type IdenticalCalls, type LoopState, noIdenticalCalls, toContextMessage } from "./loop-state.ts";
 import type { Repeats, SettledCall } from "./step-result.ts";
-import { isSameJson } from "../../utils/json.ts";
+import { isSameJson, stableJson } from "../../utils/json.ts";
 
 interface Answerer {
   readonly provider: string;
@@ -240,14 +240,23 @@ export function countIdenticalCalls(
   return { outcomes, count: isSame ? last.count + most : most };
 }
 
+/** Takes linear time: an outcome is compared only with the last outcome of the same call. */
 function groupOutcomes(outcomes: readonly ToolOutcome[]): { readonly distinct: readonly ToolOutcome[]; readonly most: number } {
-  const groups: { readonly outcome: ToolOutcome; count: number }[] = [];
+  const distinct: ToolOutcome[] = [];
+  const groups = new Map<string, { readonly outcome: ToolOutcome; count: number }>();
+  let most = 1;
   for (const outcome of outcomes) {
-    const group = groups.find((other) => isSameOutcome(outcome, other.outcome));
-    if (group === undefined) groups.push({ outcome, count: 1 });
-    else group.count += 1;
+    const key = outcomes.length === 1 ? "" : stableJson([outcome.call.name, outcome.call.args]);
+    const group = groups.get(key);
+    if (group !== undefined && isSameOutcome(outcome, group.outcome)) {
+      group.count += 1;
+      most = Math.max(most, group.count);
+    } else {
+      distinct.push(outcome);
+      groups.set(key, { outcome, count: 1 });
+    }
   }
-  return { distinct: groups.map(({ outcome }) => outcome), most: Math.max(...groups.map(({ count }) => count)) };
+  return { distinct, most };
 }
 
 function isSameOutcome(one: ToolOutcome, other: ToolOutcome | undefined): boolean {
