@@ -230,8 +230,8 @@ const codeByName: ReadonlyMap<string, ProviderErrorCode> = new Map([
 
 /**
  * Converts an error that a provider package threw, or sent as a stream part. The response body of an `APICallError` is in
- * `responseBody` (text); `data` has only the fields that the package knows. With `isRetryable: true`, an unknown error becomes retryable. With `isRetryable: false`, an
- * error with a status that is retryable by default is not retryable.
+ * `responseBody` (text); `data` has only the fields that the package knows. With `isRetryable: true`, an unknown error becomes
+ * retryable. With `isRetryable: false`, an error with a status that is retryable by default is not retryable.
  */
 export function toModelError(thrown: unknown): ProviderError {
   if (!isRecord(thrown)) return toProviderError(thrown);

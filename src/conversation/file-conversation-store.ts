@@ -18,7 +18,7 @@ import {
 import { isFileLocked } from "../journal/file-lock.ts";
 import { type JournalSession, openJournal, readJournal } from "../journal/journal-session.ts";
 import { busy, checkId, hashId } from "./check-id.ts";
-import { Lines, shareLines } from "./lines.ts";
+import { type Lines, shareLines } from "./lines.ts";
 import type {
   ConversationChange,
   ConversationState,
@@ -96,9 +96,7 @@ export function fileConversationStore(directory: string, options: FileConversati
     },
     list: () => listFiles(root),
   };
-  const lines = linesOfFolders.get(root) ?? new Lines();
-  linesOfFolders.set(root, lines);
-  return shareLines(store, lines);
+  return shareLines(store, linesOfFolders, root);
 }
 
 /** All stores of this process with the same directory use the same lines. */

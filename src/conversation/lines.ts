@@ -93,16 +93,26 @@ function isInTime(ready: Promise<unknown>, { clock, left, signal }: Limits): Pro
   });
 }
 
-const linesOfStores = new WeakMap<ConversationStore, Lines>();
+const linesOfStores = new WeakMap<object, Lines>();
+
+/** The lines of each place: directories by path, databases and stores by their objects. */
+interface Places<Place> {
+  get(place: Place): Lines | undefined;
+  set(place: Place, lines: Lines): unknown;
+}
+
+function linesAt<Place>(places: Places<Place>, place: Place): Lines {
+  const lines = places.get(place) ?? new Lines();
+  places.set(place, lines);
+  return lines;
+}
 
 /** Makes a store use the lines of its place, which several stores of this process may share. */
-export function shareLines(store: ConversationStore, lines: Lines): ConversationStore {
-  linesOfStores.set(store, lines);
+export function shareLines<Place>(store: ConversationStore, places: Places<Place>, place: Place): ConversationStore {
+  linesOfStores.set(store, linesAt(places, place));
   return store;
 }
 
 export function linesOf(store: ConversationStore): Lines {
-  const lines = linesOfStores.get(store) ?? new Lines();
-  linesOfStores.set(store, lines);
-  return lines;
+  return linesAt(linesOfStores, store);
 }

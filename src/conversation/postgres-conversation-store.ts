@@ -11,7 +11,7 @@ import {
   numberWithin,
 } from "../core/entry-kit.ts";
 import { busy, checkId } from "./check-id.ts";
-import { Lines, shareLines } from "./lines.ts";
+import { type Lines, shareLines } from "./lines.ts";
 import type {
   ConversationChange,
   ConversationLock,
@@ -138,9 +138,7 @@ export function postgresConversationStore(pool: PostgresPool, options: PostgresC
     },
     list: () => listAll(query),
   };
-  const lines = linesOfPools.get(pool) ?? new Lines();
-  linesOfPools.set(pool, lines);
-  return shareLines(store, lines);
+  return shareLines(store, linesOfPools, pool);
 }
 
 /** All stores of this process with the same pool use the same lines. */

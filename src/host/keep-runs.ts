@@ -1,6 +1,7 @@
 // Decides which journals of a conversation are removed.
 
 import { type Check, isRecord, isWithin, type LoopResult } from "../core/entry-kit.ts";
+
 /**
  * How many journals of ended runs a host keeps in each conversation: the number of the newest runs, or the number of days after their
  * end. `Infinity` keeps all.

@@ -3,13 +3,11 @@ import {
   type Json,
   type JsonSchema,
   listOf,
-  memoize,
   recordOf,
   resolveReference,
-  type ToolDefinition,
-  toObjectSchema,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
+import { createConverter, type ToolConverter } from "./tool-schemas.ts";
 
 interface Conversion {
   readonly root: JsonSchema;
@@ -24,12 +22,11 @@ interface Conversion {
  * except beside `anyOf` and `$ref`. References point to `$defs` of the root, and a required property is declared. The result may accept
  * more than the schema, so the run validates the arguments with the schema itself.
  */
-export const toMoonshotTool: (tool: ToolDefinition) => ToolDefinition = /* @__PURE__ */ memoize((tool: ToolDefinition) => {
-  const root = toObjectSchema(tool.inputSchema);
+export const toMoonshotTool: ToolConverter = /* @__PURE__ */ createConverter((root) => {
   const conversion: Conversion = { root, definitions: new Map(), inlines: 100 };
   const schema = convert(root, conversion);
   const $defs = Object.fromEntries(conversion.definitions);
-  return { ...tool, inputSchema: (conversion.definitions.size === 0 ? schema : { ...schema, $defs }) as JsonSchema };
+  return conversion.definitions.size === 0 ? schema : { ...schema, $defs };
 });
 
 /** Keywords that the flavor does not have and that contain schemas. */

@@ -12,9 +12,10 @@ import {
   type UnknownRecord,
 } from "../core/provider-kit.ts";
 
-type ToolConverter = (tool: ToolDefinition) => ToolDefinition;
+export type ToolConverter = (tool: ToolDefinition) => ToolDefinition;
 
-function createConverter(convert: (root: JsonSchema) => unknown): ToolConverter {
+/** Makes a converter of tools from a function that converts the root of a schema. */
+export function createConverter(convert: (root: JsonSchema) => unknown): ToolConverter {
   return memoize((tool: ToolDefinition) => {
     const root = toObjectSchema(tool.inputSchema);
     const made = convert(root);

@@ -10,6 +10,7 @@ import { openaiChat, openaiResponses } from "turnwright/openai";
 import { describe, expect, it } from "vitest";
 import { call as calls, start, stop, thinking } from "./anthropic-frames.ts";
 import {
+  chatCall,
   chatText,
   connect,
   connectAnthropic,
@@ -34,22 +35,7 @@ interface Row {
 }
 
 const details = [{ type: "reasoning.encrypted", data: signature, id: "rs_1", format: "openai-responses-v1", index: 0 }];
-const chatCall = (): Response =>
-  sse({
-    id: "chatcmpl-1",
-    choices: [
-      {
-        index: 0,
-        delta: {
-          role: "assistant",
-          content: null,
-          reasoning_details: details,
-          tool_calls: [{ index: 0, id: "c", type: "function", function: { name: "look", arguments: "{}" } }],
-        },
-        finish_reason: "tool_calls",
-      },
-    ],
-  });
+const reasonedCall = (): Response => chatCall("c", "look", { reasoning_details: details });
 const raw = { error: { message: "The encrypted content for item rs_1 could not be verified.", type: "invalid_request_error" } };
 const generated = (part: object): Response =>
   sse({
@@ -65,7 +51,7 @@ const invalid = (message: string): object => ({ error: { code: 400, message, sta
 const rows: { readonly [title: string]: Row } = {
   "openaiChat, OpenRouter": {
     connect: (fetch) => openaiChat({ client: connect(fetch, "https://openrouter.ai/api/v1"), model: "openai/gpt-5.6-sol" }),
-    call: chatCall,
+    call: reasonedCall,
     text: chatText,
     error: {
       error: { message: "Provider returned error", code: 400, metadata: { raw: JSON.stringify(raw), provider_name: "OpenAI" } },
@@ -73,7 +59,7 @@ const rows: { readonly [title: string]: Row } = {
   },
   "openaiChat, Meta": {
     connect: (fetch) => openaiChat({ client: connect(fetch), model: "muse-spark-1.3" }),
-    call: chatCall,
+    call: reasonedCall,
     text: chatText,
     error: { error: { message: "reasoning `encrypted_content` was not issued to this caller", type: "invalid_request_error" } },
   },

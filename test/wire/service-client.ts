@@ -59,8 +59,8 @@ export const chatText = (): Response =>
     usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
   });
 
-/** A Chat Completions answer with one call. */
-export const chatCall = (id: string, name: string): Response =>
+/** A Chat Completions answer with one call. `more` are further fields of its delta. */
+export const chatCall = (id: string, name: string, more: object = {}): Response =>
   sse({
     id: "chatcmpl-1",
     choices: [
@@ -69,6 +69,7 @@ export const chatCall = (id: string, name: string): Response =>
         delta: {
           role: "assistant",
           content: null,
+          ...more,
           tool_calls: [{ index: 0, id, type: "function", function: { name, arguments: "{}" } }],
         },
         finish_reason: "tool_calls",

@@ -80,8 +80,8 @@ function isCode(value: unknown): boolean {
  *
  * - a text or code of a service with one exact meaning, such as a used-up quota (`rate-limit`, not retryable), a filtered prompt or
  *   an overload
- * - the HTTP status, except for statuses with many meanings, such as 400 and 500, or 503 with a text about a context that is too long. If a gateway passes on the error of another
- *   service, the status and code of that service precede those of the gateway
+ * - the HTTP status, except for statuses with many meanings, such as 400 and 500, or 503 with a text about a context that is too
+ *   long. If a gateway passes on the error of another service, the status and code of that service precede those of the gateway
  * - a text about the context length, the API key or the name of the model
  * - the HTTP status, or the error type that the service sent
  * - an abort: `network`, not retryable

@@ -5,6 +5,7 @@ import type { PlainError } from "../types/common.ts";
 import type { ModelRequest, Provider, StreamResult, ToolChoice } from "../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import type { Ending } from "../types/termination.ts";
+import { isForced } from "../providers/forced-choice.ts";
 import type { Judgement } from "../providers/judge-finish.ts";
 import { freezeDeep } from "../utils/json.ts";
 import { textOf, textOrNone, toPlainError } from "../utils/plain-error.ts";
@@ -87,8 +88,7 @@ async function askForPlan(run: Run, own: Plan): Promise<Plan | FailedPlan> {
  */
 function relaxChoice(run: Run, plan: Plan): Plan {
   const { toolChoice } = plan;
-  const isForced = toolChoice === "required" || typeof toolChoice === "object";
-  return isForced && run.stopConditions.length === 0 && hasCalled(run)
+  return isForced(toolChoice) && run.stopConditions.length === 0 && hasCalled(run)
     ? { ...plan, toolChoice: "auto", enforced: toolChoice }
     : plan;
 }

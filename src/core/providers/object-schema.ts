@@ -27,8 +27,8 @@ const refused = ["$ref", "allOf", "anyOf", "oneOf", "enum", "const", "not"] as c
  * refuses an object without properties (github.com/QwenLM/qwen-code/issues/11905).
  *
  * The branches of a union are merged: all properties of all branches are in the result, and those of every branch are required. The
- * description says which properties belong together. Keywords of older drafts become those of 2020-12. The result therefore accepts more than the schema, so the run validates the
- * arguments with the schema itself. A schema that already fits stays the same object.
+ * description says which properties belong together. Keywords of older drafts become those of 2020-12. The result may accept more
+ * than the schema, so the run validates the arguments with the schema itself. A schema that already fits stays the same object.
  *
  * @example
  * toObjectSchema({ anyOf: [{ properties: { id: {} }, required: ["id"] }, { properties: { name: {} }, required: ["name"] }] });

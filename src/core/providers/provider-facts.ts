@@ -3,7 +3,7 @@ import type { Provider } from "../types/provider.ts";
 export type ProviderFacts = Omit<Provider, "stream">;
 
 /** Returns the facts about a provider, for a provider that is built on it. Omits abilities that are not true. */
-export function factsOf({ id, model, family, compacts, searchesTools, structuresOutput }: ProviderFacts): ProviderFacts {
+export function toProviderFacts({ id, model, family, compacts, searchesTools, structuresOutput }: ProviderFacts): ProviderFacts {
   return {
     id,
     model,

@@ -6,9 +6,9 @@ import { providerError, toProviderError } from "../errors/provider-error.ts";
 import { reconcileUsage } from "../utils/count-usage.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { readAssistantMessage } from "../utils/texts.ts";
-import { factsOf, type ProviderFacts } from "./provider-facts.ts";
+import { toProviderFacts, type ProviderFacts } from "./provider-facts.ts";
 import { createRefusalMemory, type SdkAnswer } from "./refused-parts.ts";
-import { toWellFormedRequest } from "./well-formed.ts";
+import { mapItems, toWellFormedRequest } from "./well-formed.ts";
 import { createToolRenamer, type NameRules } from "./wire-names.ts";
 import { EventFilter } from "./event-filter.ts";
 import { watchLeaks } from "./leaked-calls.ts";
@@ -44,11 +44,11 @@ export function createSdkProvider(
   const names = isRenaming ? createToolRenamer({ toolNames, parameterNames }) : undefined;
   const askAgain = createRefusalMemory();
   return {
-    ...factsOf(facts),
+    ...toProviderFacts(facts),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
       const whole = toWellFormedRequest(request);
-      const formed = toTool === undefined ? whole : { ...whole, tools: whole.tools.map(toTool) };
+      const formed = toTool === undefined ? whole : { ...whole, tools: mapItems(whole.tools, toTool) };
       const send = (adapted: ModelRequest): SdkAnswer => {
         const { reader, ...answer } = ask(names?.rename(adapted) ?? adapted, call, out);
         return { ...answer, reader: watchLeaks(names?.restore(reader, out, adapted) ?? reader, out, adapted) };

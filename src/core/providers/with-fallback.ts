@@ -5,7 +5,7 @@ import { assertProvider } from "../errors/provider-error.ts";
 import { isResent } from "./judge-finish.ts";
 import type { Fault, PlannedAttempt } from "./attempt-reader.ts";
 import { type AttemptPlan, streamAttempts } from "./stream-attempts.ts";
-import { factsOf } from "./provider-facts.ts";
+import { toProviderFacts } from "./provider-facts.ts";
 
 /** The options of `withFallback`: when the next provider is tried, and how long a failed provider is avoided. */
 export interface FallbackOptions {
@@ -59,7 +59,7 @@ export function withFallback(providers: readonly Provider[], options: FallbackOp
   const roster = new Roster([first, ...others], options.restMs ?? 0);
   const { firstChunkMs, streamIdleMs } = options;
   return {
-    ...factsOf({
+    ...toProviderFacts({
       ...first,
       compacts: providers.every(({ compacts }) => compacts === true),
       // Unless all providers search tools, requests must contain the tool that finds deferred tools.

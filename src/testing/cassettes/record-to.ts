@@ -10,6 +10,7 @@ import {
   type ModelChunk,
   type Provider,
   toProviderError,
+  toProviderFacts,
 } from "../../core/entry-kit.ts";
 import {
   type Cassette,
@@ -211,12 +212,7 @@ export function recordTo(file: string | Cassette, provider: Provider, options: R
   cassette.append(toHead({ id, model, family, compacts, searchesTools, structuresOutput }));
   const write = (line: Line): void => cassette.append(toLine(line));
   return {
-    id,
-    model,
-    ...(family === undefined ? {} : { family }),
-    ...(compacts === true ? { compacts } : {}),
-    ...(searchesTools === true ? { searchesTools } : {}),
-    ...(structuresOutput === true ? { structuresOutput } : {}),
+    ...toProviderFacts(provider),
     stream(request, call) {
       const stream = streams;
       write({ type: "request", stream, request: printRequest(request) });

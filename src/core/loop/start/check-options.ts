@@ -260,8 +260,8 @@ function isToolChoice(value: unknown): boolean {
 }
 
 /**
- * Throws if the array `tools` lacks a tool that a policy or `toolChoice` needs. A registry is not checked, because the registry may add the tool
- * later.
+ * Throws if the array `tools` lacks a tool that a policy or `toolChoice` needs. A registry is not checked, because it may add the
+ * tool later.
  */
 function checkNeededTools({ tools = [], policies = {}, toolChoice }: LoopOptions): void {
   if (!Array.isArray(tools)) return;
