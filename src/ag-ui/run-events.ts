@@ -71,7 +71,11 @@ export class RunEvents {
     "tool-progress": ({ callId, data, preliminary }) =>
       this.custom("tool-progress", { toolCallId: this.toId(callId), data, ...(preliminary && { preliminary }) }),
     "tool-emit": ({ callId, part }) => this.#emitted.add(this.toId(callId), part),
-    "tool-end": (event) => this.#end(event),
+    // A call that was refused has no `tool-start`.
+    "tool-end": (event) => {
+      this.#outbox.release();
+      this.#end(event);
+    },
     "approval-asked": () => this.#outbox.release(),
     "approval-decided": ({ callId, decision, reason, question }) => {
       this.#outbox.release();

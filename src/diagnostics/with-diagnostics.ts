@@ -2,6 +2,7 @@ import {
   checkFields,
   type Checks,
   is,
+  type Json,
   type LoopEvent,
   type LoopEvents,
   type LoopEventType,
@@ -53,6 +54,7 @@ interface RunPlace {
 const handlers: EventHandlers<RunChannels> = {
   "iteration-start": (run, event) => run.startIteration(event),
   "iteration-end": (run, event) => run.endIteration(event),
+  "tool-args-end": (run, event) => run.noteArgs(event),
   "tool-start": (run, event) => run.startTool(event),
   "tool-end": (run, event) => run.endTool(event),
   "run-end": (run, event) => run.end(event),
@@ -65,11 +67,17 @@ function cleanId(id: string): string {
   return redactSecrets(textOf(id));
 }
 
+interface BegunCall extends Omit<LoopEvents["tool-start"], "args"> {
+  readonly args: Json | undefined;
+}
+
 class RunChannels implements RunObserver {
   readonly #runId: string;
   readonly #place: RunPlace;
   readonly #trace: ChannelTrace<RunMessage> | undefined;
   readonly #calls = new Map<string, ChannelTrace<ToolMessage>>();
+  /** The arguments of the calls of the current iteration, for the messages about calls that do not start. */
+  readonly #args = new Map<string, Json>();
   #iteration: ChannelTrace<IterationMessage> | undefined;
   #ending: Partial<RunMessage> = {};
 
@@ -95,6 +103,7 @@ class RunChannels implements RunObserver {
     // The previous iteration is still open only if a journal ran a model step twice. In that case, this line ends the first try
     // of the step.
     this.#iteration?.end({});
+    if (continuation === 0) this.#args.clear();
     this.#iteration = iterationSource.begin(() => ({ runId: this.#runId, iteration, continuation, replayed }), this.#outer);
   }
 
@@ -105,19 +114,30 @@ class RunChannels implements RunObserver {
     this.#iteration = undefined;
   }
 
-  startTool({ iteration, callId, name, index, args, replayed = false }: LoopEvents["tool-start"]): void {
+  noteArgs({ callId, args }: LoopEvents["tool-args-end"]): void {
+    if (this.#place.captureContent) this.#args.set(callId, args);
+  }
+
+  startTool(event: LoopEvents["tool-start"]): void {
+    const trace = this.#beginTool(event);
+    if (trace !== undefined) this.#calls.set(event.callId, trace);
+  }
+
+  #beginTool({ iteration, callId, name, index, args, replayed = false }: BegunCall): ChannelTrace<ToolMessage> | undefined {
     const content = this.#place.captureContent ? { args } : {};
     const facts = (): ToolMessage => {
       const called = { callId: cleanName(callId), name: cleanName(name) };
       return { runId: this.#runId, iteration, ...called, index, replayed, ...content };
     };
-    const trace = tools.begin(facts, this.#iteration ?? this.#outer);
-    if (trace !== undefined) this.#calls.set(callId, trace);
+    return tools.begin(facts, this.#iteration ?? this.#outer);
   }
 
-  endTool({ callId, outcome, durationMs, result }: LoopEvents["tool-end"]): void {
+  /** A call that was refused, and a result from outside, have no `tool-start`. They start and end at once. */
+  endTool(event: LoopEvents["tool-end"]): void {
+    const { callId, outcome, durationMs, result } = event;
     const errorType = countsAsError(outcome) ? outcome : undefined;
-    this.#calls.get(callId)?.end({ outcome, durationMs, errorType, ...(this.#place.captureContent && { result }) });
+    const trace = this.#calls.get(callId) ?? this.#beginTool({ ...event, args: this.#args.get(callId) });
+    trace?.end({ outcome, durationMs, errorType, ...(this.#place.captureContent && { result }) });
     this.#calls.delete(callId);
   }
 

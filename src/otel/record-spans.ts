@@ -3,6 +3,7 @@
 import {
   type FinishReason,
   isRecord,
+  type Json,
   LoopError,
   type LoopEvent,
   type ModelChunk,
@@ -101,8 +102,8 @@ class ExecutionPlayer {
   /** The ids of the calls that an earlier execution started. */
   readonly #begun: ReadonlySet<string>;
   /**
-   * The ids of calls that wait for a result from outside. When the result of such a call arrives, the log has a second
-   * `tool-start` of the call.
+   * The ids of calls that wait for a result from outside. When the result of such a call arrives, the log has a second `tool-end`
+   * of the call. Older logs have a second `tool-start` too.
    */
   readonly #deferred: Set<string>;
   readonly #nested: ReadonlyMap<string, NestedRuns>;
@@ -197,16 +198,17 @@ class ExecutionPlayer {
     this.#stream?.onChunk?.(chunk);
   }
 
-  #takeOutput({ text, reasoning, calls, finish }: RecordedLine): void {
+  #takeOutput({ text, reasoning, calls, finish, iteration = null }: RecordedLine): void {
     if (typeof reasoning === "string") this.#send({ type: "reasoning-delta", text: reasoning });
     if (typeof text === "string") this.#send({ type: "text-delta", text });
-    for (const call of Array.isArray(calls) ? calls : []) this.#sendCall(call);
+    for (const call of Array.isArray(calls) ? calls : []) this.#sendCall(call, iteration);
     if (typeof finish === "string") this.#send({ type: "finish", reason: finish as FinishReason });
   }
 
-  #sendCall(call: unknown): void {
+  #sendCall(call: unknown, iteration: Json): void {
     if (!isRecord(call)) return;
     const { callId, name, args } = call;
+    this.#observer.onEvent({ type: "tool-args-end", iteration, callId, name, args } as unknown as LoopEvent);
     const text = typeof args === "string" ? { argsText: args } : {};
     this.#send({ type: "call-ready", id: textOf(callId), name: textOf(name), args, ...text } as ModelChunk);
   }

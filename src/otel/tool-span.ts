@@ -13,6 +13,11 @@ export interface ToolPlace {
   readonly definition: ToolDefinition | undefined;
 }
 
+/** `args` is undefined if content is not captured. */
+export interface SpannedCall extends Omit<LoopEvents["tool-start"], "args"> {
+  readonly args: Json | undefined;
+}
+
 export class ToolSpan {
   readonly #span: LiveSpan;
   readonly #place: ToolPlace;
@@ -20,7 +25,7 @@ export class ToolSpan {
   /** False if the call was refused, or if it reused the result of the same call in a discarded attempt. */
   #hasRun = false;
 
-  constructor({ callId, name, index, args, iteration }: LoopEvents["tool-start"], place: ToolPlace) {
+  constructor({ callId, name, index, args, iteration }: SpannedCall, place: ToolPlace) {
     const { ports, parent, definition } = place;
     this.#place = place;
     this.#startedAt = ports.clock.now();
@@ -38,7 +43,8 @@ export class ToolSpan {
     // Span names must come from a small set, so a tool name that the model invented is left out.
     const spanName = definition === undefined ? operations.call : `${operations.call} ${name}`;
     this.#span = ports.start(spanName, { kind: SpanKind.INTERNAL, attributes }, parent);
-    this.#span.set({ [genAi.toolCallArguments]: content.write(content.keep("tool-arguments", () => args)) });
+    if (args !== undefined)
+      this.#span.set({ [genAi.toolCallArguments]: content.write(content.keep("tool-arguments", () => args)) });
   }
 
   /** The context in which the tool runs. Reading this property marks the call as executed. */

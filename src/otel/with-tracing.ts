@@ -1,5 +1,6 @@
 import { type Attributes, type Context, context, SpanKind, trace } from "@opentelemetry/api";
 import {
+  type Json,
   type LoopEvent,
   type LoopEvents,
   type LoopEventType,
@@ -25,7 +26,7 @@ import {
 import { ChatSpan, type StreamError, SummarySpan } from "./chat-span.ts";
 import { endingFacts, errorFacts, genAi, limitFacts, operations, otherError, own, settingsFacts, thrownType } from "./facts.ts";
 import { liveClock, type LiveSpan, type Noted, notes, type SpanClock } from "./live-span.ts";
-import { ToolSpan } from "./tool-span.ts";
+import { type SpannedCall, ToolSpan } from "./tool-span.ts";
 import { createTracePorts, type TracePorts } from "./instruments.ts";
 import { checkTracingOptions, type TracingOptions } from "./tracing-options.ts";
 
@@ -59,6 +60,7 @@ export function withTracing<Output = unknown>(options: LoopOptions<Output>, trac
 const handlers: EventHandlers<RunTrace> = {
   "iteration-start": (run, event) => run.startIteration(event),
   "iteration-end": (run, event) => run.endIteration(event),
+  "tool-args-end": (run, event) => run.noteArgs(event),
   "tool-start": (run, event) => run.startTool(event),
   "tool-end": (run, event) => run.endTool(event),
   "run-end": (run, event) => run.end(event),
@@ -97,6 +99,10 @@ export class RunTrace implements RunObserver {
   #startedAt: number;
   #begun: LiveSpan | undefined;
   readonly #tools = new Map<string, ToolSpan>();
+  /** The ids of the calls that an earlier execution started, and that have not ended yet. Such a call may go on in this execution. */
+  readonly #recalled = new Set<string>();
+  /** The arguments of the calls of the current iteration, for the spans of calls that do not start. Empty without content. */
+  readonly #args = new Map<string, Json>();
   #agent: string | undefined;
   #continuation = 0;
   #chat: ChatSpan | undefined;
@@ -150,6 +156,7 @@ export class RunTrace implements RunObserver {
     this.#chat?.abandon(otherError);
     this.#chat = undefined;
     this.#continuation = continuation;
+    if (continuation === 0) this.#args.clear();
     this.#agent = agent;
     if (replayed === true) this.#replayedIterations += 1;
     else if (this.#begun === undefined) this.#begin();
@@ -193,10 +200,18 @@ export class RunTrace implements RunObserver {
     this.#summary = undefined;
   }
 
+  noteArgs({ callId, args }: LoopEvents["tool-args-end"]): void {
+    if (this.#ports.content.isOn) this.#args.set(callId, args);
+  }
+
   startTool(event: LoopEvents["tool-start"]): void {
-    if (event.replayed === true) return;
+    if (event.replayed === true) this.#recalled.add(event.callId);
+    else this.#tools.set(event.callId, this.#beginTool(event));
+  }
+
+  #beginTool(call: SpannedCall): ToolSpan {
     const place = { ports: this.#ports, parent: this.#span.context, agentName: this.#place.agentName };
-    this.#tools.set(event.callId, new ToolSpan(event, { ...place, definition: this.#definitionOf(event.name) }));
+    return new ToolSpan(call, { ...place, definition: this.#definitionOf(call.name) });
   }
 
   #definitionOf(name: string): ToolDefinition | undefined {
@@ -207,9 +222,14 @@ export class RunTrace implements RunObserver {
     return this.#known.byName.get(name);
   }
 
+  /** A call that was refused, and a result from outside, have no `tool-start`. Their spans have no duration. */
   endTool(event: LoopEvents["tool-end"]): void {
-    this.#tools.get(event.callId)?.end(event);
-    this.#tools.delete(event.callId);
+    const { callId, replayed } = event;
+    const open = this.#tools.get(callId);
+    const isRecalled = this.#recalled.delete(callId);
+    if (open === undefined && (isRecalled || replayed === true)) return;
+    (open ?? this.#beginTool({ ...event, args: this.#args.get(callId) })).end(event);
+    this.#tools.delete(callId);
   }
 
   runTool<Value>({ callId }: ToolContext, execute: () => Value): Value {

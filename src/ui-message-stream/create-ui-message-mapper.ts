@@ -71,7 +71,9 @@ class MessageMapper implements UIMessageMapper {
       this.#tools.show(shown);
       this.#emitted.add(shown.id, part);
     },
+    // A call that was refused has no `tool-start`.
     "tool-end": (event) => {
+      this.#writer.release();
       this.#emitted.end(this.#tools.toId(event.callId));
       if (event.outcome === "interrupted" && this.#nested.get(event.callId)?.isSuspended === true) return;
       this.#nested.delete(event.callId);

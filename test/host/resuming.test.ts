@@ -43,7 +43,6 @@ describe("host.resume() in the same process", () => {
       "run-start",
       "approval-decided",
       "approval-decided",
-      "tool-start",
       "tool-end",
       "tool-start",
       "tool-end",

@@ -174,7 +174,7 @@ describe("an approved call whose tool changes before the call runs", () => {
     const result = await playing.result;
     expect([stage.asked, stage.ran, outcomesOf(result)[0]]).toEqual([["pay", "REAL"], did, outcome]);
     const starts = playing.recording.of("tool-start").filter(({ callId }) => callId === "call_i0_0");
-    expect([starts.length, playing.recording.of("approval-asked").length]).toEqual([1, 3]);
+    expect([starts.length, playing.recording.of("approval-asked").length]).toEqual([did.includes("changed") ? 1 : 0, 3]);
     const again = await stage.play({ journal: store.open(), provider: createMockProvider([]) }).result;
     expect([again.messages, stage.asked.length, stage.ran]).toEqual([result.messages, 2, did]);
   });

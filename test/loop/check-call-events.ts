@@ -19,7 +19,7 @@ const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "tool-start": "tool-args-end",
   "tool-progress": "tool-start",
   "tool-emit": "tool-start",
-  "tool-end": "tool-start",
+  "tool-end": "tool-args-end",
   "late-result": "tool-start",
   restart: "tool-end",
   "hidden-notice": "tool-end",
@@ -27,6 +27,13 @@ const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "result-extracted": "tool-end",
   "result-cached": "tool-end",
 };
+
+const started: readonly string[] = ["completed", "failed", "timed-out", "interrupted", "deferred"];
+
+/** True for the end of a call whose tool has started. All other calls were refused, and have no `tool-start`. */
+export function hasStarted({ outcome }: { readonly outcome: string }): boolean {
+  return started.includes(outcome);
+}
 
 /** The type of event that must not come before each type of call event. */
 const ends: { readonly [Type in CallEventOf["type"]]?: string } = {
@@ -112,8 +119,11 @@ class Reader {
     const end = ends[type];
     if (before !== undefined) check([type, told.types], [type, including(before)]);
     if (end !== undefined) check([type, told.types], [type, excluding(end)]);
+    if (event.type === "tool-end") {
+      told.outcome = event.outcome;
+      check([event.outcome, told.types.includes("tool-start")], [event.outcome, hasStarted(event)]);
+    }
     told.types.push(type);
-    if (event.type === "tool-end") told.outcome = event.outcome;
   }
 
   #toldOf(event: CallEventOf): Told {

@@ -49,7 +49,6 @@ describe("loop events", () => {
           approval-asked work (call_i0_2) {"ms":10}
           approval-decided work (call_i0_0) approve
           approval-decided work (call_i0_2) approve
-          tool-start wrok (call_i0_1) {}
           tool-end wrok (call_i0_1) unknown-tool
           tool-start work (call_i0_0) {"ms":20}
           tool-progress work (call_i0_0) {"half":true}
@@ -68,7 +67,6 @@ describe("loop events", () => {
           approval-decided denied (call_i1_0) deny
           approval-decided broken (call_i1_1) approve
           approval-decided over (call_i1_2) approve
-          tool-start denied (call_i1_0) {}
           tool-end denied (call_i1_0) denied
           tool-start broken (call_i1_1) {}
           tool-start over (call_i1_2) {}
@@ -133,7 +131,6 @@ describe("loop events", () => {
           text-delta "two. "
           tool-args-end enrich (call_i0_0) {}
           tool-args-end other (call_i0_1) {}
-          tool-start other (call_i0_1) {}
           tool-end other (call_i0_1) blocked
           tool-start enrich (call_i0_0) {}
           tool-end enrich (call_i0_0) completed

@@ -94,7 +94,6 @@ describe("memoryJournal", () => {
         iteration-start 1 (replayed)
           tool-args-end quick (call_i1_0) {"n":4} (replayed)
           tool-args-end nope (call_i1_1) {"n":5} (replayed)
-          tool-start nope (call_i1_1) {"n":5} (replayed)
           tool-end nope (call_i1_1) unknown-tool (replayed)
           tool-start quick (call_i1_0) {"n":4} (replayed)
           tool-end quick (call_i1_0) completed (replayed)
@@ -138,7 +137,6 @@ describe("memoryJournal", () => {
         iteration-start 1
           tool-args-end quick (call_i1_0) {"n":4}
           tool-args-end nope (call_i1_1) {"n":5}
-          tool-start nope (call_i1_1) {"n":5}
           tool-end nope (call_i1_1) unknown-tool
           tool-start quick (call_i1_0) {"n":4}
           tool-end quick (call_i1_0) completed

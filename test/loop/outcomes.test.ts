@@ -78,7 +78,7 @@ describe("createToolRegistry", () => {
       "work completed",
       "remove completed",
       // In this row, the tool was removed from the registry after the model had seen it.
-      "work failed",
+      "work unknown-tool",
       "work unknown-tool",
       "add completed",
       "work completed",

@@ -16,6 +16,7 @@ import { createMockProvider, createTestClock, recordEvents, text } from "turnwri
 import { countListeners } from "./count-listeners.ts";
 import { scenarios } from "./scenarios/all.ts";
 import { setUp, type Scenario, type Staged } from "./scenarios/scenario.ts";
+import { hasStarted } from "./check-call-events.ts";
 
 const byTitle = scenarios.map((scenario) => [scenario.title, scenario] as const);
 const isSuspended = ([, { status }]: (typeof byTitle)[number]): boolean => status === "suspended";
@@ -123,8 +124,9 @@ describe("runToolLoop", () => {
       const id = "callId" in event ? event.callId : "continuation" in event ? `${event.iteration}.${event.continuation}` : "";
       const [noun, edge] = event.type.split("-");
       if (edge === "start") open.push(`${noun} ${id}`);
-      // Parallel calls can end in any order.
-      if (edge === "end" && noun === "tool") expect(open.splice(open.indexOf(`tool ${id}`), 1)).toEqual([`tool ${id}`]);
+      // A refused call has no start. Parallel calls can end in any order.
+      if (event.type === "tool-end" && !hasStarted(event)) expect(open).not.toContain(`tool ${id}`);
+      else if (edge === "end" && noun === "tool") expect(open.splice(open.indexOf(`tool ${id}`), 1)).toEqual([`tool ${id}`]);
       else if (edge === "end") expect(open.pop()).toBe(`${noun} ${id}`);
     }
     expect(open).toEqual([]);

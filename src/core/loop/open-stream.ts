@@ -23,7 +23,7 @@ import { streamOnce } from "./stream/stream-once.ts";
 import { SharedViews, addBasis, expose, withMessages } from "./stream/visible-tools.ts";
 import { performCall } from "./tool-call/execute-tool-call.ts";
 import { prepareCall, prepareCalls } from "./tool-call/prepare-call.ts";
-import { sendBoth } from "./tool-call/call-ports.ts";
+import { sendKnown } from "./tool-call/call-ports.ts";
 
 export interface ModelStep {
   readonly withoutTools: boolean;
@@ -252,7 +252,7 @@ function createEagerPorts(run: Run): EagerPorts | undefined {
       return end;
     });
   };
-  return { start, onAdopted: (outcome: ToolOutcome): void => sendBoth(run, outcome, true) };
+  return { start, onAdopted: (outcome: ToolOutcome): void => sendKnown(run, outcome, true) };
 }
 
 function isEager({ visibleTools, registry }: Run, { name }: ToolCall): boolean {

@@ -63,7 +63,10 @@ export type EmittedPart<Data = Json> =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "data"; readonly name: string; readonly data: Data; readonly id?: string | undefined };
 
-/** All events and their payloads. Events are nested: run > iteration > tool. Each start event has exactly one end event. */
+/**
+ * All events and their payloads. Events are nested: run > iteration > tool. Each start event has exactly one end event. Only
+ * `tool-end` may come without a start event.
+ */
 export interface LoopEvents {
   /** Emitted when the run starts, before its first iteration. */
   "run-start": EventBase & { readonly provider: string; readonly model: string };
@@ -116,7 +119,10 @@ export interface LoopEvents {
    * arguments cannot be used: "malformed" if they are not JSON, and "truncated" if they were cut off.
    */
   "tool-args-end": CallEvent & { readonly args: Json; readonly problem?: ToolCall["problem"] };
-  /** Emitted when a call starts, is refused, or gets its result from outside. */
+  /**
+   * Emitted when the tool of a call begins to run, once for each execution. A call that was refused has no `tool-start`. A replay
+   * emits the event for each call whose tool has run.
+   */
   "tool-start": CallEvent & { readonly args: Json };
   /**
    * Emitted when a running tool calls `context.progress(data)`, or when its generator yields. `preliminary` is true for a yielded
@@ -125,7 +131,11 @@ export interface LoopEvents {
   "tool-progress": CallEvent & { readonly data: unknown; readonly preliminary?: true | undefined };
   /** Emitted when a running tool calls `context.emit(part)`. Never recorded, so a replay does not emit it again. */
   "tool-emit": CallEvent & { readonly part: EmittedPart };
-  /** Emitted when a call has its outcome. After "deferred", the result comes later, with another `tool-start` and `tool-end`. */
+  /**
+   * Emitted when a call has its outcome. There is no `tool-start` before it if the call was refused, so that its tool did not run:
+   * the outcome is then none of "completed", "failed", "timed-out", "interrupted" and "deferred". After "deferred", the result
+   * comes later, with another `tool-end`.
+   */
   "tool-end": CallEvent & {
     readonly outcome: ToolOutcome["kind"];
     /** The result for the model, before `policies.results` changes it. */

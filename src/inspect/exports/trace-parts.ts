@@ -143,12 +143,14 @@ function toCallParts(call: LoggedCall, { iteration, options }: Inside): readonly
   const { captureContent, lastAt } = options;
   const place = { iteration: iteration.iteration, callId: cleanName(callId) };
   const waits = waitsOf(iteration, callId).map((wait) => toWait(wait, { iteration, lastAt }));
-  if (startedAt === undefined) return waits;
+  // A call that was refused has no start.
+  const from = startedAt ?? endedAt;
+  if (from === undefined) return waits;
   const content = captureContent ? { args, result } : {};
   const part: TracePart = {
     name: cleanName(name),
     category: "tool",
-    from: startedAt,
+    from,
     to: endedAt ?? lastAt,
     facts: { ...place, index, outcome, decision, ...(endedAt === undefined && { open: true }), ...content },
     parts: call.runs.flatMap((run) => toRunParts(run, options)),

@@ -13,6 +13,7 @@ import {
   type SettledCall,
   type ToolCall,
   type ToolOutcome,
+  wasDispatched,
 } from "../../core/entry-kit.ts";
 import type { Records } from "../../journal/inspect/records.ts";
 import type { Cleaner } from "../log/clean-values.ts";
@@ -74,13 +75,12 @@ function writeCall(writer: CallWriter, one: WrittenCall): void {
   const outcome = settled?.outcome;
   if (isHeld(records, one, place)) return;
   const begin = writer.at;
-  writeLine(writer, one, "tool-start");
+  if (outcome === undefined || wasDispatched(outcome.kind)) writeLine(writer, one, "tool-start");
   writeNested(writer, one, place);
   const wasDeferred = records.find<RecordedResult>(callKey(state, "result", place)) !== undefined;
   if (outcome === undefined) return;
   if (wasDeferred && outcome.kind !== "deferred") {
     writeEnd(writer, one, { ...outcome, kind: "deferred" });
-    writeLine(writer, one, "tool-start");
   }
   writer.at = Math.max(writer.at, begin + outcome.durationMs);
   writeEnd(writer, one, outcome);

@@ -124,8 +124,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
     const call = callOf(parts, line);
     call.startedAt = line.at;
     call.args = line["args"] ?? call.args;
-    const times = timesOf(call);
-    if (times.deferredAt !== undefined) times.resumedAt = line.at;
+    noteResumed(timesOf(call), line);
   },
   "tool-progress": addProgress,
   "tool-emit": addProgress,
@@ -133,7 +132,8 @@ const takers: { readonly [type: string]: Take | undefined } = {
     const call = callOf(parts, line);
     const { outcome, result, metadata = call.metadata } = line as unknown as LoggedCall;
     Object.assign(call, { endedAt: line.at, outcome, result, metadata, durationMs: numberOrNone(line["durationMs"]) });
-    if (outcome === "deferred") timesOf(call).deferredAt = line.at;
+    if (outcome === "deferred") Object.assign(timesOf(call), { deferredAt: line.at, resumedAt: undefined });
+    else noteResumed(timesOf(call), line);
   },
   handoff: (parts, line) => {
     const { reason } = line;
@@ -158,6 +158,11 @@ const takers: { readonly [type: string]: Take | undefined } = {
     run.error = line["error"] as unknown as LoggedRun["error"];
   },
 };
+
+/** A result from outside has no `tool-start`, unless the tool runs again with it. Older logs have one for each result. */
+function noteResumed(times: CallTimes, { at }: LogLine): void {
+  if (times.deferredAt !== undefined) times.resumedAt ??= at;
+}
 
 function addProgress(parts: RunParts, line: LogLine): void {
   callOf(parts, line).progress.push({ at: line.at, data: line["data"] ?? line["part"] ?? null });

@@ -193,7 +193,7 @@ export interface LoggedCall {
   readonly problem?: string | undefined;
   /** The time at which the arguments were complete. */
   readonly readyAt?: number | undefined;
-  /** The time of the newest start. A deferred call starts again when its result comes from outside. */
+  /** The time of the newest start. Absent for a call that was refused. A call starts again after the answer to its question. */
   readonly startedAt?: number | undefined;
   readonly endedAt?: number | undefined;
   readonly outcome?: string | undefined;

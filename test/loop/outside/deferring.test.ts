@@ -83,7 +83,7 @@ describe("a call whose result comes from outside", () => {
     expect([third.provider.calls, ran]).toEqual([0, ["call_i0_0", "call_i0_1"]]);
   });
 
-  it('emits "tool-end" when the wait begins and when the result arrives', async () => {
+  it('emits "tool-start" once, and "tool-end" when the wait begins and when the result arrives', async () => {
     const { start } = setUp();
     const first = start();
     const second = start({ journal: await savedOf(first), decisions: both });
@@ -112,9 +112,7 @@ describe("a call whose result comes from outside", () => {
       ["completed", "completed", "completed"],
     ]);
     for (const { recording } of [first, second])
-      expect(recording.of("tool-start").map(({ callId }) => callId)).toEqual(
-        recording.of("tool-end").map(({ callId }) => callId),
-      );
+      expect(recording.of("tool-start").map(({ callId }) => callId)).toEqual(["call_i0_0", "call_i0_1", "call_i0_2"]);
   });
 
   it("has a journal record for the wait and a journal record for the result", async () => {

@@ -64,10 +64,10 @@ describe("the callbacks and events of a call", () => {
     ]);
   });
 
-  it("are only tool-start and tool-end for a call that the gate blocks", async () => {
+  it("are only tool-end for a call that the gate blocks", async () => {
     const { log, playing } = startNoting([toolCall("enrich"), text("Done.")], []);
     await playing.result;
-    expect(log).toEqual(["iteration 0", "start enrich", "end enrich", "iteration", "iteration 1"]);
+    expect(log).toEqual(["iteration 0", "end enrich", "iteration", "iteration 1"]);
     expect(answersOf(await playing.result)[0]?.result).toEqual({
       status: "blocked_by_deliberate_tool_mode",
       functionName: "enrich",

@@ -124,7 +124,7 @@ async function askAnew(run: Run, one: BatchCall): Promise<RecordedDecision> {
   // No further call may begin, so no decision is requested.
   if (one.isBarred) return { kind: "cancelled" };
   const definition = findTool(run.registry, call.name);
-  if (definition === undefined) return { kind: "refused", outcome: refuseChanged(call, run) };
+  if (definition === undefined) return { kind: "refused", outcome: refuseChanged(call, run.ports) };
   const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args) };
   const checked = await validateCall(ready, run.ports);
   if (checked.kind !== "ready") return { kind: "refused", outcome: checked };

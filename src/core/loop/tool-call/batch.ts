@@ -6,7 +6,7 @@ import type { ToolOutcome } from "../../types/tool-outcome.ts";
 import { isFatal } from "../../tools/outcome-texts.ts";
 import { callKey, type CallStep } from "../state/step-key.ts";
 import { keptFactsOf, joinPhases } from "./record-verdicts.ts";
-import { sendBoth } from "./call-ports.ts";
+import { sendToolEnd } from "./call-ports.ts";
 import type { BatchCall, Run, RunnableAgent } from "../run/run.ts";
 
 export class Batch {
@@ -182,7 +182,8 @@ export class Batch {
   #emit(one: BatchCall, isLive: boolean): void {
     one.isLive ??= isLive;
     one.isEmitted = true;
-    if (one.outcome !== undefined) sendBoth(this.#run, one.outcome, one.isLive);
+    // These calls were refused, or their results came from outside, so no tool starts.
+    if (one.outcome !== undefined) sendToolEnd(this.#run, one.outcome, one.isLive);
   }
 
   #wait(one: BatchCall): void {

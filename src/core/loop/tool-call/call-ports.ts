@@ -1,5 +1,5 @@
-// The functions and values that the tool calls of a run need, and the events that each call emits: one start event and one end
-// event, even for a call that was refused or replayed.
+// The functions and values that the tool calls of a run need, and the events that each call emits: a start event when its tool
+// begins, and an end event. A call that was refused has no start event.
 
 import type { Clock, Json, Timeouts } from "../../types/common.ts";
 import type { ToolContext, ToolRegistry } from "../../types/loop-options.ts";
@@ -248,13 +248,14 @@ export function checkRecorded({ callId, name }: ToolCall, { call }: ToolOutcome)
 
 /** A call whose tool ran again after an answer counts once. */
 export function replayCall(run: Run, outcome: ToolOutcome, isAgain: boolean): void {
-  sendBoth(run, outcome, false);
+  sendKnown(run, outcome, false);
   if (!isAgain && wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
   if (outcome.nested !== undefined) run.meter.add(toSpending(outcome.nested));
 }
 
-export function sendBoth(run: Run, outcome: ToolOutcome, live: boolean): void {
-  sendToolStart(run, outcome.call, live);
+/** Sends the events of a call that runs no tool now, because its outcome is known. */
+export function sendKnown(run: Run, outcome: ToolOutcome, live: boolean): void {
+  if (wasDispatched(outcome.kind)) sendToolStart(run, outcome.call, live);
   sendToolEnd(run, outcome, live);
 }
 

@@ -2,11 +2,10 @@ import type { ReadyCall, ToolCallPorts } from "../run/call.ts";
 import { type BatchCall, eventBase, type NestedRun, readyOf, type Run } from "../run/run.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
-import { findDeferralProblem, prepareCall, validateCall } from "./prepare-call.ts";
+import { findDeferralProblem, prepareCall, refuseUnknown, validateCall } from "./prepare-call.ts";
 import { promiseOrValue, whenReady } from "../../utils/promises.ts";
 import { sendToolEnd, sendToolStart } from "./call-ports.ts";
 import { assertNever, isThenable } from "../../utils/guards.ts";
-import { quote } from "../../utils/texts.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { findTool } from "../../tools/registry.ts";
@@ -48,12 +47,13 @@ export function performCall(run: Run, one: BatchCall): ToolOutcome | PromiseLike
   const { call } = one;
   const mustAsk = findNeededDecision(run, one);
   if (mustAsk !== undefined) return { call, durationMs: 0, kind: "not-run", mustAsk };
-  sendToolStart(run, call, true);
   const admitted = admitCall(run, one);
   // Set before the tool runs, because an engine may retry this step after the tool has run.
   one.mayHaveRun = true;
   const { ports } = run;
-  const outcome = isThenable(admitted) ? admitted.then((fit) => executeToolCall(fit, ports)) : executeToolCall(admitted, ports);
+  const outcome = isThenable(admitted)
+    ? admitted.then((fit) => executeToolCall(announce(run, fit), ports))
+    : executeToolCall(announce(run, admitted), ports);
   return whenReady(outcome, (ended) =>
     whenReady(finishCall(run, ended), (whole) => {
       sendToolEnd(run, whole, true);
@@ -82,14 +82,22 @@ export function admitCall(run: Run, one: BatchCall): ReadyCall | ToolOutcome | P
     return left;
   }
   if (one.mustAsk !== undefined) {
-    const refused = refuseChanged(call, ports);
-    if (wasDispatched(refused.kind)) countCall(run, one);
-    return refused;
+    return refuseChanged(call, ports);
   }
   return whenReady(ready.unvalidated === true ? validateCall(ready, ports) : ready, (checked) => {
-    if (checked.kind === "ready") countCall(run, one);
+    if (checked.kind !== "ready") return checked;
+    // The validation may have taken a while.
+    if (mustEnd(run)) return left;
+    if (!ports.isCurrent(checked.definition)) return refuseChanged(call, ports);
+    countCall(run, one);
     return checked;
   });
+}
+
+/** Sends the start of a call that runs now, or that an earlier execution started. */
+function announce<Fit extends ReadyCall | ToolOutcome>(run: Run, fit: Fit): Fit {
+  if (fit.kind === "ready" || wasDispatched(fit.kind)) sendToolStart(run, fit.call, true);
+  return fit;
 }
 
 /**
@@ -113,14 +121,9 @@ function countCall({ meter }: Run, one: BatchCall): void {
   if (!isAgain(one)) meter.add({ toolCalls: 1 });
 }
 
-export function refuseChanged(call: ToolCall, { registry }: Pick<ToolCallPorts, "registry">): ToolOutcome {
-  if (findTool(registry, call.name) === undefined)
-    return {
-      call,
-      durationMs: 0,
-      kind: "failed",
-      error: { name: "ToolFailure", message: `The tool ${quote(call.name)} is not available.` },
-    };
+/** Refuses a call whose tool is another one now, or was removed. */
+export function refuseChanged(call: ToolCall, ports: ToolCallPorts): ToolOutcome {
+  if (findTool(ports.registry, call.name) === undefined) return refuseUnknown(call, ports);
   const message =
     "the tool changed after this call was made, so the call was not run; check the current parameters of the tool before you call it again";
   return { call, durationMs: 0, kind: "invalid-input", issues: [{ message }] };

@@ -62,15 +62,20 @@ export function prepareCall(call: ToolCall, ports: ToolCallPorts): ReadyCall | T
     return { ...refused, kind: "blocked", allowed: listed, ...rest };
   }
   const definition = ports.exposed.get(name);
-  if (definition === undefined) {
-    const nearest = ports.hint === undefined ? nearestName(name, ports.exposed.keys()) : ports.hint(name, ports.exposed);
-    const { listed, ...rest } = listNames(ports.exposed, ports);
-    return { ...refused, kind: "unknown-tool", known: listed, nearest, ...rest };
-  }
+  if (definition === undefined) return refuseUnknown(call, ports);
   const chosen = ports.choice === undefined ? undefined : namesOf(ports.choice);
   if (chosen?.includes(name) === false) return { ...refused, kind: "blocked", allowed: chosen, by: "tool-choice" };
   const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args) };
   return ports.changed?.has(name) === true ? { ...ready, unvalidated: true } : validateCall(ready, ports);
+}
+
+/** Suggests the other tools that the model sees. The model may have seen the tool itself, before it was removed. */
+export function refuseUnknown(call: ToolCall, ports: ToolCallPorts): ToolOutcome {
+  const { name } = call;
+  const known = ports.exposed.has(name) ? new Map([...ports.exposed].filter(([other]) => other !== name)) : ports.exposed;
+  const nearest = ports.hint === undefined ? nearestName(name, known.keys()) : ports.hint(name, known);
+  const { listed, ...rest } = listNames(known, ports);
+  return { call, durationMs: 0, kind: "unknown-tool", known: listed, nearest, ...rest };
 }
 
 /** Limits the number of tool names in a result. Otherwise each of 1,000 calls could list each of 1,000 tools. */

@@ -103,7 +103,12 @@ type Begun =
 async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
   const { call } = one;
   let live: StartedRun | undefined;
+  let isLive = false;
   let hasStarted = false;
+  const start = (): void => {
+    if (!hasStarted) sendToolStart(run, call, isLive);
+    hasStarted = true;
+  };
   const body = async (): Promise<BegunRecord> => {
     // If an engine retries this step, the nested run starts again, so the nested run of the previous try is released.
     live?.run.release();
@@ -113,9 +118,8 @@ async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
     // A decision must be requested before any event of the call is emitted.
     const mustAsk = findNeededDecision(run, one);
     if (mustAsk !== undefined) return { kind: "must-ask", mustAsk };
-    if (!hasStarted) sendToolStart(run, call, true);
-    hasStarted = true;
-    const begun = await tryBegin(run, one);
+    isLive = true;
+    const begun = await tryBegin(run, one, start);
     if (begun.kind === "over") return begun;
     live = begun.started;
     return { kind: "begun" };
@@ -124,10 +128,10 @@ async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
   try {
     const record = await runStep(step, run, (answer) => answer);
     if (record.kind === "must-ask") return record;
-    if (!hasStarted) sendToolStart(run, call, false);
+    if (record.kind === "begun" || wasDispatched(record.outcome.kind)) start();
     if (record.kind === "over") {
-      if (!hasStarted && wasDispatched(record.outcome.kind)) run.meter.add({ toolCalls: 1 });
-      return { ...record, isLive: hasStarted };
+      if (!isLive && wasDispatched(record.outcome.kind)) run.meter.add({ toolCalls: 1 });
+      return { ...record, isLive };
     }
     if (live !== undefined) return { kind: "begun", started: live, isOver: false };
   } catch (error) {
@@ -155,11 +159,12 @@ function inputOf({ callId, name, args }: ToolCall): Pick<ToolCall, "callId" | "n
 
 type Tried = Extract<BegunRecord, { kind: "over" }> | { readonly kind: "begun"; readonly started: StartedRun };
 
-async function tryBegin(run: Run, one: BatchCall): Promise<Tried> {
+/** Calls `start` directly before `prepare`. */
+async function tryBegin(run: Run, one: BatchCall, start: () => void): Promise<Tried> {
   const ready = readyOf(one);
-  const isCurrent = run.scope.cause !== undefined || one.isBarred || run.ports.isCurrent(ready.definition);
-  const admitted = await admitCall(run, isCurrent || one.mustAsk !== undefined ? one : { ...one, mustAsk: "again" });
+  const admitted = await admitCall(run, one);
   if (admitted.kind !== "ready") return { kind: "over", outcome: admitted };
+  start();
   const tried = await tryStart(run, one, { ready: admitted, ask: askHook, isOver: false });
   if (tried.kind === "begun") return tried;
   const execute = (): never => {

@@ -116,7 +116,7 @@ function decide(run: Run, one: BatchCall, { request, waited, room }: Taking): Re
   const now = findTool(run.registry, name);
   if (now === undefined) {
     refuseChangedTools(run, [one]);
-    return { kind: "refused", outcome: refuseChanged(one.call, run) };
+    return { kind: "refused", outcome: refuseChanged(one.call, run.ports) };
   }
   const since = findToolChanges(name, tool, toShown(now));
   if (since.length === 0) return toRecorded(run, decision ?? { kind: "ask" }, { ...request, isBeyond: undefined });

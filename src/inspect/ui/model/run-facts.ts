@@ -84,7 +84,9 @@ const readers: { readonly [type: string]: ReadLine | undefined } = {
   "tool-emit": nothing,
   "tool-end": ofCall((facts, { at }) => {
     const last = facts.work.at(-1);
-    if (last !== undefined) last.to ??= at;
+    // A call that was refused has no start. The page marks the time at which it was refused.
+    if (last === undefined) facts.work.push({ from: at, to: at });
+    else last.to ??= at;
   }),
   "approval-asked": nothing,
   "approval-decided": ofCall((facts, line) => {
