@@ -101,7 +101,7 @@ describe("read_part with the action json", () => {
             [...nodes].slice(0, lines.length).map((node) => `${node.getPath()}: ${JSON.stringify(node.value)}`),
           );
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 

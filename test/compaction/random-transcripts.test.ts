@@ -112,7 +112,7 @@ describe("compactMessages with random transcripts", () => {
         expect(breaks).toBeLessThanOrEqual(done.length);
         summaries += done.length;
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
     expect(summaries).toBeGreaterThan(100);
   });
@@ -150,7 +150,7 @@ describe("compactMessages with random transcripts", () => {
           Array.from({ length: waiting }, (_, at) => [`w${at}`, "completed"]),
         );
       }),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 
@@ -180,7 +180,7 @@ describe("compactMessages with random transcripts", () => {
           for (const sent of requests) expectPairs(sent);
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 
@@ -205,7 +205,7 @@ describe("compactMessages with random transcripts", () => {
         expect(status).toBe("completed");
         expect(largest).toBeLessThanOrEqual(window);
       }),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 });

@@ -10,7 +10,7 @@ import { buildTree, titleOf } from "../../src/inspect/ui/model/entries.ts";
 import { buildRows } from "../../src/inspect/ui/model/rows.ts";
 import { failedLog, nestedLog, suspendedLog } from "./page/sample-logs.ts";
 
-const values: readonly unknown[] = [null, 7, "x", true, [], {}, [null], ["x"], { a: null }];
+const values: readonly unknown[] = [null, 7, "x", [], {}, [null], { a: null }];
 
 /** Returns copies of a line. In each copy, one field at a depth of up to 5 has another value. */
 function mutate(value: unknown, depth = 0): readonly unknown[] {

@@ -6,7 +6,7 @@ import { bytesOf, endOf } from "./hostile-model.ts";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
 
 const megabytes = 1_000_000;
-const huge = "x".repeat(10 * megabytes);
+const huge = "x".repeat(4 * megabytes);
 const nested = (levels: number): string => `{"to":${"[".repeat(levels)}${"]".repeat(levels)}}`;
 
 const pay = defineTool({
@@ -24,37 +24,37 @@ interface Row {
 }
 
 const rows: Readonly<Record<string, Row>> = {
-  "10 MB of arguments in one piece": { call: toolCall("pay", { to: huge }), outcome: "completed", reads: 8 },
-  "10 MB of arguments in 100,000 pieces": {
-    call: toolCall("pay", { to: huge }, { fragments: 100_000 }),
+  "4 MB of arguments in one piece": { call: toolCall("pay", { to: huge }), outcome: "completed", reads: 8 },
+  "4 MB of arguments in 40,000 pieces": {
+    call: toolCall("pay", { to: huge }, { fragments: 40_000 }),
     outcome: "completed",
     reads: 8,
   },
-  "10 MB of arguments without argument text": {
+  "4 MB of arguments without argument text": {
     call: toolCall("pay", { to: huge }, { fragments: 0 }),
     outcome: "completed",
     reads: 8,
   },
-  "10 MB of arguments that are cut off": {
+  "4 MB of arguments that are cut off": {
     call: toolCall("pay", {}, { rawArgs: `{"to":"${huge}` }),
     outcome: "malformed",
     reads: 300,
   },
-  "10 MB of arguments that are not JSON": { call: toolCall("pay", {}, { rawArgs: huge }), outcome: "malformed", reads: 300 },
-  "4 MB of arguments of the wrong type": {
-    call: toolCall("pay", {}, { rawArgs: `{"to":[${"1,".repeat(2 * megabytes)}1]}` }),
+  "4 MB of arguments that are not JSON": { call: toolCall("pay", {}, { rawArgs: huge }), outcome: "malformed", reads: 300 },
+  "2 MB of arguments of the wrong type": {
+    call: toolCall("pay", {}, { rawArgs: `{"to":[${"1,".repeat(megabytes)}1]}` }),
     outcome: "invalid-input",
     reads: 300,
   },
-  "a 10 MB argument key": { call: toolCall("pay", { to: "a", [huge]: 1 }), outcome: "invalid-input", reads: 500 },
-  "100,000 argument keys": {
-    call: toolCall("pay", Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`key ${index}`, 1]))),
+  "a 4 MB argument key": { call: toolCall("pay", { to: "a", [huge]: 1 }), outcome: "invalid-input", reads: 500 },
+  "40,000 argument keys": {
+    call: toolCall("pay", Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`key ${index}`, 1]))),
     outcome: "invalid-input",
     reads: 500,
   },
-  "10 MB of arguments for an unknown tool": { call: toolCall("paid", { to: huge }), outcome: "unknown-tool", reads: 300 },
-  "a 10 MB tool name": { call: toolCall(huge), outcome: "unknown-tool", reads: 300 },
-  "a 10 MB call id": { call: toolCall("pay", { to: "a" }, { id: huge }), outcome: "completed", reads: 8 },
+  "4 MB of arguments for an unknown tool": { call: toolCall("paid", { to: huge }), outcome: "unknown-tool", reads: 300 },
+  "a 4 MB tool name": { call: toolCall(huge), outcome: "unknown-tool", reads: 300 },
+  "a 4 MB call id": { call: toolCall("pay", { to: "a" }, { id: huge }), outcome: "completed", reads: 8 },
 };
 
 it.for(Object.entries(rows))(
@@ -72,7 +72,7 @@ it.for(Object.entries(rows))(
     ]);
     expect(bytesOf(answer?.result)).toBeLessThanOrEqual(row.reads);
     // The arguments may appear three times in the messages, in four events, and eleven times in the whole result.
-    const most = 11 * megabytes;
+    const most = 5 * megabytes;
     expect(bytesOf(result.messages)).toBeLessThanOrEqual(3 * most);
     expect(bytesOf(playing.recording.events.filter(({ type }) => type !== "tool-args-delta"))).toBeLessThanOrEqual(4 * most);
     expect(bytesOf(result)).toBeLessThanOrEqual(11 * most);
