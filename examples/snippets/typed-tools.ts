@@ -103,3 +103,16 @@ const [question] = result.messages;
 const messageId = question?.role === "user" ? question.metadata?.["messageId"] : undefined; // "m1"
 // #endregion metadata
 assert.equal(messageId, "m1");
+// #region entries
+import { createConversation, memoryConversationStore } from "turnwright/conversation";
+
+const chat = createConversation({
+  id: "chat-7",
+  store: memoryConversationStore(),
+  options: { provider, tools, context }, // an error without the context
+});
+for (const call of (await chat.send("Refund 5 euros of order 7.")).calls) {
+  if (call.name === "refund" && call.outcome === "completed") show(`Refunded: ${call.result.refunded} euros`);
+}
+// #endregion entries
+assert.equal(shown.at(-1), "Refunded: 5 euros");

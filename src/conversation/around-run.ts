@@ -5,6 +5,7 @@ import {
   type LoopResult,
   type LoopStream,
   type Message,
+  type Tool,
   unlessMissing,
 } from "../core/entry-kit.ts";
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
@@ -92,21 +93,25 @@ export async function hasBegun(journal: Journal | undefined): Promise<boolean> {
   }
 }
 
-interface Started<Output> {
+interface Started<Output, T extends Tool> {
   readonly events: AsyncIterable<LoopEvent>;
-  readonly result: Promise<LoopResult<Output>>;
+  readonly result: Promise<LoopResult<Output, T>>;
 }
 
 /** `onLeave` is called when the reader leaves the stream, which stops the run. */
-export function startStream<Output>(begin: () => Promise<Started<Output>>, onLeave: () => void): LoopStream<Output> {
+export function startStream<Output, T extends Tool>(
+  begin: () => Promise<Started<Output, T>>,
+  onLeave: () => void,
+): LoopStream<Output, T> {
   const started = begin();
   const result = started.then((run) => run.result);
   // Prevents an unhandled rejection for callers that only read events. A caller that awaits `result` still gets the error.
   result.catch(() => {});
   const iterator = started.then(({ events }) => events[Symbol.asyncIterator]());
   iterator.catch(() => {});
-  const own: AsyncIterator<LoopEvent, undefined> = {
-    next: async () => (await iterator).next(),
+  const own: AsyncIterator<LoopEvent<T>, undefined> = {
+    // The cast is safe: the tools of the run determine the types of its events.
+    next: async () => (await iterator).next() as Promise<IteratorResult<LoopEvent<T>, undefined>>,
     return: async () => {
       onLeave();
       await (await iterator).return?.();

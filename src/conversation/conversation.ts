@@ -1,13 +1,17 @@
 import type {
   CallDecision,
+  ContextOf,
   EndReason,
+  EntryOptions,
+  InheritedContextOption,
   Journal,
-  LoopOptions,
   LoopResult,
   LoopStatus,
   LoopStream,
   Message,
   Plain,
+  RunOptions,
+  Tool,
   UserMessage,
 } from "../core/entry-kit.ts";
 import type { ConversationUsage } from "../host/handover.ts";
@@ -15,28 +19,31 @@ import type { KeepRuns } from "../host/keep-runs.ts";
 import type { WhenSuspended } from "../host/waiting-calls.ts";
 import type { ConversationStore } from "./conversation-store.ts";
 
+type ConversationOwnOptions = "messages" | "runId" | "journal" | "repair" | "decisions" | "resume";
+
 /** The options of `runToolLoop` without those that the conversation sets. */
-export type ConversationRunOptions<Output = unknown> = Omit<
-  LoopOptions<Output>,
-  "messages" | "runId" | "journal" | "repair" | "decisions" | "resume"
->;
+export type ConversationRunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<ConversationOwnOptions, Output, T>;
 
 /**
  * Options for one run. They replace the options of the conversation. The fields of `limits`, `timeouts`, `policies`, `hooks`,
- * `session` and `modelSettings` are replaced one by one.
+ * `session` and `modelSettings` are replaced one by one. `T` are the tools of the run, and `Base` those of the conversation. The
+ * option `context` is required if tools of the run need another context than those of the conversation.
  */
-export type RunOverrides<Output = unknown> = Partial<ConversationRunOptions<Output>>;
+export type RunOverrides<Output = unknown, T extends Tool = Tool, Base extends Tool = T> = Partial<
+  Omit<RunOptions<Output, T>, ConversationOwnOptions>
+> &
+  InheritedContextOption<T, ContextOf<Base>>;
 
 /** The options of `resume` and `resumeStream`: options for one run, and the decisions about waiting calls. */
-export interface ResumeOverrides<Output = unknown> extends RunOverrides<Output> {
+export type ResumeOverrides<Output = unknown, T extends Tool = Tool, Base extends Tool = T> = RunOverrides<Output, T, Base> & {
   /** The decisions about waiting calls, and the results for waiting calls. The keys are the values of `id` in `reason.calls`. */
   readonly decisions?: { readonly [id: string]: CallDecision } | undefined;
   /** "retry-last" also continues a run with the status "error", "timeout" or "stopped-by-user". */
   readonly resume?: "retry-last" | undefined;
-}
+};
 
 /** The options of `createConversation`. */
-export interface ConversationOptions<Output = unknown> {
+export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
   /**
    * Identifies the conversation in the store: 1 to 200 characters without slashes, backslashes and control characters. The store
    * has no users, so check that the user may use this conversation.
@@ -45,7 +52,7 @@ export interface ConversationOptions<Output = unknown> {
   /** The store, for example `fileConversationStore("chats")`. */
   readonly store: ConversationStore;
   /** The options of every run. `session.conversationId` defaults to `id`. */
-  readonly options: ConversationRunOptions<Output>;
+  readonly options: ConversationRunOptions<Output, T>;
   /**
    * Returns the journal of a run. With a durable journal, another process can resume a run that was suspended, or whose process
    * was killed. Each call with the same `runId` must return a journal with the same records. Run ids can be used as file names.
@@ -100,9 +107,10 @@ export interface ConversationStatus {
 
 /**
  * A transcript that is kept across runs. While a run is live in any process, methods that begin a run reject with LoopError
- * "conversation-busy".
+ * "conversation-busy". `Output` is the output type of `policies.output`, and `T` is the union of the types of the tools. Options for
+ * one run may have others.
  */
-export interface Conversation<Output = unknown> {
+export interface Conversation<Output = unknown, T extends Tool = Tool> {
   readonly id: string;
   /**
    * Adds messages of the user, and runs the loop. The messages are stored before the run begins. Without `message`, the run
@@ -121,7 +129,10 @@ export interface Conversation<Output = unknown> {
    * @example
    * const { text } = await conversation.send("Do I need a coat?");
    */
-  send<Own = Output>(message?: NewMessages, options?: RunOverrides<Own>): Promise<LoopResult<Plain<Own>>>;
+  send<Own = Output, OwnTool extends Tool = T>(
+    message?: NewMessages,
+    options?: RunOverrides<Own, OwnTool, T>,
+  ): Promise<LoopResult<Plain<Own>, OwnTool>>;
   /**
    * Like `send`, but returns a stream like `streamToolLoop`. Invalid arguments throw at once. All other errors reject `result`,
    * and a `for await` loop over the stream throws them.
@@ -129,7 +140,10 @@ export interface Conversation<Output = unknown> {
    * @example
    * for await (const event of conversation.stream("And tomorrow?")) if (event.type === "text-delta") write(event.text);
    */
-  stream<Own = Output>(message?: NewMessages, options?: RunOverrides<Own>): LoopStream<Plain<Own>>;
+  stream<Own = Output, OwnTool extends Tool = T>(
+    message?: NewMessages,
+    options?: RunOverrides<Own, OwnTool, T>,
+  ): LoopStream<Plain<Own>, OwnTool>;
   /**
    * Continues the last run if it was suspended, or if its process was killed. Needs the journal of that run. Rejects like `send`,
    * and with "conversation-refused" if there is no such run, or no journal.
@@ -137,11 +151,15 @@ export interface Conversation<Output = unknown> {
    * @example
    * await conversation.resume({ decisions: { [call.id]: { kind: "approve" } } });
    */
-  resume<Own = Output>(options?: ResumeOverrides<Own>): Promise<LoopResult<Plain<Own>>>;
+  resume<Own = Output, OwnTool extends Tool = T>(
+    options?: ResumeOverrides<Own, OwnTool, T>,
+  ): Promise<LoopResult<Plain<Own>, OwnTool>>;
   /**
    * Like `resume`, but returns a stream like `stream`. The stream repeats the events of recorded steps, with `replayed: true`.
    */
-  resumeStream<Own = Output>(options?: ResumeOverrides<Own>): LoopStream<Plain<Own>>;
+  resumeStream<Own = Output, OwnTool extends Tool = T>(
+    options?: ResumeOverrides<Own, OwnTool, T>,
+  ): LoopStream<Plain<Own>, OwnTool>;
   /**
    * Ends the last run if it is suspended, with the status "stopped-by-user". Calls that wait for an approval are denied, and calls
    * that wait for a result are interrupted. Rejects with LoopError "conversation-busy", and with "conversation-refused" if the last
@@ -166,7 +184,7 @@ export interface Conversation<Output = unknown> {
    * Rejects with LoopError "conversation-refused" if a conversation with the new id exists, or this conversation does not exist.
    * Rejects with "invalid-option" if `atMessage` is too large, or separates a tool call from its result.
    */
-  fork(id: string, options?: ForkOptions): Promise<Conversation<Output>>;
+  fork(id: string, options?: ForkOptions): Promise<Conversation<Output, T>>;
 }
 
 /** The options of `fork`. */

@@ -13,6 +13,7 @@ import {
   runToolLoop,
   streamToolLoop,
   systemClock,
+  type Tool,
   type UserMessage,
 } from "../core/entry-kit.ts";
 import { mayRemove, pruneJournals } from "../host/keep-runs.ts";
@@ -20,15 +21,7 @@ import { waitingCallsOf, waitingError } from "../host/waiting-calls.ts";
 import { appendEnd } from "./append-end.ts";
 import { hasBegun, lockConversation, recoverRun, startStream, waitABit } from "./around-run.ts";
 import { checkId, refused, toRunId } from "./check-id.ts";
-import type {
-  Conversation,
-  ConversationOptions,
-  ConversationStatus,
-  ForkOptions,
-  NewMessages,
-  ResumeOverrides,
-  RunOverrides,
-} from "./conversation.ts";
+import type { Conversation, ConversationOptions, ConversationStatus, ForkOptions, NewMessages } from "./conversation.ts";
 import {
   beginRun,
   cancelRun,
@@ -63,9 +56,11 @@ import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from 
  * });
  * const { text } = await conversation.send("Do I need a coat in Oslo?");
  */
-export function createConversation<Output = unknown>(options: ConversationOptions<Output>): Conversation<Output> {
+export function createConversation<Output = unknown, T extends Tool = Tool>(
+  options: ConversationOptions<Output, T>,
+): Conversation<Output, T> {
   checkConversation(options as ConversationOptions<never>);
-  return new StoredChat<Output>({ ...options });
+  return new StoredChat<Output, T>({ ...options });
 }
 
 /** A run that is ready to begin: the conversation is locked, and the new messages are stored. */
@@ -78,31 +73,31 @@ interface Prepared extends Pick<Changed, "undo" | "undoUnbegun"> {
   unlink(): void;
 }
 
-class StoredChat<Output> implements Conversation<Output> {
+class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
   readonly id: string;
-  readonly #given: ConversationOptions<Output>;
+  readonly #given: ConversationOptions<Output, T>;
   /** The journal of the latest run of this object. Only set without the option `journal`. */
   #last: { readonly runId: string; readonly journal: Journal } | undefined;
 
-  constructor(given: ConversationOptions<Output>) {
+  constructor(given: ConversationOptions<Output, T>) {
     this.id = given.id;
     this.#given = given;
   }
 
-  async send<Own = Output>(message?: NewMessages, own: RunOverrides<Own> = {}): Promise<LoopResult<Plain<Own>>> {
-    return this.#run<Own>(await this.#planSend(message, own)());
+  async send<Own, OwnTool extends Tool>(message?: NewMessages, own: object = {}): Promise<LoopResult<Plain<Own>, OwnTool>> {
+    return this.#run<Own, OwnTool>(await this.#planSend(message, own)());
   }
 
-  stream<Own = Output>(message?: NewMessages, own: RunOverrides<Own> = {}): LoopStream<Plain<Own>> {
-    return this.#stream<Own>(this.#planSend(message, own));
+  stream<Own, OwnTool extends Tool>(message?: NewMessages, own: object = {}): LoopStream<Plain<Own>, OwnTool> {
+    return this.#stream<Own, OwnTool>(this.#planSend(message, own));
   }
 
-  async resume<Own = Output>(own: ResumeOverrides<Own> = {}): Promise<LoopResult<Plain<Own>>> {
-    return this.#run<Own>(await this.#planResume(own)());
+  async resume<Own, OwnTool extends Tool>(own: object = {}): Promise<LoopResult<Plain<Own>, OwnTool>> {
+    return this.#run<Own, OwnTool>(await this.#planResume(own)());
   }
 
-  resumeStream<Own = Output>(own: ResumeOverrides<Own> = {}): LoopStream<Plain<Own>> {
-    return this.#stream<Own>(this.#planResume(own));
+  resumeStream<Own, OwnTool extends Tool>(own: object = {}): LoopStream<Plain<Own>, OwnTool> {
+    return this.#stream<Own, OwnTool>(this.#planResume(own));
   }
 
   async messages(): Promise<readonly Message[]> {
@@ -127,7 +122,7 @@ class StoredChat<Output> implements Conversation<Output> {
     return usageOf((await this.#load())?.state ?? emptyState);
   }
 
-  async fork(id: string, options: ForkOptions = {}): Promise<Conversation<Output>> {
+  async fork(id: string, options: ForkOptions = {}): Promise<Conversation<Output, T>> {
     checkId(id);
     checkFields("options", options, { atMessage: numberWithin({ min: 1, infinite: false }) });
     const stored = await this.#load();
@@ -293,16 +288,16 @@ class StoredChat<Output> implements Conversation<Output> {
     return this.#last?.runId === runId ? this.#last.journal : undefined;
   }
 
-  async #run<Own>(prepared: Prepared): Promise<LoopResult<Plain<Own>>> {
-    return this.#finish<Own>(prepared, runToolLoop(prepared.options));
+  async #run<Own, OwnTool extends Tool>(prepared: Prepared): Promise<LoopResult<Plain<Own>, OwnTool>> {
+    return this.#finish<Own, OwnTool>(prepared, runToolLoop(prepared.options));
   }
 
-  #stream<Own>(prepare: () => Promise<Prepared>): LoopStream<Plain<Own>> {
+  #stream<Own, OwnTool extends Tool>(prepare: () => Promise<Prepared>): LoopStream<Plain<Own>, OwnTool> {
     return startStream(async () => {
       const prepared = await prepare();
       try {
         const stream = streamToolLoop(prepared.options);
-        return { events: stream, result: this.#finish<Own>(prepared, stream.result) };
+        return { events: stream, result: this.#finish<Own, OwnTool>(prepared, stream.result) };
       } catch (error) {
         await this.#finish(prepared, Promise.reject(error));
         throw error;
@@ -310,7 +305,10 @@ class StoredChat<Output> implements Conversation<Output> {
     }, this.#noteStop);
   }
 
-  async #finish<Own>(prepared: Prepared, ended: Promise<LoopResult>): Promise<LoopResult<Plain<Own>>> {
+  async #finish<Own, OwnTool extends Tool>(
+    prepared: Prepared,
+    ended: Promise<LoopResult>,
+  ): Promise<LoopResult<Plain<Own>, OwnTool>> {
     const { lock, stored, start, undo, undoUnbegun, options, unlink } = prepared;
     try {
       const result = await ended.catch(async (error: unknown) => {
@@ -320,8 +318,8 @@ class StoredChat<Output> implements Conversation<Output> {
       });
       const journals = await this.#pruneJournals(stored.state, result, options);
       await appendEnd(lock, endRun(stored, { start, result, journals }), { result, clock: options.clock });
-      // The schema in the options determines the type of the output.
-      return result as LoopResult<Plain<Own>>;
+      // The cast is safe: the schema and the tools in the options determine the types of the output and the calls.
+      return result as LoopResult<Plain<Own>, OwnTool>;
     } finally {
       unlink();
       await unlock(lock);

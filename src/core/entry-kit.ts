@@ -28,6 +28,7 @@ export { detectContextRestart } from "./loop/restart/context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { maskResults } from "./loop/run/mask-results.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
+export { buildResult } from "./loop/result/build-result.ts";
 export { checkOptions, refuseLoopOptions } from "./loop/start/check-options.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
 export type { CacheWatch, CacheWatcher, StreamWatch } from "./loop/run/features.ts";
@@ -150,7 +151,15 @@ export type {
   ResultEvent,
   TriggerMatch,
 } from "./types/loop-event.ts";
-export type { LoopControl, LoopLimits, LoopOptions, NestedLoopOptions, QuestionFields } from "./types/loop-options.ts";
+export type {
+  EntryOptions,
+  LoopControl,
+  LoopLimits,
+  LoopOptions,
+  NestedLoopOptions,
+  QuestionFields,
+  RunOptions,
+} from "./types/loop-options.ts";
 export type { StopRequest, ExecutableTool, Tool, ToolContext, ToolRegistry } from "./types/loop-options.ts";
 export type { LoopResult } from "./types/loop-result.ts";
 export type {
@@ -212,8 +221,8 @@ export type {
   ToolQuestion,
   WaitingCall,
 } from "./types/tool-outcome.ts";
-export type { ContextOf } from "./types/typed-call.ts";
-export type { NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
+export type { ContextOf, ContextOption, InheritedContextOption } from "./types/typed-call.ts";
+export type { AnyTool, NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
 export { assertNever, hasBrand } from "./utils/guards.ts";
 export { Deadline } from "./cancellation/deadline.ts";
 export { addCost, addSpending, addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";

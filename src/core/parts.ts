@@ -44,7 +44,14 @@ export type { GenerateRequest } from "./loop/generate-with-tools.ts";
 export type { ContextReleaseTool, ReleaseRequest } from "./loop/restart/context-tools.ts";
 export type { ContextStashOptions } from "./loop/restart/context-tools.ts";
 export type { AgentReport } from "./loop/tool-call/agent-report.ts";
-export type { AgentTool, AgentToolFields, DefineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
+export type {
+  AgentContext,
+  AgentTool,
+  AgentToolFields,
+  DefineAgentTool,
+  Inherited,
+  PreparedOptions,
+} from "./loop/tool-call/define-agent-tool.ts";
 export type { TruncateResultsOptions, TruncatedResults } from "./loop/tool-call/truncate-results.ts";
 export type { ContextRestartFields } from "./loop/restart/context-restart.ts";
 export type { ArgsOf, DefineTool, FromSchema } from "./tools/define-tool.ts";
@@ -87,6 +94,9 @@ export type {
   StopRequest,
   Unvalidated,
   QuestionFields,
+  EntryOptions,
+  NestedRunOptions,
+  RunOptions,
 } from "./types/loop-options.ts";
 export type { PartialResult, ThoughtLogOwner } from "./types/loop-result.ts";
 export type {
@@ -152,6 +162,7 @@ export type {
   ContextFor,
   ContextOf,
   ContextOption,
+  InheritedContextOption,
   RunCall,
   RunCallFacts,
   ToolArgs,

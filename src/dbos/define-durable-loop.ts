@@ -1,7 +1,7 @@
 // A loop whose runs any worker can execute, stop and show. A run is a DBOS workflow.
 
 import { DBOS, DBOSWorkflowConflictError, Error as errors } from "@dbos-inc/dbos-sdk";
-import { invalidOption, isInboxKey, type Journal, type Json, type Step } from "../core/entry-kit.ts";
+import { invalidOption, isInboxKey, type Journal, type Json, type Plain, type Step, type Tool } from "../core/entry-kit.ts";
 import { createDurableHost } from "../host/durable/create-durable-host.ts";
 import { toLoopFields } from "../host/durable/host-options.ts";
 import { checkLoopFields, createDurableLoop, type DefinedLoop } from "../host/durable/create-durable-loop.ts";
@@ -32,8 +32,11 @@ type Workflow = (input: string) => Promise<string>;
  * await support.start("ticket-7", { question: "Where is my order?" });
  * const { text } = await support.result("ticket-7");
  */
-export function defineDurableLoop<Input>(fields: DurableLoopFields<Input>): DurableLoop<Input> {
-  return define(fields).loop;
+export function defineDurableLoop<Input, Output = unknown, T extends Tool = Tool>(
+  fields: DurableLoopFields<Input, Output, T>,
+): DurableLoop<Input, Plain<Output>, T> {
+  // The cast is safe: the schema and the tools in the options determine the types of the output, the calls and the events.
+  return define(fields as DurableLoopFields<Input>).loop as DurableLoop<Input, Plain<Output>, T>;
 }
 
 /**
@@ -49,8 +52,12 @@ export function defineDurableLoop<Input>(fields: DurableLoopFields<Input>): Dura
  * await host.start("chat-7", { message: "What is the weather in Oslo?" });
  * for await (const { id, event } of (await host.join("chat-7")) ?? []) console.log(id, event.type);
  */
-export function defineDurableHost(fields: DurableHostFields): DurableHost {
-  return createDurableHost(fields, define(toLoopFields(fields)));
+export function defineDurableHost<Output = unknown, T extends Tool = Tool>(
+  fields: DurableHostFields<Output, T>,
+): DurableHost<Plain<Output>, T> {
+  const general = fields as DurableHostFields;
+  // The cast is safe, as in `defineDurableLoop`.
+  return createDurableHost(general, define(toLoopFields(general))) as DurableHost<Plain<Output>, T>;
 }
 
 function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {

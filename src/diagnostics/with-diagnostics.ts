@@ -7,6 +7,7 @@ import {
   type LoopEvents,
   type LoopEventType,
   type LoopOptions,
+  type Tool,
   redactSecrets,
   textOf,
   type ToolContext,
@@ -207,10 +208,10 @@ const checks: Checks<DiagnosticsOptions> = { captureContent: is.flag };
  * subscribe(`tracing:${toolChannel}:asyncEnd`, (message) => console.log(message));
  * await runToolLoop(withDiagnostics({ provider, tools, messages }));
  */
-export function withDiagnostics<Output = unknown>(
-  options: LoopOptions<Output>,
+export function withDiagnostics<Output = unknown, T extends Tool = Tool>(
+  options: LoopOptions<Output, T>,
   diagnostics: DiagnosticsOptions = {},
-): LoopOptions<Output> {
+): LoopOptions<Output, T> {
   checkFields("diagnostics", diagnostics, checks);
   const { captureContent = false } = diagnostics;
   return observeRun(options, {

@@ -28,12 +28,18 @@ import {
 import { createHistoryView, type HistoryFilter } from "./filter-history.ts";
 import { createTransferTool, transferName, type TransferTool } from "./transfer-tool.ts";
 
-/** Facts about the run, for the system prompt of an agent. */
-export interface AgentFacts {
+/** Facts about the run, for the system prompt of an agent. `Context` is the type of the run's option `context`. */
+export interface AgentFacts<Context = unknown> {
   /** The value of the run's option `context`. */
-  readonly context: unknown;
+  readonly context: Context;
   readonly session: Session;
 }
+
+/** Writes the system prompt of an agent for each request. */
+export type AgentSystem = {
+  // This is a method, because method parameters are bivariant: a function may annotate the context that it needs.
+  write(facts: AgentFacts): string;
+}["write"];
 
 /** One agent of a run. */
 export interface AgentOptions {
@@ -41,9 +47,10 @@ export interface AgentOptions {
   readonly description: string;
   /**
    * The system prompt, or a function that returns the system prompt for each request. If the function throws, the run ends as
-   * `hook-failed`. Default: the option `system` of the run.
+   * `hook-failed`. If the function annotates its argument as `AgentFacts<App>`, the run must have the option `context` of the type
+   * `App`. Default: the option `system` of the run.
    */
-  readonly system?: string | ((facts: AgentFacts) => string) | undefined;
+  readonly system?: string | AgentSystem | undefined;
   /**
    * The tools of the agent. A string is the name of a tool in the option `tools` of the run, for example from a registry. The agent
    * also has the tools of the run that no agent lists. Default: none.
@@ -86,10 +93,27 @@ export type ToolsOf<A extends Agents> = {
     : never;
 }[keyof A];
 
-/** The agents of a run, as the value of `policies.handoffs`. `T` are their tools. */
-export interface AgentHandoffs<T extends Tool = Tool> extends Handoffs {
-  readonly tools: readonly (T | TransferTool)[];
-  startWith(agent: string | undefined, messagesBefore?: number): AgentHandoffs<T>;
+/** The type of the context that the `system` functions of the agents need. */
+export type SystemContextOf<A extends Agents> = (
+  { [Name in keyof A]: NeededBySystem<A[Name]["system"]> }[keyof A] extends infer Needed
+    ? Needed extends (context: never) => void
+      ? Needed
+      : never
+    : never
+) extends (context: infer Context) => void
+  ? Context
+  : unknown;
+
+type NeededBySystem<System> = System extends (facts: infer Facts) => string
+  ? Facts extends { readonly context: infer Context }
+    ? (context: Context) => void
+    : never
+  : never;
+
+/** The agents of a run, as the value of `policies.handoffs`. `T` are their tools. `Context` is the context of their prompts. */
+export interface AgentHandoffs<T extends Tool = Tool, Context = unknown> extends Handoffs {
+  readonly tools: readonly (T | TransferTool<Context>)[];
+  startWith(agent: string | undefined, messagesBefore?: number): AgentHandoffs<T, Context>;
 }
 
 const optionChecks: Checks<HandoffOptions> = {
@@ -130,7 +154,9 @@ const agentChecks: Checks<AgentOptions> = {
  * });
  * await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
  */
-export function createHandoffs<const A extends Agents>(options: HandoffOptions<A>): AgentHandoffs<ToolsOf<A>> {
+export function createHandoffs<const A extends Agents>(
+  options: HandoffOptions<A>,
+): AgentHandoffs<ToolsOf<A>, SystemContextOf<A>> {
   checkFields("createHandoffs", options, optionChecks);
   for (const name of ["agents", "start"] as const) checkNeeded("createHandoffs", options, { name, check: optionChecks[name] });
   const agents = new Map<string, AgentOptions>(Object.entries(options.agents));
@@ -184,22 +210,22 @@ interface TableParts {
   readonly maxHandoffs: number;
 }
 
-function createTable<T extends Tool>(parts: TableParts): AgentHandoffs<T> & AgentTable {
+function createTable<T extends Tool, Context>(parts: TableParts): AgentHandoffs<T, Context> & AgentTable {
   const { agents, tools, start, startsAfter, maxHandoffs } = parts;
   if (!agents.has(start)) throw invalidOption("start", listNames(agents), start);
   const views = new WeakMap<Run, ReturnType<typeof createHistoryView>>();
   const listed = new Set([...tools, ...[...agents.values()].flatMap(({ tools: own = [] }) => own)].map(nameOf));
-  const table: AgentHandoffs<T> & AgentTable = {
+  const table: AgentHandoffs<T, Context> & AgentTable = {
     kind: "handoffs",
     // The cast is safe: the tools come from the agents, and the caller passes the types of their tools as `T`.
-    tools: tools as readonly (T | TransferTool)[],
+    tools: tools as readonly (T | TransferTool<Context>)[],
     start,
     startsAfter,
     maxHandoffs,
     startWith: (agent, messagesBefore) => {
       checkCount(messagesBefore);
       if (agent === undefined || !agents.has(agent)) return table;
-      return createTable<T>({ ...parts, start: agent, startsAfter: messagesBefore });
+      return createTable<T, Context>({ ...parts, start: agent, startsAfter: messagesBefore });
     },
     mapProviders: (map) =>
       createTable({ ...parts, agents: new Map([...agents].map(([name, agent]) => [name, mapAgent(agent, map)])) }),

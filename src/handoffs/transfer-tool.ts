@@ -20,8 +20,11 @@ interface Transfer {
 
 const prefix = "transfer_to_";
 
-/** A tool that hands the run over to an agent. */
-export type TransferTool = Tool<never, ToolSchema, unknown, never, `${typeof prefix}${string}`>;
+/**
+ * A tool that hands the run over to an agent. `Context` is the context that the agents need, so that a run with the tool needs it
+ * too.
+ */
+export type TransferTool<Context = never> = Tool<never, ToolSchema, unknown, Context, `${typeof prefix}${string}`>;
 
 export function transferName(agent: string): TransferTool["name"] {
   return `${prefix}${agent}`;

@@ -62,7 +62,8 @@ export function createRunHost(options: RunHostOptions = {}): RunHost {
   const { storeMs = 60_000, clock = systemClock, wrapOptions, whenSuspended = "refuse", keepRuns = 1 } = options;
   const store = boundStore(options.store ?? memoryRunStore(), { storeMs, clock });
   const kept = { keepRuns, keepMs, maxBytes };
-  return new Host({ store, whenBusy, whenSuspended, maxQueued, ...kept, stopWhenUnread, wrapOptions, clock });
+  // The cast is safe: the schema and the tools in the options of a run determine the types of its output, calls and events.
+  return new Host({ store, whenBusy, whenSuspended, maxQueued, ...kept, stopWhenUnread, wrapOptions, clock }) as RunHost;
 }
 
 interface StoreLimits {

@@ -45,7 +45,8 @@ export interface HostSettings extends ConversationLimits {
 
 type Refused = Extract<ResumeAnswer, { readonly kind: "not-resumable" }>;
 
-export class Host implements RunHost {
+/** Options determine the types of runs, so `createRunHost` gives `start` and `resume` their public types. */
+export class Host implements Omit<RunHost, "start" | "resume"> {
   readonly #settings: HostSettings;
   readonly #conversations: Conversations;
 

@@ -1,15 +1,19 @@
 import type {
+  AnyTool,
   OutsideResult,
   CallDecision,
   Clock,
   EndReason,
+  EntryOptions,
   LoopError,
   LoopEvent,
   LoopOptions,
   LoopResult,
   LoopStatus,
   Message,
+  Plain,
   StopRequest,
+  Tool,
   WaitingCall,
 } from "../core/entry-kit.ts";
 import type { ConversationUsage } from "./handover.ts";
@@ -22,13 +26,13 @@ import type { WhenSuspended } from "./waiting-calls.ts";
  * One event of a hosted run. `id` is an opaque string that is unique in the run. To get all later events, pass this `id` as the
  * option `from` of `host.join`.
  */
-export interface HostedEvent {
+export interface HostedEvent<T extends AnyTool = AnyTool> {
   readonly id: string;
-  readonly event: LoopEvent;
+  readonly event: LoopEvent<T>;
 }
 
-/** The events of a hosted run for one reader. Can be iterated only once. */
-export interface HostedStream extends AsyncIterable<HostedEvent> {
+/** The events of a hosted run for one reader. Can be iterated only once. `T` is the union of the types of the tools. */
+export interface HostedStream<T extends AnyTool = AnyTool> extends AsyncIterable<HostedEvent<T>> {
   readonly runId: string;
   /**
    * True if this process does not know the event id that was passed as `from`. The reader then gets all events from the start of
@@ -98,10 +102,14 @@ export interface RunHostOptions {
 }
 
 /** The options of `runToolLoop`, except those that the host sets itself. */
-export type HostedLoopOptions = Omit<LoopOptions, "messages" | "runId" | "events" | "control" | "journal">;
+export type HostedLoopOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<
+  "messages" | "runId" | "events" | "control" | "journal",
+  Output,
+  T
+>;
 
 /** The options of `host.start`. Pass exactly one of `message`, `messages` and `regenerate`. */
-export type StartOptions = HostedLoopOptions & {
+export type StartOptions<Output = unknown, T extends Tool = Tool> = HostedLoopOptions<Output, T> & {
   /** How this start behaves while a run of the conversation is live. Default: the host's `whenBusy`. */
   readonly whenBusy?: WhenBusy | undefined;
   /** How this start behaves while calls of the last run wait. Default: the host's `whenSuspended`. */
@@ -136,7 +144,7 @@ export type StartOptions = HostedLoopOptions & {
   );
 
 /** The options of `host.resume`. */
-export interface ResumeOptions extends HostedLoopOptions {
+export type ResumeOptions<Output = unknown, T extends Tool = Tool> = HostedLoopOptions<Output, T> & {
   /**
    * Decisions and results for waiting calls, by the call's `id` in `result.pendingCalls`. If an `id` belongs to no waiting call,
    * the resume rejects and nothing runs. Default: no decisions.
@@ -150,31 +158,31 @@ export interface ResumeOptions extends HostedLoopOptions {
   readonly whenBusy?: "refuse" | "queue" | undefined;
   /** True to stop the run when its last reader leaves. Default: the host's `stopWhenUnread`. */
   readonly stopWhenUnread?: boolean | undefined;
-}
+};
 
-/** A run that was started or resumed in this process. */
-export interface HostedRun {
+/** A run that was started or resumed in this process. `T` is the union of the types of its tools. */
+export interface HostedRun<Output = unknown, T extends AnyTool = AnyTool> {
   /** The id of the conversation, a slash, and the number of the run, counted from 1. */
   readonly runId: string;
   /**
    * Resolves when the run has ended. Rejects with the errors of `runToolLoop`. A rejection without a handler does not end the
    * process.
    */
-  readonly result: Promise<LoopResult>;
+  readonly result: Promise<LoopResult<Output, T>>;
   /**
    * Reads this run from its start. If the run was resumed, all events from before the resume are marked as `replayed`, so a page
    * that already shows the first part of the run can skip them.
    */
-  join(options?: JoinOptions): HostedStream;
+  join(options?: JoinOptions): HostedStream<T>;
 }
 
 /** The answer of `host.start`. */
-export type StartAnswer =
+export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool> =
   /**
    * The run has begun, and its record is stored. If `repeated` is true, the conversation had the message already, and the run is the
    * one that this message began.
    */
-  | ({ readonly kind: "started"; readonly repeated?: true | undefined } & HostedRun)
+  | ({ readonly kind: "started"; readonly repeated?: true | undefined } & HostedRun<Output, T>)
   /** The message was sent to the live run. `runId`, `result` and `join` are those of the live run. */
   | ({ readonly kind: "steered" } & HostedRun)
   /** The start was refused, because the conversation has a live run in this or another process. An endpoint can answer with 409. */
@@ -209,8 +217,8 @@ export type CancelAnswer = "cancelled" | "not-suspended" | "busy" | "closed";
 export type RemoveAnswer = "removed" | "busy" | "closed";
 
 /** The answer of `host.resume`. */
-export type ResumeAnswer =
-  | ({ readonly kind: "started" } & HostedRun)
+export type ResumeAnswer<Output = unknown, T extends AnyTool = AnyTool> =
+  | ({ readonly kind: "started" } & HostedRun<Output, T>)
   | Extract<StartAnswer, { readonly kind: "busy" | "closed" }>
   /** The conversation does not exist, or its last run has ended and cannot continue. Nothing was changed. */
   | { readonly kind: "not-resumable"; readonly status: LoopStatus | undefined };
@@ -247,13 +255,19 @@ export interface RunHost {
    * Starts the next run of a conversation, and resolves when the run has begun. Rejects with the LoopErrors that `runToolLoop`
    * throws for misuse, and with errors of the store. If `start` rejects, nothing was changed.
    */
-  start(id: string, options: StartOptions): Promise<StartAnswer>;
+  start<Output = unknown, T extends Tool = Tool>(
+    id: string,
+    options: StartOptions<Output, T>,
+  ): Promise<StartAnswer<Plain<Output>, T>>;
   /**
    * Continues the last run from its journal if the run is suspended or was cut off by a crash. With `resume: "retry-last"`, also
    * continues a run with the status "error", "timeout" or "stopped-by-user". Rejects like `start`, and with LoopError
    * "unknown-decision".
    */
-  resume(id: string, options: ResumeOptions): Promise<ResumeAnswer>;
+  resume<Output = unknown, T extends Tool = Tool>(
+    id: string,
+    options: ResumeOptions<Output, T>,
+  ): Promise<ResumeAnswer<Plain<Output>, T>>;
   /**
    * Reads the run that contains the event with the id `from`, if that run has later events. Otherwise, reads the last run of the
    * conversation. Returns undefined if this process does not have the events of the run in memory. An endpoint can then answer

@@ -5,6 +5,7 @@ import {
   type LoopEvents,
   type LoopEventType,
   type LoopOptions,
+  type Tool,
   type ModelRequest,
   type Provider,
   type ToolContext,
@@ -47,7 +48,10 @@ import { checkTracingOptions, type TracingOptions } from "./tracing-options.ts";
  * @example
  * const result = await runToolLoop(withTracing({ provider, tools, messages }, { agentName: "support" }));
  */
-export function withTracing<Output = unknown>(options: LoopOptions<Output>, tracing: TracingOptions = {}): LoopOptions<Output> {
+export function withTracing<Output = unknown, T extends Tool = Tool>(
+  options: LoopOptions<Output, T>,
+  tracing: TracingOptions = {},
+): LoopOptions<Output, T> {
   const checked = checkTracingOptions(tracing);
   const { agentName } = checked;
   return observeRun(options, {

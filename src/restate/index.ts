@@ -7,6 +7,7 @@ export type {
   DurableEventsOptions,
   DurableLoop,
   DurableLoopFields,
+  DurableLoopOptions,
   DurableOwnOptions,
   DurableResult,
 } from "../host/durable/durable-loop.ts";

@@ -6,12 +6,14 @@ import {
   checkFields,
   checkNeeded,
   type Checks,
+  type ContextOf,
   cutText,
   defineAgentTool,
   type EndReason,
   is,
   isRecord,
   isText,
+  type Json,
   limitRules,
   type LoopLimits,
   type LoopOptions,
@@ -46,12 +48,17 @@ export interface TeamMember extends MemberOptions {
   readonly maxTasks?: number | undefined;
 }
 
-/** The options of `createTeam`. */
-export interface TeamOptions {
+/** The members of a team by name. */
+export interface TeamMembers {
+  readonly [name: string]: TeamMember;
+}
+
+/** The options of `createTeam`. `T` are the tools of the lead, and `M` are the members. */
+export interface TeamOptions<T extends Tool = Tool, M extends TeamMembers = TeamMembers> {
   /** The system text of the lead, and its own tools in addition to the members. */
-  readonly lead?: { readonly system?: string | undefined; readonly tools?: readonly Tool[] | undefined } | undefined;
+  readonly lead?: { readonly system?: string | undefined; readonly tools?: readonly T[] | undefined } | undefined;
   /** The members by name. A name is also the name of the lead's tool, so it has 1 to 64 letters, digits, "_" or "-". */
-  readonly members: { readonly [name: string]: TeamMember };
+  readonly members: M;
   /**
    * The limits of the lead. The tokens, the cost, the tool calls and the time of all members count for these limits. Default: the
    * defaults of `runToolLoop`.
@@ -61,8 +68,15 @@ export interface TeamOptions {
   readonly maxParallel?: number | undefined;
 }
 
-/** The options for `runToolLoop` that make a run the lead of a team. */
-export type Team = Pick<LoopOptions, "system" | "limits"> & { readonly tools: readonly Tool[] };
+/** The options for `runToolLoop` that make a run the lead of a team. `T` are the tools of the lead, including the members. */
+export type Team<T extends Tool = Tool> = Pick<LoopOptions, "system" | "limits"> & { readonly tools: readonly T[] };
+
+/** The tools that stand for the members. A member needs the context that its tools need. */
+export type MemberTools<M extends TeamMembers> = {
+  [Name in keyof M & string]: Tool<Json, ToolSchema, MemberReport, MemberContext<M[Name]["tools"]>, Name>;
+}[keyof M & string];
+
+type MemberContext<Tools> = Tools extends readonly (infer T extends Tool)[] ? ContextOf<T> : unknown;
 
 /** The result of a task, as the lead reads it. */
 export interface MemberReport {
@@ -76,7 +90,7 @@ export interface MemberReport {
    * For a completed task, the answer of the member: the value of `policies.output` if the member has this policy, otherwise text.
    * For other tasks, the text so far. Absent if a tool or a stop condition ended the run before the member wrote a text.
    */
-  readonly report: unknown;
+  readonly report?: Json | undefined;
 }
 
 const teamChecks: Checks<TeamOptions> = {
@@ -146,7 +160,9 @@ const taskSchema = {
  * });
  * const result = await runToolLoop({ provider, messages, ...team });
  */
-export function createTeam(options: TeamOptions): Team {
+export function createTeam<T extends Tool = never, const M extends TeamMembers = TeamMembers>(
+  options: TeamOptions<T, M>,
+): Team<T | MemberTools<M>> {
   checkFields("options", options, teamChecks);
   checkNeeded("options", options, { name: "members", check: teamChecks.members });
   const { lead = {}, members, limits, maxParallel } = options;
@@ -155,7 +171,8 @@ export function createTeam(options: TeamOptions): Team {
   const agents = Object.entries(members).map(([name, member]) => toAgent(name, member));
   return {
     system: lead.system,
-    tools: [...(lead.tools ?? []), ...agents],
+    // The cast is safe: `members` determines the names and the contexts of the agents.
+    tools: [...(lead.tools ?? []), ...agents] as readonly Tool[] as readonly (T | MemberTools<M>)[],
     limits: maxParallel === undefined ? limits : { ...limits, toolConcurrency: maxParallel },
   };
 }
@@ -221,6 +238,6 @@ function toReport(result: LoopResult): MemberReport {
     const { text: report, ...facts } = ended;
     return { ...facts, report };
   }
-  if (status === "completed") return { status, report: output ?? responseText };
+  if (status === "completed") return { status, report: (output as Json | undefined) ?? responseText };
   return { status, reason: reason.kind, report: cutText(text, longestText) };
 }

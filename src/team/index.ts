@@ -2,8 +2,10 @@ export {
   createTeam,
   type MemberOptions,
   type MemberReport,
+  type MemberTools,
   type Team,
   type TeamMember,
+  type TeamMembers,
   type TeamOptions,
 } from "./create-team.ts";
 export { renderTree, type RenderTreeOptions } from "./render-tree.ts";

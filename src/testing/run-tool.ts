@@ -39,8 +39,12 @@ export type CallFields = "name" | "signal" | "heartbeat" | "progress" | "emit";
 
 /** The fields of the tool context that a test may set. `Context` is the type of `context`. */
 export type ToolContextOverrides<Context = unknown> = {
-  readonly [Field in Exclude<keyof ToolContext, CallFields | "provider" | "ask">]?: ToolContext<Context>[Field] | undefined;
+  readonly [Field in Exclude<keyof ToolContext, CallFields | "provider" | "ask" | "runToolLoop">]?:
+    | ToolContext<Context>[Field]
+    | undefined;
 } & {
+  /** Replaces the start of nested runs. */
+  readonly runToolLoop?: ((options: NestedLoopOptions) => Promise<LoopResult>) | undefined;
   /**
    * The value of `context.provider`. If it has the method `stream`, nested runs use it, even if their own options have another
    * provider.
@@ -82,6 +86,8 @@ function runNested(
 /** Reads the fields of `own` only when the tool reads them, because `own` creates its `signal` on the first read. */
 export function createToolContext(own: OwnFields, overrides: ToolContextOverrides = {}): ToolContext {
   const { iteration = 0, session = {}, provider = mock } = overrides;
+  const nest =
+    overrides.runToolLoop ?? ((options: NestedLoopOptions) => runNested({ signal: own.signal, session, ...options }, overrides));
   const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined)) as Partial<ToolContext>;
   return {
     runId: "test",
@@ -101,7 +107,7 @@ export function createToolContext(own: OwnFields, overrides: ToolContextOverride
     ask: own.ask ?? noAnswers,
     ...given,
     provider: { id: provider.id, model: provider.model },
-    runToolLoop: overrides.runToolLoop ?? ((options) => runNested({ signal: own.signal, session, ...options }, overrides)),
+    runToolLoop: nest as ToolContext["runToolLoop"],
     name: own.name,
     get signal() {
       return own.signal;

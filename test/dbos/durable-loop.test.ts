@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { defineTool } from "turnwright";
 import { defineDurableLoop, type DurableEvent, launchWorker, type Worker } from "turnwright/dbos";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { endingKinds, optionsOfEnding, resultOfEnding, timeless } from "../host/whole-results.ts";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 
 let postgres: Postgres;
@@ -39,9 +40,12 @@ const rooms = defineDurableLoop({
   }),
 });
 
+const endings = defineDurableLoop({ name: "endings", options: (kind: string) => optionsOfEnding(kind) });
+
 beforeAll(async () => {
   postgres = await startPostgres();
   worker = await launchWorker({ databaseUrl: postgres.url });
+  await Promise.all(endingKinds.map((kind) => endings.start(`ended-${kind}`, kind)));
 }, 60_000);
 
 afterAll(async () => {
@@ -97,6 +101,11 @@ describe("defineDurableLoop", () => {
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index));
     expect(await readAll("run-1", 5)).toEqual(events.slice(5));
     expect((await rooms.status("run-1"))?.status).toBe("completed");
+  });
+
+  it.each(endingKinds)("returns the same result as runToolLoop for a run that ended as %s", async (kind) => {
+    const id = `ended-${kind}`;
+    expect(timeless(await endings.result(id))).toEqual(await resultOfEnding(kind, id));
   });
 
   it("starts only one run for two starts with the same id", async () => {

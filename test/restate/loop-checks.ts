@@ -4,6 +4,7 @@ import { deepEqual, equal, match, ok, rejects, throws } from "node:assert/strict
 import { defineTool } from "turnwright";
 import { defineDurableLoop, type DurableEvent, launchWorker, type Worker } from "turnwright/restate";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { endingKinds, optionsOfEnding, resultOfEnding, timeless } from "../host/whole-results.ts";
 import type { Check } from "./checks.ts";
 import { checkFields, hasFields } from "./check-fields.ts";
 import { findFreePort, type RestateServer, startRestate } from "./start-restate.ts";
@@ -53,14 +54,19 @@ const defineRooms = () =>
 const launch = (suspendMs = 10_000): Promise<Worker> =>
   launchWorker({ ingressUrl: server.ingressUrl, adminUrl: server.adminUrl, port, suspendMs });
 
+const defineEndings = () => defineDurableLoop({ name: "endings", options: (kind: string) => optionsOfEnding(kind) });
+
 let rooms: ReturnType<typeof defineRooms>;
+let endings: ReturnType<typeof defineEndings>;
 
 export async function begin(): Promise<void> {
   rooms = defineRooms();
+  endings = defineEndings();
   server = await startRestate();
   // Restate identifies a worker by its address, so all workers of these checks use the same port.
   port = await findFreePort();
   worker = await launch();
+  await Promise.all(endingKinds.map((kind) => endings.start(`ended-${kind}`, kind)));
 }
 
 export async function end(): Promise<void> {
@@ -265,7 +271,16 @@ async function checkLongIds(): Promise<void> {
   equal((await readAll(id)).at(-1)?.event.type, "run-end");
 }
 
+async function checkResult(kind: string): Promise<void> {
+  const id = `ended-${kind}`;
+  deepEqual(timeless(await endings.result(id)), await resultOfEnding(kind, id));
+}
+
 export const checks: readonly Check[] = [
+  ...endingKinds.map((kind) => ({
+    title: `returns the same result as runToolLoop for a run that ended as ${kind}`,
+    run: () => checkResult(kind),
+  })),
   { title: "returns the result and all events of a run", run: checkRun },
   { title: "starts only one run for two starts with the same id", run: checkSameId },
   { title: "rejects invalid ids, positions and options", run: checkInvalid },

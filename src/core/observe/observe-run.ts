@@ -4,6 +4,7 @@ import type {
   LoopHooks,
   LoopOptions,
   NestedLoopOptions,
+  Tool,
   ToolContext,
   ToolRegistry,
 } from "../types/loop-options.ts";
@@ -22,6 +23,7 @@ import { isGenerator } from "../tools/to-outcome.ts";
 import type { Provider } from "../types/provider.ts";
 import { isProvider } from "../errors/provider-error.ts";
 import type { LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
+import type { LoopResult } from "../types/loop-result.ts";
 import type { LoopPolicies } from "../types/policies.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ClosedRun } from "../cancellation/signals.ts";
@@ -106,7 +108,7 @@ function observeAgent(agent: Agent, ports: ToolPorts): Agent {
  * Replaces `runToolLoop` in a tool context. Uses a proxy, because the getters of the context work only on the original object.
  */
 function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPorts): ToolContext {
-  const runToolLoop: ToolContext["runToolLoop"] = (options) =>
+  const runToolLoop = (options: NestedLoopOptions): Promise<LoopResult> =>
     context.runToolLoop(ports.observeNested(options, observer.nest(context)));
   return new Proxy(context, {
     get: (target, key): unknown => (key === "runToolLoop" ? runToolLoop : Reflect.get(target, key, target)),
@@ -149,9 +151,12 @@ function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined):
  * const watched = observeRun(options, { hears: ["tool-end"], start: ({ runId }) => createObserver(runId) });
  * await runToolLoop(watched);
  */
-export function observeRun<Output>(options: LoopOptions<Output>, observing: Observing): LoopOptions<Output> {
+export function observeRun<Output, T extends Tool>(
+  options: LoopOptions<Output, T>,
+  observing: Observing,
+): LoopOptions<Output, T> {
   // The cast is safe, because only the providers of agents change in the policies.
-  return isRecord(options) ? { ...options, ...(observe(options, observing) as Partial<LoopOptions<Output>>) } : options;
+  return isRecord(options) ? { ...options, ...(observe(options, observing) as Partial<LoopOptions<Output, T>>) } : options;
 }
 
 type Watched = Partial<Pick<LoopOptions, "events" | "hooks" | "policies" | "provider" | "tools">>;

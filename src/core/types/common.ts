@@ -225,8 +225,11 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
  * The type of a value after JSON.stringify and JSON.parse. For a type with a `toJSON` method, such as Date, the return type of
  * that method is converted.
  */
-export type Plain<T> = T extends { toJSON(key: string): infer Written }
-  ? Plain<Written>
-  : T extends object
-    ? { [Key in keyof T]: Plain<T[Key]> }
-    : T;
+// Plain data stays as it is, because the conversion of a recursive type such as `Json` would not end.
+export type Plain<T> = T extends Json
+  ? T
+  : T extends { toJSON(key: string): infer Written }
+    ? Plain<Written>
+    : T extends object
+      ? { [Key in keyof T]: Plain<T[Key]> }
+      : T;

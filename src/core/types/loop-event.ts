@@ -290,10 +290,13 @@ type OtherEventType = Exclude<LoopEventType, "tool-end">;
 
 type EventOf<Type extends LoopEventType> = { readonly type: Type } & LoopEvents[Type];
 
-/** Events of nested runs have a `path`, and may be about any tool. */
-type ToolEnd<T extends AnyTool> = string extends T["name"]
-  ? EventOf<"tool-end">
-  : CompletedToolEnd<T> | UncompletedToolEnd | (EventOf<"tool-end"> & { readonly path: readonly string[] });
+/**
+ * Events of nested runs have a `path`, and may be about any tool. The template matches all names except the type `string`. A test
+ * of the form `string extends T["name"]` would make `LoopEvent` contravariant in `T`.
+ */
+type ToolEnd<T extends AnyTool> = T["name"] extends `${infer _First}${infer _Rest}`
+  ? CompletedToolEnd<T> | UncompletedToolEnd | (EventOf<"tool-end"> & { readonly path: readonly string[] })
+  : EventOf<"tool-end">;
 
 type ToolEndFields<Field extends string> = Omit<EventOf<"tool-end">, Field | "path"> & { readonly path?: undefined };
 

@@ -6,6 +6,7 @@ import type {
   Clock,
   Json,
   JsonSchema,
+  Plain,
   Pricing,
   Session,
   StandardSchema,
@@ -18,7 +19,7 @@ import type { Journal } from "./journal.ts";
 import type { EmittedPart, LoopEmitter } from "./loop-event.ts";
 import type { LoopResult } from "./loop-result.ts";
 import type { CallDecision, LoopPolicies, OutsideResult } from "./policies.ts";
-import type { ContextFor, ContextOf, ContextOption } from "./typed-call.ts";
+import type { ContextFor, ContextOf, ContextOption, InheritedContextOption } from "./typed-call.ts";
 
 /** The limits of a run. All are whole numbers, except the cost. `Infinity` means no limit. */
 export interface LoopLimits {
@@ -171,6 +172,16 @@ export type Unvalidated = unknown;
  */
 export type LoopOptions<Output = unknown, T extends Tool = Tool> = RunOptions<Output, T> & ContextOption<T>;
 
+/**
+ * `LoopOptions` without the options `Own`, which the entry that starts the run sets itself. The option `context` is required if a
+ * tool needs a context.
+ */
+export type EntryOptions<Own extends keyof RunOptions, Output = unknown, T extends Tool = Tool> = Omit<
+  RunOptions<Output, T>,
+  Own
+> &
+  ContextOption<T>;
+
 /** The options of a run without `context`. */
 export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   /** The provider with the model that the run uses. */
@@ -287,14 +298,19 @@ export interface Agent {
   toResult(result: LoopResult): unknown;
 }
 
+/** The options of a nested run without `context`. */
+export type NestedRunOptions<Output = unknown, T extends Tool = Tool> = Pick<RunOptions<Output, T>, "messages"> & {
+  readonly [Name in Exclude<keyof RunOptions, "messages">]?: RunOptions<Output, T>[Name] | undefined;
+};
+
 /**
  * The options of a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run.
  * Tools, policies, hooks and limits are not inherited. However, the nested run cannot use more than what remains of the outer
- * run's limits.
+ * run's limits. `Outer` is the type of the context of the outer run: the option `context` is required if the tools need another
+ * context.
  */
-export type NestedLoopOptions = Pick<LoopOptions, "messages"> & {
-  readonly [Name in Exclude<keyof LoopOptions, "messages">]?: LoopOptions[Name] | undefined;
-};
+export type NestedLoopOptions<Output = unknown, T extends Tool = Tool, Outer = unknown> = NestedRunOptions<Output, T> &
+  InheritedContextOption<T, Outer>;
 
 /** A question of a tool to a person, for `context.ask`. */
 export interface QuestionFields {
@@ -385,7 +401,9 @@ export interface ToolContext<Context = unknown> {
    * of the outer run, and the usage of the nested run counts for both runs. Listeners of the outer run also get the events of the
    * nested run, with a `path`. Rejects with LoopError "depth-exceeded", and with the errors of the function `runToolLoop`.
    */
-  runToolLoop(options: NestedLoopOptions): Promise<LoopResult>;
+  runToolLoop<Output = unknown, T extends Tool = Tool>(
+    options: NestedLoopOptions<Output, T, Context>,
+  ): Promise<LoopResult<Plain<Output>, T>>;
 }
 
 /** Provides the tools and runs them. Created by `createToolRegistry`. An object of your own with these methods also works. */

@@ -37,6 +37,18 @@ export type ContextOption<T extends AnyTool> =
     ? { /** Any value, which tools can read as `context.context`. */ readonly context?: unknown }
     : { /** The value that the tools read as `context.context`. */ readonly context: ContextOf<T> };
 
+/**
+ * The option `context` of a run that uses the context `Outer` unless it has one of its own. Required if the tools need another
+ * context than `Outer`.
+ */
+export type InheritedContextOption<T extends AnyTool, Outer> = [Outer] extends [ContextOf<T>]
+  ? {
+      /** The value that the tools read as `context.context`. Default: the outer context. */ readonly context?:
+        | ContextOf<T>
+        | undefined;
+    }
+  : { /** The value that the tools read as `context.context`. */ readonly context: ContextOf<T> };
+
 /** The type of the arguments that a tool's `execute` gets: the output of its schema. */
 export type ToolArgs<T extends AnyTool> = Parameters<NonNullable<T["execute"]>>[0];
 

@@ -1,4 +1,5 @@
 import {
+  buildResult,
   type CallDecision,
   checkFields,
   checkMessages,
@@ -9,11 +10,13 @@ import {
   isFilled,
   type Json,
   LoopError,
+  memoryJournal,
   numberWithin,
   type StopRequest,
   type UserMessage,
 } from "../../core/entry-kit.ts";
-import { inspectJournal, type JournalInspection } from "../../journal/index.ts";
+import type { JournalInspection } from "../../journal/index.ts";
+import { rebuildJournal, type RebuiltRun, toInspection } from "../../journal/inspect/inspect-journal.ts";
 import type { DurableEvent, DurableEventsOptions, DurableLoop, DurableLoopFields, DurableResult } from "./durable-loop.ts";
 import type { DurableEngine, FoundRun, RunMessage } from "./durable-store.ts";
 import type { RunFacts } from "./execute-durable-run.ts";
@@ -79,6 +82,7 @@ type OptionsOf = (input: string) => ReturnType<DurableLoopFields<Json>["options"
 
 interface OpenedRun {
   readonly options: Awaited<ReturnType<OptionsOf>>;
+  readonly run: RebuiltRun;
   readonly inspection: JournalInspection;
 }
 
@@ -106,14 +110,16 @@ class DurableVerbs {
       return found.state === "ended" ? found.readEnd() : undefined;
     });
     const { lastRead, ...facts } = JSON.parse(end) as RunFacts;
-    const { messages = [] } = (await this.#inspect(id)) ?? {};
+    const opened = await this.#open(id);
     // Every run that has ended has events, unless it was deleted in the meantime.
-    if ((await engine.store.countEvents(id)) === 0) return this.#refuseId();
+    if (opened === undefined || (await engine.store.countEvents(id)) === 0) return this.#refuseId();
     // These messages arrived after the run had read its inbox for the last time.
     const late = (await engine.store.readMessages(id, lastRead)).flatMap(({ body }) =>
       body.verb === "steer" ? [body.message] : [],
     );
-    return { ...facts, messages, undelivered: [...facts.undelivered, ...late] };
+    const rebuilt = rebuildResult(opened.run, facts);
+    const { responseText = facts.text } = facts;
+    return { ...rebuilt, ...facts, responseText, undelivered: [...facts.undelivered, ...late] };
   }
 
   async endsWithin(id: string, ms: number): Promise<boolean> {
@@ -157,7 +163,8 @@ class DurableVerbs {
     const options = await this.#optionsOf(input);
     const { messages } = checkMessages(options.messages, options.repair === true);
     const journal = readLargeParts(engine.readJournal(id), engine.store, { runId: id, messages });
-    return { options, inspection: await inspectJournal(journal) };
+    const run = await rebuildJournal(journal);
+    return { options, run, inspection: toInspection(run) };
   }
 
   async #find(id: string, engine = this.#engineOf()): Promise<FoundRun> {
@@ -211,6 +218,17 @@ class DurableVerbs {
       inspect: () => this.#inspect(id, engine),
     });
   }
+}
+
+/** Returns the result that the run had, as far as the records contain it. */
+function rebuildResult({ rebuilt: { state } }: RebuiltRun, { status, reason, runId }: Omit<RunFacts, "lastRead">): DurableResult {
+  const { journal: _journal, ...result } = buildResult(state, {
+    ending: { status, reason },
+    runId,
+    journal: memoryJournal(),
+    session: {},
+  });
+  return result;
 }
 
 export function toInputText(input: unknown): string {

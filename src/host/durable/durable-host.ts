@@ -1,6 +1,16 @@
 // Conversations whose runs any worker can execute and show.
 
-import type { CallDecision, EndReason, Json, LoopOptions, LoopStatus, Message, StopRequest } from "../../core/entry-kit.ts";
+import type {
+  AnyTool,
+  CallDecision,
+  EndReason,
+  EntryOptions,
+  Json,
+  LoopStatus,
+  Message,
+  StopRequest,
+  Tool,
+} from "../../core/entry-kit.ts";
 import type { PageMessage } from "../../core/web-kit.ts";
 import type { HostedStatus, HostedStream, JoinOptions, StartAnswer, WhenBusy } from "../run-host.ts";
 import type { WhenSuspended } from "../waiting-calls.ts";
@@ -8,7 +18,7 @@ import type { PendingCall } from "../../journal/index.ts";
 import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
 
 /** The options of a run, as the function `options` of a durable host returns them. */
-export type DurableRunOptions = Omit<LoopOptions, DurableOwnOptions | "messages">;
+export type DurableRunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<DurableOwnOptions | "messages", Output, T>;
 
 /** The argument of the function `options` of a durable host. */
 export interface DurableRunInput {
@@ -18,15 +28,15 @@ export interface DurableRunInput {
   readonly input: Json;
 }
 
-/** The definition of a durable host. */
-export interface DurableHostFields {
+/** The definition of a durable host. `T` is the union of the types of its tools. */
+export interface DurableHostFields<Output = unknown, T extends Tool = Tool> {
   /** The name of the host. Keep the name while runs are under way, because the records of these runs contain it. */
   readonly name: string;
   /**
    * Returns the options of a run, except the messages. Called each time a worker begins to execute the run, and each time a
    * process reads the state of the run.
    */
-  readonly options: (run: DurableRunInput) => DurableRunOptions | PromiseLike<DurableRunOptions>;
+  readonly options: (run: DurableRunInput) => DurableRunOptions<Output, T> | PromiseLike<DurableRunOptions<Output, T>>;
   /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
   /**
@@ -53,13 +63,13 @@ export type DurableStartOptions = {
 );
 
 /** A run of a conversation, in any process. */
-export interface DurableHostedRun {
+export interface DurableHostedRun<Output = unknown, T extends AnyTool = AnyTool> {
   /** The id of the conversation, a slash, and the number of the run, counted from 1. */
   readonly runId: string;
   /** Waits for the end of the run, for days if necessary. */
-  result(): Promise<DurableResult>;
+  result(): Promise<DurableResult<Output, T>>;
   /** Reads this run from its start. If the run was resumed, all events from before the resume are marked as `replayed`. */
-  join(options?: DurableJoinOptions): HostedStream;
+  join(options?: DurableJoinOptions): HostedStream<T>;
 }
 
 /** The options for joining a run. */
@@ -72,43 +82,46 @@ export interface DurableJoinOptions extends JoinOptions {
 }
 
 /** The answer of `start`. */
-export type DurableStartAnswer =
+export type DurableStartAnswer<Output = unknown, T extends AnyTool = AnyTool> =
   /** If `repeated` is true, the conversation had the message already, and the run is the one that this message began. */
-  | ({ readonly kind: "started"; readonly repeated?: true | undefined } & DurableHostedRun)
-  | ({ readonly kind: "steered" } & DurableHostedRun)
+  | ({ readonly kind: "started"; readonly repeated?: true | undefined } & DurableHostedRun<Output, T>)
+  | ({ readonly kind: "steered" } & DurableHostedRun<Output, T>)
   | Extract<StartAnswer, { readonly kind: "waiting" | "repeated" | "unknown-message" }>
   /** The start was refused, because the conversation has a live run. An endpoint can answer with 409. */
   | { readonly kind: "busy"; readonly runId: string };
 
 /** The answer of `resume`. */
-export type DurableResumeAnswer =
-  | ({ readonly kind: "started" } & DurableHostedRun)
+export type DurableResumeAnswer<Output = unknown, T extends AnyTool = AnyTool> =
+  | ({ readonly kind: "started" } & DurableHostedRun<Output, T>)
   /** The conversation does not exist, or its last run has ended. Nothing was changed. */
   | { readonly kind: "not-resumable"; readonly status: LoopStatus | undefined };
 
 /** Conversations on a durable loop. The methods work like those of `createRunHost`, in every worker. */
-export interface DurableHost {
+export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool> {
   /**
    * Starts a new run of a conversation. If a previous run waits for decisions, `whenSuspended` determines what happens. With
    * `whenBusy: "queue"`, the new run starts when the live run has ended. If this process ends while the new run is queued, the new run does not start.
    */
-  start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer>;
+  start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer<Output, T>>;
   /**
    * Sends decisions and results to the waiting calls of the last run. If one of them does not fit, sends none, and rejects with
    * LoopError "unknown-decision" or "invalid-decision".
    */
-  resume(id: string, options: { readonly decisions: { readonly [callId: string]: CallDecision } }): Promise<DurableResumeAnswer>;
+  resume(
+    id: string,
+    options: { readonly decisions: { readonly [callId: string]: CallDecision } },
+  ): Promise<DurableResumeAnswer<Output, T>>;
   /**
    * Reads the run that contains the event with the id `from`, or else the last run of the conversation. The stream ends when the
    * run ends. Unless `endsWhenWaiting` is false, the stream also ends while the run only waits for decisions. Returns undefined
    * if the conversation does not exist.
    */
-  join(id: string, options?: DurableJoinOptions): Promise<HostedStream | undefined>;
+  join(id: string, options?: DurableJoinOptions): Promise<HostedStream<T> | undefined>;
   /**
    * If the last run of a conversation failed, continues this run from its records. Call `retry`, for example, after you have
    * deployed corrected code.
    */
-  retry(id: string): Promise<DurableResumeAnswer>;
+  retry(id: string): Promise<DurableResumeAnswer<Output, T>>;
   /** Stops the live run of a conversation. The run may be executed by any worker. */
   stop(id: string, request?: StopRequest): Promise<"accepted" | "not-running">;
   /** Ends the live run of a conversation immediately, with the reason `killed`. */

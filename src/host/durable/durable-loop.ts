@@ -1,20 +1,32 @@
 // A loop whose runs any worker can execute, stop and show, on any workflow engine.
 
-import type { CallDecision, LoopEvent, LoopOptions, LoopResult, StopRequest, UserMessage } from "../../core/entry-kit.ts";
+import type {
+  AnyTool,
+  CallDecision,
+  EntryOptions,
+  LoopEvent,
+  LoopResult,
+  StopRequest,
+  Tool,
+  UserMessage,
+} from "../../core/entry-kit.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 
 /** The options that the durable loop sets itself. */
 export type DurableOwnOptions = "runId" | "journal" | "events" | "control" | "decisions" | "resume";
 
-/** The definition of a durable loop. */
-export interface DurableLoopFields<Input> {
+/** The options of a run, as the function `options` of a durable loop returns them. */
+export type DurableLoopOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<DurableOwnOptions, Output, T>;
+
+/** The definition of a durable loop. `T` is the union of the types of its tools. */
+export interface DurableLoopFields<Input, Output = unknown, T extends Tool = Tool> {
   /** The name of the loop. Keep the name while runs are under way, because the records of these runs contain it. */
   readonly name: string;
   /**
    * Returns the options of a run. Called each time a worker begins to execute the run, and each time the status of the run is
    * read. Must return the same messages for the same input.
    */
-  readonly options: (input: Input) => Omit<LoopOptions, DurableOwnOptions> | PromiseLike<Omit<LoopOptions, DurableOwnOptions>>;
+  readonly options: (input: Input) => DurableLoopOptions<Output, T> | PromiseLike<DurableLoopOptions<Output, T>>;
   /**
    * How many workers in a row may die in the same step of a run. If one more worker dies, `result` rejects. Without this limit, a
    * run that crashes its process would crash one worker after the other. Default 10.
@@ -22,34 +34,14 @@ export interface DurableLoopFields<Input> {
   readonly maxCrashes?: number | undefined;
 }
 
-/** The result of a durable run, as plain data. */
-export type DurableResult = Pick<
-  LoopResult,
-  | "status"
-  | "reason"
-  | "text"
-  | "messages"
-  | "usage"
-  | "costUSD"
-  | "knownCostUSD"
-  | "compaction"
-  | "agent"
-  | "handoffs"
-  | "cache"
-  | "iterations"
-  | "toolCallsExecuted"
-  | "durationMs"
-  | "error"
-  | "output"
-  | "undelivered"
-  | "runId"
->;
+/** The result of a durable run, as plain data: the result of `runToolLoop` without its journal. */
+export type DurableResult<Output = unknown, T extends AnyTool = AnyTool> = Omit<LoopResult<Output, T>, "journal">;
 
 /** An event of a run, with its position in the run. */
-export interface DurableEvent {
+export interface DurableEvent<T extends AnyTool = AnyTool> {
   /** The position, counted from 0. To continue reading after this event, pass `seq + 1` as `from`. */
   readonly seq: number;
-  readonly event: LoopEvent;
+  readonly event: LoopEvent<T>;
 }
 
 /** The options for reading the events of a durable run. */
@@ -70,14 +62,14 @@ export interface DurableEventsOptions {
  * A loop whose runs any worker can execute. All methods work in every worker, even inside a tool. If no run of this loop has the
  * id, all methods except `start` and `status` reject with LoopError "invalid-option".
  */
-export interface DurableLoop<Input> {
+export interface DurableLoop<Input, Output = unknown, T extends AnyTool = AnyTool> {
   /**
    * Starts a run with the run id `id`. The id must be unique among all loops, and have at most 512 characters. If a run with this
    * id exists, nothing is changed, and the answer is "exists".
    */
   start(id: string, input: Input): Promise<"started" | "exists">;
   /** Waits for the end of a run. Rejects if `runToolLoop` has rejected, for example because an option is invalid. */
-  result(id: string): Promise<DurableResult>;
+  result(id: string): Promise<DurableResult<Output, T>>;
   /**
    * Continues a run whose `result` rejected, for example after you have deployed corrected code. The run continues from its
    * records.
@@ -106,5 +98,5 @@ export interface DurableLoop<Input> {
    * rejects. If a worker died while a model was streaming, `attempt-discarded` says that new deltas replace the deltas since the
    * last `iteration-start`.
    */
-  events(id: string, options?: DurableEventsOptions): AsyncIterableIterator<DurableEvent>;
+  events(id: string, options?: DurableEventsOptions): AsyncIterableIterator<DurableEvent<T>>;
 }

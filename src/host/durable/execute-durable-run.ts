@@ -14,8 +14,22 @@ import { type DurableEngine, type DurableStore, type LiveRun, NotOwner, type Ste
 import { EventWriter } from "./event-writer.ts";
 import { repeatFailed, untilOver } from "./repeat-failed.ts";
 
-/** All fields of the result of a run, except the messages, which are in the journal. */
-export interface RunFacts extends Omit<DurableResult, "messages"> {
+/** The fields of a result that are rebuilt from the records of the run, so that they are not stored twice. */
+type RebuiltFields =
+  | "messages"
+  | "details"
+  | "thoughtLog"
+  | "streamResults"
+  | "calls"
+  | "functionHistory"
+  | "accumulatedModelParts"
+  | "finalAnswer"
+  | "pendingCalls";
+
+/** The stored part of the result of a run. */
+export interface RunFacts extends Omit<DurableResult, RebuiltFields | "responseText"> {
+  /** Absent if it is equal to `text`. */
+  readonly responseText?: string | undefined;
   /** The position of the last message that the run has read. */
   readonly lastRead: number;
 }
@@ -253,8 +267,8 @@ async function findDecision(store: DurableStore, runId: string, key: string): Pr
 }
 
 function factsOf(result: LoopResult, lastRead: number): RunFacts {
-  const { status, reason, text, error, output, undelivered, runId, compaction, agent, handoffs, cache } = result;
-  const { usage, costUSD, knownCostUSD, iterations, toolCallsExecuted, durationMs } = result;
-  const spent = { usage, costUSD, knownCostUSD, iterations, toolCallsExecuted, durationMs };
-  return { status, reason, text, ...spent, error, output, undelivered, runId, lastRead, compaction, agent, handoffs, cache };
+  const { messages: _messages, details: _details, thoughtLog: _log, streamResults: _streams, calls: _calls, ...rest } = result;
+  const { functionHistory: _history, accumulatedModelParts: _parts, finalAnswer: _final, pendingCalls: _pending, ...own } = rest;
+  const { journal: _journal, responseText, ...facts } = own;
+  return { ...facts, ...(responseText !== facts.text && { responseText }), lastRead };
 }

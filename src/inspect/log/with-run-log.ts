@@ -1,4 +1,4 @@
-import { checkFields, checkNeeded, type Checks, is, isRecord, type LoopOptions } from "../../core/entry-kit.ts";
+import { checkFields, checkNeeded, type Checks, is, isRecord, type LoopOptions, type Tool } from "../../core/entry-kit.ts";
 import { observeRun, type StartObserving } from "../../core/observe-kit.ts";
 import { Cleaner, type RedactText } from "./clean-values.ts";
 import { callSafely, openLog, type RunLogSink } from "./log-writer.ts";
@@ -60,7 +60,10 @@ function warn(error: unknown): void {
  * await runToolLoop(withRunLog({ provider, tools, messages }, { to: "run.jsonl" }));
  * const { runs } = await readRunLog("run.jsonl");
  */
-export function withRunLog<Output = unknown>(options: LoopOptions<Output>, log: RunLogOptions): LoopOptions<Output> {
+export function withRunLog<Output = unknown, T extends Tool = Tool>(
+  options: LoopOptions<Output, T>,
+  log: RunLogOptions,
+): LoopOptions<Output, T> {
   checkNeeded("log", log, { name: "to", check: checks.to });
   checkFields("log", log, checks);
   const { to, redact, clock = Date, onError = warn } = log;

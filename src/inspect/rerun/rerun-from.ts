@@ -1,4 +1,5 @@
 import {
+  type EntryOptions,
   invalidOption,
   isRecord,
   type Journal,
@@ -7,6 +8,7 @@ import {
   type LoopOptions,
   processResults,
   type ResultProcessor,
+  type Tool,
 } from "../../core/entry-kit.ts";
 import { findStart } from "../log/log-file.ts";
 import { readRunLog } from "../log/read-run-log.ts";
@@ -17,7 +19,7 @@ import { readPastOfLog } from "./past-of-log.ts";
 import { replayPast } from "./replay-past.ts";
 
 /** The options of the new run. The messages and the past come from the first run. */
-export type RerunOptions<Output = unknown> = Omit<LoopOptions<Output>, "messages" | "decisions" | "resume">;
+export type RerunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<"messages" | "decisions" | "resume", Output, T>;
 
 /** The iteration at which the new run stops repeating the first run. */
 export interface RerunPoint {
@@ -50,11 +52,11 @@ export interface RerunPoint {
  * const options = await rerunFrom("run.jsonl", { iteration: 3 }, { provider: other, tools, system: "Be brief." });
  * const result = await runToolLoop(withRunLog(options, { to: "rerun.jsonl" }));
  */
-export async function rerunFrom<Output = unknown>(
+export async function rerunFrom<Output = unknown, T extends Tool = Tool>(
   source: string | RunLog | Journal,
   at: RerunPoint,
-  options: RerunOptions<Output>,
-): Promise<LoopOptions<Output>> {
+  options: RerunOptions<Output, T>,
+): Promise<LoopOptions<Output, T>> {
   return continuePast(await readPast(source, at), at.iteration, options);
 }
 
@@ -84,7 +86,11 @@ function chooseRun({ runs }: RunLog, { iteration, runId }: RerunPoint): LoggedRu
 }
 
 /** Returns the options of the new run. Throws like `rerunFrom`. */
-export function continuePast<Output>(past: Past, from: number, options: RerunOptions<Output>): LoopOptions<Output> {
+export function continuePast<Output, T extends Tool>(
+  past: Past,
+  from: number,
+  options: RerunOptions<Output, T>,
+): LoopOptions<Output, T> {
   const { runId, policies = {}, contextItems = past.contextItems } = options;
   if (runId !== undefined && runId === past.runId)
     throw new LoopError("invalid-option", {
@@ -94,7 +100,7 @@ export function continuePast<Output>(past: Past, from: number, options: RerunOpt
     });
   const { loopDetection } = policies;
   const hasResults = policies.results !== undefined || past.iterations.some(({ results }) => results.length > 0);
-  return {
+  const again = {
     ...options,
     messages: past.messages,
     contextItems,
@@ -108,6 +114,8 @@ export function continuePast<Output>(past: Past, from: number, options: RerunOpt
       warnsOfLoops: isRecord(loopDetection) && loopDetection["action"] === "inject-warning",
     }),
   };
+  // The cast is safe: `options` has all other options.
+  return again as unknown as LoopOptions<Output, T>;
 }
 
 /**

@@ -88,8 +88,20 @@ export interface JournalInspection {
  * for (const { id, name, args, state } of pendingCalls) if (state === "awaiting-approval") console.log(runId, id, name, args);
  */
 export async function inspectJournal(source: string | Journal): Promise<JournalInspection> {
-  const { answers, durable, records, record } = await readRecords(source);
-  const rebuilt = rebuildRun(records, record ?? { messages: [] });
+  return toInspection(await rebuildJournal(source));
+}
+
+/** The records of a journal, and the state that follows from them. */
+export interface RebuiltRun extends RecordedRun {
+  readonly rebuilt: Rebuilt;
+}
+
+export async function rebuildJournal(source: string | Journal): Promise<RebuiltRun> {
+  const recorded = await readRecords(source);
+  return { ...recorded, rebuilt: rebuildRun(recorded.records, recorded.record ?? { messages: [] }) };
+}
+
+export function toInspection({ answers, durable, record, rebuilt }: RebuiltRun): JournalInspection {
   const { state, ending, pendingCalls } = rebuilt;
   return {
     runId: record?.runId,

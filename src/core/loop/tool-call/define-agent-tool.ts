@@ -1,8 +1,9 @@
 import { EventEmitter } from "eventemitter3";
-import type { ExecutableTool, NestedLoopOptions, Tool, ToolContext } from "../../types/loop-options.ts";
+import type { ExecutableTool, NestedRunOptions, Tool, ToolContext } from "../../types/loop-options.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { JsonSchema, ToolSchema } from "../../types/common.ts";
 import type { ToolTraits } from "../../types/tool.ts";
+import type { ContextOf } from "../../types/typed-call.ts";
 import { cutText, describeValue } from "../../utils/texts.ts";
 import { isRecord } from "../../utils/guards.ts";
 import { type ArgsOf, defineTool, type FromSchema, refuseTool } from "../../tools/define-tool.ts";
@@ -16,11 +17,36 @@ import { runAgent } from "./run-agent.ts";
 /** The outer model gets the final text of a failed agent, up to this length in characters. */
 const longestLastWords = 2_000;
 
-/** The fields that the author of an agent tool writes. */
-export interface AgentToolFields<Args, Schema extends ToolSchema, Context = unknown, Name extends string = string> extends Pick<
-  ToolTraits<Args, Context>,
-  "sequential" | "requiresFollowUp" | "needsApproval" | "triggers"
-> {
+declare const inherited: unique symbol;
+
+/** The type of the context of a nested run that uses the context of the outer run. */
+export type Inherited = typeof inherited;
+
+/** The context that an agent tool needs: its own context, and the context of the tools of a nested run that inherits it. */
+export type AgentContext<Context, T extends Tool, Own> = [Own] extends [Inherited]
+  ? unknown extends ContextOf<T>
+    ? Context
+    : Context & ContextOf<T>
+  : Context;
+
+/** The options that `prepare` returns. `Own` is the type of the nested run's own context. */
+export type PreparedOptions<T extends Tool, Own> = NestedRunOptions<unknown, T> & {
+  /** The value that the tools of the nested run read as `context.context`. Default: the context of the outer run. */
+  readonly context?: (Own & ContextOf<T>) | undefined;
+};
+
+/**
+ * The fields that the author of an agent tool writes. `T` is the union of the types of the nested run's tools, and `Own` is the
+ * type of the nested run's own context.
+ */
+export interface AgentToolFields<
+  Args,
+  Schema extends ToolSchema,
+  Context = unknown,
+  Name extends string = string,
+  T extends Tool = Tool,
+  Own = Inherited,
+> extends Pick<ToolTraits<Args, Context>, "sequential" | "requiresFollowUp" | "needsApproval" | "triggers"> {
   readonly name: Name;
   readonly description: string;
   readonly inputSchema: Schema;
@@ -30,7 +56,7 @@ export interface AgentToolFields<Args, Schema extends ToolSchema, Context = unkn
    * resumed, and must then return the same options for the same arguments. `journal`, `runId`, `decisions` and `resume` come from
    * the outer run, so these options are ignored here.
    */
-  readonly prepare: (args: Args, context: ToolContext<Context>) => NestedLoopOptions | PromiseLike<NestedLoopOptions>;
+  readonly prepare: (args: Args, context: ToolContext<Context>) => PreparedOptions<T, Own> | PromiseLike<PreparedOptions<T, Own>>;
   /**
    * Set to true to write the text of the nested run to the user's stream, in `tool-emit` events of this call. Parts that tools of
    * the nested run emit are then passed on too. Default false.
@@ -42,7 +68,7 @@ export interface AgentToolFields<Args, Schema extends ToolSchema, Context = unkn
    * for a tool with `endTurn`, a stop condition, and an answer that was cut off (`length`, `content-filter`) or refused. For any
    * other ending, a failure with the status and the reason of the run.
    */
-  readonly toResult?: ((result: LoopResult) => unknown) | undefined;
+  readonly toResult?: ((result: LoopResult<unknown, T>) => unknown) | undefined;
 }
 
 /** A tool whose calls are nested runs. */
@@ -55,9 +81,15 @@ export type AgentTool<Args, Schema extends ToolSchema, Context, Name extends str
 >;
 
 /** `defineAgentTool` for tools whose `context.context` has the type `Context`. */
-export type DefineAgentTool<Context> = <Args = FromSchema, Schema extends ToolSchema = JsonSchema, Name extends string = string>(
-  fields: AgentToolFields<ArgsOf<Args, Schema>, Schema, Context, Name>,
-) => AgentTool<ArgsOf<Args, Schema>, Schema, Context, Name>;
+export type DefineAgentTool<Context> = <
+  Args = FromSchema,
+  Schema extends ToolSchema = JsonSchema,
+  Name extends string = string,
+  T extends Tool = Tool,
+  Own = Inherited,
+>(
+  fields: AgentToolFields<ArgsOf<Args, Schema>, Schema, Context, Name, T, Own>,
+) => AgentTool<ArgsOf<Args, Schema>, Schema, AgentContext<Context, T, Own>, Name>;
 
 /**
  * Defines a tool whose calls are nested runs, one level deeper than the outer run. A nested run has its own tools and limits, and
@@ -68,7 +100,8 @@ export type DefineAgentTool<Context> = <Args = FromSchema, Schema extends ToolSc
  * run ends and is resumed together with the outer run. If the nested run stops, fails or times out, the call fails, and the outer
  * run continues. A call that would exceed `limits.maxDepth` also fails.
  *
- * `defineAgentTool<App>()` returns a `defineAgentTool` for tools whose `context.context` is an `App`, like `defineTool<App>()`.
+ * `defineAgentTool<App>()` returns a `defineAgentTool` for tools whose `context.context` is an `App`, like `defineTool<App>()`. If
+ * tools of the nested run need a context and `prepare` returns none, the outer run must have that context.
  *
  * Throws LoopError "invalid-tool" if the fields are invalid. The only tool traits that an agent tool may have are `sequential`,
  * `requiresFollowUp`, `needsApproval` and `triggers`.
@@ -92,7 +125,11 @@ export function defineAgentTool<
   Schema extends ToolSchema = JsonSchema,
   Context = unknown,
   Name extends string = string,
->(fields: AgentToolFields<ArgsOf<Args, Schema>, Schema, Context, Name>): AgentTool<ArgsOf<Args, Schema>, Schema, Context, Name>;
+  T extends Tool = Tool,
+  Own = Inherited,
+>(
+  fields: AgentToolFields<ArgsOf<Args, Schema>, Schema, Context, Name, T, Own>,
+): AgentTool<ArgsOf<Args, Schema>, Schema, AgentContext<Context, T, Own>, Name>;
 export function defineAgentTool(...given: readonly [fields?: AgentToolFields<unknown, ToolSchema>]): unknown {
   if (given.length === 0) return defineAgentTool;
   return createAgentTool(given[0] as AgentToolFields<unknown, ToolSchema>);

@@ -169,13 +169,15 @@ export class CallContext implements ToolContext {
     return control.waitForAnswer({ run, place: this.#place, deadline: this.#deadline, asked });
   }
 
-  get runToolLoop(): (options: NestedLoopOptions) => Promise<LoopResult> {
-    return (options) => {
+  get runToolLoop(): ToolContext["runToolLoop"] {
+    const nest = (options: NestedLoopOptions): Promise<LoopResult> => {
       const result = this.#nest(options);
       // Avoids an unhandled rejection if the tool does not await the result.
       result.catch(() => {});
       return result;
     };
+    // The cast is safe: the schema and the tools in `options` determine the types of the output and the calls.
+    return nest as ToolContext["runToolLoop"];
   }
 
   async #nest(options: NestedLoopOptions): Promise<LoopResult> {
