@@ -148,19 +148,26 @@ function findSpent(
 ): EndReason | undefined {
   const priced = priceAttempts(run, attempts);
   const expectedUSD = priced.lastCostUSD ?? lastCostUSD;
-  const spentUSD = (spending?.costUSD ?? 0) + priced.costUSD;
+  const spentUSD = knownCostOf(spending) + priced.costUSD;
   if (spentUSD + expectedUSD > maxCostUSD) return { kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD };
   const tokens = (spending?.usage?.totalTokens ?? 0) + priced.tokens;
   return run.meter.findSpent(expectedUSD, { tokens, costUSD: spentUSD });
 }
 
-function addResult({ spending, lastCostUSD }: Spent, { usage, costUSD, provider, model }: StreamResult): Spent {
+function addResult({ spending, lastCostUSD }: Spent, result: StreamResult): Spent {
+  const { usage, provider, model } = result;
   const isFirst = spending === undefined;
   const sum = isFirst ? usage : addKnown(spending.usage, usage);
+  const costUSD = isFirst ? result.costUSD : addCost(spending.costUSD, result.costUSD);
+  const known = knownCostOf(spending) + knownCostOf(result);
   return {
-    spending: { usage: sum, costUSD: isFirst ? costUSD : addCost(spending.costUSD, costUSD), provider, model },
-    lastCostUSD: costUSD ?? lastCostUSD,
+    spending: { usage: sum, costUSD, ...(costUSD === undefined && known > 0 && { knownCostUSD: known }), provider, model },
+    lastCostUSD: result.costUSD ?? result.knownCostUSD ?? lastCostUSD,
   };
+}
+
+function knownCostOf({ costUSD, knownCostUSD = 0 }: Pick<Spending, "costUSD" | "knownCostUSD"> = {}): number {
+  return costUSD ?? knownCostUSD;
 }
 
 function addKnown(one: Usage | undefined, other: Usage | undefined): Usage | undefined {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Approve, FatalToolError, isLoopError, type LoopOptions } from "turnwright";
-import { replayJournal } from "turnwright/journal";
+import { inspectJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
 import { never, outcomesOf, play, type Playing, tool } from "./play.ts";
@@ -43,6 +43,28 @@ describe("a call that waits for approval", () => {
     const late: unknown = await start({ journal: store.open(), decisions, resume: "retry-last" }).result.catch((error) => error);
     expect([isLoopError(late, "unknown-decision"), ran]).toEqual([true, []]);
     expect((await start({ journal: store.open(), resume: "retry-last" }).result).text).toBe("Done.");
+  });
+
+  it("has no waiting result in the messages of a resumed run that was stopped from the start", async () => {
+    const { ran, start } = setUp(() => "other");
+    const store = createDurableStore();
+    await start({ journal: store.open() }).result;
+    const second = start({ journal: store.open(), decisions });
+    second.control.stop();
+    const stopped = await second.result;
+    expect([stopped.reason.kind, outcomesOf(stopped)]).toEqual(["stopped", ["call_i0_0: not-run", "call_i0_1: completed"]]);
+    expect([(await start({ journal: store.open(), decisions }).result).text, ran]).toEqual(["Done.", ["pay"]]);
+  });
+
+  it("still waits if the run is aborted by a listener of its last iteration-end", async () => {
+    const { ran, start } = setUp(() => "other");
+    const store = createDurableStore();
+    const playing = start({ journal: store.open() });
+    playing.recording.emitter.on("iteration-end", () => playing.abort.abort());
+    const { reason, pendingCalls } = await playing.result;
+    expect([reason.kind, pendingCalls.map(({ name }) => name)]).toEqual(["approval-required", ["pay"]]);
+    expect((await inspectJournal(store.open())).reason).toEqual(reason);
+    expect([(await start({ journal: store.open(), decisions }).result).text, ran]).toEqual(["Done.", ["pay"]]);
   });
 
   it("never runs after another call throws FatalToolError", async () => {

@@ -155,6 +155,20 @@ describe("limits.maxCostUSD", () => {
     expect(await run(script, { limits })).toEqual(ended);
   });
 
+  it("counts the known attempts of a stream in which another attempt has an unknown cost", async () => {
+    const broken = createMockProvider(() => [text("Half"), fail({ status: 500, message: "The connection broke." })]);
+    const working = createMockProvider(() => work(1));
+    const limits: LoopLimits = { maxCostUSD: 0.5, onUnknownCost: "continue" };
+    const { result } = play([], { provider: withFallback([broken, working]), tools, pricing, limits });
+    const { reason, costUSD, knownCostUSD, streamResults } = await result;
+    expect(reason).toEqual({ kind: "max-cost", limitUSD: 0.5, spentUSD: 0.5, expectedUSD: 0.25 });
+    expect([costUSD, knownCostUSD, working.calls]).toEqual([undefined, 0.5, 2]);
+    expect(streamResults.map((stream) => [stream.costUSD, stream.knownCostUSD])).toEqual([
+      [undefined, 0.25],
+      [undefined, 0.25],
+    ]);
+  });
+
   it.for([-1, Number.NaN, "a lot"])('treats the price "%s" as unknown', async (price) => {
     const ended = await run([work(1)], { limits: { maxCostUSD: 1 }, pricing: () => price as number });
     expect(ended.reason).toEqual({ kind: "cost-unknown", ...mock, iteration: 0, why: "pricing-failed" });

@@ -244,7 +244,7 @@ export type CompactionAnswer = {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   /** The usage and the cost in USD of the summary, and the model that wrote it. Absent if no request was sent. */
-  readonly spending?: Pick<StreamResult, "usage" | "costUSD" | "provider" | "model"> | undefined;
+  readonly spending?: Pick<StreamResult, "usage" | "costUSD" | "knownCostUSD" | "provider" | "model"> | undefined;
 } & (
   | { readonly kind: "compacted"; readonly compaction: CompactedMessages }
   /** `cancelled` is true if the run was stopped during the summary. */

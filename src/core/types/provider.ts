@@ -287,6 +287,8 @@ export interface StreamResult {
   readonly lastUsage?: Usage | undefined;
   /** The cost in USD. Undefined if the cost is unknown. */
   readonly costUSD?: number | undefined;
+  /** The sum of the known costs of its attempts in USD. Only set if `costUSD` is undefined, and some attempts have a known cost. */
+  readonly knownCostUSD?: number | undefined;
   /** The first attempt with an unknown cost. Absent if there is none, or without the option `pricing`. */
   readonly unpriced?:
     | { readonly provider: string; readonly model: string; readonly why?: CostUnknownWhy | undefined }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Approve, isLoopError, type Json, type LoopOptions, memoryJournal } from "turnwright";
+import { type Approve, isLoopError, type Journal, type Json, type LoopOptions, memoryJournal } from "turnwright";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "../durable-store.ts";
 import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
 import { type Kind, nesting, question } from "./nesting.ts";
 
@@ -65,7 +66,7 @@ describe("a call that waits for approval in a nested run", () => {
     expect([inner.calls, done.toolCallsExecuted]).toEqual([2, 5]);
   });
 
-  it.for(["call_i0_0/call_i0_9", "call_i0_0/call_i0_1"])(
+  it.for(["call_i0_0/call_i0_9", "call_i0_0/call_i0_1", "call_i0_9", "call_i0_9/call_i0_0"])(
     'makes a resumed run reject as "unknown-decision" if a decision names the path %s',
     async (id) => {
       const { ran, inner, start } = setUp("agent tool");
@@ -79,6 +80,16 @@ describe("a call that waits for approval in a nested run", () => {
       expect([inner.calls, ran.length]).toEqual([1, 2]);
     },
   );
+
+  it("does not run if the journal orders its steps, and another decision names an unknown call", async () => {
+    const { ran, start } = setUp("agent tool");
+    const store = createDurableStore();
+    const open = (): Journal => ({ ...store.open(), ordered: true });
+    await start({ journal: open() }).result;
+    const decisions = { "call_i0_0/call_i0_0": { kind: "approve" }, call_i0_9: { kind: "approve" } } as const;
+    await expect(start({ journal: open(), decisions }).result).rejects.toMatchObject({ code: "unknown-decision" });
+    expect(ran.some((key) => key.endsWith("pay"))).toBe(false);
+  });
 
   it("is denied if an ordinary tool started the nested run", async () => {
     const { ran, inner, start } = setUp("ordinary tool");

@@ -92,7 +92,7 @@ describe("a resumed run that ends before any new step", () => {
     const second = start({ journal: store.open(), decisions: both });
     act(second);
     const ended = await second.result;
-    expect([ended.reason.kind, outcomesOf(ended)[0]]).toEqual([kind, "call_i0_0: awaiting-result"]);
+    expect([ended.reason.kind, outcomesOf(ended)[0]]).toEqual([kind, "call_i0_0: interrupted"]);
     const third = await start({ journal: store.open(), decisions: both }).result;
     expect(outcomesOf(third)).toEqual(["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: completed"]);
     expect(ran).toEqual(["call_i0_0", "call_i0_1"]);

@@ -6,7 +6,7 @@ import type { Ending, EndReason } from "../../types/termination.ts";
 import type { RunCall } from "../../types/typed-call.ts";
 import type { ToolHistoryEntry } from "../../types/tool-outcome.ts";
 import { describeCost, describeRefusal } from "../../errors/loop-ended-error.ts";
-import { frozenView, isNamed } from "../state/transcript.ts";
+import { endWaitingResults, frozenView, isNamed } from "../state/transcript.ts";
 import { type LoopState, neededBy } from "../state/loop-state.ts";
 
 /** The parts of the result that are not in the state of the run. */
@@ -42,7 +42,7 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     functionHistory: state.functionHistory,
     accumulatedModelParts: state.modelParts,
     // Copies the array, because the caller may change the array of the result. The messages themselves are frozen.
-    messages: [...frozenView(state.messages)],
+    messages: [...frozenView(ending.status === "suspended" ? state.messages : endWaitingResults(state))],
     agent: state.agent,
     handoffs: state.agent === undefined ? undefined : [...state.handoffs],
     compaction: state.compaction,

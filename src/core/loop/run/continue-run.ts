@@ -8,7 +8,7 @@ import { suspensionOf } from "../state/loop-state.ts";
 import { endingKey, nextKeyAfter, retryKey } from "../state/step-key.ts";
 import type { ReopenAnswer } from "../state/step-result.ts";
 import { eventBase, type Run } from "./run.ts";
-import { isReplayed, parkRun, runStep } from "./run-step.ts";
+import { isCut, isReplayed, parkRun, runStep } from "./run-step.ts";
 
 /**
  * Decides whether a run that is about to end continues, and returns true if so. The run continues after a suspension in an
@@ -88,11 +88,14 @@ export function mayReopen(run: Pick<Run, "isIterationReplayed" | "sharesJournal"
 }
 
 /**
- * Returns the ending that the caller gets. If the run was cancelled while calls waited for decisions, the caller gets the ending
- * of a cancelled run. The journal still records the calls as waiting, so a later execution can use decisions about these calls.
+ * Returns the ending that the caller gets. If a run with waiting calls was cancelled before this execution did anything, the
+ * caller gets the ending of a cancelled run. The journal still records the calls as waiting, so a later execution can use
+ * decisions about these calls. A cancellation after the run was suspended comes too late.
  */
-export function toFinalEnding({ scope, decisions, journal, sharesJournal }: Run, ending: Ending): Ending {
+export function toFinalEnding(run: Run, ending: Ending): Ending {
+  const { scope, decisions, journal, sharesJournal } = run;
   const { cause } = scope;
   if (cause === undefined || !("calls" in ending.reason) || sharesJournal || journal.replays !== undefined) return ending;
-  return isEnded(scope) || !decisions.isEmpty ? endingOfReason(cause) : ending;
+  if (isEnded(scope)) return isCut(run) ? ending : endingOfReason(cause);
+  return decisions.isEmpty ? ending : endingOfReason(cause);
 }

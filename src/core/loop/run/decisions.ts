@@ -247,6 +247,18 @@ export class Decisions {
     this.#refuse((path) => this.#isInside(path, calls));
   }
 
+  /**
+   * Rejects unused decisions about calls that are neither among `calls` nor inside their nested runs. Called for the outer runs
+   * before a nested run takes its first new step, because no call may run if one of the decisions is for an unknown call.
+   */
+  refuseElsewhere(calls: readonly { readonly callId: string }[]): void {
+    const isAbout = (path: string, callId: string): boolean => {
+      const name = this.#prefix + callId;
+      return path === name || path.startsWith(`${name}#`) || path.startsWith(`${name}/`);
+    };
+    this.#refuse((path) => path.startsWith(this.#prefix) && !calls.some(({ callId }) => isAbout(path, callId)));
+  }
+
   #isInside(path: string, calls: readonly { readonly callId: string }[]): boolean {
     return calls.some(({ callId }) => path.startsWith(`${this.#prefix}${callId}/`));
   }

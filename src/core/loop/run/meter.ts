@@ -74,8 +74,8 @@ export class Meter {
     this.#outer?.add(spending);
   }
 
-  addUsage({ usage, costUSD }: Pick<StreamResult, "usage" | "costUSD">): void {
-    this.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
+  addUsage({ usage, costUSD, knownCostUSD }: Pick<StreamResult, "usage" | "costUSD" | "knownCostUSD">): void {
+    this.add({ tokens: usage?.totalTokens, costUSD: costUSD ?? knownCostUSD, costUnknown: costUSD === undefined });
   }
 
   /** The smallest number of tokens that the limits of this run and of its outer runs leave. */

@@ -189,8 +189,11 @@ function isNew(key: string, kind: StepKind): boolean {
 }
 
 /** A run that is being cancelled uses no decisions, so unused decisions are no error. */
-function refuseUnknownDecisions({ decisions, state, registry, scope }: Run): void {
+function refuseUnknownDecisions(run: Run): void {
+  const { decisions, state, registry, scope } = run;
   if (decisions.isEmpty || scope.cause !== undefined) return;
+  for (let inner = run; inner.sharesJournal && inner.outer !== undefined; inner = inner.outer)
+    inner.outer.decisions.refuseElsewhere(inner.outer.state.current.calls);
   decisions.refuseUnused(state.current.calls.filter(({ name }) => registry.agentOf?.(name) !== undefined));
 }
 

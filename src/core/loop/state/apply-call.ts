@@ -214,10 +214,10 @@ function toHistoryEntry(
   };
 }
 
-export function applySpending(state: LoopState, result: Pick<StreamResult, "usage" | "costUSD">): void {
+export function applySpending(state: LoopState, result: Pick<StreamResult, "usage" | "costUSD" | "knownCostUSD">): void {
   if (result.usage !== undefined) state.usage = addUsage(state.usage, result.usage);
   state.costUSD = addCost(state.costUSD, result.costUSD);
-  state.spentUSD += result.costUSD ?? 0;
+  state.spentUSD += result.costUSD ?? result.knownCostUSD ?? 0;
 }
 
 /** Outcomes that do not count as errors, but are a loop if the model gets them again and again for the same calls. */

@@ -203,8 +203,8 @@ function applyStream(state: LoopState, result: StreamResult): void {
   applyPrice(state, result);
 }
 
-function applyPrice(state: LoopState, { costUSD, unpriced }: StreamResult): void {
-  state.lastCostUSD = costUSD ?? state.lastCostUSD;
+function applyPrice(state: LoopState, { costUSD, knownCostUSD, unpriced }: StreamResult): void {
+  state.lastCostUSD = costUSD ?? knownCostUSD ?? state.lastCostUSD;
   if (unpriced !== undefined) state.unpriced ??= { ...unpriced, iteration: state.iteration };
 }
 

@@ -192,6 +192,25 @@ function toResultPart({ outcome, restart, awaiting, textForModel }: SettledCall)
   return beside.length === 0 ? part : { ...part, content: beside };
 }
 
+/**
+ * Returns the transcript of a run that has ended although the journal still records calls as waiting. Only a suspended run may
+ * return waiting results, because no service accepts them.
+ */
+export function endWaitingResults({ messages, lastBatch }: Pick<LoopState, "messages" | "lastBatch">): readonly Message[] {
+  const ended = new Map(
+    lastBatch.flatMap((one) => (one.awaiting === undefined ? [] : [[one.outcome.call.callId, toEndedPart(one)]])),
+  );
+  const last = messages.at(-1);
+  if (ended.size === 0 || last?.role !== "tool") return messages;
+  return [...messages.slice(0, -1), { ...last, results: last.results.map((part) => ended.get(part.callId) ?? part) }];
+}
+
+/** A call that waits for its result has begun, so it may have had an effect. */
+function toEndedPart({ outcome }: SettledCall): ToolResultPart {
+  const { call, durationMs } = outcome;
+  return toResultPart({ outcome: outcome.kind === "deferred" ? { call, durationMs, kind: "interrupted" } : outcome });
+}
+
 /** True if the service refused the last request as too long, before the model wrote anything. */
 export function isTooLong({ streamResults, current }: LoopState): boolean {
   const last = streamResults.at(-1);

@@ -71,7 +71,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
   const error = judged.reason?.kind === "provider-error" ? judged.reason.error : undefined;
   if (error !== undefined) draft.endAttempt(error);
   const { usage, text, spendings } = draft;
-  const { costUSD, unpriced } = costOfAttempts(spendings, draft.iteration, ports);
+  const { costUSD, knownCostUSD, unpriced } = costOfAttempts(spendings, draft.iteration, ports);
   // If a limit prevented another attempt, report this limit instead of the error.
   const { status, reason } =
     error === undefined || draft.spent === undefined ? judged : { status: "error" as const, reason: draft.spent };
@@ -92,6 +92,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     usage,
     lastUsage: spendings.length > 1 ? (spendings.at(-1)?.usage ?? noUsage) : undefined,
     costUSD,
+    ...(knownCostUSD !== undefined && { knownCostUSD }),
     unpriced,
     provider: draft.provider,
     model: draft.model,
@@ -120,24 +121,24 @@ function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: MessageContent): Jud
 }
 
 /**
- * Computes the cost of each attempt with its own provider and model. The sum is undefined if any cost is unknown. `unpriced` is
- * the first attempt with an unknown cost.
+ * Computes the cost of each attempt with its own provider and model. The sum is undefined if any cost is unknown. `knownCostUSD`
+ * is then the sum of the known costs, and `unpriced` is the first attempt with an unknown cost.
  */
 function costOfAttempts(
   spendings: readonly AttemptSpending[],
   iteration: number,
   ports: StreamPorts,
-): Pick<StreamResult, "costUSD" | "unpriced"> {
+): Pick<StreamResult, "costUSD" | "knownCostUSD" | "unpriced"> {
   if (ports.pricing === undefined) return {};
-  let costUSD: number | undefined = 0;
+  let known = 0;
   let unpriced: StreamResult["unpriced"];
   for (const { usage, provider, model } of spendings) {
     const cost = costOf(usage, { provider, model, iteration }, ports);
-    const isKnown = typeof cost === "number";
-    if (!isKnown) unpriced ??= { provider, model, why: cost };
-    costUSD = addCost(costUSD, isKnown ? cost : undefined);
+    if (typeof cost === "number") known += cost;
+    else unpriced ??= { provider, model, why: cost };
   }
-  return { costUSD, unpriced };
+  if (unpriced === undefined) return { costUSD: known };
+  return { unpriced, ...(known > 0 && { knownCostUSD: known }) };
 }
 
 /** Memoized by the array of tools, so that a long run does not keep thousands of equal arrays of names. */
