@@ -5,7 +5,7 @@ import type { Pricing } from "../../types/common.ts";
 import { toProviderError } from "../../errors/provider-error.ts";
 import { assertNever } from "../../utils/guards.ts";
 import { memoize } from "../../utils/promises.ts";
-import { addCost, noUsage } from "../../utils/count-usage.ts";
+import { noUsage } from "../../utils/count-usage.ts";
 import { costOf } from "../state/apply-call.ts";
 import { endingOfReason } from "../../cancellation/cancel-scope.ts";
 import { judgeFinish, type Judgement, type MessageContent } from "../../providers/judge-finish.ts";
@@ -92,7 +92,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     usage,
     lastUsage: spendings.length > 1 ? (spendings.at(-1)?.usage ?? noUsage) : undefined,
     costUSD,
-    ...(knownCostUSD !== undefined && { knownCostUSD }),
+    knownCostUSD,
     unpriced,
     provider: draft.provider,
     model: draft.model,
