@@ -77,11 +77,13 @@ export class RunEvents {
       this.#end(event);
     },
     "approval-asked": () => this.#outbox.release(),
-    "approval-decided": ({ callId, decision, reason, question }) => {
+    "approval-decided": ({ callId, decision, reason, question, args }) => {
       this.#outbox.release();
       const toolCallId = this.toId(callId);
       const more = {
         ...(question !== undefined && { interruptId: this.toId(question) }),
+        // AG-UI cannot replace the arguments of a call, so the page gets the new ones here.
+        ...(args !== undefined && { args }),
         ...(reason !== undefined && { reason }),
       };
       this.custom("approval-decided", { toolCallId, decision, ...more });

@@ -29,7 +29,7 @@ export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { maskResults } from "./loop/run/mask-results.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { buildResult } from "./loop/result/build-result.ts";
-export { checkOptions, refuseLoopOptions } from "./loop/start/check-options.ts";
+export { checkNeededTools, checkOptions, refuseLoopOptions } from "./loop/start/check-options.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
 export type { CacheWatch, CacheWatcher, StreamWatch } from "./loop/run/features.ts";
 export {

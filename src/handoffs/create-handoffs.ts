@@ -227,6 +227,10 @@ function createTable<T extends Tool, Context>(parts: TableParts): AgentHandoffs<
       if (agent === undefined || !agents.has(agent)) return table;
       return createTable<T, Context>({ ...parts, start: agent, startsAfter: messagesBefore });
     },
+    checkChoices: (names) => {
+      const shared = [...names].filter((name) => !listed.has(String(name)));
+      for (const [name, agent] of agents) checkChoice(name, agent, new Set([...shared, ...namesOf(agent)]));
+    },
     mapProviders: (map) =>
       createTable({ ...parts, agents: new Map([...agents].map(([name, agent]) => [name, mapAgent(agent, map)])) }),
     planFor: (run: Run) => {
@@ -234,11 +238,11 @@ function createTable<T extends Tool, Context>(parts: TableParts): AgentHandoffs<
       const { context, session = {} } = options;
       // Errors of a filter end the run like errors of `system`. In a request, they would look like errors of the provider.
       table.filter(run, frozenView((run.view ?? state).messages));
-      const { tools: own = [], handoffs = [], system, provider, modelSettings, toolChoice } = findAgent(agents, state.agent);
+      const agent = findAgent(agents, state.agent);
+      const { system, provider, modelSettings, toolChoice } = agent;
       const shared = registry.definitions().flatMap(({ name }) => (listed.has(name) ? [] : [name]));
       const text = typeof system === "function" ? readSystem(system({ context, session })) : system;
-      const names = [...shared, ...own.map(nameOf), ...handoffs.map(transferName)];
-      return { system: text, provider, modelSettings, toolChoice, tools: names };
+      return { system: text, provider, modelSettings, toolChoice, tools: [...shared, ...namesOf(agent)] };
     },
     filter: (run, messages) => {
       const view = views.get(run) ?? createHistoryView(run, (agent) => agents.get(agent)?.history);
@@ -247,6 +251,16 @@ function createTable<T extends Tool, Context>(parts: TableParts): AgentHandoffs<
     },
   };
   return Object.freeze(table);
+}
+
+/** The names of the tools that the agent has in addition to the tools that no agent lists. */
+function namesOf({ tools = [], handoffs = [] }: AgentOptions): readonly string[] {
+  return [...tools.map(nameOf), ...handoffs.map(transferName)];
+}
+
+function checkChoice(name: string, { toolChoice }: AgentOptions, own: ReadonlySet<unknown>): void {
+  if (typeof toolChoice !== "object" || own.has(toolChoice.name)) return;
+  throw invalidOption(`agents.${name}.toolChoice.name`, "the name of a tool of this agent", toolChoice.name);
 }
 
 function checkCount(messages: number | undefined): void {

@@ -5,6 +5,7 @@ import {
   type AgentReport,
   checkFields,
   checkNeeded,
+  checkNeededTools,
   type Checks,
   type ContextOf,
   cutText,
@@ -183,6 +184,7 @@ function toAgent(name: string, member: TeamMember): Tool {
     checkNeeded(`members.${name}`, member, { name: field, check: memberChecks[field] });
   const { description, inputSchema = taskSchema, maxTasks, ...own } = member;
   if (own.limits !== undefined) checkFields(`members.${name}.limits`, own.limits, limitChecks);
+  checkNeededTools(own, `members.${name}`);
   const countTask = maxTasks === undefined ? undefined : createTaskCounter(name, maxTasks);
   return defineAgentTool<unknown, ToolSchema>({
     name,

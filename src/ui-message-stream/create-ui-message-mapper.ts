@@ -94,7 +94,10 @@ class MessageMapper implements UIMessageMapper {
       const dropped = this.#writer.discard(event);
       this.#tools.discard(this.#version === 7, dropped);
     },
-    notice: ({ kind }) => this.#writer.writeBeside({ type: "data-notice", transient: true, data: { kind } }),
+    // "unmarked-restart" is for the developer, not for the page.
+    notice: ({ kind }) => {
+      if (kind !== "unmarked-restart") this.#writer.writeBeside({ type: "data-notice", transient: true, data: { kind } });
+    },
     masked: ({ calls, tokensBefore, tokensAfter }) => {
       const toolCallIds = calls.map((callId) => this.#tools.toId(callId));
       this.#writer.writeBeside({ type: "data-masked", transient: true, data: { toolCallIds, tokensBefore, tokensAfter } });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLoopControl, defineAgentTool, type LoopOptions, withFallback } from "turnwright";
+import { type ApprovalDecision, createLoopControl, defineAgentTool, type LoopOptions, withFallback } from "turnwright";
 import { createMockProvider, fail, type MockPart, type MockScript, reasoning, text, toolCall } from "turnwright/testing";
 import { createAGUIMapper } from "turnwright/ag-ui";
 import { tool } from "../loop/play.ts";
@@ -187,6 +187,24 @@ describe("createAGUIMapper", () => {
     ]);
     expect(JSON.stringify(ends)).not.toContain("secret");
     checkEvents(toEvents(events));
+  });
+
+  it.each(["1.0", "0.0"] as const)("sends the new arguments of an edited call, in AG-UI %s", async (version) => {
+    const tools = [tool("pay", () => 1)];
+    const approve = (): ApprovalDecision => ({ kind: "modify", args: { amount: 1 } });
+    const { events } = await play({ tools, script: [toolCall("pay", { amount: 9 }), text("Done.")], policies: { approve } });
+    const sent = toEvents(events, { version });
+    const decided = sent.filter((event) => event.type === "CUSTOM" && event.name === "approval-decided");
+    expect(decided).toMatchObject([{ value: { toolCallId: "r:call_i0_0", decision: "modify", args: { amount: 1 } } }]);
+  });
+
+  it("does not send notices for developers", async () => {
+    const tools = [tool("enrich", () => ({ type: "context_restart_profile" }))];
+    const script = [toolCall("enrich"), toolCall("enrich", { n: 1 }), text("Done.")];
+    const { events } = await play({ tools, script, limits: { softWarnIteration: 1 } });
+    expect(events.flatMap((event) => (event.type === "notice" ? [event.kind] : []))).toContain("unmarked-restart");
+    const notices = toEvents(events).filter((event) => event.type === "CUSTOM" && event.name === "notice");
+    expect(notices).toMatchObject([{ value: { kind: "still-working" } }]);
   });
 
   it("sends the result of a deferred call when the result arrives", async () => {

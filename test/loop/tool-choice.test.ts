@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
-import { iterationCountIs, type LoopHooks, type LoopOptions, memoryJournal, type Tool } from "turnwright";
-import { createHandoffs } from "turnwright/handoffs";
+import { iterationCountIs, type LoopHooks, type LoopOptions, memoryJournal, runToolLoop, type Tool } from "turnwright";
+import { type Agents, createHandoffs } from "turnwright/handoffs";
+import { createTeam } from "turnwright/team";
 import { createMockProvider, type MockMessage, type MockScript, text, toolCall } from "turnwright/testing";
 import { answersOf, play, tool } from "./play.ts";
 import { refusal } from "./refusal.ts";
@@ -54,6 +55,52 @@ it.for<[what: string, tools: LoopOptions["tools"]]>([
     "invalid-option",
     'Option "toolChoice.name" must be the name of a tool in "tools", but is "wype".',
   ]);
+});
+
+it.for<[what: string, agents: Agents, option: string]>([
+  ["an unknown tool", { desk: { description: "", toolChoice: { name: "wype" } } }, "agents.desk.toolChoice.name"],
+  [
+    "a tool of another agent",
+    {
+      desk: { description: "", toolChoice: { name: "wipe" }, handoffs: ["cleaner"] },
+      cleaner: { description: "", tools: ["wipe"], toolChoice: { name: "wipe" } },
+    },
+    "agents.desk.toolChoice.name",
+  ],
+  [
+    "a handoff to an agent that is not listed",
+    { desk: { description: "", toolChoice: { name: "transfer_to_desk" } } },
+    "agents.desk.toolChoice.name",
+  ],
+])("toolChoice: an agent's choice of %s is refused before any request", async ([, agents, option]) => {
+  const provider = createMockProvider([text("No.")]);
+  const handoffs = createHandoffs({ start: "desk", agents: agents as never });
+  const { code, details } = await refusal({ provider, tools: [...makeTools([]), ...handoffs.tools], policies: { handoffs } });
+  expect([code, details, provider.calls]).toMatchObject(["invalid-option", { option }, 0]);
+});
+
+it.for<[what: string, choice: string]>([
+  ["a tool of its own", "wipe"],
+  ["a tool of the run that no agent lists", "look"],
+  ["its own handoff", "transfer_to_cleaner"],
+])("toolChoice: an agent may choose %s", async ([, name]) => {
+  const provider = createMockProvider([text("Yes.")]);
+  const desk = { description: "", tools: ["wipe"], handoffs: ["cleaner"], toolChoice: { name } };
+  const handoffs = createHandoffs({ start: "desk", agents: { desk, cleaner: { description: "" } } as never });
+  const result = await runToolLoop({
+    provider,
+    messages: [{ role: "user", content: "Go." }],
+    tools: [...makeTools([]), ...handoffs.tools],
+    policies: { handoffs },
+  });
+  expect([result.text, provider.requests[0]?.toolChoice]).toEqual(["Yes.", { name }]);
+});
+
+it("toolChoice: a team member's choice of an unknown tool is refused by createTeam", () => {
+  const make = (name: string) => () =>
+    createTeam({ members: { cleaner: { description: "", system: "", tools: makeTools([]), toolChoice: { name } } } });
+  expect(make("wype")).toThrow('Option "members.cleaner.toolChoice.name" must be the name of a tool in "tools", but is "wype".');
+  expect(make("wipe")).not.toThrow();
 });
 
 const tides: (choice: LoopOptions["toolChoice"]) => Partial<LoopOptions> = (toolChoice) => ({

@@ -87,6 +87,14 @@ describe("createUIMessageMapper", () => {
     `);
   });
 
+  it("does not send notices for developers", async () => {
+    const tools = [tool("enrich", () => ({ type: "context_restart_profile" }))];
+    const script = [toolCall("enrich"), toolCall("enrich", { n: 1 }), text("Done.")];
+    const { events } = await play({ tools, script, limits: { softWarnIteration: 1 } });
+    const notices = toChunks(events).filter(({ type }) => type === "data-notice");
+    expect(notices).toMatchObject([{ data: { kind: "still-working" } }]);
+  });
+
   it.each(versions)("shows a steering message in AI SDK %i", async (version) => {
     const control = createLoopControl();
     const look = tool("look", () => {

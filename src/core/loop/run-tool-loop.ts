@@ -10,6 +10,7 @@ import { isThenable } from "../utils/guards.ts";
 import { dropPromise } from "../utils/promises.ts";
 import { buildResult } from "./result/build-result.ts";
 import type { LoopState } from "./state/loop-state.ts";
+import { followRecord } from "./follow-record.ts";
 import { continueAfter, toFinalEnding } from "./run/continue-run.ts";
 import { endReplay } from "./run/run-step.ts";
 import { askIteration, compactRun } from "./stream/between-streams.ts";
@@ -64,7 +65,8 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     await recordRun(run);
     sendRunStart(run);
     for (;;) {
-      const next = nextStep(state, bounds);
+      const planned = followRecord(run, nextStep(state, bounds));
+      const next = isThenable(planned) ? await planned : planned;
       // Ends the open iteration, if there is one. A batch belongs to the iteration, so the iteration ends after the batch. An
       // iteration is still open before a model request only if the service has paused the message. This `iteration-end` then
       // lists no calls. The `iteration-end` of the final continuation lists all calls.

@@ -49,7 +49,8 @@ export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void 
   const read = (attempt: number): void | PromiseLike<void> =>
     whenReady(readStep(run, lastInboxKey(state, attempt), body), (found) => {
       if (found.before !== before) return read(attempt + 1);
-      return applyStep(state, { kind: "last-look", answer: found, ending, attempt });
+      // A recorded ending keeps its numbers, for example those of the limit that ended the run.
+      return applyStep(state, { kind: "last-look", answer: found, ending: found.ending ?? ending, attempt });
     });
   return read(state.endChecks);
 }

@@ -288,7 +288,9 @@ export class JournalCall implements Cancellable {
     const { cause } = scope;
     if (cause === undefined || cause.kind === "interrupt") {
       // The wall clock starts with the first new step. Until then, this timer enforces `wallClockMs`.
-      const leftMs = scope.hasWallClock ? Number.POSITIVE_INFINITY : Math.max(0, bounds.wallClockMs - state.activeMs);
+      // A run whose recorded time exceeds a smaller limit is still read to its recorded end.
+      const isReading = scope.hasWallClock || state.activeMs >= bounds.wallClockMs;
+      const leftMs = isReading ? Number.POSITIVE_INFINITY : bounds.wallClockMs - state.activeMs;
       return leftMs < journalMs ? { ms: leftMs, ended: "wall-clock" } : { ms: journalMs };
     }
     const grantedMs = cause.kind === "stop" ? Math.max(settleMs, graceMs) : graceMs;

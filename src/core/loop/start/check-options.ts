@@ -24,6 +24,7 @@ import { providerCheck } from "../../errors/provider-error.ts";
 import { isEmitter, isRecord } from "../../utils/guards.ts";
 import { isPlainData } from "../../utils/json.ts";
 import { limitRules, timeoutRules } from "../run/limits.ts";
+import type { AgentTable } from "../run/run.ts";
 
 const isListOfTexts = (value: unknown): boolean => is.texts[1](value);
 const isAnything = (): boolean => true;
@@ -261,25 +262,28 @@ function isToolChoice(value: unknown): boolean {
 
 /**
  * Throws if the array `tools` lacks a tool that a policy or `toolChoice` needs. A registry is not checked, because it may add the
- * tool later.
+ * tool later. `path` is the place of the options in other options, such as `members.researcher`.
  */
-function checkNeededTools({ tools = [], policies = {}, toolChoice }: LoopOptions): void {
+export function checkNeededTools(options: Pick<LoopOptions, "tools" | "policies" | "toolChoice">, path?: string): void {
+  const { tools = [], policies = {}, toolChoice } = options;
   if (!Array.isArray(tools)) return;
+  const prefix = path === undefined ? "" : `${path}.`;
   const names = new Set(tools.map((tool: unknown) => (isRecord(tool) ? tool["name"] : undefined)));
   const check = (toolName: string | undefined, why: string): void => {
     if (toolName === undefined || names.has(toolName)) return;
     const expected = `an array with the tool "${toolName}" (${why})`;
-    throw new LoopError("invalid-option", { option: "tools", expected, received: "an array without this tool" });
+    throw new LoopError("invalid-option", { option: `${prefix}tools`, expected, received: "an array without this tool" });
   };
   const handoffs = policies.handoffs?.tools ?? [];
-  checkChoice(toolChoice, new Set([...names, ...handoffs.map(({ name }) => name)]));
+  checkChoice(toolChoice, new Set([...names, ...handoffs.map(({ name }) => name)]), prefix);
   check(policies.results?.toolName, 'the texts from "policies.results.cacher" mention this tool');
   for (const { name } of handoffs) check(name, 'one of agents.tools, which "policies.handoffs" needs');
+  (policies.handoffs as AgentTable | undefined)?.checkChoices(names);
 }
 
-function checkChoice(toolChoice: LoopOptions["toolChoice"], names: ReadonlySet<unknown>): void {
+function checkChoice(toolChoice: LoopOptions["toolChoice"], names: ReadonlySet<unknown>, prefix: string): void {
   if (typeof toolChoice !== "object" || names.has(toolChoice.name)) return;
-  throw invalidOption("toolChoice.name", 'the name of a tool in "tools"', toolChoice.name);
+  throw invalidOption(`${prefix}toolChoice.name`, 'the name of a tool in "tools"', toolChoice.name);
 }
 
 function isNames(value: unknown): boolean {
