@@ -49,6 +49,7 @@ const snippets = [
   () => import("./responses.ts"),
   () => import("./conversations.ts"),
   () => import("./restate.ts"),
+  () => import("./source-names.ts"),
   () => import("./restarts.ts"),
   () => import("./results.ts"),
   () => import("./resuming.ts"),
