@@ -11,16 +11,22 @@ import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 
 /** Returns the parts of a tool that journals record. Cached, because several runs use the same definitions. */
 export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ */ memoize(
-  ({ description, inputSchema, origin, needsApproval = false, idempotent }) => ({
+  ({ description, inputSchema, origin, needsApproval = false, idempotent, polls, requiresFollowUp }) => ({
     description,
     inputSchema: toJson(inputSchema) as JsonSchema,
     ...(origin === undefined ? {} : { origin }),
     ...(needsApproval === false ? {} : { needsApproval: needsApproval === true ? true : "some" }),
     ...(idempotent === true ? { idempotent } : {}),
+    ...(polls === true ? { polls } : {}),
+    ...(requiresFollowUp === undefined ? {} : { requiresFollowUp }),
   }),
 );
 
-const textOf = /* @__PURE__ */ memoize((definition: ToolDefinition) => stableJson(toShown(definition)));
+/** `polls` and `requiresFollowUp` concern the loop, so a tool with other values of these is still the tool that was approved. */
+const textOf = /* @__PURE__ */ memoize((definition: ToolDefinition) => {
+  const { polls: _, requiresFollowUp: __, ...shown } = toShown(definition);
+  return stableJson(shown);
+});
 
 /** Compares the content, because a registry may make new objects each time. */
 export function isSameTool(one: ToolDefinition, other: ToolDefinition): boolean {

@@ -40,6 +40,9 @@ export interface ShownTool {
   /** True if every call needs a decision. "some" if a function decides which calls need a decision. */
   readonly needsApproval?: true | "some";
   readonly idempotent?: true;
+  /** These two traits decide if a run goes on. A replay uses the recorded values. */
+  readonly polls?: true;
+  readonly requiresFollowUp?: boolean;
 }
 
 /** One tool call as the model made it. */

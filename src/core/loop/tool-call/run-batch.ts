@@ -2,6 +2,7 @@
 // enter the state in call order.
 
 import type { CallEvent, TriggerMatch } from "../../types/loop-event.ts";
+import type { ToolDefinition } from "../../types/tool.ts";
 import type { ContextRestart, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isRecord, isThenable } from "../../utils/guards.ts";
 import { redactJson } from "../../utils/redact-secrets.ts";
@@ -71,16 +72,21 @@ function toSettled(run: Run, one: BatchCall): SettledCall {
   if (outcome === undefined || isLive === undefined) throw new Error(`The call ${call.callId} has no outcome.`);
   if (pending !== undefined) return { outcome, awaiting: pending.id, toolChanges: pending.toolChanges };
   notifyGate(run, outcome, isLive);
-  const polls = run.ports.exposed.get(call.name)?.polls === true ? ({ polls: true } as const) : undefined;
+  const polls = traitsOf(run, call.name).polls === true ? ({ polls: true } as const) : undefined;
   if (outcome.kind === "completed") return { ...toCompleted(run, outcome, isLive), ...polls };
   return suspended === undefined ? { outcome, ...polls } : { outcome, suspended };
+}
+
+/** A replayed call has the traits that its tool had when the call was recorded. */
+function traitsOf({ visibleTools, ports }: Run, name: string): Pick<ToolDefinition, "polls" | "requiresFollowUp" | "origin"> {
+  return visibleTools.recorded?.tools.get(name) ?? ports.exposed.get(name) ?? {};
 }
 
 /** Adds the effect of a completed call: a context restart, or whether the model has to answer after this tool. */
 function toCompleted(run: Run, outcome: ToolOutcome, isLive: boolean): SettledCall {
   const restart = detectContextRestart(outcome, run.options.policies?.restarts);
   if (restart === undefined) {
-    const { requiresFollowUp, origin } = run.ports.exposed.get(outcome.call.name) ?? {};
+    const { requiresFollowUp, origin } = traitsOf(run, outcome.call.name);
     // The data of a server or a page must not restart anything, so only the caller's own tools get this notice.
     if (isLive && origin === undefined && isUnmarkedRestart(outcome))
       run.events.send({ type: "notice", ...eventBase(run), kind: "unmarked-restart", toolName: outcome.call.name });
