@@ -9,6 +9,7 @@ import {
   memoryJournal,
   runToolLoop,
   type SavedJournal,
+  toolResult,
 } from "turnwright";
 import { fileJournal, inspectJournal, replayJournal } from "turnwright/journal";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
@@ -197,6 +198,26 @@ describe("inspectJournal", () => {
     const other = memoryJournal({ steps: { "i0/inbox": { now: 1, token: "t" } } });
     await expect(inspectJournal(other)).rejects.toMatchObject({ code: "journal-mismatch" });
   });
+
+  it.for([true, false])(
+    "has a message that arrived with a drain of the last iteration only if the resumed run got it again: %s",
+    async (isPassedOn) => {
+      const journal = memoryJournal();
+      const control = createLoopControl();
+      const end = tool("look", () => {
+        control.steer("In Celsius.");
+        control.drain();
+        return toolResult({ data: 7, endTurn: true });
+      });
+      const options = { ...optionsFor([toolCall("look"), text("Done.")], { tools: [end] }), journal };
+      const { undelivered } = await runToolLoop({ ...options, control });
+      const next = createLoopControl();
+      if (isPassedOn) for (const message of undelivered) next.steer(message);
+      const done = await runToolLoop({ ...options, control: next });
+      expect([done.status, undelivered.length]).toEqual(["completed", 1]);
+      expect(factsIn(await inspectJournal(journal))).toEqual(factsOf(done));
+    },
+  );
 
   it("reports a drained run as suspended, and the resumed run as completed", async () => {
     const journal = memoryJournal();

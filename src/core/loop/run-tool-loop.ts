@@ -162,6 +162,7 @@ const notices: { readonly [Kind in EndReason["kind"]]?: "max-iterations" | "tool
 function finishRun(run: Run, ending: Ending): LoopResult {
   // In a cancelled run, decisions may remain unused, because the run may end before the calls that wait for these decisions.
   if (run.scope.cause === undefined) run.decisions.refuseUnused();
+  else run.decisions.excuseUnused();
   const { state, events, runId, journal, session } = run;
   const undelivered = takeUndelivered(run, ending);
   const { maxCostUSD } = run.bounds;

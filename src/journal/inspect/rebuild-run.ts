@@ -166,7 +166,9 @@ export function rebuildRun(records: Records, start: RunStart, watch?: WatchSteps
 
 function readNext(reading: Reading): Stop {
   const { state } = reading;
-  const lastLook = isBeforeCompaction(reading) ? undefined : lastLookAt(reading, state.phase);
+  // Directly after a last look, the run ends, continues or was drained. A drained run takes its next last look after it resumes.
+  const isNone = state.phase === "last-look" || isBeforeCompaction(reading);
+  const lastLook = isNone ? undefined : lastLookAt(reading, state.phase);
   if (lastLook !== undefined) return fold(reading, { kind: "last-look", ...lastLook }, lastInboxKey(state, lastLook.attempt));
   const next = nextStep(state, boundsOf(reading));
   switch (next.kind) {

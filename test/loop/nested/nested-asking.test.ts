@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type Approve, isLoopError, type Journal, type Json, type LoopOptions, memoryJournal } from "turnwright";
+import {
+  type Approve,
+  createLoopControl,
+  isLoopError,
+  type Journal,
+  type Json,
+  type LoopOptions,
+  memoryJournal,
+} from "turnwright";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
@@ -89,6 +97,21 @@ describe("a call that waits for approval in a nested run", () => {
     const decisions = { "call_i0_0/call_i0_0": { kind: "approve" }, call_i0_9: { kind: "approve" } } as const;
     await expect(start({ journal: open(), decisions }).result).rejects.toMatchObject({ code: "unknown-decision" });
     expect(ran.some((key) => key.endsWith("pay"))).toBe(false);
+  });
+
+  it("does not run, and its decision is no error, if the nested run is killed by its own control", async () => {
+    const ran: string[] = [];
+    const pay = tool("pay", () => void ran.push("pay"), { needsApproval: true });
+    const inner = createMockProvider(() => toolCall("pay"));
+    let control = createLoopControl();
+    const agent = nesting("agent tool", "agent", () => ({ messages: question, provider: inner, tools: [pay], control }));
+    const options: Partial<LoopOptions> = { runId: "r", tools: [agent] };
+    const first = await play([toolCall("agent")], options).result;
+    control = createLoopControl();
+    control.kill();
+    const decisions = { "call_i0_0/call_i0_0": { kind: "approve" } } as const;
+    const again = await play([text("Done.")], { ...options, journal: first.journal, decisions }).result;
+    expect([again.status, again.reason.kind, ran]).toEqual(["suspended", "approval-required", []]);
   });
 
   it("is denied if an ordinary tool started the nested run", async () => {

@@ -3,6 +3,7 @@ import {
   createLoopControl,
   defineAgentTool,
   type Journal,
+  type LoopControl,
   type LoopOptions,
   type LoopResult,
   memoryJournal,
@@ -143,6 +144,24 @@ describe("control.steer() on a nested run", () => {
     const { status, undelivered } = await run();
     expect([status, undelivered]).toEqual(["completed", []]);
     expect(results.map((inner) => [inner.status, inner.undelivered])).toEqual([["stopped-by-user", [message]]]);
+  });
+
+  it.for<[verb: string, end: (control: LoopControl) => unknown]>([
+    ["stopped", (control) => [control.steer(message), control.stop()]],
+    ["interrupted", (control) => control.interrupt(message)],
+  ])("puts the message into result.undelivered if the nested run is %s, and its tool has no toResult", async ([, end]) => {
+    const control = createLoopControl();
+    const agent = defineAgentTool({
+      name: "agent",
+      description: "agent",
+      inputSchema: { type: "object" },
+      prepare: () => ({ messages: question, control, provider: createMockProvider([text("Inside.")]) }),
+    });
+    end(control);
+    const { result, options } = play([toolCall("agent"), text("Done.")], { tools: [agent], journal: memoryJournal() });
+    const { status, undelivered, journal } = await result;
+    expect([status, undelivered]).toEqual(["completed", [message]]);
+    expect((await play([], { ...options, journal: replayJournal(journal) }).result).undelivered).toEqual([message]);
   });
 
   it("sends the message to the nested model if journal.wait() supplies the decision", async () => {

@@ -230,6 +230,11 @@ export class Decisions {
     if (given !== undefined && stableJson({ ...given, fromPage: undefined }) === stableJson(decided)) this.#mayRemain.add(name);
   }
 
+  /** Lets decisions about calls of this run and its nested runs remain unused. Called if the run is being cancelled. */
+  excuseUnused(): void {
+    for (const path of this.#left.keys()) if (path.startsWith(this.#prefix)) this.#mayRemain.add(path);
+  }
+
   /**
    * Throws LoopError "unknown-decision" for an unused decision. Called before the first new step of the run. By then, every
    * waiting call has taken its decision, so an unused decision is for a call that does not wait. Decisions for calls inside

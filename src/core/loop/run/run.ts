@@ -308,6 +308,8 @@ export function readyOf({ call, ready }: BatchCall): ReadyCall {
 export interface RunnableAgent extends Agent {
   run(run: Run, one: BatchCall): Promise<void>;
   createParking(): Parking;
+  /** True if `toResult` is a function of the caller, which gets the undelivered messages of the nested run. */
+  readonly hasReader: boolean;
   readonly createTap?: ((emit: (part: EmittedPart) => void) => (event: LoopEvent) => void) | undefined;
 }
 

@@ -142,6 +142,7 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
     run: runAgent,
     createTap: emitText === true ? createTextTap : undefined,
     createParking: () => new Parking(),
+    hasReader: fields.toResult !== undefined,
     prepare: (args, context) => fields.prepare(args, context),
     toResult: (result) => (fields.toResult === undefined ? describeResult(tool.name, result) : fields.toResult(result)),
   };

@@ -255,10 +255,21 @@ async function replayRecorded(run: Run, batch: Batch): Promise<void> {
     }
   }
   const isInside = run.park !== undefined || keepsOrder(run.journal);
-  if (!isInside && run.scope.cause === undefined) run.decisions.refuseInside(run.state.current.calls);
+  if (!isInside && run.scope.cause === undefined) {
+    excuseCancelled(run);
+    run.decisions.refuseInside(run.state.current.calls);
+  }
   batch.takeBack(begun);
   // If this run must wait for its turn, its nested runs must wait too.
   if (batch.hasBegun) await waitForTurn(run);
+}
+
+/** A nested run that is being cancelled by its own control uses no decisions, so its unused decisions are no error. */
+function excuseCancelled({ sharingRuns }: Run): void {
+  for (const nested of sharingRuns) {
+    if (nested.scope.cause !== undefined) nested.decisions.excuseUnused();
+    excuseCancelled(nested);
+  }
 }
 
 async function takeRecorded(run: Run, batch: Batch): Promise<readonly BatchCall[]> {

@@ -71,7 +71,7 @@ async function concludeAgent(run: Run, one: BatchCall, ended: NestedEnd): Promis
   let isRead = false;
   const execute = (): unknown => {
     if (ended.kind !== "ended") throw ended.error;
-    isRead = true;
+    isRead = one.agent?.hasReader === true;
     return one.agent?.toResult(ended.result);
   };
   const outcome = await executeToolCall({ ...readyOf(one), execute }, run.ports);
@@ -84,7 +84,9 @@ function factsOf(
   isRead: boolean,
 ): Pick<ToolOutcome, "durationMs" | "nested" | "undelivered"> {
   const facts = { durationMs: result.durationMs, nested: spendingOf(result, nested) };
-  const undelivered = result.undelivered.map(({ content }) => content);
+  const { reason } = result;
+  const interrupting = reason.kind === "interrupted" ? [reason.message] : [];
+  const undelivered = [...interrupting, ...result.undelivered].map(({ content }) => content);
   return isRead || undelivered.length === 0 ? facts : { ...facts, undelivered };
 }
 
