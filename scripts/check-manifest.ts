@@ -9,6 +9,9 @@ import { reportProblems } from "./report-problems.ts";
 type Versions = Readonly<Record<string, string>>;
 
 interface Manifest {
+  readonly main?: unknown;
+  readonly types?: unknown;
+  readonly typesVersions?: unknown;
   readonly exports?: unknown;
   readonly devDependencies: Versions;
 }
@@ -31,13 +34,21 @@ function wantedExports(): Readonly<Record<string, unknown>> {
   return { ...Object.fromEntries(conditions), "./package.json": "./package.json" };
 }
 
+/** The resolution `node10` of TypeScript ignores `exports`. It uses these fields instead. */
+const fieldsOfNode10 = {
+  main: "./dist/index.cjs",
+  types: "./dist/index.d.cts",
+  typesVersions: { "*": { "*": ["./dist/*.d.cts", "./*"] } },
+};
+
 function exportProblems(): readonly string[] {
-  const wanted = wantedExports();
-  if (JSON.stringify(manifest.exports) === JSON.stringify(wanted)) return [];
+  const wanted = { ...fieldsOfNode10, exports: wantedExports() };
+  const { main, types, typesVersions, exports } = manifest;
+  if (JSON.stringify({ main, types, typesVersions, exports }) === JSON.stringify(wanted)) return [];
   if (!process.argv.includes("--write")) {
     return ['package.json: "exports" do not match the entries in tsconfig.json. Run `npm run entries`.'];
   }
-  writeFileSync("package.json", `${JSON.stringify({ ...manifest, exports: wanted }, null, 2)}\n`);
+  writeFileSync("package.json", `${JSON.stringify({ ...manifest, ...wanted }, null, 2)}\n`);
   return [];
 }
 

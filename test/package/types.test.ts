@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { copyFileSync, readdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
+import ts from "typescript";
 import { afterAll, describe, expect, it } from "vitest";
 import { entries } from "../../scripts/entries.ts";
 import { exercises } from "./exercises.ts";
@@ -52,6 +53,16 @@ describe.concurrent("published types", () => {
     // Skips the declaration files of other packages, because checking those of the SDKs takes ten seconds.
     const flags = ["--module", module, "--moduleResolution", resolution, "--types", "node", "--skipLibCheck"];
     expect(await compile(folder, [...flags, ...files])).toBe("");
+  });
+
+  it("are found by the resolution node10, which ignores exports", () => {
+    const folder = install([]);
+    const options = { moduleResolution: ts.ModuleResolutionKind.Node10 };
+    const found = entries.map(({ specifier }) => {
+      const { resolvedModule } = ts.resolveModuleName(specifier, join(folder, "a.ts"), options, ts.sys);
+      return resolvedModule && basename(resolvedModule.resolvedFileName);
+    });
+    expect(found).toEqual(entries.map(({ name }) => `${name}.d.cts`));
   });
 
   it("compile without any SDK", async () => {
