@@ -265,6 +265,7 @@ interface PlanEntry {
       extraInstruction?: string; // added to the prompt of the answer, next to action_results
       prompt?: (input: plan.PlannerInput) => plan.PlannerPrompt; // plannerPrompt: { system, user }
       planner?: plan.Planner; // (input, { signal, heartbeat }) => { next_action?, execution_commands? }; replaces the model
+      executor?: plan.PlanExecutor; // ({ commands, context }) => [{ success?, result?, error? }]; runs all commands of an iteration together
       planRetries?: number; // 2 in each iteration; after that, the run ends as provider-error, no-output
       closesEarly?: boolean; // true: the plan's stream is closed at "response"
     },

@@ -12,7 +12,7 @@ import {
   withFallback,
   withRetry,
 } from "turnwright";
-import { type Planner, planLogs, plannerPrompt, type PlanRecord, withPlanner } from "turnwright/plan";
+import { type PlanExecutor, type Planner, planLogs, plannerPrompt, type PlanRecord, withPlanner } from "turnwright/plan";
 import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
@@ -110,6 +110,30 @@ async function findPort(_userInput: string, { signal }: { readonly signal: Abort
   // #endregion executor
   assert.equal(result.status, "completed");
   assert.deepEqual(ran, ["read_tide", "read_tide"]);
+}
+
+{
+  const model = play();
+  const sent: unknown[] = [];
+  const batches = {
+    async run(calls: readonly object[], _: { signal: AbortSignal }): Promise<readonly { readonly value: Json }[]> {
+      sent.push(...calls);
+      return calls.map((_call, index) => ({ value: { high: `1${index}:10` } }));
+    },
+  };
+  // #region batch
+  const executor: PlanExecutor = async ({ commands, context: { signal } }) => {
+    const calls = commands.map(({ tool_name, tool_kwargs }) => ({ tool_name, tool_kwargs }));
+    const answers = await batches.run(calls, { signal }); // one request for the whole plan
+    return answers.map(({ value }) => ({ result: value })); // or { success: false, error: "why" }
+  };
+  const provider = withPlanner(model, { executor });
+  // #endregion batch
+  const result = await runToolLoop({ provider, tools, messages });
+  assert.deepEqual(
+    [sent.length, planLogs(result).map(({ result: value }) => value)],
+    [2, [{ high: "10:10" }, { high: "11:10" }]],
+  );
 }
 
 {

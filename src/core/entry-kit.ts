@@ -25,6 +25,7 @@ export { assertProvider, isProviderError, providerError, toProviderError } from 
 export { nextStep, type NextStep } from "./loop/next-step.ts";
 export { type AgentReport, reportOf } from "./loop/tool-call/agent-report.ts";
 export { detectContextRestart } from "./loop/restart/context-restart.ts";
+export { type JoiningRegistry, type Wave, waveOf, wrapToolsKey } from "./tools/wave.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { maskResults } from "./loop/run/mask-results.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";

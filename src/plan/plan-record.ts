@@ -129,6 +129,11 @@ function planOf({ providerMetadata }: AssistantMessage): UnknownRecord | undefin
   return isRecord(item) ? item : undefined;
 }
 
+/** True for a message whose calls are the commands of a plan. */
+export function hasPlan(message: Message | undefined): boolean {
+  return message?.role === "assistant" && planOf(message) !== undefined;
+}
+
 function toRecord(
   { name, args, approvedArgs = args }: ToolCallPart,
   command: unknown,

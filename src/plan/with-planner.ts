@@ -11,11 +11,14 @@ import {
   type Provider,
   providerError,
   type ToolDefinition,
+  type ToolRegistry,
+  wrapToolsKey,
 } from "../core/entry-kit.ts";
 import { makePlan, type PlanSettings } from "./make-plan.ts";
 import { askForAnswer, conversationOf, userInputOf } from "./ask-for-answer.ts";
 import { foldRounds, type MadePlan, toPlanMetadata } from "./plan-record.ts";
 import { type Planner, type PlannerInput, plannerPrompt, type PlannerPrompt } from "./planner-prompt.ts";
+import { joinCommands, type PlanExecutor } from "./run-commands.ts";
 import { Account, type Asking, leavable, mayAskOn } from "./planner-request.ts";
 
 interface IterationSettings extends PlanSettings {
@@ -113,6 +116,12 @@ export interface PlannerOptions {
   readonly prompt?: ((input: PlannerInput) => PlannerPrompt) | undefined;
   /** A function that makes the plans instead of the model. Default none. */
   readonly planner?: Planner | undefined;
+  /**
+   * A function that runs all commands of a plan together. Called once for all commands of an iteration that may run, after their
+   * approval; `toolConcurrency` and `sequential` then have no effect on them. By default, each command runs its tool. Calls of agent
+   * tools always run as nested runs. Only works if the provider of the run is the one that `withPlanner` returns.
+   */
+  readonly executor?: PlanExecutor | undefined;
   /** The maximum number of times that an unreadable plan is requested again, per iteration. Default 2. */
   readonly planRetries?: number | undefined;
   /** Set to `false` to read every plan to its end. By default, the stream of a plan is closed when the plan says "response". */
@@ -126,6 +135,7 @@ const checks: Checks<PlannerOptions> = {
   extraInstruction: is.text,
   prompt: is.fn,
   planner: is.fn,
+  executor: is.fn,
   planRetries: numberWithin({ min: 0, infinite: false }),
   closesEarly: is.flag,
 };
@@ -165,6 +175,7 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
   // `compacts` is not passed on: a summary that the service makes together with a plan would be lost, because only the plan is
   // kept.
   const { id, model, family } = provider;
+  const { executor } = options;
   const settings = {
     maxRounds: options.maxRounds ?? 5,
     extraRequirement: options.extraRequirement,
@@ -178,6 +189,7 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
     id,
     model,
     ...(family === undefined ? {} : { family }),
+    ...(executor !== undefined && { [wrapToolsKey]: (registry: ToolRegistry) => joinCommands(registry, executor) }),
     stream: (request, call) =>
       // A request for a summary has no tools, so there is nothing to plan.
       request.purpose !== undefined

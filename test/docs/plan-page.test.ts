@@ -16,6 +16,7 @@ const options: Names<PlannerOptions> = {
   extraInstruction: true,
   prompt: true,
   planner: true,
+  executor: true,
   planRetries: true,
   closesEarly: true,
 };

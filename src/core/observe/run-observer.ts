@@ -10,6 +10,7 @@ import type { ToolDefinition } from "../types/tool.ts";
 import { isProvider } from "../errors/provider-error.ts";
 import { isRecord } from "../utils/guards.ts";
 import { redactText } from "../utils/redact-secrets.ts";
+import { keepWrapTools } from "../tools/wave.ts";
 
 /** The maximum length of ids and names in traces, in UTF-16 code units. */
 const longestName = 128;
@@ -194,6 +195,7 @@ export interface StreamObserver {
 export function observeProvider(provider: Provider, current: () => RunObserver | undefined): Provider {
   if (!isProvider(provider)) return provider;
   return {
+    ...keepWrapTools(provider),
     // Uses getters, because the caller may change the fields of the original provider later.
     get id() {
       return provider.id;

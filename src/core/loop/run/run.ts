@@ -1,6 +1,6 @@
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Clock, Session, Timeouts } from "../../types/common.ts";
-import type { Agent, IterationPlan, LoopOptions, ToolRegistry, LoopControl } from "../../types/loop-options.ts";
+import type { Agent, IterationPlan, LoopOptions, LoopControl } from "../../types/loop-options.ts";
 import type { Message } from "../../types/message.ts";
 import type { Provider, RequestedOutput, StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
@@ -35,6 +35,7 @@ import type { Meter } from "./meter.ts";
 import type { Park, Parking } from "./parking.ts";
 import type { FirstTools, OpenIteration, RequestViews, VisibleTools } from "./request.ts";
 import type { RunBounds } from "./limits.ts";
+import type { JoiningRegistry, Wave } from "../../tools/wave.ts";
 import { sharedMap } from "../../utils/guards.ts";
 
 export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: boolean = true): EventBase {
@@ -51,6 +52,8 @@ export interface RunCallPorts extends ToolCallPorts {
   readonly ended: Map<string, ToolOutcome["kind"]>;
   /** The ids of the calls of the current iteration that wait for a decision or a result. */
   readonly waiting: Set<string>;
+  /** The waves of calls that the registry runs together, by call id. */
+  readonly waves: Map<string, Wave>;
   addNested(callId: string, nested: NestedRun): void;
   countNested(callId: string): number;
   takeNested(callId: string): readonly NestedRun[] | undefined;
@@ -85,7 +88,7 @@ export interface Run {
   readonly runId: string;
   /** A random id of this execution. Another execution with the same journal has another token. */
   readonly token: string;
-  readonly registry: ToolRegistry;
+  readonly registry: JoiningRegistry;
   readonly state: LoopState;
   readonly bounds: RunBounds;
   readonly timeouts: Timeouts;

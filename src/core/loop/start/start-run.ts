@@ -27,6 +27,7 @@ import { isRecord } from "../../utils/guards.ts";
 import type { DeliberateGate, LoopPolicies, RestartPolicy } from "../../types/policies.ts";
 import type { Provider } from "../../types/provider.ts";
 import type { Session } from "../../types/common.ts";
+import { keepWrapTools, wrapTools } from "../../tools/wave.ts";
 
 export interface StartPorts {
   readonly nest: Run["nest"];
@@ -97,7 +98,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
   const { depth, maxDepth } = findLevel(limits.maxDepth, options, nesting?.run);
   const reserve = resolveReserve(options.policies, limits);
   const meter = new Meter(limits, nesting?.run.meter, reserve);
-  const registry = toRegistry(options.tools);
+  const registry = wrapTools(options.provider, toRegistry(options.tools));
   const definitions = registry.definitions();
   checkDefinitions(definitions);
   const token = createToken();
@@ -248,7 +249,8 @@ export function snapshotOptions(options: LoopOptions): LoopOptions {
 /** Reads the properties of a provider once. If a getter threw later, an answer that was already paid for would be lost. */
 export function readProvider(provider: Provider): Provider {
   const { id, model, family, compacts, searchesTools, structuresOutput } = provider;
-  return { id, model, family, compacts, searchesTools, structuresOutput, stream: provider.stream.bind(provider) };
+  const stream = provider.stream.bind(provider);
+  return { id, model, family, compacts, searchesTools, structuresOutput, stream, ...keepWrapTools(provider) };
 }
 
 /** Copies the session fields that the loop uses. Tools and approvals get the original object of the caller. */

@@ -11,6 +11,8 @@ import type { BatchCall, Run, RunnableAgent } from "../run/run.ts";
 
 export class Batch {
   readonly #run: Run;
+  /** True if the registry runs all calls of the batch together, whatever `toolConcurrency` and `sequential` say. */
+  readonly isJoined: boolean;
   /** The calls that can begin or continue, in reverse order. The last element is the next call. */
   #todo: BatchCall[] = [];
   /** The calls that wait. `#barriers` contains only the sequential calls that wait, which hold back all later calls. */
@@ -21,6 +23,7 @@ export class Batch {
 
   constructor(run: Run, calls: readonly BatchCall[]) {
     this.#run = run;
+    this.isJoined = run.registry.joins?.(run.state.messages) === true;
     for (const one of calls) this.#add(one, !run.isIterationReplayed);
     this.#todo.reverse();
   }
@@ -78,7 +81,7 @@ export class Batch {
   }
 
   takeNext(running: number): BatchCall | undefined {
-    if (running >= this.#run.bounds.toolConcurrency) return undefined;
+    if (!this.isJoined && running >= this.#run.bounds.toolConcurrency) return undefined;
     this.#dropBegun();
     const one = this.#findNext();
     if (one === undefined || (running > 0 && this.isAlone(one))) return undefined;
@@ -106,7 +109,7 @@ export class Batch {
 
   #isHeld(one: BatchCall): boolean {
     if (this.#isBarred) return false;
-    const holding = isSequential(one) ? this.#waiting : this.#barriers;
+    const holding = this.#isSequential(one) ? this.#waiting : this.#barriers;
     for (const { index } of holding) if (index < one.index) return true;
     return false;
   }
@@ -115,13 +118,13 @@ export class Batch {
    * True if no other call may run at the same time. With a journal that orders its steps, also true for a call with a nested run.
    */
   isAlone(one: BatchCall): boolean {
-    return isSequential(one) || (one.agent !== undefined && this.#run.journal.ordered === true);
+    return this.#isSequential(one) || (one.agent !== undefined && this.#run.journal.ordered === true);
   }
 
   /** True if the call could begin now with an unlimited `toolConcurrency`. */
   isFree(one: BatchCall): boolean {
-    const isAfter = this.#todo.some((other) => isSequential(other) && other.index < one.index);
-    return !isSequential(one) && !isAfter && !this.#isHeld(one);
+    const isAfter = this.#todo.some((other) => this.#isSequential(other) && other.index < one.index);
+    return !this.#isSequential(one) && !isAfter && !this.#isHeld(one);
   }
 
   /** Takes the calls whose records are replayed, even if these calls would otherwise have to wait. */
@@ -186,10 +189,14 @@ export class Batch {
     if (one.outcome !== undefined) sendToolEnd(this.#run, one.outcome, one.isLive);
   }
 
+  #isSequential({ ready }: BatchCall): boolean {
+    return !this.isJoined && ready?.definition.sequential === true;
+  }
+
   #wait(one: BatchCall): void {
     this.#waiting.add(one);
     if (one.pending !== undefined) this.#run.ports.waiting.add(one.call.callId);
-    if (isSequential(one)) this.#barriers.add(one);
+    if (this.#isSequential(one)) this.#barriers.add(one);
   }
 
   #leave(one: BatchCall): void {
@@ -197,10 +204,6 @@ export class Batch {
     this.#barriers.delete(one);
     this.#run.ports.waiting.delete(one.call.callId);
   }
-}
-
-function isSequential({ ready }: BatchCall): boolean {
-  return ready?.definition.sequential === true;
 }
 
 function isDeferred({ deferred, pending, outcome }: BatchCall): boolean {

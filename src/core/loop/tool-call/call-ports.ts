@@ -22,6 +22,7 @@ import { restartedResult } from "../state/transcript.ts";
 import { renderOutcome, wasDispatched } from "../../tools/outcome-texts.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import type { Spending } from "../run/meter.ts";
+import type { Wave } from "../../tools/wave.ts";
 
 /** The maximum number of hints about similar tool names in one iteration. */
 const mostHints = 16;
@@ -57,6 +58,7 @@ export class CallPorts implements RunCallPorts {
   readonly places: Map<string, number> = new Map();
   readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
   readonly waiting: Set<string> = new Set();
+  #waves: Map<string, Wave> | undefined;
   #counts: HintCounts = { iteration: 0, hints: 0, names: 0, listed: 0, explained: 0 };
   readonly registry: ToolRegistry;
   readonly clock: Clock;
@@ -102,6 +104,10 @@ export class CallPorts implements RunCallPorts {
     } catch {
       return false;
     }
+  }
+
+  get waves(): Map<string, Wave> {
+    return (this.#waves ??= new Map());
   }
 
   contextFor(call: ToolCall, deadline: Deadline): ToolContext {

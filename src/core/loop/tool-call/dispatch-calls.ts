@@ -21,6 +21,7 @@ import type { ToolOutcome } from "../../types/tool-outcome.ts";
 import { joinPhases, refuseChangedTools } from "./record-verdicts.ts";
 import { approveAgain } from "./approve-calls.ts";
 import { askResults } from "./settle-call.ts";
+import { Wave } from "../../tools/wave.ts";
 
 /** Dispatches the calls of a batch. Usually the first wave contains all calls, so that `runRemaining` is not needed. */
 export function dispatchCalls(run: Run, calls: readonly BatchCall[]): void | PromiseLike<void> {
@@ -38,8 +39,8 @@ export function dispatchCalls(run: Run, calls: readonly BatchCall[]): void | Pro
  * True if there are more calls than may run at the same time. A new call then begins whenever a call ends. A journal that orders
  * its steps gets the calls in waves instead.
  */
-function needsWindow({ journal, bounds }: Run, { todo }: Batch): boolean {
-  return journal.ordered !== true && todo.length > bounds.toolConcurrency;
+function needsWindow({ journal, bounds }: Run, { todo, isJoined }: Batch): boolean {
+  return !isJoined && journal.ordered !== true && todo.length > bounds.toolConcurrency;
 }
 
 /**
@@ -57,7 +58,7 @@ function runWave(run: Run, wave: readonly BatchCall[], batch: Batch): void | Pro
   };
   let ended: void | PromiseLike<void> = undefined;
   if (tools.length > 0) {
-    const steps = tools.map((one) => toolStep(run, one));
+    const steps = batch.isJoined ? joinedSteps(run, tools) : tools.map((one) => toolStep(run, one));
     const noted = run.journal.durable ? noteIntents(run, tools) : undefined;
     ended = isThenable(noted) ? noted.then(() => runSteps(steps, run, take)) : runSteps(steps, run, take);
   }
@@ -74,6 +75,27 @@ function toolStep(run: Run, one: BatchCall): Step<ToolOutcome> {
     input: { callId, name, args },
     run: performCall.bind(undefined, run, one),
   };
+}
+
+/**
+ * Returns the steps of calls that the registry runs together. A call leaves its wave when it ends, or when it is refused and never
+ * reaches the registry. If the journal cannot tell which of these calls have records, each call has a wave of its own, because a
+ * recorded call never leaves.
+ */
+function joinedSteps(run: Run, tools: readonly BatchCall[]): readonly Step<ToolOutcome>[] {
+  const isWhole = !run.isIterationReplayed || run.journal.has !== undefined;
+  const whole = new Wave(tools.map(({ call }) => call.callId));
+  return tools.map((one) => {
+    const { callId } = one.call;
+    const wave = isWhole ? whole : new Wave([callId]);
+    run.ports.waves.set(callId, wave);
+    const body = (): ToolOutcome | PromiseLike<ToolOutcome> =>
+      whenReady(performCall(run, one), (outcome) => {
+        wave.leave(callId);
+        return outcome;
+      });
+    return { ...toolStep(run, one), run: body };
+  });
 }
 
 function takeAnswer(run: Run, one: BatchCall, { answer, isLive }: { answer: ToolOutcome; isLive: boolean }): void {

@@ -16,6 +16,7 @@ import { answerQuestion, readQuestion } from "../run/decisions.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { findableKey, mayRunKey } from "../../tools/registry.ts";
+import { type Wave, waveKey } from "../../tools/wave.ts";
 import { deferred, deferredToPage } from "../../tools/to-outcome.ts";
 import { invalidOption } from "../../errors/check-fields.ts";
 import { isRecord } from "../../utils/guards.ts";
@@ -42,6 +43,11 @@ export class CallContext implements ToolContext {
     Object.defineProperty(this.prototype, findableKey, {
       get(this: CallContext): readonly ToolDefinition[] {
         return this.#run.visibleTools.findable;
+      },
+    });
+    Object.defineProperty(this.prototype, waveKey, {
+      get(this: CallContext): Wave | undefined {
+        return this.#run.ports.waves.get(this.callId);
       },
     });
     Object.defineProperty(this.prototype, mayRunKey, {

@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineAgentTool, type Journal, type LoopOptions, memoryJournal, runToolLoop } from "turnwright";
+import { withTracing } from "turnwright/otel";
+import { type ExecutedCommand, planLogs, type PlanExecutor, type PlannerOptions, withPlanner } from "turnwright/plan";
+import { createMockProvider, text } from "turnwright/testing";
+import { createDurableStore, type Fate } from "../loop/durable-store.ts";
+import { tool } from "../loop/play.ts";
+import { command, execute, plan, respond } from "./plan-stage.ts";
+
+const ran: string[] = [];
+const number = z.object({ n: z.number() });
+const count = tool("count", () => ran.push("count"), { inputSchema: number });
+const alone = tool("alone", () => ran.push("alone"), { inputSchema: number, sequential: true });
+const early = tool("early", () => ran.push("early"), { inputSchema: number, eager: true });
+const pay = tool("pay", () => ran.push("pay"), { inputSchema: number, needsApproval: true });
+const tools = [count, alone, early, pay];
+
+const ask = (name: string, n: unknown): object => command(name, { purpose: `${name} ${String(n)}`, tool_kwargs: { n } });
+const done = [respond, text("Done.")];
+
+interface Asked {
+  readonly calls: (readonly unknown[])[];
+  readonly options: PlannerOptions;
+}
+
+function recording(
+  answer: PlanExecutor = ({ commands }) => commands.map(({ tool_kwargs }) => ({ result: Number(tool_kwargs["n"]) * 2 })),
+): Asked {
+  const calls: (readonly unknown[])[] = [];
+  const executor: PlanExecutor = (batch) => {
+    calls.push(
+      batch.commands.map(({ tool_name, tool_kwargs, purpose }) => `${purpose}: ${tool_name} ${JSON.stringify(tool_kwargs)}`),
+    );
+    return answer(batch);
+  };
+  return { calls, options: { executor } };
+}
+
+describe("withPlanner: the option executor", () => {
+  it("gets all commands of an iteration in one call, and returns their records in order", async () => {
+    const { calls, options } = recording();
+    const script = [execute(ask("count", 1), ask("count", 2)), execute(ask("count", 3)), ...done];
+    const result = await plan(script, { tools }, options).result;
+    expect(calls).toEqual([['count 1: count {"n":1}', 'count 2: count {"n":2}'], ['count 3: count {"n":3}']]);
+    expect(planLogs(result).map(({ purpose, success, result: value }) => [purpose, success, value])).toEqual([
+      ["count 1", true, 2],
+      ["count 2", true, 4],
+      ["count 3", true, 6],
+    ]);
+    expect([ran, result.text, result.toolCallsExecuted]).toEqual([[], "Done.", 3]);
+  });
+
+  it("is called once even if there are more commands than toolConcurrency, sequential tools and eager tools", async () => {
+    const { calls, options } = recording();
+    const many = ["count", "alone", "early", "count", "alone"].map((name, n) => ask(name, n));
+    const result = await plan([execute(...many), ...done], { tools, limits: { toolConcurrency: 2 } }, options).result;
+    expect(calls.map(({ length }) => length)).toEqual([5]);
+    expect(planLogs(result).map(({ result: value }) => value)).toEqual([0, 2, 4, 6, 8]);
+  });
+
+  it("gets no command that was refused, and gets the arguments of an approval", async () => {
+    const { calls, options } = recording();
+    const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ args }) => {
+      const { n } = args as { readonly n: number };
+      if (n === 2) return { kind: "deny", reason: "not two" };
+      return n === 3 ? { kind: "modify", args: { n: 30 } } : { kind: "approve" };
+    };
+    const commands = [ask("count", 1), ask("count", 2), ask("count", "x"), ask("count", 3), ask("none", 4)];
+    const more: Partial<LoopOptions> = { tools, policies: { approve }, limits: { maxToolCalls: 9 } };
+    const result = await plan([execute(...commands), ...done], more, options).result;
+    expect(calls).toEqual([['count 1: count {"n":1}', 'count 3: count {"n":30}']]);
+    expect(planLogs(result).map(({ success }) => success)).toEqual([true, false, false, true, false]);
+  });
+
+  it.for<[what: string, answer: PlanExecutor, errors: readonly unknown[]]>([
+    ["a failed command", () => [{ success: false, error: "no" }, { result: 1 }], ["no", ""]],
+    ["an exception", () => Promise.reject(new Error("gone")), ["gone", "gone"]],
+    ["too few records", () => [{ result: 1 }], [expect.stringContaining("2 commands"), expect.stringContaining("1 records")]],
+    ["no array", () => "x" as unknown as ExecutedCommand[], [expect.stringContaining("array"), expect.stringContaining("array")]],
+  ])("reports %s in the records", async ([, answer, errors]) => {
+    const { options } = recording(answer);
+    const result = await plan([execute(ask("count", 1), ask("count", 2)), ...done], { tools }, options).result;
+    expect([result.text, planLogs(result).map(({ error }) => error)]).toEqual(["Done.", errors]);
+  });
+
+  it("waits for approvals, and gets an approved command when the run is resumed", async () => {
+    const { calls, options } = recording();
+    const first = plan([execute(ask("pay", 1), ask("count", 2))], { tools, runId: "r" }, options);
+    const suspended = await first.result;
+    const journal = memoryJournal(JSON.parse(JSON.stringify(suspended.journal)) as never);
+    const decisions = { call_i0_0: { kind: "approve" } } as const;
+    const result = await plan(done, { tools, runId: "r", journal, decisions }, options).result;
+    expect([suspended.status, calls]).toEqual(["suspended", [['count 2: count {"n":2}'], ['pay 1: pay {"n":1}']]]);
+    expect(planLogs(result).map(({ result: value }) => value)).toEqual([2, 4]);
+  });
+
+  it("is not called for recorded commands", async () => {
+    const { calls, options } = recording();
+    const first = plan([execute(ask("count", 1), ask("count", 2)), ...done], { tools, runId: "r" }, options);
+    const { journal } = await first.result;
+    const saved = memoryJournal(JSON.parse(JSON.stringify(journal)) as never);
+    const again = await plan([], { tools, runId: "r", journal: saved }, options).result;
+    expect([again.text, calls.length]).toEqual(["Done.", 1]);
+  });
+
+  it("gets a signal that fires when the run is stopped", async () => {
+    let reason: unknown;
+    const { options } = recording(
+      ({ context: { signal } }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener("abort", () => {
+            reason = signal.reason;
+            reject(new Error("stopped"));
+          });
+        }),
+    );
+    const playing = plan([execute(ask("count", 1), ask("count", 2)), ...done], { tools }, options);
+    playing.recording.emitter.on("tool-start", () => playing.clock.setTimeout(() => playing.control.stop(), 5));
+    await playing.clock.runAll();
+    expect([(await playing.result).reason.kind, reason === undefined]).toEqual(["stopped", false]);
+  });
+
+  it("leaves calls of agent tools to the loop", async () => {
+    const { calls, options } = recording();
+    const agent = defineAgentTool({
+      name: "agent",
+      description: "",
+      inputSchema: number,
+      prepare: () => ({ provider: createMockProvider([text("Asked.")]), messages: [{ role: "user", content: "Q" }] }),
+    });
+    const result = await plan([execute(ask("agent", 1), ask("count", 2)), ...done], { tools: [...tools, agent] }, options).result;
+    expect(calls).toEqual([['count 2: count {"n":2}']]);
+    expect(planLogs(result).map(({ success }) => success)).toEqual([true, true]);
+  });
+
+  it("also works under withTracing", async () => {
+    const { calls, options } = recording();
+    const provider = withPlanner(createMockProvider([execute(ask("count", 1), ask("count", 2)), ...done]), options);
+    const result = await runToolLoop(withTracing({ provider, tools, messages: [{ role: "user", content: "Go." }] }));
+    expect([result.text, calls.length]).toEqual(["Done.", 1]);
+  });
+
+  it("is called again for the commands of tools with retry that failed", async () => {
+    let tries = 0;
+    const { calls, options } = recording(({ commands }) => {
+      tries += 1;
+      return commands.map(({ tool_name }) =>
+        tool_name === "again" && tries === 1 ? { success: false, error: "busy" } : { result: tries },
+      );
+    });
+    const again = tool("again", () => 0, { inputSchema: number, idempotent: true, retry: { maxAttempts: 2 } });
+    const script = [execute(ask("again", 1), ask("count", 2)), ...done];
+    const result = await plan(script, { tools: [...tools, again] }, options).result;
+    expect(calls.map(({ length }) => length)).toEqual([2, 1]);
+    expect(planLogs(result).map(({ result: value }) => value)).toEqual([2, 1]);
+  });
+
+  it.for([true, false])("goes on with the rest of a plan after a crash, with a journal that has `has`: %s", async (knows) => {
+    const store = createDurableStore();
+    const open = (fate?: Fate): Journal => ({
+      ...store.open(fate),
+      ...(knows && { has: (key: string) => store.records.has(key) }),
+    });
+    const { calls, options } = recording();
+    const safe = tool("safe", () => 0, { inputSchema: number, replay: "safe" });
+    const more = (fate?: Fate): Partial<LoopOptions> => ({ tools: [safe], runId: "r", journal: open(fate) });
+    const script = [execute(ask("safe", 1), ask("safe", 2), ask("safe", 3))];
+    await expect(plan(script, more({ after: "i0/tool/0/safe" }), options).result).rejects.toThrow("The process died.");
+    const result = await plan(done, more(), options).result;
+    expect(planLogs(result).map(({ result: value }) => value)).toEqual([2, 4, 6]);
+    expect(calls[0]).toHaveLength(3);
+    expect(calls.slice(1).flat()).toEqual(expect.arrayContaining(['safe 3: safe {"n":3}']));
+    expect(calls.slice(1).flat()).not.toContain('safe 1: safe {"n":1}');
+  });
+
+  it("is optional: without it, each command runs its tool", async () => {
+    ran.length = 0;
+    await plan([execute(ask("count", 1), ask("alone", 2)), ...done], { tools }).result;
+    expect(ran).toEqual(["count", "alone"]);
+  });
+});
