@@ -4,16 +4,14 @@ import {
   type LoopEvent,
   type LoopResult,
   type LoopStream,
-  type Message,
   type Tool,
   unlessMissing,
 } from "../core/entry-kit.ts";
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
 import { endCalls } from "../journal/inspect/end-calls.ts";
 import type { ConversationOptions } from "./conversation.ts";
-import { noHandover, toReport, withoutRefused } from "../host/handover.ts";
+import { leaveRun, type Left, noHandover } from "../host/handover.ts";
 import { linesOf, type Waiting } from "./lines.ts";
-import type { Recovered } from "./conversation-state.ts";
 import type { ConversationLock, StoredRun } from "./conversation-store.ts";
 
 const retryMs = 50;
@@ -65,13 +63,13 @@ async function lockAtHead({ id, store }: Locked, waiting: Waiting): Promise<Conv
 export async function recoverRun(
   journal: Journal | undefined,
   { start, own = start }: Pick<StoredRun, "start" | "own">,
-  stored: readonly Message[],
-): Promise<Recovered | undefined> {
+  { messages, handover }: Pick<Left, "messages" | "handover">,
+): Promise<Left | undefined> {
   if (journal?.read === undefined) return undefined;
   const inspection = await inspectRun(journal);
   // A durable journal has a record of the run before the first request, so a run without a record has spent nothing.
-  if (inspection === undefined) return journal.durable ? { messages: stored, report: noHandover } : undefined;
-  return { messages: withoutRefused({ ...inspection, messages: endCalls(inspection) }, own), report: toReport(inspection) };
+  if (inspection === undefined) return journal.durable ? { messages, handover, report: noHandover } : undefined;
+  return leaveRun({ ...inspection, messages: endCalls(inspection) }, { own, handover });
 }
 
 /** Returns undefined if the run has recorded nothing, or if its process was killed before the journal existed. */

@@ -7,12 +7,11 @@ import {
   type ConversationUsage,
   findOwn,
   lateMessagesOf,
+  leaveRun,
+  type Left,
   noHandover,
-  type RunReport,
-  toReport,
   toUsage,
   trimHandover,
-  withoutRefused,
 } from "../host/handover.ts";
 import { isRepetition } from "../host/next-messages.ts";
 import { settleWaiting } from "../host/waiting-calls.ts";
@@ -39,26 +38,26 @@ interface NextRun {
   readonly runId: string;
   /** True if the new message ends waiting calls. */
   readonly denied: boolean;
-  readonly recovered: Recovered | undefined;
-}
-
-/** The messages and the report of a run that was cut off, from its journal. */
-export interface Recovered {
-  readonly messages: readonly Message[];
-  readonly report: RunReport;
+  /** The messages and facts of a run that was cut off, from its journal. */
+  readonly recovered: Left | undefined;
+  /** True to list the journal of the run, so that it can be removed. */
+  readonly listsJournals: boolean;
 }
 
 /**
  * Closes `lastRun`, which must happen before another run begins. Ends calls that still wait, and adds the report of the run to the
  * handover. `recovered` replaces the messages and the report of an unfinished run.
  */
-export function settleLastRun({ messages, state }: StoredConversation, recovered?: Recovered, denied: boolean = false): Changed {
+export function settleLastRun({ messages, state }: StoredConversation, recovered?: Left, denied: boolean = false): Changed {
   const { lastRun, runs, undelivered, journals, ...before } = state;
   if (lastRun === undefined) return { stored: { messages, state }, change: { from: messages.length, messages: [], state } };
   const isOpen = lastRun.status === "running" || lastRun.status === "suspended";
-  const from = isOpen ? lastRun.start : messages.length;
-  const own = (recovered?.messages ?? messages).slice(from).map((message) => settleWaiting(message, denied));
-  const settled: ConversationState = { ...addReport(before, recovered?.report ?? lastRun), runs, undelivered, journals };
+  const kept = recovered?.messages ?? messages;
+  // The messages of a run that its input check has refused may be fewer than those that it began with.
+  const from = isOpen ? Math.min(lastRun.start, kept.length) : messages.length;
+  const own = kept.slice(from).map((message) => settleWaiting(message, denied));
+  const handover = addReport(recovered?.handover ?? before, recovered?.report ?? lastRun);
+  const settled: ConversationState = { ...handover, runs, undelivered, journals };
   return {
     stored: { messages: [...messages.slice(0, from), ...own], state: settled },
     change: { from, messages: own, state: settled },
@@ -68,7 +67,7 @@ export function settleLastRun({ messages, state }: StoredConversation, recovered
 export function beginRun(
   before: StoredConversation,
   given: readonly UserMessage[],
-  { id, runId, recovered, denied }: NextRun,
+  { id, runId, recovered, denied, listsJournals }: NextRun,
 ): Changed {
   const { stored, change } = settleLastRun(before, recovered, denied);
   const { undelivered, runs, ...earlier } = stored.state;
@@ -82,7 +81,10 @@ export function beginRun(
   }
   const own = findOwn(stored.messages, added.length, before.state.lastRun);
   const lastRun: StoredRun = { runId, start: messages.length, own, status: "running" };
-  const state: ConversationState = { ...earlier, runs: runs + 1, undelivered: [], lastRun };
+  const number = runs + 1;
+  // Listed before the run begins, because its process may be killed.
+  const journals = listsJournals ? [...(earlier.journals ?? []), { runId, number }] : earlier.journals;
+  const state: ConversationState = { ...earlier, runs: number, undelivered: [], journals, lastRun };
   return {
     stored: { messages, state },
     change: { from: change.from, messages: [...change.messages, ...added], state },
@@ -123,19 +125,13 @@ export function endRun(
   { start, result, journals }: { readonly start: number; readonly result: LoopResult; readonly journals: StoredJournals },
 ): ConversationChange {
   const { runId, status, reason } = result;
-  const late = lateMessagesOf(result);
-  const own = state.lastRun?.own ?? start;
-  const messages = withoutRefused(result, own);
-  const lastRun: StoredRun = { runId, start, own, status, reason, ...toReport(result) };
+  const { lastRun: { own = start } = {}, runs, undelivered, journals: _, ...before } = state;
+  const { messages, handover, report } = leaveRun(result, { own, handover: before });
+  const lastRun: StoredRun = { runId, start: Math.min(start, messages.length), own, status, reason, ...report };
   return {
-    from: Math.min(start, messages.length),
+    from: lastRun.start,
     messages: messages.slice(start),
-    state: {
-      ...state,
-      undelivered: [...state.undelivered, ...late],
-      journals,
-      lastRun: { ...lastRun, start: Math.min(start, messages.length) },
-    },
+    state: { ...handover, runs, undelivered: [...undelivered, ...lateMessagesOf(result)], journals, lastRun },
   };
 }
 

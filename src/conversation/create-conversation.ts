@@ -30,12 +30,11 @@ import {
   emptyState,
   endRun,
   forkAt,
-  type Recovered,
   reopenRun,
   settleLastRun,
   usageOf,
 } from "./conversation-state.ts";
-import { type ConversationUsage, withHandover } from "../host/handover.ts";
+import { type ConversationUsage, type Left, withHandover } from "../host/handover.ts";
 import type { ConversationLock, ConversationState, StoredConversation } from "./conversation-store.ts";
 import { linesOf, type Waiting } from "./lines.ts";
 import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
@@ -153,7 +152,7 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
 
   async remove(): Promise<void> {
     const { store, removeJournal } = this.#given;
-    const journals = await this.#change((lock) => lock.stored?.state.journals ?? []);
+    const journals = await this.#change((lock) => listJournals(lock.stored?.state ?? emptyState));
     if (removeJournal !== undefined) for (const { runId } of journals) await removeJournal(runId);
     await store.remove(this.id);
   }
@@ -204,12 +203,16 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
     const denied = this.#given.whenSuspended === "deny";
     if (calls.length > 0 && !denied) throw waitingError(this.id, calls);
     const recovered = await this.#recover(before);
-    return beginRun(before, given, { id: this.id, runId: toRunId(this.id, runs + 1), recovered, denied });
+    const runId = toRunId(this.id, runs + 1);
+    const listsJournals = this.#given.removeJournal !== undefined;
+    return beginRun(before, given, { id: this.id, runId, recovered, denied, listsJournals });
   }
 
   /** Reads what the last run has recorded, if the process of that run was killed. */
-  async #recover({ messages, state: { lastRun } }: StoredConversation): Promise<Recovered | undefined> {
-    return lastRun?.status === "running" ? recoverRun(this.#journalOf(lastRun.runId), lastRun, messages) : undefined;
+  async #recover({ messages, state }: StoredConversation): Promise<Left | undefined> {
+    const { lastRun, runs: _, undelivered: _undelivered, journals: _journals, ...handover } = state;
+    if (lastRun?.status !== "running") return undefined;
+    return recoverRun(this.#journalOf(lastRun.runId), lastRun, { messages, handover });
   }
 
   #planResume(own: object): () => Promise<Prepared> {
@@ -260,10 +263,11 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
     const { runId = "", start = 0 } = state.lastRun ?? {};
     const journal = this.#journalOf(runId) ?? memoryJournal();
     if (this.#given.journal === undefined) this.#last = { runId, journal };
-    const { signal, session } = options;
+    const { signal, session, control } = options;
     const stop = joinSignals(signal, lock.lost);
     if (signal?.aborted === true) this.#noteStop();
     signal?.addEventListener("abort", this.#noteStop, { once: true });
+    linesOf(this.#given.store).watch(this.id, () => control?.hasStopRequest() === true);
     return {
       start,
       unlink: () => {
@@ -354,6 +358,11 @@ function joinSignals(
   if (lost?.aborted === true) joined.abort(lost.reason);
   lost?.addEventListener("abort", () => joined.abort(lost.reason), { once: true });
   return joined;
+}
+
+/** The journals of a conversation, with that of its last run, which may be missing in a state of an earlier version. */
+function listJournals({ journals = [], lastRun }: ConversationState): readonly { readonly runId: string }[] {
+  return lastRun === undefined || journals.some(({ runId }) => runId === lastRun.runId) ? journals : [...journals, lastRun];
 }
 
 /** An error of `release` must not replace the result of the run, or its error. */

@@ -14,6 +14,8 @@ export interface Waiting {
 class Line {
   /** True if the run of the first caller was told to stop. Others then wait for its end, even if they would not wait otherwise. */
   endsSoon = false;
+  /** Returns true if the run of the first caller was told to stop through its control. */
+  isStopping: () => boolean = () => false;
   #last: Promise<unknown> = Promise.resolve();
   #count = 0;
 
@@ -34,6 +36,7 @@ class Line {
       leave: () => {
         if (isIn) this.#count -= 1;
         this.endsSoon = false;
+        this.isStopping = () => false;
         isIn = false;
         leave();
       },
@@ -52,7 +55,7 @@ export class Lines {
   async take(id: string, purpose: "send" | "lock", { clock, until, signal }: Waiting): Promise<() => void> {
     const key = `${purpose} ${id}`;
     const line = this.#all.get(key) ?? new Line();
-    const left = line.endsSoon ? longestTimerMs : until - clock.now();
+    const left = line.endsSoon || line.isStopping() ? longestTimerMs : until - clock.now();
     if (!line.isEmpty && (left <= 0 || signal?.aborted === true)) throw busy(id);
     const isFirst = line.isEmpty;
     this.#all.set(key, line);
@@ -70,6 +73,12 @@ export class Lines {
   noteStop(id: string): void {
     const line = this.#all.get(`lock ${id}`);
     if (line !== undefined) line.endsSoon = true;
+  }
+
+  /** `isStopping` returns true if the run that holds the lock was told to stop. */
+  watch(id: string, isStopping: () => boolean): void {
+    const line = this.#all.get(`lock ${id}`);
+    if (line !== undefined) line.isStopping = isStopping;
   }
 }
 

@@ -43,6 +43,9 @@ export type Entered =
   | { readonly kind: "busy"; readonly turn: RunTurn }
   | { readonly kind: "closed" };
 
+/** After this time, a start that waits for the decisions of a suspended run reads the record again, in milliseconds. */
+const lookAgainMs = 5_000;
+
 export class Conversations {
   readonly #limits: ConversationLimits;
   readonly #endedLogs: EndedLogs;
@@ -73,15 +76,23 @@ export class Conversations {
   }
 
   /**
-   * Frees a conversation whose run is suspended, and waits at the head of the line until a resume has changed the run. All later
-   * starts keep their places behind the caller. Returns undefined if the host is closed.
+   * Frees a conversation whose run is suspended, and waits at the head of the line until a resume has changed the run. Returns after
+   * some time too, because another process may have resumed the run. All later starts keep their places behind the caller. Returns
+   * undefined if the host is closed.
    */
   async waitForChange(id: string, turn: RunTurn): Promise<RunTurn | undefined> {
     const conversation = this.#open(id);
     const waiting = this.#wait(conversation, { caller: "start", message: turn.message }, "first");
+    const { clock } = this.#limits;
+    const timer = clock.setTimeout(() => this.#wakeNext(conversation), lookAgainMs);
+    unrefTimer(timer);
     this.#end(conversation, turn);
     this.#wakeNext(conversation, ({ caller }) => caller === "resume");
-    return waiting;
+    try {
+      return await waiting;
+    } finally {
+      clock.clearTimeout(timer);
+    }
   }
 
   #wait(

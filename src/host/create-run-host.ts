@@ -1,22 +1,17 @@
 import {
-  CancelScope,
   checkFields,
   refuseLoopOptions,
   type Checks,
   type Clock,
-  Deadline,
-  invalidOption,
   is,
   longestTimerMs,
-  LoopError,
   numberWithin,
-  promiseOrValue,
-  recordOf,
   systemClock,
 } from "../core/entry-kit.ts";
+import { boundStore } from "./bound-store.ts";
 import { Host } from "./host.ts";
 import type { RunHost, RunHostOptions } from "./run-host.ts";
-import { type ConversationRecord, memoryRunStore, type RunStore } from "./run-store.ts";
+import { memoryRunStore, type RunStore } from "./run-store.ts";
 import { keepRunsCheck } from "./keep-runs.ts";
 import { whenBusyCheck } from "./start-options.ts";
 import { whenSuspendedCheck } from "./waiting-calls.ts";
@@ -64,48 +59,4 @@ export function createRunHost(options: RunHostOptions = {}): RunHost {
   const kept = { keepRuns, keepMs, maxBytes };
   // The cast is safe: the schema and the tools in the options of a run determine the types of its output, calls and events.
   return new Host({ store, whenBusy, whenSuspended, maxQueued, ...kept, stopWhenUnread, wrapOptions, clock }) as RunHost;
-}
-
-interface StoreLimits {
-  readonly storeMs: number;
-  readonly clock: Clock;
-}
-
-/**
- * Limits how long the methods `read` and `write` of a store may take. A call that takes longer rejects with LoopError
- * "store-unresponsive", and its later result is ignored. The journals of the store have their own time limit,
- * `timeouts.journalMs`.
- */
-function boundStore(store: RunStore, limits: StoreLimits): RunStore {
-  return {
-    read: async (id) => checkRecord(await race("read", () => store.read(id), limits)),
-    write: (id, record) => race("write", () => store.write(id, record), limits),
-    journal: (id, number) => store.journal(id, number),
-    ...(store.removeJournal && {
-      removeJournal: (id, number) => race("removeJournal", () => store.removeJournal?.(id, number), limits),
-    }),
-    ...(store.remove && { remove: (id) => race("remove", () => store.remove?.(id), limits) }),
-    ...(store.list && { list: () => store.list?.() ?? [] }),
-  };
-}
-
-function checkRecord(record: unknown): ConversationRecord | undefined {
-  if (record === undefined) return undefined;
-  const { runs, status, messages } = recordOf(record);
-  if (typeof runs === "number" && typeof status === "string" && Array.isArray(messages)) return record as ConversationRecord;
-  throw invalidOption("store.read(id)", "a ConversationRecord, or undefined if the conversation does not exist", record);
-}
-
-async function race<T>(
-  verb: "read" | "write" | "remove" | "removeJournal",
-  call: () => T | PromiseLike<T>,
-  { storeMs, clock }: StoreLimits,
-): Promise<T> {
-  // A deadline needs a scope. A call of the store cannot be cancelled, so nothing cancels this scope.
-  const deadline = new Deadline({ limitMs: storeMs }, { clock, scope: new CancelScope() });
-  const answer = promiseOrValue(call());
-  if (!(answer instanceof Promise)) return answer;
-  const raced = await deadline.race(answer);
-  if (raced.kind === "value") return raced.value;
-  throw raced.kind === "thrown" ? raced.error : new LoopError("store-unresponsive", { verb, ms: storeMs });
 }

@@ -9,6 +9,7 @@ import {
   runToolLoop,
 } from "../core/entry-kit.ts";
 import { createLoopEvents } from "../core/index.ts";
+import type { Unlock } from "./bound-store.ts";
 import type { HostedLoopOptions } from "./run-host.ts";
 import type { RunTurn } from "./run-turn.ts";
 
@@ -27,14 +28,22 @@ export interface ExecutionPlan {
   claim(): Promise<void>;
 }
 
-export type ExecutionEnd =
+/** How an execution ended. The journal of the run stays locked until `unlock` is called. */
+export type ExecutionEnd = { readonly unlock: Unlock } & (
   | { readonly kind: "ended"; readonly result: LoopResult }
   /** The run rejected with `error`. If `isRefused` is true, the run had done nothing new before the error. */
-  | { readonly kind: "broken"; readonly error: unknown; readonly isRefused: boolean };
+  | { readonly kind: "broken"; readonly error: unknown; readonly isRefused: boolean }
+);
 
 export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<ExecutionEnd> {
   const { log, control, runId } = turn;
   let hasWorked = false;
+  let close: Unlock | undefined;
+  let isOver = false;
+  const unlock: Unlock = () => {
+    isOver = true;
+    return close?.() ?? Promise.resolve();
+  };
   const append = (event: LoopEvent): void => log.append(event);
   const take = plan.isContinued ? skipRecalled(append) : append;
   const events = createEmitter((event) => {
@@ -52,22 +61,31 @@ export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<Ex
     if (!plan.isResumed) turn.begun.resolve(undefined);
   };
   try {
-    const journal = claimJournal(plan.journal, { begin, finish: () => turn.finishWrites() });
+    const finish = async (opened: Unlock): Promise<void> => {
+      close = opened;
+      await turn.finishWrites();
+      // A journal that opens after the run was given up must not stay locked.
+      if (isOver) await opened();
+    };
+    const journal = claimJournal(plan.journal, { begin, finish });
     const options: LoopOptions = { ...plan.loop, messages: plan.messages, runId, events, control, journal };
     const result = await runToolLoop(plan.wrapOptions?.(options) ?? options);
     log.end();
-    return { kind: "ended", result: withJournal(result, plan.journal) };
+    return { kind: "ended", result: withJournal(result, plan.journal), unlock };
   } catch (error) {
     turn.isEnding = true;
     log.end(hasWorked || !plan.isContinued ? { error } : undefined);
-    return { kind: "broken", error, isRefused: !hasWorked };
+    return { kind: "broken", error, isRefused: !hasWorked, unlock };
   }
 }
 
 interface Claim {
   begin(): Promise<void>;
-  /** Called before the journal is closed. After the journal is closed, another process may take over the run. */
-  finish(): Promise<void>;
+  /**
+   * Called instead of closing the journal. The host closes it after it has stored the ending, because another process may take over the
+   * conversation as soon as the journal is closed.
+   */
+  finish(close: Unlock): Promise<void>;
 }
 
 function claimJournal(journal: Journal, claim: Claim): Journal {
@@ -79,10 +97,7 @@ function claimJournal(journal: Journal, claim: Claim): Journal {
       await Promise.resolve(close()).catch(() => {});
       throw error;
     }
-    return async () => {
-      await claim.finish();
-      await close();
-    };
+    return () => claim.finish(close);
   };
   return { ...bindJournal(journal), open };
 }

@@ -105,7 +105,11 @@ export function toUsage(handover: Handover, runs: number): ConversationUsage {
  * are the remaining messages. Leaves the summary out if it does not fit them.
  */
 export function trimHandover(handover: Handover, messages: readonly Message[]): Handover {
-  const { compaction, handoffs = [], lastRequest: _, ...spent } = handover;
+  return { ...trimReport(handover, messages), usage: handover.usage };
+}
+
+function trimReport(report: RunReport, messages: readonly Message[]): RunReport {
+  const { compaction, handoffs = [], lastRequest: _, ...spent } = report;
   const kept = handoffs.filter(({ messagesBefore }) => messagesBefore <= messages.length);
   return {
     ...spent,
@@ -171,6 +175,28 @@ export function withoutRefused(
   if (reason?.kind !== "input-guardrail") return messages;
   const answered = messages.findLastIndex(({ role }) => role !== "user") + 1;
   return messages.slice(0, Math.max(answered, own));
+}
+
+/** The messages and the facts that a run leaves to the next run. */
+export interface Left {
+  readonly messages: readonly Message[];
+  /** The handover of the runs before. */
+  readonly handover: Handover;
+  readonly report: RunReport;
+}
+
+/**
+ * Returns what a run leaves. Messages that an input check refused leave the conversation, together with a summary and handoffs that
+ * no longer fit. `own` comes from `findOwn`.
+ */
+export function leaveRun(
+  run: Reported & { readonly reason?: EndReason | undefined; readonly messages: readonly Message[] },
+  { own, handover }: { readonly own: number; readonly handover: Handover },
+): Left {
+  const messages = withoutRefused(run, own);
+  const report = toReport(run);
+  if (messages.length === run.messages.length) return { messages, handover, report };
+  return { messages, handover: trimHandover(handover, messages), report: trimReport(report, messages) };
 }
 
 /** Returns the messages that reached a run too late. The next run begins with them. */

@@ -8,12 +8,25 @@ import {
   type UserMessage,
 } from "../core/entry-kit.ts";
 import { type ConversationLimits, Conversations, type Entered } from "./conversations.ts";
-import { addReport, lateMessagesOf, noHandover, toReport, toUsage, withoutRefused } from "./handover.ts";
+import type { BoundStore } from "./bound-store.ts";
+import { addReport, lateMessagesOf, leaveRun, noHandover, toUsage } from "./handover.ts";
 import { type EndedFacts, type KeepRuns, mayRemove, pruneJournals } from "./keep-runs.ts";
 import { type ExecutionEnd, executeRun } from "./execute-run.ts";
 import type { PageMessage } from "../core/web-kit.ts";
 import { isReplacing, refuseKnown } from "./next-messages.ts";
-import { BusyError, planResume, planStart, readEnding, type RunPlan, type UnstartedAnswer } from "./plan-run.ts";
+import {
+  BusyError,
+  checkUnchanged,
+  findUnsent,
+  keepTurns,
+  lockRecord,
+  planResume,
+  planStart,
+  readEnding,
+  type RunPlan,
+  type UnstartedAnswer,
+  withoutSteered,
+} from "./plan-run.ts";
 import type {
   CancelAnswer,
   HostedRun,
@@ -29,13 +42,13 @@ import type {
   StartOptions,
   WhenBusy,
 } from "./run-host.ts";
-import type { ConversationRecord, ListedConversation, RunStore } from "./run-store.ts";
+import type { ConversationRecord, ListedConversation } from "./run-store.ts";
 import type { RunTurn } from "./run-turn.ts";
 import { checkId, joinChecks, readResume, readStart, type ReadStart } from "./start-options.ts";
 import { settleWaiting, type WhenSuspended } from "./waiting-calls.ts";
 
 export interface HostSettings extends ConversationLimits {
-  readonly store: RunStore;
+  readonly store: BoundStore;
   readonly whenBusy: WhenBusy;
   readonly whenSuspended: WhenSuspended;
   readonly keepRuns: KeepRuns;
@@ -99,13 +112,10 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
   async cancel(id: string, request: StopRequest = {}): Promise<CancelAnswer> {
     checkId(id);
     const { store } = this.#settings;
-    return this.#change<CancelAnswer>(id, async () => {
-      const record = await store.read(id);
+    return this.#change<CancelAnswer>(id, async (record) => {
       if (record?.status !== "suspended") return "not-suspended";
-      return this.#whileUnlocked(id, record, async () => {
-        await store.write(id, toCancelled(record, request));
-        return "cancelled" as const;
-      });
+      await store.write(id, toCancelled(record, request));
+      return "cancelled";
     });
   }
 
@@ -116,12 +126,9 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     if (remove === undefined)
       throw invalidOption("store.remove", "a function, because the host removes conversations with it", undefined);
     return this.#change<RemoveAnswer>(id, async () => {
-      const record = await store.read(id);
-      return this.#whileUnlocked(id, record, async () => {
-        await remove(id);
-        this.#conversations.forget(id);
-        return "removed" as const;
-      });
+      await remove(id);
+      this.#conversations.forget(id);
+      return "removed";
     });
   }
 
@@ -136,35 +143,26 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
   }
 
   /** Reserves a conversation for a change that starts no run. */
-  async #change<Answer>(id: string, change: () => Promise<Answer>): Promise<Answer | "busy" | "closed"> {
+  async #change<Answer>(
+    id: string,
+    change: (record: ConversationRecord | undefined) => Promise<Answer>,
+  ): Promise<Answer | "busy" | "closed"> {
     const entered = await this.#conversations.enter(id, { caller: "resume", waits: false });
     if (entered.kind !== "entered") return entered.kind;
     try {
-      return await change();
+      const { record, release } = await lockRecord(this.#settings.store, id);
+      try {
+        // Another process may have begun the next run before the journal was locked.
+        await checkUnchanged(this.#settings.store, id, record);
+        return await change(record);
+      } finally {
+        await release().catch(() => {});
+      }
+    } catch (error) {
+      if (isElsewhere(error)) return "busy";
+      throw error;
     } finally {
       this.#conversations.leave(id, entered.turn, false);
-    }
-  }
-
-  /** Calls `change` while no process has the journal of the last run open. Returns "busy" if another process has it open. */
-  async #whileUnlocked<Answer>(
-    id: string,
-    record: ConversationRecord | undefined,
-    change: () => Promise<Answer>,
-  ): Promise<Answer | "busy"> {
-    const isOpen = record?.status === "running" || record?.status === "suspended";
-    if (record === undefined || !isOpen) return change();
-    let close: (() => PromiseLike<void>) | undefined;
-    try {
-      close = await this.#settings.store.journal(id, record.runs).open?.();
-    } catch (error) {
-      if (isLoopError(error, "journal-locked")) return "busy";
-      throw error;
-    }
-    try {
-      return await change();
-    } finally {
-      await Promise.resolve(close?.()).catch(() => {});
     }
   }
 
@@ -280,14 +278,20 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
 
   async #finish(id: string, turn: RunTurn, { plan, running }: Finishing): Promise<LoopResult> {
     const end = await running;
+    const { store } = this.#settings;
     if (end.kind === "ended") {
-      const journals = await this.#pruneJournals(id, turn, { result: end.result, isPriced: plan.loop.pricing !== undefined });
-      await this.#write(id, turn, { ...toRecord(turn, end.result), journals });
-      this.#conversations.leave(id, turn, true);
+      try {
+        const journals = await this.#pruneJournals(id, turn, { result: end.result, isPriced: plan.loop.pricing !== undefined });
+        await this.#write(id, turn, { ...toRecord(turn, end.result), journals });
+        await store.close(end.unlock);
+      } finally {
+        this.#conversations.leave(id, turn, true);
+      }
       return end.result;
     }
     await turn.finishWrites();
     if (turn.isOpen && end.isRefused && plan.previous !== undefined) await this.#write(id, turn, plan.previous);
+    await store.close(end.unlock).catch(() => {});
     this.#conversations.leave(id, turn, plan.isContinued || (turn.isOpen && !end.isRefused));
     throw end.error;
   }
@@ -330,23 +334,28 @@ interface Planning<Unstarted> {
 
 function toRecord({ number, runId, log: { epoch }, record }: RunTurn, result: LoopResult): ConversationRecord {
   const { status, reason, usage, costUSD } = result;
-  const { steered, own = 0, handover, turns = [] } = record ?? {};
-  const messages = withoutRefused(result, own);
-  const from = Math.min(record?.messages.length ?? 0, messages.length);
+  const { messages: initialMessages = [], steered = [], own = 0, handover: before = noHandover, turns = [] } = record ?? {};
+  const { messages, handover, report } = leaveRun(result, { own, handover: before });
+  const from = Math.min(initialMessages.length, messages.length);
+  // A resumed run may return a message twice: from its journal, and because it got the message again.
+  const unsent = findUnsent(steered, { messages: result.messages, initialMessages });
   const turn = { runId, from, to: messages.length, status, reason, usage, costUSD };
-  const earlier = turns.filter((one) => one.runId !== runId);
+  const earlier = keepTurns(
+    turns.filter((one) => one.runId !== runId),
+    from,
+  );
   return {
     runs: number,
     status,
     reason,
     messages,
     epoch,
-    undelivered: lateMessagesOf(result),
+    undelivered: [...unsent, ...withoutSteered(lateMessagesOf(result), steered)],
     steered,
     own,
     handover,
-    report: toReport(result),
-    turns: [...earlier, turn],
+    report,
+    turns: [...(earlier ?? []), turn],
   };
 }
 
@@ -373,10 +382,15 @@ function toHostedRun(turn: RunTurn): HostedRun {
 }
 
 function toBusy(turn: RunTurn, error: unknown): BegunAnswer {
-  const isElsewhere =
+  if (isElsewhere(error)) return { kind: "busy", runId: runIdOf(turn) };
+  throw error;
+}
+
+/** True if another process has the conversation. */
+function isElsewhere(error: unknown): boolean {
+  return (
     error instanceof BusyError ||
     isLoopError(error, "journal-locked") ||
-    (isLoopError(error, "already-running") && error.details.what !== "control");
-  if (isElsewhere) return { kind: "busy", runId: runIdOf(turn) };
-  throw error;
+    (isLoopError(error, "already-running") && error.details.what !== "control")
+  );
 }

@@ -99,7 +99,9 @@ export function continueLast(history: History): NextMessages {
 /** Continues with the first messages of a conversation. The last one of them is a user message without an answer. */
 function cutTo(handover: Handover, messages: readonly Message[]): NextMessages {
   const own = findOwn(messages, 0, undefined);
-  return { kind: "next", messages, handover: trimHandover(handover, messages), own, unchanged: messages.length - 1 };
+  const earlier = messages.slice(0, -1);
+  // A summary must not contain the last message, which may be edited.
+  return { kind: "next", messages, handover: trimHandover(handover, earlier), own, unchanged: earlier.length };
 }
 
 function settleAll(messages: readonly Message[], denied: boolean): readonly Message[] {
@@ -107,7 +109,7 @@ function settleAll(messages: readonly Message[], denied: boolean): readonly Mess
 }
 
 function placeMessage(history: History, given: PageMessage, denied: boolean): NextMessages {
-  const found = given.id === undefined ? undefined : findMessage(history.messages, given.id);
+  const found = given.id === undefined ? undefined : findMessage(allOf(history), given.id);
   if (found !== undefined) return placeKnown(history, { given, found, denied });
   const { again, edited, ...message } = given;
   return again === undefined && edited === undefined ? placeNew(history, message, denied) : { kind: "unknown-message" };
@@ -137,12 +139,24 @@ function placeKnown(history: History, { given, found, denied }: Placing): NextMe
   if (found.message.pinned === true) return { kind: "unknown-message" };
   const { again, edited: _, ...message } = given;
   const isUnchanged = isSame(found.message.content, message.content);
+  if (found.index >= history.messages.length && isUnchanged && again === undefined) return placeWaiting(history, denied);
   const isLast = isOfLastRun(history, found);
-  if (isLast && isReplaced(history, again)) return { kind: "repeated", isLast };
+  if (isLast && found.index < history.messages.length && isReplaced(history, again)) return { kind: "repeated", isLast };
   if (isUnchanged && again === undefined) return { kind: "repeated", isLast };
   if (!isReplacing(given)) return { kind: "unknown-message" };
   const kept = isUnchanged ? found.message : message;
-  return cutTo(history.handover, [...settleAll(history.messages.slice(0, found.index), denied), kept]);
+  return cutTo(history.handover, [...settleAll(allOf(history).slice(0, found.index), denied), kept]);
+}
+
+function allOf({ messages, undelivered = [] }: History): readonly Message[] {
+  return [...messages, ...undelivered];
+}
+
+/** Places a message that the last run did not get. A run that goes on gets it, and otherwise the next run begins with it. */
+function placeWaiting({ messages, undelivered = [], handover, last }: History, denied: boolean): NextMessages {
+  if (last?.status === "running" || last?.status === "suspended") return { kind: "repeated", isLast: true };
+  const own = findOwn(messages, undelivered.length, last);
+  return { kind: "next", messages: [...settleAll(messages, denied), ...undelivered], handover, own, unchanged: messages.length };
 }
 
 function isOfLastRun({ messages, last }: History, { index }: Found): boolean {

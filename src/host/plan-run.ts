@@ -1,20 +1,18 @@
 import {
   invalidOption,
-  isInboxKey,
+  isLoopError,
   type Journal,
-  listOf,
   LoopError,
   type LoopStatus,
-  type Message,
-  recordOf,
   unlessMissing,
   type UserMessage,
 } from "../core/entry-kit.ts";
 import { toCallPath } from "../core/web-kit.ts";
-import { inspectJournal } from "../journal/index.ts";
+import { inspectJournal, type JournalInspection } from "../journal/index.ts";
 import { endCalls } from "../journal/inspect/end-calls.ts";
 import type { ExecutionPlan } from "./execute-run.ts";
-import { addReport, noHandover, type RunReport, toReport, withHandover, withoutRefused } from "./handover.ts";
+import type { BoundStore, Unlock } from "./bound-store.ts";
+import { addReport, type Handover, leaveRun, noHandover, type RunReport, withHandover, withoutRefused } from "./handover.ts";
 import { type History, type NextMessages, placeMessages } from "./next-messages.ts";
 import type { HostedLoopOptions, ResumeAnswer, ResumeOptions, StartAnswer } from "./run-host.ts";
 import type { RunLog } from "./run-log.ts";
@@ -31,11 +29,52 @@ export interface RunPlan extends Omit<ExecutionPlan, "wrapOptions"> {
   readonly previous: ConversationRecord | undefined;
   /** True if the message is a repetition, so that no new turn begins. Default false. */
   readonly isRepeated?: boolean | undefined;
-  /** If the previous run crashed, its journal stays locked until the new run has begun. `release` releases this lock. */
+  /** The journal of the previous run stays locked until the new run has begun. `release` releases this lock. */
   release(): Promise<void>;
 }
 
 const noRelease = (): Promise<void> => Promise.resolve();
+
+/** The stored record of a conversation, which no other process changes before `release`. */
+export interface LockedRecord {
+  readonly record: ConversationRecord | undefined;
+  release(): Promise<void>;
+}
+
+/**
+ * Reads the record of a conversation, and locks the journal of its last run. Each process that changes the record holds this lock, so
+ * that two processes cannot both begin the next run. Rejects with BusyError if another process was faster, or with "journal-locked".
+ */
+export async function lockRecord(store: BoundStore, id: string): Promise<LockedRecord> {
+  const record = await store.read(id);
+  if (record === undefined) return { record, release: noRelease };
+  const unlock = await lockJournal(store, id, record);
+  let isHeld = true;
+  const release = async (): Promise<void> => {
+    if (isHeld) await store.close(unlock);
+    isHeld = false;
+  };
+  if (record.status !== "running") return { record, release };
+  try {
+    // The run may have ended in another process since the record was read.
+    const now = await store.read(id);
+    if (now?.runs === record.runs) return { record: now, release };
+    throw new BusyError("Another process has the conversation.");
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+/** A journal that cannot be opened, for example because it is damaged, is needed only if its run has not ended. */
+async function lockJournal(store: BoundStore, id: string, { runs, status }: ConversationRecord): Promise<Unlock> {
+  try {
+    return await store.lock(id, runs);
+  } catch (error) {
+    if (status === "running" || status === "suspended" || isLoopError(error, "journal-locked")) throw error;
+    return noRelease;
+  }
+}
 
 export interface Starting {
   readonly id: string;
@@ -47,12 +86,11 @@ export interface Starting {
 /** An answer of `start` that changes nothing. */
 export type UnstartedAnswer = Extract<StartAnswer, { readonly kind: "waiting" | "repeated" | "unknown-message" }>;
 
-export async function planStart(store: RunStore, starting: Starting): Promise<RunPlan | UnstartedAnswer> {
-  const { id } = starting;
-  const record = await store.read(id);
-  const { history, isCut, release } = await readHistory(store, id, record);
+export async function planStart(store: BoundStore, starting: Starting): Promise<RunPlan | UnstartedAnswer> {
+  const { record, release } = await lockRecord(store, starting.id);
   let planned: RunPlan | UnstartedAnswer | undefined;
   try {
+    const { history, isCut } = await readHistory(store, starting.id, record);
     planned = await planNext(store, starting, { record, history, isCut, release });
     return planned;
   } finally {
@@ -60,9 +98,7 @@ export async function planStart(store: RunStore, starting: Starting): Promise<Ru
   }
 }
 
-interface FoundHistory extends ReadHistory {
-  readonly record: ConversationRecord | undefined;
-}
+interface FoundHistory extends ReadHistory, LockedRecord {}
 
 async function planNext(store: RunStore, starting: Starting, found: FoundHistory): Promise<RunPlan | UnstartedAnswer> {
   const { id, turn, given, whenSuspended } = starting;
@@ -85,7 +121,7 @@ function planNew(store: RunStore, { id, turn, given, placed }: NewRun, { record,
   const number = (record?.runs ?? 0) + 1;
   turn.number = number;
   turn.runId = `${id}/${number}`;
-  const turns = record?.turns?.filter(({ to }) => to <= unchanged);
+  const turns = keepTurns(record?.turns, unchanged);
   const claim = async (): Promise<void> => {
     await checkUnchanged(store, id, record);
     const { epoch } = turn.log;
@@ -120,53 +156,42 @@ async function planRepeated(
   return { ...(await planReading(store, { id, turn, loop }, record)), isRepeated: true };
 }
 
+/** Returns the runs whose answers are in the first `length` messages. An answer may be cut at a message that was steered. */
+export function keepTurns(turns: ConversationRecord["turns"], length: number): ConversationRecord["turns"] {
+  return turns?.flatMap((turn) => (turn.from >= length ? [] : [{ ...turn, to: Math.min(turn.to, length) }]));
+}
+
 interface ReadHistory {
   readonly history: History;
   readonly isCut: boolean;
-  release(): Promise<void>;
 }
 
 async function readHistory(store: RunStore, id: string, record: ConversationRecord | undefined): Promise<ReadHistory> {
-  if (record === undefined) return { history: { messages: [], handover: noHandover }, isCut: false, release: noRelease };
-  if (record.status === "running") return openCutOff(store, id, record);
-  const { messages, undelivered } = record;
-  const history: History = { messages, undelivered, ...toHandedOn(id, record, record.report) };
-  return { history, isCut: false, release: noRelease };
+  if (record === undefined) return { history: { messages: [], handover: noHandover }, isCut: false };
+  if (record.status === "running") return readCutOff(store, id, record);
+  const { messages, undelivered, handover = noHandover, report = {} } = record;
+  return { history: { messages, undelivered, ...toHandedOn(id, record, { handover, report }) }, isCut: false };
 }
 
 function toHandedOn(
   id: string,
-  { runs, status, reason, own, handover = noHandover, steered }: ConversationRecord,
-  report: RunReport = {},
+  { runs, status, reason, own, steered }: ConversationRecord,
+  { handover, report }: { readonly handover: Handover; readonly report: RunReport },
 ): Pick<History, "handover" | "last" | "steered"> {
   return { handover: addReport(handover, report), last: { runId: `${id}/${runs}`, status, reason, own }, steered };
 }
 
-/**
- * Reads the messages of a run that was cut off by a crash. Keeps the journal locked until `release`, so that no other process
- * resumes this run.
- */
-async function openCutOff(store: RunStore, id: string, record: ConversationRecord): Promise<ReadHistory> {
+/** Reads the messages of a run that was cut off by a crash. */
+async function readCutOff(store: RunStore, id: string, record: ConversationRecord): Promise<ReadHistory> {
+  const { messages, steered = [], own = 0, handover = noHandover } = record;
   const journal = store.journal(id, record.runs);
-  const close = (await journal.open?.()) ?? noRelease;
-  let isHeld = true;
-  const release = async (): Promise<void> => {
-    if (isHeld) await close();
-    isHeld = false;
-  };
-  try {
-    const inspection = journal.read === undefined ? undefined : await inspectJournal(journal);
-    const hasStarted = inspection !== undefined && inspection.status !== "not-started";
-    const found = hasStarted ? { ...inspection, messages: endCalls(inspection) } : record;
-    const messages = withoutRefused(found, record.own ?? 0);
-    // A run records its beginning before its first request, so a run without a record has spent nothing.
-    const report = hasStarted ? toReport(inspection) : noHandover;
-    const undelivered = await readUnsent(journal, record);
-    return { history: { messages, undelivered, ...toHandedOn(id, record, report) }, isCut: true, release };
-  } catch (error) {
-    await release();
-    throw error;
-  }
+  const found = journal.read === undefined ? undefined : await inspectJournal(journal);
+  const undelivered = findUnsent(steered, found);
+  // A run records its beginning before its first request, so a run without a record has spent nothing.
+  if (found === undefined || found.status === "not-started")
+    return { history: { messages, undelivered, ...toHandedOn(id, record, { handover, report: noHandover }) }, isCut: true };
+  const left = leaveRun({ ...found, messages: endCalls(found) }, { own, handover });
+  return { history: { messages: left.messages, undelivered, ...toHandedOn(id, record, left) }, isCut: true };
 }
 
 interface Resuming {
@@ -178,7 +203,7 @@ interface Resuming {
 }
 
 export async function planResume(
-  store: RunStore,
+  store: BoundStore,
   { id, turn, loop, takeLog }: Resuming,
 ): Promise<RunPlan | Extract<ResumeAnswer, { readonly kind: "not-resumable" }>> {
   const record = await store.read(id);
@@ -193,12 +218,14 @@ async function planReading(
   { id, turn, loop, takeLog }: Omit<Resuming, "takeLog"> & Partial<Pick<Resuming, "takeLog">>,
   record: ConversationRecord,
 ): Promise<RunPlan> {
-  const { runs, status, steered, own, handover = noHandover, turns, journals } = record;
+  const { runs, status, steered = [], own, handover = noHandover, turns, journals } = record;
   turn.number = runs;
   turn.runId = `${id}/${runs}`;
   const journal = store.journal(id, runs);
-  const messages = status === "running" ? record.messages : await readInitial(journal);
-  for (const message of await readUnsent(journal, record)) turn.control.steer(message);
+  const inspection = await inspectResumed(journal, status);
+  const messages = status === "running" ? record.messages : (inspection?.initialMessages ?? []);
+  turn.isReplay = !mayGoOn(statusOf(record, inspection), loop);
+  if (!turn.isReplay) for (const message of findUnsent(steered, inspection)) turn.control.steer(message);
   const log = takeLog?.(runs, record.epoch);
   if (log !== undefined) turn.log = log;
   const claim = async (): Promise<void> => {
@@ -212,28 +239,61 @@ async function planReading(
   return { loop: begun, messages, journal, isResumed: true, isContinued, previous: record, claim, release: noRelease };
 }
 
+type Ended = Pick<ConversationRecord, "status" | "reason" | "messages" | "undelivered">;
+
+/** Returns how the last run has ended. Its messages end with those that it did not get, unless it may still get them. */
+export async function readEnding(store: RunStore, id: string, record: ConversationRecord): Promise<Ended> {
+  const ended = await readEnded(store, id, record);
+  const { status, messages, undelivered = [] } = ended;
+  return status === "running" || status === "suspended" ? ended : { ...ended, messages: [...messages, ...undelivered] };
+}
+
 /** If the process of the run died before it stored the ending in the record, reads the ending from the journal. */
-export async function readEnding(
-  store: RunStore,
-  id: string,
-  record: ConversationRecord,
-): Promise<Pick<ConversationRecord, "status" | "reason" | "messages">> {
+async function readEnded(store: RunStore, id: string, record: ConversationRecord): Promise<Ended> {
   const journal = record.status === "running" ? store.journal(id, record.runs) : undefined;
   if (journal?.read === undefined) return record;
-  const { status, reason, messages } = await inspectJournal(journal);
+  const found = await inspectJournal(journal);
+  const { status, reason } = found;
   if (status === "running" || status === "not-started") return record;
-  return { status, reason, messages: withoutRefused({ reason, messages }, record.own ?? 0) };
+  const messages = withoutRefused(found, record.own ?? 0);
+  return { status, reason, messages, undelivered: findUnsent(record.steered ?? [], found) };
 }
 
 /**
- * Returns the steered messages that the run has not read from its inbox. The run reads its inbox in order, and the journal
- * records how many messages were read.
+ * Returns the steered messages that are not in the transcript of the run. The run gets them in order. It may have read a message from
+ * its inbox without sending it, for example before it was suspended or stopped.
  */
-async function readUnsent(journal: Journal, { steered = [] }: ConversationRecord): Promise<readonly UserMessage[]> {
-  if (steered.length === 0 || journal.read === undefined) return steered;
-  let taken = 0;
-  for (const [key, answer] of await journal.read()) if (isInboxKey(key)) taken += listOf(recordOf(answer).messages).length;
-  return steered.slice(taken);
+export function findUnsent(
+  steered: readonly UserMessage[],
+  run: Pick<JournalInspection, "messages" | "initialMessages"> | undefined,
+): readonly UserMessage[] {
+  const sent = (run?.messages ?? []).slice(run?.initialMessages.length ?? 0).filter(({ role }) => role === "user");
+  let from = 0;
+  return steered.filter((message) => {
+    const index = sent.findIndex((one, at) => at >= from && isSameUserMessage(one as UserMessage, message));
+    if (index >= 0) from = index + 1;
+    return index < 0;
+  });
+}
+
+/** Returns the messages of `late` that are not in `steered`, such as those for nested runs. */
+export function withoutSteered(late: readonly UserMessage[], steered: readonly UserMessage[]): readonly UserMessage[] {
+  return late.filter((message) => !steered.some((one) => isSameUserMessage(one, message)));
+}
+
+/** Compares files only by their types, because a journal may keep their bytes in another form. */
+function isSameUserMessage(one: UserMessage, other: UserMessage): boolean {
+  return one.id === other.id && (one.id !== undefined || outlineOf(one) === outlineOf(other));
+}
+
+function outlineOf({ content }: UserMessage): string {
+  if (typeof content === "string") return JSON.stringify([content]);
+  return JSON.stringify(content.map((part) => (part.type === "text" ? part.text : { type: part.type })));
+}
+
+/** The process of the run may have died after the run had ended, but before the ending was stored. */
+function statusOf({ status }: ConversationRecord, run: JournalInspection | undefined): ConversationRecord["status"] {
+  return status !== "running" || run === undefined || run.status === "not-started" ? status : run.status;
 }
 
 const reopenable: ReadonlySet<string> = new Set<LoopStatus>(["error", "timeout", "stopped-by-user"]);
@@ -261,18 +321,20 @@ function refuseDecisions({ status, reason }: ConversationRecord, decisions: Resu
   if (unknown !== undefined) throw new LoopError("unknown-decision", { call: unknown, waiting: waiting.slice(0, 10) });
 }
 
-async function readInitial(journal: Journal): Promise<readonly Message[]> {
-  if (journal.read === undefined)
-    throw invalidOption(
-      "store.journal(...).read",
-      "a function, because the host reads the first messages of a resumed run from its journal",
-      undefined,
-    );
-  return (await inspectJournal(journal)).initialMessages;
+/** A run that was cut off has its first messages in the record, so its journal may be missing or lack `read`. */
+async function inspectResumed(journal: Journal, status: ConversationRecord["status"]): Promise<JournalInspection | undefined> {
+  const isCut = status === "running";
+  if (journal.read !== undefined) return isCut ? inspectJournal(journal).catch(unlessMissing) : inspectJournal(journal);
+  if (isCut) return undefined;
+  throw invalidOption(
+    "store.journal(...).read",
+    "a function, because the host reads the first messages of a resumed run from its journal",
+    undefined,
+  );
 }
 
 /** Rejects with BusyError if another process has changed the stored record since it was read as `before`. */
-async function checkUnchanged(store: RunStore, id: string, before: ConversationRecord | undefined): Promise<void> {
+export async function checkUnchanged(store: RunStore, id: string, before: ConversationRecord | undefined): Promise<void> {
   const now = await store.read(id);
   const isSame = now?.runs === before?.runs && now?.status === before?.status && now?.epoch === before?.epoch;
   if (!isSame) throw new BusyError("Another process has the conversation.");

@@ -239,7 +239,8 @@ export interface HostedStatus extends ConversationUsage {
   /** The number of starts and resumes in this process that wait for the live run to end. */
   readonly queued: number;
   /**
-   * The transcript of the conversation. While a run is live, the transcript contains only the messages that the run began with.
+   * The transcript of the conversation. While a run is live, the transcript contains only the messages that the run began with. After
+   * its end, messages that it got too late are the last ones. The next run answers them.
    */
   readonly messages: readonly Message[];
   /** All ended runs whose answers are in `messages`, in order. `toUIMessages` makes the metadata of old answers from them. */

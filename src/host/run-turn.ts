@@ -29,6 +29,8 @@ export class RunTurn {
   runId = "";
   number = 0;
   stopWhenUnread = false;
+  /** True if the run has ended before and is only read again. Such a run gets no messages. */
+  isReplay = false;
   /** True once the run has decided how it ends. The run then soon frees the conversation. */
   isEnding = false;
   /** True once the run was told to stop. Its tools may still clean up. */
@@ -81,12 +83,13 @@ export class RunTurn {
    */
   steer(message: UserMessage, write: (record: ConversationRecord) => PromiseLike<void> | void): Promise<Steered> {
     const steered = this.#writes.then(async (): Promise<Steered> => {
-      if (this.record === undefined || this.#isFinished) return "over";
+      if (this.record === undefined || this.#isFinished || this.isReplay) return "over";
       if (this.has(message)) return "repeated";
       const record = { ...this.record, steered: [...(this.record.steered ?? []), message] };
       await write(record);
+      if (this.control.steer(message) !== "accepted") return "over";
       this.record = record;
-      return this.control.steer(message) === "accepted" ? "steered" : "over";
+      return "steered";
     });
     this.#writes = steered.then(
       () => {},

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Message } from "turnwright";
+import { createLoopControl, type Message } from "turnwright";
 import {
   type ConversationStore,
   createConversation,
@@ -58,6 +58,28 @@ describe("createConversation with waitMs", () => {
     await clock.runAll();
     await expect(first).resolves.toMatchObject({ text: "re 1" });
   });
+
+  it.each(["stop", "kill"] as const)(
+    "starts a run after control.%s() when the stopped run has ended, without waitMs",
+    async (verb) => {
+      const clock = createTestClock();
+      const provider = createMockProvider(({ messages }) => [wait(1_000), text(`re ${textOf(messages.at(-1))}`)]);
+      const store = memoryConversationStore();
+      const conversation = createConversation({ id: "a", store, options: { provider, clock } });
+      const control = createLoopControl();
+      const first = conversation.send("1", { control });
+      await clock.flush();
+      control[verb]();
+      const second = conversation.send("2");
+      await clock.runAll();
+      expect((await first).status).toBe("stopped-by-user");
+      expect((await second).text).toBe("re 2");
+      const third = conversation.send("3", { control: createLoopControl() });
+      expect(await failureOf(conversation.send("4"))).toMatchObject({ code: "conversation-busy" });
+      await clock.runAll();
+      await third;
+    },
+  );
 
   it("refuses a waiting run if the signal of this run is aborted", async () => {
     const { clock, conversation } = open(60_000);

@@ -61,6 +61,26 @@ describe("a conversation whose journal fails", () => {
     },
   );
 
+  it("is removed with the journals of runs that have not ended", async () => {
+    const removed: string[] = [];
+    const fails = failAt(4);
+    const removeJournal = (runId: string) => void removed.push(runId.split(".")[1] ?? "");
+    const journal = (runId: string) => (runId.includes(".2.") ? fails(runId) : memoryJournal());
+    const { conversation, another } = open(() => text("Paid."), { journal, removeJournal, keepRuns: 9 });
+    for (const message of ["One", "Two", "Three"]) await conversation.send(message).catch(() => undefined);
+    await another().remove();
+    expect(removed).toEqual(["1", "2", "3"]);
+  });
+
+  it("is removed with the journal of its last run, which has not ended", async () => {
+    const removed: string[] = [];
+    const removeJournal = (runId: string) => void removed.push(runId.split(".")[1] ?? "");
+    const { conversation } = open(() => text("Paid."), { journal: failAt(4), removeJournal });
+    await expect(conversation.send("One")).rejects.toThrow("The disk is full.");
+    await conversation.remove();
+    expect(removed).toEqual(["1"]);
+  });
+
   it("keeps the message of a run that fails after its first record", async () => {
     const { conversation } = open([text("Paid.")], { journal: failAt(2) });
     await expect(conversation.send(question)).rejects.toThrow("The disk is full.");

@@ -1,7 +1,14 @@
 // Tests of the facts that one run hands to the next, for conversations and for run hosts. test/dbos/handed-on.test.ts has the durable hosts.
 
 import { describe, expect, it } from "vitest";
-import { createLoopControl, type LoopOptions, type LoopResult, type Message, type ModelRequest } from "turnwright";
+import {
+  createLoopControl,
+  type LoopEvent,
+  type LoopOptions,
+  type LoopResult,
+  type Message,
+  type ModelRequest,
+} from "turnwright";
 import { compactMessages } from "turnwright/compaction";
 import { type ConversationUsage, createConversation, memoryConversationStore } from "turnwright/conversation";
 import { guardrails, type InputCheck } from "turnwright/guardrails";
@@ -15,8 +22,8 @@ type RunOptions = Omit<LoopOptions, "messages" | "control">;
 
 interface Chat {
   ask(message: string): Promise<Pick<LoopResult, "status" | "reason">>;
-  /** Sends a message, and stops the run when the model has begun to answer. */
-  askAndStop(message: string): Promise<void>;
+  /** Sends a message, and stops the run at its first event of the type `at`. Default: when the model has begun to answer. */
+  askAndStop(message: string, at?: LoopEvent["type"]): Promise<void>;
   messages(): Promise<readonly Message[]>;
   usage(): Promise<Omit<ConversationUsage, "runs">>;
 }
@@ -29,9 +36,9 @@ function openConversation(run: RunOptions): Chat {
   const conversation = createConversation({ id: `handed-on-${chats}`, store: memoryConversationStore(), options: run });
   return {
     ask: (message) => conversation.send(message),
-    askAndStop: async (message) => {
+    askAndStop: async (message, at = "text-delta") => {
       const stream = conversation.stream(message, { control });
-      for await (const { type } of stream) if (type === "text-delta") control.stop();
+      for await (const { type } of stream) if (type === at) control.stop();
       await stream.result;
     },
     messages: () => conversation.messages(),
@@ -55,9 +62,9 @@ function openHost(run: RunOptions): Chat {
   };
   return {
     ask: async (message) => (await start(message)).result,
-    askAndStop: async (message) => {
+    askAndStop: async (message, at = "text-delta") => {
       const answer = await start(message);
-      for await (const { event } of answer.join()) if (event.type === "text-delta") host.stop(id);
+      for await (const { event } of answer.join()) if (event.type === at) host.stop(id);
       await answer.result;
     },
     messages: async () => (await status()).messages,
@@ -146,6 +153,25 @@ describe.each([
     expect(show(await chat.messages())).toEqual(["user: Is it on?"]);
     await chat.ask("Please.");
     expect(show(await chat.messages())).toEqual(["user: Is it on?", "user: Please.", "model: Yes."]);
+  });
+
+  it("answers the next message after a run that summarized a message before its input check refused it", async () => {
+    let summaries = 0;
+    const provider = createMockProvider(({ purpose }, index) => {
+      if (purpose === "summary") return text(`Summary ${(summaries += 1)}.`);
+      return index === 0 ? stall() : text("Yes.");
+    });
+    const policies = { guardrails: guardrails({ input: [check] }), compaction: compactMessages({ when: 400, keep: 50 }) };
+    const chat = open({ provider, policies });
+    await chat.askAndStop("A long story. ".repeat(400), "iteration-start");
+    expect((await chat.ask("An evil plan.")).reason.kind).toBe("input-guardrail");
+    expect([summaries, await chat.messages()]).toEqual([1, []]);
+    for (const message of ["Hello.", "Are you there?"]) {
+      expect((await chat.ask(message)).status).toBe("completed");
+      // The summary is about messages that have left.
+      expect(show(provider.requests.at(-1)?.messages ?? [])[0]).toBe("user: Hello.");
+    }
+    expect(show(await chat.messages())).toEqual(["user: Hello.", "model: Yes.", "user: Are you there?", "model: Yes."]);
   });
 
   it("removes an unanswered message that was never checked together with a refused message", async () => {

@@ -133,7 +133,10 @@ export interface LoopErrorDetails {
     readonly calls?: readonly WaitingCall[] | undefined;
   };
   /** The store of a run host did not answer in time. `ms` is how long the host waited. */
-  readonly "store-unresponsive": { readonly verb: "read" | "write" | "remove" | "removeJournal"; readonly ms: number };
+  readonly "store-unresponsive": {
+    readonly verb: "read" | "write" | "remove" | "removeJournal" | "journal";
+    readonly ms: number;
+  };
   /**
    * A resumed run has recorded calls that no longer fit their tools. `changed` lists the names of these tools, and `changes` says
    * how each tool has changed.

@@ -5,6 +5,7 @@ import {
   addReport,
   type ConversationUsage,
   lateMessagesOf,
+  leaveRun,
   noHandover,
   type RunReport,
   toReport,
@@ -175,8 +176,9 @@ export class ConversationRuns {
     if (last.state !== "failed") {
       const result = await this.#loop.result(runId);
       const { status, reason } = result;
-      const facts = { handover: addReport(handover, toReport(result)), last: { runId, status, reason, own } };
-      const messages = withoutRefused(result, own);
+      const left = leaveRun(result, { own, handover });
+      const facts = { handover: addReport(left.handover, left.report), last: { runId, status, reason, own } };
+      const { messages } = left;
       return { history: { messages, undelivered: lateMessagesOf(result), ...facts }, isCut: false };
     }
     const { messages, report } = await this.#readCutOff(last);
