@@ -1,7 +1,7 @@
 // A summary for llms.txt: conversations that keep their transcript. If a type here differs from the real type, the compiler reports
 // an error.
 
-import type { Journal, LoopResult, LoopStream, Message } from "turnwright";
+import type { Journal, LoopOptions, LoopResult, LoopStream, Message } from "turnwright";
 import type * as conversation from "turnwright/conversation";
 import { type Differing, expectNone } from "./same-names.ts";
 
@@ -21,6 +21,7 @@ interface ConversationOptions {
   keepRuns?: conversation.KeepRuns; // 1: only the journal of the last ended run; or { days }
   waitMs?: number; // 0: a second run rejects with "conversation-busy" at once
   whenSuspended?: conversation.WhenSuspended; // "refuse", "deny" or "queue": a new message while calls wait
+  wrapOptions?: (options: LoopOptions) => LoopOptions; // adds a log or tracing to each run
 }
 interface Conversation {
   id: string;

@@ -13,7 +13,9 @@ import {
   memoryConversationStore,
   postgresConversationStore,
 } from "turnwright/conversation";
+import { readRunLog, withRunLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
+import { withTracing } from "turnwright/otel";
 import { conversationStoreSuite, createMockProvider, text, toolCall } from "turnwright/testing";
 
 const tools = [
@@ -70,6 +72,18 @@ const { usage, costUSD, runs } = await fork.usage(); // of the fork alone
 // #endregion fork
 assert.deepEqual([usage.totalTokens > 0, costUSD, runs], [true, undefined, 1]);
 assert.equal((await conversation.messages()).length, 8);
+
+// #region watch
+const path = join(directory, "runs.jsonl");
+const watched = createConversation({
+  id: "chat-19",
+  store: fileConversationStore(directory),
+  options: { provider, tools },
+  wrapOptions: (options) => withTracing(withRunLog(options, { to: path }), { agentName: "support" }),
+});
+// #endregion watch
+for (const question of ["Hello.", "And tomorrow?"]) await watched.send(question);
+assert.equal((await readRunLog(path)).runs.length, 2);
 
 /** POST /chats/:id */
 // #region busy

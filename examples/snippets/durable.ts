@@ -5,6 +5,8 @@ import { DBOS } from "@dbos-inc/dbos-sdk";
 import { defineTool, runToolLoop, type UserMessage } from "turnwright";
 import { dbosJournal, defineDurableHost, defineDurableLoop, launchWorker } from "turnwright/dbos";
 import { lastEventId, toEventStreamResponse } from "turnwright/host";
+import { withRunLog } from "turnwright/inspect";
+import { withTracing } from "turnwright/otel";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { startPostgres } from "../workers/start-postgres.ts";
 
@@ -52,6 +54,17 @@ async function get(id: string, request: Request): Promise<Response> {
   return toEventStreamResponse(await chat.join(id, { from: lastEventId(request) }));
 }
 // #endregion host
+
+const logs: string[] = [];
+const sendToCollector = (line: string): void => void logs.push(line);
+// #region watch
+const sink = { write: sendToCollector }; // one sink for all runs, because they share the texts of the log
+const watched = defineDurableHost({
+  name: "watched",
+  options: () => ({ provider: briefProvider }),
+  wrapOptions: (options) => withTracing(withRunLog(options, { to: sink }), { agentName: "support" }),
+});
+// #endregion watch
 
 // #region journal
 const answer = DBOS.registerWorkflow(
@@ -123,6 +136,10 @@ const stopped = await support.result("ticket-8");
 assert.deepEqual([stopped.reason.kind, stopped.undelivered.length], ["stopped", 1]);
 
 assert.equal(await answer("Is it open?"), "Yes.");
+
+const logged = await watched.start("9", { message: "Is it open?" });
+assert.equal(logged.kind === "started" && (await logged.result()).text, "Yes.");
+assert.ok(logs.some((line) => line.includes('"runId":"9/1"')));
 
 const url = "http://localhost/chats/7";
 const ask = new Request(url, { method: "POST", body: JSON.stringify({ message: "Please refund order 9." }) });

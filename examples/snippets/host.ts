@@ -14,6 +14,8 @@ import {
   type StartAnswer,
   toEventStreamResponse,
 } from "turnwright/host";
+import { readRunLog, withRunLog } from "turnwright/inspect";
+import { withTracing } from "turnwright/otel";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
@@ -120,10 +122,20 @@ assert.deepEqual(jobs, [{ film: "holiday", key: "8/1/i0/tool/0/render", reply: {
 assert.equal((await onFilm({ chat: "8", callId: "call_i0_0", url: "/films/8" })).status, 410);
 assert.equal((await host.status("8"))?.status, "completed");
 
+// #region watch
+const path = join(folder, "runs.jsonl");
+const watched = createRunHost({
+  wrapOptions: (options) => withTracing(withRunLog(options, { to: path }), { agentName: "support" }),
+});
+// #endregion watch
+const logged = await watched.start("9", { provider: createMockProvider([text("Hi.")]), message: "Hello." });
+assert.equal(logged.kind === "started" && (await logged.result).text, "Hi.");
+assert.equal((await readRunLog(path)).runs[0]?.runId, "9/1");
+
 // #region shutdown
 async function shutDown(hosts: readonly RunHost[]): Promise<void> {
   await Promise.all(hosts.map((one) => one.close()));
 }
 // #endregion shutdown
-await shutDown([host]);
+await shutDown([host, watched]);
 rmSync(folder, { recursive: true, force: true });

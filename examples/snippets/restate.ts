@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { workflow, type WorkflowContext } from "@restatedev/restate-sdk";
 import { defineTool, runToolLoop, type UserMessage } from "turnwright";
-import { defineDurableLoop, launchWorker, restateJournal } from "turnwright/restate";
+import { withTracing } from "turnwright/otel";
+import { defineDurableHost, defineDurableLoop, launchWorker, restateJournal } from "turnwright/restate";
 import { createMockProvider, runTool, text } from "turnwright/testing";
 
 const provider = createMockProvider(() => text("Refunded."));
@@ -43,8 +44,20 @@ function define(): ReturnType<typeof defineDurableLoop<{ readonly question: stri
   return support;
 }
 
+function defineWatched(): unknown {
+  // #region watch
+  const watched = defineDurableHost({
+    name: "watched",
+    options: () => ({ provider, tools }),
+    wrapOptions: (options) => withTracing(options, { agentName: "support" }),
+  });
+  // #endregion watch
+  return watched;
+}
+
 async function run(): Promise<string> {
   const support = define();
+  defineWatched();
   // #region launch
   const worker = await launchWorker({ ingressUrl: "http://localhost:8080", adminUrl: "http://localhost:9070" });
   await support.start("ticket-7", { question: "Please refund order 7." });

@@ -5,6 +5,7 @@ import type {
   EntryOptions,
   InheritedContextOption,
   Journal,
+  LoopOptions,
   LoopResult,
   LoopStatus,
   LoopStream,
@@ -70,6 +71,10 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
    * the cost does not matter. Needs `removeJournal`. Default 1.
    */
   readonly keepRuns?: KeepRuns | undefined;
+  /**
+   * Returns changed options for each run, for example with a log added by `withRunLog`. Default: the options are not changed.
+   */
+  readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;
   /**
    * How long a run waits until another run of the conversation has ended, in milliseconds. The runs of one process begin in the order
    * of their calls. Default 0: the run is refused at once.

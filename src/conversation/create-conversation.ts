@@ -293,14 +293,20 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
   }
 
   async #run<Own, OwnTool extends Tool>(prepared: Prepared): Promise<LoopResult<Plain<Own>, OwnTool>> {
-    return this.#finish<Own, OwnTool>(prepared, runToolLoop(prepared.options));
+    const ended = (async () => runToolLoop(this.#wrap(prepared.options)))();
+    return this.#finish<Own, OwnTool>(prepared, ended);
+  }
+
+  #wrap(options: LoopOptions<never>): LoopOptions {
+    const { wrapOptions } = this.#given;
+    return wrapOptions === undefined ? options : wrapOptions(options);
   }
 
   #stream<Own, OwnTool extends Tool>(prepare: () => Promise<Prepared>): LoopStream<Plain<Own>, OwnTool> {
     return startStream(async () => {
       const prepared = await prepare();
       try {
-        const stream = streamToolLoop(prepared.options);
+        const stream = streamToolLoop(this.#wrap(prepared.options));
         return { events: stream, result: this.#finish<Own, OwnTool>(prepared, stream.result) };
       } catch (error) {
         await this.#finish(prepared, Promise.reject(error));

@@ -33,6 +33,7 @@ const checks: Checks<ConversationOptions> = {
   removeJournal: is.fn,
   keepRuns: keepRunsCheck,
   whenSuspended: whenSuspendedCheck,
+  wrapOptions: is.fn,
   waitMs: /* @__PURE__ */ numberWithin({ min: 0, max: longestTimerMs }),
 };
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { defineTool } from "turnwright";
 import { defineDurableLoop, type DurableEvent, launchWorker, type Worker } from "turnwright/dbos";
+import { parseRunLog, withRunLog } from "turnwright/inspect";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { endingKinds, optionsOfEnding, resultOfEnding, timeless } from "../host/whole-results.ts";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
@@ -40,7 +41,14 @@ const rooms = defineDurableLoop({
   }),
 });
 
-const endings = defineDurableLoop({ name: "endings", options: (kind: string) => optionsOfEnding(kind) });
+const logged: string[] = [];
+/** All runs share the sink, so that their lines make one log. */
+const sink = { write: (line: string): void => void logged.push(line) };
+const endings = defineDurableLoop({
+  name: "endings",
+  options: (kind: string) => optionsOfEnding(kind),
+  wrapOptions: (options) => withRunLog(options, { to: sink }),
+});
 
 beforeAll(async () => {
   postgres = await startPostgres();
@@ -103,9 +111,10 @@ describe("defineDurableLoop", () => {
     expect((await rooms.status("run-1"))?.status).toBe("completed");
   });
 
-  it.each(endingKinds)("returns the same result as runToolLoop for a run that ended as %s", async (kind) => {
+  it.each(endingKinds)("returns the same result as runToolLoop, and logs the run, for a run that ended as %s", async (kind) => {
     const id = `ended-${kind}`;
     expect(timeless(await endings.result(id))).toEqual(await resultOfEnding(kind, id));
+    expect(parseRunLog(logged.join("")).runs.find(({ runId }) => runId === id)?.status).toBeDefined();
   });
 
   it("starts only one run for two starts with the same id", async () => {

@@ -2,6 +2,7 @@
 
 import { deepEqual, equal, match, ok, rejects, throws } from "node:assert/strict";
 import { defineTool } from "turnwright";
+import { parseRunLog, withRunLog } from "turnwright/inspect";
 import { defineDurableLoop, type DurableEvent, launchWorker, type Worker } from "turnwright/restate";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { endingKinds, optionsOfEnding, resultOfEnding, timeless } from "../host/whole-results.ts";
@@ -54,7 +55,15 @@ const defineRooms = () =>
 const launch = (suspendMs = 10_000): Promise<Worker> =>
   launchWorker({ ingressUrl: server.ingressUrl, adminUrl: server.adminUrl, port, suspendMs });
 
-const defineEndings = () => defineDurableLoop({ name: "endings", options: (kind: string) => optionsOfEnding(kind) });
+const logged: string[] = [];
+/** All runs share the sink, so that their lines make one log. */
+const sink = { write: (line: string): void => void logged.push(line) };
+const defineEndings = () =>
+  defineDurableLoop({
+    name: "endings",
+    options: (kind: string) => optionsOfEnding(kind),
+    wrapOptions: (options) => withRunLog(options, { to: sink }),
+  });
 
 let rooms: ReturnType<typeof defineRooms>;
 let endings: ReturnType<typeof defineEndings>;
@@ -274,11 +283,12 @@ async function checkLongIds(): Promise<void> {
 async function checkResult(kind: string): Promise<void> {
   const id = `ended-${kind}`;
   deepEqual(timeless(await endings.result(id)), await resultOfEnding(kind, id));
+  ok(parseRunLog(logged.join("")).runs.find(({ runId }) => runId === id)?.status);
 }
 
 export const checks: readonly Check[] = [
   ...endingKinds.map((kind) => ({
-    title: `returns the same result as runToolLoop for a run that ended as ${kind}`,
+    title: `returns the same result as runToolLoop, and logs the run, for a run that ended as ${kind}`,
     run: () => checkResult(kind),
   })),
   { title: "returns the result and all events of a run", run: checkRun },

@@ -32,7 +32,12 @@ const eventsChecks: Checks<DurableEventsOptions> = {
   endsWhenWaiting: is.flag,
 };
 
-const fieldChecks: Checks<DurableLoopFields<never>> = { name: is.text, options: is.fn, maxCrashes: numberWithin({ min: 0 }) };
+const fieldChecks: Checks<DurableLoopFields<never>> = {
+  name: is.text,
+  options: is.fn,
+  wrapOptions: is.fn,
+  maxCrashes: numberWithin({ min: 0 }),
+};
 
 export function checkLoopFields<Input>(fields: DurableLoopFields<Input>): void {
   checkFields("fields", fields, fieldChecks);

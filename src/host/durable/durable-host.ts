@@ -6,6 +6,7 @@ import type {
   EndReason,
   EntryOptions,
   Json,
+  LoopOptions,
   LoopStatus,
   Message,
   StopRequest,
@@ -37,6 +38,11 @@ export interface DurableHostFields<Output = unknown, T extends Tool = Tool> {
    * process reads the state of the run.
    */
   readonly options: (run: DurableRunInput) => DurableRunOptions<Output, T> | PromiseLike<DurableRunOptions<Output, T>>;
+  /**
+   * Returns changed options for each execution of a run, for example with tracing added by `withTracing`. Default: the options are
+   * not changed.
+   */
+  readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;
   /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
   /**

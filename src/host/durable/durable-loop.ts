@@ -5,6 +5,7 @@ import type {
   CallDecision,
   EntryOptions,
   LoopEvent,
+  LoopOptions,
   LoopResult,
   StopRequest,
   Tool,
@@ -27,6 +28,11 @@ export interface DurableLoopFields<Input, Output = unknown, T extends Tool = Too
    * read. Must return the same messages for the same input.
    */
   readonly options: (input: Input) => DurableLoopOptions<Output, T> | PromiseLike<DurableLoopOptions<Output, T>>;
+  /**
+   * Returns changed options for each execution of a run, for example with tracing added by `withTracing`. The given options also have
+   * those that the durable loop sets, such as `runId` and `events`. Default: the options are not changed.
+   */
+  readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;
   /**
    * How many workers in a row may die in the same step of a run. If one more worker dies, `result` rejects. Without this limit, a
    * run that crashes its process would crash one worker after the other. Default 10.

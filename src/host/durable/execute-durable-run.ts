@@ -2,6 +2,7 @@ import {
   type Journal,
   type Json,
   type LoopControl,
+  type LoopOptions,
   type LoopResult,
   type OutsideResult,
   runToolLoop,
@@ -42,7 +43,7 @@ export interface RunSite extends Pick<DurableEngine, "store" | "waitFor"> {
 export interface DurableExecution {
   readonly runId: string;
   /** `options` is called after the execution has begun, so that an error of `options` ends this execution. */
-  readonly fields: Pick<DurableLoopFields<Json>, "options" | "maxCrashes">;
+  readonly fields: Pick<DurableLoopFields<Json>, "options" | "wrapOptions" | "maxCrashes">;
   /** The input of the run, as JSON. Default: the input that the store has. */
   readonly input?: string | undefined;
   readonly createJournal: (hooks: StepHooks, live: LiveRun) => Journal | Promise<Journal>;
@@ -166,14 +167,15 @@ class Execution implements LiveRun {
       put: (id, text) => events.addBlob(id, text),
       get: () => (texts ??= this.#repeat(() => store.readBlobs(runId))),
     });
-    const result = await runToolLoop({
+    const given: LoopOptions = {
       ...options,
       timeouts: { journalMs, ...options.timeouts },
       runId,
       control: this.#control,
       journal,
       events: createEmitter(events.take),
-    });
+    };
+    const result = await runToolLoop(fields.wrapOptions?.(given) ?? given);
     await events.flush();
     return JSON.stringify(factsOf(result, hooks.lastRead));
   }

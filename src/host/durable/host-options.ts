@@ -31,6 +31,7 @@ export interface RunInput {
 const fieldChecks: Checks<DurableHostFields> = {
   name: is.text,
   options: is.fn,
+  wrapOptions: is.fn,
   whenBusy: whenBusyCheck,
   whenSuspended: whenSuspendedCheck,
   maxCrashes: numberWithin({ min: 0 }),
@@ -43,6 +44,7 @@ export function toLoopFields(fields: DurableHostFields): DurableLoopFields<Json>
   return {
     name: fields.name,
     maxCrashes: fields.maxCrashes,
+    wrapOptions: fields.wrapOptions,
     options: async (run) => {
       const { id, input, messages, repair, handover = noHandover } = run as unknown as RunInput;
       const options = withHandover(await fields.options({ id, input }), handover);

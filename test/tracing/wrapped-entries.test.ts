@@ -1,0 +1,81 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { defineTool, type LoopOptions } from "turnwright";
+import { createConversation, memoryConversationStore } from "turnwright/conversation";
+import { createRunHost } from "turnwright/host";
+import { parseRunLog, withRunLog } from "turnwright/inspect";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+
+const pay = defineTool({
+  name: "pay",
+  description: "Pays",
+  inputSchema: { type: "object" },
+  needsApproval: true,
+  execute: () => 1,
+});
+const provider = () => createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay") : text("Paid.")));
+const approve = { policies: { approve: () => ({ kind: "approve" as const }) } };
+let lines: string[] = [];
+let sink = { write: (_line: string): void => {} };
+let failure: Error | undefined;
+
+function wrapOptions(options: LoopOptions): LoopOptions {
+  if (failure !== undefined) throw failure;
+  return withRunLog(options, { to: sink });
+}
+
+beforeEach(() => {
+  lines = [];
+  sink = { write: (line) => void lines.push(line) };
+  failure = undefined;
+});
+
+const logged = () => parseRunLog(lines.join("")).runs.map(({ runId, status }) => [runId, status]);
+
+describe("wrapOptions of createConversation", () => {
+  const open = (own: Partial<LoopOptions> = approve) =>
+    createConversation({
+      id: "chat",
+      store: memoryConversationStore(),
+      options: { provider: provider(), tools: [pay], ...own },
+      wrapOptions,
+    });
+
+  it("wraps the options of send and stream", async () => {
+    const chat = open();
+    await chat.send("Pay.");
+    await chat.stream("Again.", { limits: { maxIterations: 3 } }).result;
+    expect(logged().map(([, status]) => status)).toEqual(["completed", "completed"]);
+  });
+
+  it("wraps the options of resume", async () => {
+    const chat = open({});
+    const { reason } = await chat.send("Pay.");
+    const [id = ""] = "calls" in reason ? reason.calls.map((call) => call.id) : [];
+    await chat.resume({ decisions: { [id]: { kind: "approve" } } });
+    expect(logged().map(([, status]) => status)).toEqual(["completed"]);
+  });
+
+  it.each(["send", "stream"] as const)("rejects %s with its error, and leaves the conversation as it was", async (verb) => {
+    const chat = open();
+    failure = new Error("No collector.");
+    const run = async (): Promise<unknown> => (verb === "send" ? chat.send("Pay.") : chat.stream("Pay.").result);
+    await expect(run()).rejects.toBe(failure);
+    expect([await chat.messages(), await chat.status()]).toEqual([[], undefined]);
+    failure = undefined;
+    expect((await chat.send("Pay.")).status).toBe("completed");
+  });
+
+  it("must be a function", () => {
+    const options = { provider: provider() };
+    const wrong = { id: "chat", store: memoryConversationStore(), options, wrapOptions: {} as never };
+    expect(() => createConversation(wrong)).toThrow('Option "wrapOptions" must be a function');
+  });
+});
+
+it("wrapOptions of createRunHost: wraps the options of each run", async () => {
+  const host = createRunHost({ wrapOptions });
+  const started = await host.start("chat", { provider: provider(), tools: [pay], ...approve, message: "Pay." });
+  if (started.kind === "started") await started.result;
+  expect(logged()).toEqual([["chat/1", "completed"]]);
+  await host.close();
+});
