@@ -53,6 +53,7 @@ const smaller: readonly LoopLimits[] = [
   { maxTokens: 250 },
   { maxCostUSD: 1.5 },
   { wallClockMs: 1_500 },
+  { maxToolCalls: 1 },
   { maxIterations: 2, maxTokens: 1, maxCostUSD: 0, wallClockMs: 1 },
 ];
 

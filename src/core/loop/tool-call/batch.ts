@@ -275,10 +275,11 @@ export function createRoom({ state, bounds }: Run): Room {
   };
 }
 
-export function limitCalls(run: Run, calls: readonly BatchCall[]): void {
+/** `kept` are the recorded calls, which have run before the limit was lowered. */
+export function limitCalls(run: Run, calls: readonly BatchCall[], kept: ReadonlySet<BatchCall> | undefined): void {
   const room = createRoom(run);
   for (const one of calls) {
-    if (room.admit(one)) continue;
+    if (room.admit(one) || kept?.has(one) === true) continue;
     one.pending = undefined;
     one.outcome = limitOf(one);
   }

@@ -24,15 +24,29 @@ import { askResults } from "./settle-call.ts";
 import { Wave } from "../../tools/wave.ts";
 
 /** Dispatches the calls of a batch. Usually the first wave contains all calls, so that `runRemaining` is not needed. */
-export function dispatchCalls(run: Run, calls: readonly BatchCall[]): void | PromiseLike<void> {
+export function dispatchCalls(run: Run, calls: readonly BatchCall[], kept?: ReadonlySet<BatchCall>): void | PromiseLike<void> {
+  if (kept === undefined && mayExceed(run, calls))
+    return findRecorded(run, calls).then((recorded) => dispatchCalls(run, calls, recorded));
   refuseChangedTools(run, calls);
-  limitCalls(run, calls);
+  limitCalls(run, calls, kept);
   const batch = new Batch(run, calls);
   if (mayHaveRecorded(run, batch)) return replayRecorded(run, batch).then(() => runRemaining(run, batch));
   if (needsWindow(run, batch)) return runRemaining(run, batch);
   const wave = batch.takeWave();
   const ended = whenReady(runWave(run, wave, batch), () => decideOpen(run, wave, batch));
   return whenReady(ended, () => (batch.isDone ? undefined : runRemaining(run, batch)));
+}
+
+/** True if recorded calls may exceed `maxToolCalls`, because the limit is lower than in the execution that recorded them. */
+function mayExceed({ isIterationReplayed, journal, bounds, state }: Run, calls: readonly BatchCall[]): boolean {
+  return isIterationReplayed && journal.has !== undefined && state.toolCallsExecuted + calls.length > bounds.maxToolCalls;
+}
+
+async function findRecorded(run: Run, calls: readonly BatchCall[]): Promise<ReadonlySet<BatchCall>> {
+  const found = await Promise.all(
+    calls.map(async (one) => (await isRecorded(run, batchKey(run, "tool", one))) || isRecorded(run, batchKey(run, "agent", one))),
+  );
+  return new Set(calls.filter((_, position) => found[position] === true));
 }
 
 /**
