@@ -166,9 +166,7 @@ export function rebuildRun(records: Records, start: RunStart, watch?: WatchSteps
 
 function readNext(reading: Reading): Stop {
   const { state } = reading;
-  // Directly after a last look, the run ends, continues or was drained. A drained run takes its next last look after it resumes.
-  const isNone = state.phase === "last-look" || isBeforeCompaction(reading);
-  const lastLook = isNone ? undefined : lastLookAt(reading, state.phase);
+  const lastLook = mayLookLast(reading) ? lastLookAt(reading, state.phase) : undefined;
   if (lastLook !== undefined) return fold(reading, { kind: "last-look", ...lastLook }, lastInboxKey(state, lastLook.attempt));
   const next = nextStep(state, boundsOf(reading));
   switch (next.kind) {
@@ -195,9 +193,14 @@ function readNext(reading: Reading): Stop {
   }
 }
 
-/** A run that ended directly after a compaction has a last look with the key of an ending before the compaction. */
-function isBeforeCompaction({ records, state }: Reading): boolean {
-  return (state.phase === "inbox" || state.phase === "steer") && records.has(stepKey(state, "compaction"));
+/**
+ * False directly after a last look, because the run then ends, continues or was drained. A drained run takes its next last look
+ * after it resumes. Also false before a compaction: a run that ended directly after a compaction has a last look with the key of
+ * an ending before the compaction.
+ */
+function mayLookLast({ records, state }: Reading): boolean {
+  if (state.phase === "inbox" || state.phase === "steer") return !records.has(stepKey(state, "compaction"));
+  return state.phase !== "last-look";
 }
 
 function fold({ state, watch }: Reading, step: StepResult, key?: string): undefined {
