@@ -189,3 +189,17 @@ describe("a journal step that fails", () => {
     expect(answersOf(await again).map(({ result }) => result)).toEqual(["s", "fine"]);
   });
 });
+
+it("a journal that fails beside a call that waits two levels deeper rejects the run, which can be resumed", async () => {
+  const pay = tool("pay", () => "paid", { needsApproval: true });
+  const middle = agent("middle", [toolCall("inner")], [agent("inner", [toolCall("pay")], [pay])]);
+  const turn = tool("turn", () => new Promise<void>((resolve) => void setImmediate(resolve)));
+  const slow = agent("slow", [toolCall("turn"), text("Slow.")], [turn]);
+  const options = optionsOf([[toolCall("middle"), toolCall("slow")]], [middle, slow]);
+  const store = createDurableStore();
+  // Without the error of the journal, the run would spin forever.
+  const failed = runToolLoop({ ...options, journal: store.open({ within: "i0/tool/1/slow/i1/inbox-end" }) });
+  await expect(failed).rejects.toThrow("The process died.");
+  const { reason } = await runToolLoop({ ...options, journal: store.open() });
+  expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0/call_i0_0/call_i0_0" }] });
+});

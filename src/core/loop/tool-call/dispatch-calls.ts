@@ -13,6 +13,7 @@ import { isCut, parkRun, waitForTurn, isRecorded, runSteps } from "../run/run-st
 import type { BatchCall, Run } from "../run/run.ts";
 import { Batch, batchKey, end, hold, leaveOpen, limitCalls } from "./batch.ts";
 import { isThenable } from "../../utils/guards.ts";
+import { refuseBroken } from "../run/journal-call.ts";
 import { whenReady } from "../../utils/promises.ts";
 import { performCall } from "./execute-tool-call.ts";
 import { checkRecorded, replayCall } from "./call-ports.ts";
@@ -219,6 +220,8 @@ async function requestResults(run: Run, batch: Batch): Promise<void> {
 }
 
 async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
+  // If the journal has failed, the calls of broken nested runs would wait forever, and the loop of `runRemaining` would never end.
+  refuseBroken(run);
   const { parking } = run;
   // With `journal.replays`, the records decide what happens to the waiting calls.
   if (run.journal.replays === undefined) {
