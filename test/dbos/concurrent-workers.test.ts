@@ -1,50 +1,35 @@
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { Client, Pool } from "pg";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { defineDurableLoop, launchWorker, type Worker } from "turnwright/dbos";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { defineDurableLoop } from "turnwright/dbos";
 import { createMockProvider, text } from "turnwright/testing";
-import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { PostgresStore } from "../../src/dbos/postgres-store.ts";
 import { Takeovers } from "../../src/dbos/takeovers.ts";
+import { useWorker } from "./use-database.ts";
 
-let postgres: Postgres;
-let worker: Worker;
-let pool: Pool;
+const database = useWorker({ executes: false });
 
 const loop = defineDurableLoop({
   name: "loop",
   options: () => ({ provider: createMockProvider(() => text("Done.")), messages: [{ role: "user" as const, content: "Go." }] }),
 });
 
-beforeAll(async () => {
-  postgres = await startPostgres();
-  worker = await launchWorker({ databaseUrl: postgres.url, executes: false });
-  pool = new Pool({ connectionString: postgres.url });
-  pool.on("error", () => {});
-}, 60_000);
-
 afterEach(() => {
   vi.restoreAllMocks();
-});
-
-afterAll(async () => {
-  await pool.end();
-  await worker.stop();
-  await postgres.stop();
 });
 
 describe("two workers that notice a dead worker at the same time", () => {
   it("put the runs of the dead worker back into the queue once", async () => {
     // This run belongs to another application, so the worker of this test must not take it over.
     await loop.start("orphan", {});
-    await pool.query(`INSERT INTO turnwright.workers VALUES ('dead', 'shop', 1000, '-infinity')`);
-    await pool.query(
+    await database.pool.query(`INSERT INTO turnwright.workers VALUES ('dead', 'shop', 1000, '-infinity')`);
+    await database.pool.query(
       `UPDATE dbos.workflow_status SET status = 'PENDING', executor_id = 'dead', attributes = '{"turnwright": "shop"}'`,
     );
-    const sessions = [1, 2].map(() => new Client({ connectionString: postgres.url }));
+    const sessions = [1, 2].map(() => new Client({ connectionString: database.url }));
     for (const session of sessions) await session.connect();
     const [first, second] = sessions.map((session, index) => {
-      const takeovers = new Takeovers(pool, { id: `alive-${index}`, application: "shop", isBusyWith: () => false });
+      const takeovers = new Takeovers(database.pool, { id: `alive-${index}`, application: "shop", isBusyWith: () => false });
       return () => takeovers.sweep(session);
     });
     const list = DBOS.listWorkflows.bind(DBOS);
@@ -56,8 +41,8 @@ describe("two workers that notice a dead worker at the same time", () => {
     });
     await first?.();
     expect(resume.mock.calls.map(([ids]) => ids)).toEqual([["orphan"]]);
-    const { rows } = await pool.query("SELECT status FROM dbos.workflow_status");
-    expect([rows, (await pool.query("SELECT 1 FROM turnwright.workers WHERE id = 'dead'")).rowCount]).toEqual([
+    const { rows } = await database.pool.query("SELECT status FROM dbos.workflow_status");
+    expect([rows, (await database.pool.query("SELECT 1 FROM turnwright.workers WHERE id = 'dead'")).rowCount]).toEqual([
       [{ status: "ENQUEUED" }],
       0,
     ]);
@@ -67,18 +52,18 @@ describe("two workers that notice a dead worker at the same time", () => {
 
 describe("two messages to a durable run", () => {
   it("become visible in the order in which they were sent", async () => {
-    const client = new Client({ connectionString: postgres.url });
+    const client = new Client({ connectionString: database.url });
     await client.connect();
     await client.query("BEGIN");
     // The store must use the connection with the open transaction. A pool could use any connection.
     const slow = new PostgresStore(client as unknown as Pool, "slow");
-    const store = new PostgresStore(pool, "fast");
+    const store = new PostgresStore(database.pool, "fast");
     const steer = (content: string) => ({ verb: "steer" as const, message: { role: "user" as const, content } });
     await slow.send("chat", steer("First."));
     const sent: string[] = [];
     const second = store.send("chat", steer("Second.")).then(() => sent.push("Second."));
     const waiters = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
-    while (sent.length === 0 && (await pool.query(waiters)).rowCount === 0) await new Promise(setImmediate);
+    while (sent.length === 0 && (await database.pool.query(waiters)).rowCount === 0) await new Promise(setImmediate);
     expect(await store.readMessages("chat", 0)).toEqual([]);
     await client.query("COMMIT");
     await second;
@@ -90,14 +75,14 @@ describe("two messages to a durable run", () => {
 
 describe("PostgresStore.migrate()", () => {
   it("leaves no connection open if the database connection is lost", async () => {
-    const own = new Pool({ connectionString: postgres.url });
+    const own = new Pool({ connectionString: database.url });
     own.on("error", () => {});
     own.on("connect", (client) => client.on("error", () => {}));
-    const holder = await pool.connect();
+    const holder = await database.pool.connect();
     await holder.query("BEGIN; UPDATE turnwright.schema SET version = 1; LOCK TABLE turnwright.schema");
     const created = new PostgresStore(own, "new").migrate().catch((error: unknown) => error);
     const end = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'relation' AND NOT granted";
-    while ((await pool.query(end)).rowCount === 0) await new Promise(setImmediate);
+    while ((await database.pool.query(end)).rowCount === 0) await new Promise(setImmediate);
     expect(await created).toMatchObject({ code: "57P01" });
     await holder.query("ROLLBACK");
     holder.release();
@@ -107,17 +92,17 @@ describe("PostgresStore.migrate()", () => {
   it("converts tables of version 1, and does not touch current tables", async () => {
     const columns = async (): Promise<unknown> =>
       (
-        await pool.query(
+        await database.pool.query(
           "SELECT column_name FROM information_schema.columns WHERE table_schema = 'turnwright' AND table_name = 'runs'",
         )
       ).rowCount;
-    await pool.query(
+    await database.pool.query(
       "UPDATE turnwright.schema SET version = 1; ALTER TABLE turnwright.runs DROP COLUMN worker, DROP COLUMN claim",
     );
-    const store = new PostgresStore(pool, "new");
+    const store = new PostgresStore(database.pool, "new");
     await store.migrate();
     expect(await columns()).toBe(6);
-    const holder = await pool.connect();
+    const holder = await database.pool.connect();
     await holder.query("BEGIN; LOCK TABLE turnwright.runs IN SHARE MODE");
     await store.migrate();
     await holder.query("ROLLBACK");
@@ -128,7 +113,7 @@ describe("PostgresStore.migrate()", () => {
 /** Starts a run, and marks it as failed in the database. */
 async function startFailed(id: string): Promise<void> {
   await loop.start(id, {});
-  await pool.query("UPDATE dbos.workflow_status SET status = 'ERROR', completed_at = 1 WHERE workflow_uuid = $1", [id]);
+  await database.pool.query("UPDATE dbos.workflow_status SET status = 'ERROR', completed_at = 1 WHERE workflow_uuid = $1", [id]);
 }
 
 const isLive = { code: "invalid-option", details: { received: "the id of a live run" } };
@@ -141,9 +126,9 @@ describe("the result of a durable run", () => {
     // Waits until the pending `result` has asked for the state of the live run.
     await vi.waitFor(() => expect(list.mock.calls.length).toBeGreaterThan(0));
     await Promise.all(list.mock.results.map(({ value }) => value));
-    await pool.query("UPDATE dbos.workflow_status SET status = 'ERROR', completed_at = 1 WHERE workflow_uuid = 'gone'");
-    await worker.deleteRuns({ ids: ["gone"] });
-    await pool.query("SELECT pg_notify('turnwright_ends', 'gone')");
+    await database.pool.query("UPDATE dbos.workflow_status SET status = 'ERROR', completed_at = 1 WHERE workflow_uuid = 'gone'");
+    await database.worker.deleteRuns({ ids: ["gone"] });
+    await database.pool.query("SELECT pg_notify('turnwright_ends', 'gone')");
     expect(await result).toMatchObject({ code: "invalid-option", details: { received: "an unknown id" } });
   });
 });
@@ -156,10 +141,10 @@ describe("a failed durable run", () => {
     vi.spyOn(DBOS, "listWorkflows").mockImplementationOnce(async (input) => {
       const found = await list(input);
       retried = loop.retry("deleted").catch((error: unknown) => error);
-      for (let reads = 0; reads < 50; reads += 1) await pool.query("SELECT 1");
+      for (let reads = 0; reads < 50; reads += 1) await database.pool.query("SELECT 1");
       return found;
     });
-    expect(await worker.deleteRuns({ ids: ["deleted"] })).toBe(1);
+    expect(await database.worker.deleteRuns({ ids: ["deleted"] })).toBe(1);
     expect(await retried).toMatchObject({ code: "invalid-option", details: { received: "an unknown id" } });
   });
 

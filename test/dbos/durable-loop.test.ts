@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { defineTool } from "turnwright";
-import { defineDurableLoop, type DurableEvent, launchWorker, type Worker } from "turnwright/dbos";
+import { defineDurableLoop, type DurableEvent, launchWorker } from "turnwright/dbos";
 import { parseRunLog, withRunLog } from "turnwright/inspect";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { endingKinds, optionsOfEnding, resultOfEnding, timeless } from "../host/whole-results.ts";
-import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+import { useWorker } from "./use-database.ts";
 
-let postgres: Postgres;
-let worker: Worker;
+const database = useWorker();
 let booked = 0;
 let hold: Promise<void> = Promise.resolve();
 
@@ -51,15 +50,8 @@ const endings = defineDurableLoop({
 });
 
 beforeAll(async () => {
-  postgres = await startPostgres();
-  worker = await launchWorker({ databaseUrl: postgres.url });
   await Promise.all(endingKinds.map((kind) => endings.start(`ended-${kind}`, kind)));
 }, 60_000);
-
-afterAll(async () => {
-  await worker.stop();
-  await postgres.stop();
-});
 
 async function readAll(id: string, from = 0): Promise<readonly DurableEvent[]> {
   const all: DurableEvent[] = [];
@@ -184,8 +176,8 @@ describe("defineDurableLoop", () => {
 
 describe("launchWorker", () => {
   it("rejects a second worker in the process", async () => {
-    await expect(launchWorker({ databaseUrl: postgres.url })).rejects.toThrow("A worker already runs in this process.");
-    const wrong = launchWorker({ databaseUrl: postgres.url, leaseMs: 1 });
+    await expect(launchWorker({ databaseUrl: database.url })).rejects.toThrow("A worker already runs in this process.");
+    const wrong = launchWorker({ databaseUrl: database.url, leaseMs: 1 });
     await expect(wrong).rejects.toMatchObject({ code: "invalid-option", details: { option: "leaseMs" } });
   });
 });

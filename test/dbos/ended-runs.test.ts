@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Client } from "pg";
 import { defineTool } from "turnwright";
-import { defineDurableLoop, type DurableEvent, launchWorker, type Worker } from "turnwright/dbos";
+import { defineDurableLoop, type DurableEvent } from "turnwright/dbos";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+import { useWorker } from "./use-database.ts";
 
-let postgres: Postgres;
-let worker: Worker;
+const database = useWorker();
 let begin: () => void = () => {};
 
 type Input = { readonly question: string; readonly does?: "fails" | "waits" | "starts" };
@@ -46,16 +45,6 @@ const loop = defineDurableLoop({
       messages: [{ role: "user" as const, content: question }],
     };
   },
-});
-
-beforeAll(async () => {
-  postgres = await startPostgres();
-  worker = await launchWorker({ databaseUrl: postgres.url });
-}, 60_000);
-
-afterAll(async () => {
-  await worker.stop();
-  await postgres.stop();
 });
 
 async function readTypes(id: string, from = 0): Promise<readonly string[]> {
@@ -107,13 +96,13 @@ describe("the events of a durable run", () => {
     const waiting = loop.events("stopped", { from: seq + 1 }).next();
     const result = loop.result("stopped");
     const both = Promise.allSettled([waiting, result]);
-    await worker.stop();
+    await database.worker.stop();
     expect(await both).toMatchObject([
       { status: "rejected", reason: { message: "The worker of this process was stopped." } },
       { status: "rejected", reason: { message: "The worker of this process was stopped." } },
     ]);
     await expect(loop.kill("stopped")).rejects.toThrow("No worker runs in this process.");
-    worker = await launchWorker({ databaseUrl: postgres.url });
+    await database.launch();
     expect(await loop.kill("stopped")).toBe("accepted");
     expect((await loop.result("stopped")).reason.kind).toBe("killed");
   }, 30_000);
@@ -158,7 +147,7 @@ describe("a durable loop", () => {
     await loop.result("late");
     // After the end of a run, `steer` returns "finished" and writes nothing. This row is what `steer` writes if the run has read
     // its inbox for the last time, but has not ended yet.
-    const client = new Client({ connectionString: postgres.url });
+    const client = new Client({ connectionString: database.url });
     await client.connect();
     const body = JSON.stringify({ verb: "steer", message: { role: "user", content: "One more thing." } });
     await client.query("INSERT INTO turnwright.messages (run_id, body) VALUES ('late', $1)", [body]);

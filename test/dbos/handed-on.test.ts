@@ -1,17 +1,16 @@
 // Tests of the facts that one run of a durable host hands to the next. test/host/handed-on.test.ts has conversations and run hosts.
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { defineTool, type Message, type ModelRequest, type UserMessage } from "turnwright";
 import { compactMessages } from "turnwright/compaction";
-import { defineDurableHost, type DurableStartOptions, launchWorker, type Worker } from "turnwright/dbos";
+import { defineDurableHost, type DurableStartOptions } from "turnwright/dbos";
 import { guardrails, type InputCheck } from "turnwright/guardrails";
 import { createHandoffs, withoutToolCalls } from "turnwright/handoffs";
 import { createMockProvider, type MockPart, text, toolCall, usage } from "turnwright/testing";
-import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { show } from "../conversation/stage.ts";
+import { useWorker } from "./use-database.ts";
 
-let postgres: Postgres;
-let worker: Worker;
+const database = useWorker();
 
 const look = defineTool({
   name: "look",
@@ -68,16 +67,6 @@ const desk = defineDurableHost({
       guardrails: guardrails({ input: [topic] }),
     },
   }),
-});
-
-beforeAll(async () => {
-  postgres = await startPostgres();
-  worker = await launchWorker({ databaseUrl: postgres.url });
-}, 60_000);
-
-afterAll(async () => {
-  await worker.stop();
-  await postgres.stop();
 });
 
 async function ask(id: string, message: string, more: Partial<DurableStartOptions> = {}): Promise<string> {

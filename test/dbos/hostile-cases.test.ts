@@ -1,16 +1,15 @@
 import { Pool } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { LoopEvent } from "turnwright";
-import { defineDurableHost, defineDurableLoop, launchWorker, type Worker } from "turnwright/dbos";
+import { defineDurableHost, defineDurableLoop } from "turnwright/dbos";
 import { createMockProvider, finish, text, toolCall, wait } from "turnwright/testing";
-import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { own } from "./own-run.ts";
 import { PostgresStore } from "../../src/dbos/postgres-store.ts";
 import { EventWriter } from "../../src/host/durable/event-writer.ts";
 import type { DurableStore } from "../../src/host/durable/durable-store.ts";
+import { useWorker } from "./use-database.ts";
 
-let postgres: Postgres;
-let worker: Worker;
+const database = useWorker();
 let isFirst = true;
 
 const cut = defineDurableLoop({
@@ -36,16 +35,6 @@ const hostB = defineDurableHost({
   },
 });
 
-beforeAll(async () => {
-  postgres = await startPostgres();
-  worker = await launchWorker({ databaseUrl: postgres.url });
-}, 60_000);
-
-afterAll(async () => {
-  await worker.stop();
-  await postgres.stop();
-});
-
 /** Returns the text that a page shows. The page drops the text of the current iteration when an attempt is discarded. */
 function shownBy(events: readonly LoopEvent[]): string {
   let before = "";
@@ -62,9 +51,9 @@ async function runCutOff(id: string, kind: "continuation" | "call", last: string
   isFirst = true;
   await cut.start(id, { kind });
   for await (const { event } of cut.events(id)) if (event.type === "text-delta" && event.text === last) break;
-  await worker.stop();
+  await database.worker.stop();
   isFirst = false;
-  worker = await launchWorker({ databaseUrl: postgres.url });
+  await database.launch();
   const events: LoopEvent[] = [];
   for await (const { event } of cut.events(id)) events.push(event);
   return events;
@@ -114,7 +103,7 @@ describe("a durable conversation whose options function throws", () => {
 
 describe("PostgresStore", () => {
   it("rejects events from an old execution of a deleted run", async () => {
-    const pool = new Pool({ connectionString: postgres.url });
+    const pool = new Pool({ connectionString: database.url });
     pool.on("error", () => {});
     const store = new PostgresStore(pool, "tester");
     await own(pool, "reused", "tester");

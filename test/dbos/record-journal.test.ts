@@ -1,32 +1,13 @@
-import { Pool } from "pg";
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { describe, it } from "vitest";
 import type { Journal, Json } from "turnwright";
 import { journalSuite, type JournalSuiteSetup } from "turnwright/testing";
-import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
-import { createOwners, own } from "./own-run.ts";
-import { PostgresStore } from "../../src/dbos/postgres-store.ts";
+import { own } from "./own-run.ts";
 import { createRecordJournal } from "../../src/dbos/define-durable-loop.ts";
 import { EventWriter } from "../../src/host/durable/event-writer.ts";
 import type { StepHooks } from "../../src/host/durable/durable-store.ts";
+import { useStore } from "./use-database.ts";
 
-let postgres: Postgres;
-let pool: Pool;
-let store: PostgresStore;
-
-beforeAll(async () => {
-  postgres = await startPostgres();
-  pool = new Pool({ connectionString: postgres.url });
-  // The pool emits an error when the server stops and closes its connections. Without a listener, that error ends the process.
-  pool.on("error", () => {});
-  store = new PostgresStore(pool, "tester");
-  await store.migrate();
-  await createOwners(pool);
-}, 60_000);
-
-afterAll(async () => {
-  await pool.end();
-  await postgres.stop();
-});
+const database = useStore();
 
 const waiting = new Map<string, (decision: Json) => void>();
 const sent = new Map<string, Json>();
@@ -50,8 +31,8 @@ const execute: JournalSuiteSetup["execute"] = <T>(runId: string, body: (journal:
 let begun = 0;
 
 async function begin<T>(runId: string, body: (journal: Journal) => Promise<T>): Promise<T> {
-  await own(pool, runId, "tester");
-  const writer = await EventWriter.begin(store, runId, (begun += 1));
+  await own(database.pool, runId, "tester");
+  const writer = await EventWriter.begin(database.store, runId, (begun += 1));
   const writes: Promise<void>[] = [];
   const hooks: StepHooks = {
     repeat: (read) => read(),
@@ -67,7 +48,7 @@ async function begin<T>(runId: string, body: (journal: Journal) => Promise<T>): 
       sent.get(`${runId} ${key}`) ?? new Promise<Json>((resolve) => waiting.set(`${runId} ${key}`, resolve)),
   };
   try {
-    return await body(await createRecordJournal(store, runId, hooks));
+    return await body(await createRecordJournal(database.store, runId, hooks));
   } finally {
     await Promise.allSettled(writes);
   }

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { defineTool } from "turnwright";
-import { defineDurableHost, defineDurableLoop, launchWorker, type Worker } from "turnwright/dbos";
+import { defineDurableHost, defineDurableLoop, launchWorker } from "turnwright/dbos";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
-import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
+import { useWorker } from "./use-database.ts";
 
-let postgres: Postgres;
-let worker: Worker;
+const database = useWorker();
 let maxIterations = 5;
 
 const keys: string[] = [];
@@ -54,16 +53,6 @@ interface Ticket {
   readonly question: string;
 }
 
-beforeAll(async () => {
-  postgres = await startPostgres();
-  worker = await launchWorker({ databaseUrl: postgres.url });
-}, 60_000);
-
-afterAll(async () => {
-  await worker.stop();
-  await postgres.stop();
-});
-
 async function askDesk(id: string, message: string): Promise<{ readonly text: string; readonly runId: string | undefined }> {
   const answer = await desk.start(id, { message });
   if (answer.kind !== "started") throw new Error(`The start was answered with ${answer.kind}.`);
@@ -93,11 +82,11 @@ describe("a durable conversation whose run failed before its first record", () =
 describe("a durable conversation whose runs were deleted", () => {
   it("begins a new history with the next run number", async () => {
     await askDesk("d", "Note.");
-    expect(await worker.deleteRuns({ ids: ["d/1", "nobody"] })).toBe(1);
+    expect(await database.worker.deleteRuns({ ids: ["d/1", "nobody"] })).toBe(1);
     expect([await desk.status("d"), await desk.join("d")]).toEqual([undefined, undefined]);
     expect((await askDesk("d", "Note.")).runId).toBe("d/2");
     expect(keys).toEqual(["d/1/i0/tool/0/note", "d/2/i0/tool/0/note"]);
-    await expect(worker.deleteRuns({ ids: [], endedBefore: new Date() } as never)).rejects.toThrow("exactly one of");
+    await expect(database.worker.deleteRuns({ ids: [], endedBefore: new Date() } as never)).rejects.toThrow("exactly one of");
   });
 });
 
@@ -160,27 +149,25 @@ describe("a durable loop", () => {
   });
 
   it("is invisible to an application with another name in the same database", async () => {
-    await worker.stop();
-    worker = await launchWorker({ databaseUrl: postgres.url, name: "billing" });
+    await database.relaunch({ name: "billing" });
     expect(await typed.status("good")).toBeUndefined();
-    expect(await worker.listRuns()).toEqual([]);
+    expect(await database.worker.listRuns()).toEqual([]);
     await typed.start("bill", { question: "Paid?" });
     expect((await typed.result("bill")).text).toBe("Paid?");
-    await worker.stop();
-    worker = await launchWorker({ databaseUrl: postgres.url });
-    expect((await worker.listRuns({ loop: "typed" })).map(({ id }) => id)).toEqual(["good"]);
+    await database.relaunch();
+    expect((await database.worker.listRuns({ loop: "typed" })).map(({ id }) => id)).toEqual(["good"]);
   }, 30_000);
 });
 
 describe("launchWorker", () => {
   it("names the option databaseUrl, but not the password in the URL, if the database cannot be reached", async () => {
-    await worker.stop();
+    await database.worker.stop();
     const launched = launchWorker({ databaseUrl: "postgresql://kim:secret@127.0.0.1:1/app" });
     const error: unknown = await launched.catch((reason: unknown) => reason);
     expect(String(error)).toMatch(
       /^Error: The Postgres server of "databaseUrl" cannot be reached. Check the URL and the server: /,
     );
     expect(String(error)).not.toContain("secret");
-    worker = await launchWorker({ databaseUrl: postgres.url });
+    await database.launch();
   }, 30_000);
 });

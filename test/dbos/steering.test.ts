@@ -1,41 +1,26 @@
-import { Pool } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { defineAgentTool, defineTool, type LoopOptions } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { createRecordJournal } from "../../src/dbos/define-durable-loop.ts";
-import { PostgresStore } from "../../src/dbos/postgres-store.ts";
 import type { DurableResult } from "../../src/host/durable/durable-loop.ts";
 import type { LiveRun } from "../../src/host/durable/durable-store.ts";
 import { executeDurableRun } from "../../src/host/durable/execute-durable-run.ts";
-import { createOwners, own } from "./own-run.ts";
+import { own } from "./own-run.ts";
+import { useStore } from "./use-database.ts";
 
-let postgres: Postgres;
-let pool: Pool;
-let store: PostgresStore;
+const database = useStore();
 const live = new Map<string, LiveRun>();
-
-beforeAll(async () => {
-  postgres = await startPostgres();
-  pool = new Pool({ connectionString: postgres.url });
-  pool.on("error", () => {});
-  store = new PostgresStore(pool, "tester");
-  await store.migrate();
-  await createOwners(pool);
-}, 60_000);
-
-afterAll(async () => {
-  await pool.end();
-  await postgres.stop();
-});
 
 type Own = Pick<LoopOptions, "provider" | "tools" | "messages">;
 
 async function execute(runId: string, options: Own): Promise<string | undefined> {
-  await own(pool, runId, "tester");
+  await own(database.pool, runId, "tester");
   const waitFor = (): Promise<never> => new Promise(() => {});
-  const createJournal = (hooks: Parameters<typeof createRecordJournal>[2]) => createRecordJournal(store, runId, hooks);
-  return executeDurableRun({ store, live, waitFor }, { runId, fields: { options: () => options }, createJournal });
+  const createJournal = (hooks: Parameters<typeof createRecordJournal>[2]) => createRecordJournal(database.store, runId, hooks);
+  return executeDurableRun(
+    { store: database.store, live, waitFor },
+    { runId, fields: { options: () => options }, createJournal },
+  );
 }
 
 /** A tool whose calls wait until `release` is called. */
@@ -90,7 +75,7 @@ const steer = (content: string) => ({ verb: "steer" as const, message: { role: "
 
 /** How often the model of the outermost run read a message. */
 async function countSteered(runId: string): Promise<number> {
-  const rows = await store.readEvents(runId, 0);
+  const rows = await database.store.readEvents(runId, 0);
   return rows.filter(({ body }) => body.includes('"steered"')).length;
 }
 
@@ -99,7 +84,7 @@ describe("a steering message to a durable run", () => {
     const gate = createGate();
     const running = execute("parallel", optionsOf(gate, { agents: 4, naps: 2 }));
     await gate.begun(4);
-    await store.send("parallel", steer("Once."));
+    await database.store.send("parallel", steer("Once."));
     gate.release();
     await gate.begun(8);
     gate.release();
@@ -112,7 +97,7 @@ describe("a steering message to a durable run", () => {
     const options = optionsOf(gate, { agents: 1, naps: 2 });
     const first = execute("dies", options);
     await gate.begun(1);
-    await store.send("dies", steer("Only half of it."));
+    await database.store.send("dies", steer("Only half of it."));
     gate.release();
     // The nested run has read its inbox by now.
     await gate.begun(2);

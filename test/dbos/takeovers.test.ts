@@ -1,13 +1,10 @@
-import { Client, Pool } from "pg";
+import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { launchWorker, type Worker } from "turnwright/dbos";
-import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { Takeovers } from "../../src/dbos/takeovers.ts";
 import { own } from "./own-run.ts";
+import { useWorker } from "./use-database.ts";
 
-let postgres: Postgres;
-let worker: Worker;
-let pool: Pool;
+const database = useWorker({ executes: false });
 let session: Client;
 /** The session of another worker, which holds the lock of that worker. */
 let other: Client;
@@ -15,11 +12,7 @@ let runs = 0;
 let id = "";
 
 beforeAll(async () => {
-  postgres = await startPostgres();
-  worker = await launchWorker({ databaseUrl: postgres.url, executes: false });
-  pool = new Pool({ connectionString: postgres.url });
-  pool.on("error", () => {});
-  [session, other] = [1, 2].map(() => new Client({ connectionString: postgres.url })) as [Client, Client];
+  [session, other] = [1, 2].map(() => new Client({ connectionString: database.url })) as [Client, Client];
   await session.connect();
   await other.connect();
 }, 60_000);
@@ -27,29 +20,31 @@ beforeAll(async () => {
 afterAll(async () => {
   await session.end();
   await other.end();
-  await pool.end();
-  await worker.stop();
-  await postgres.stop();
 });
 
 beforeEach(async () => {
   id = `run-${(runs += 1)}`;
-  await pool.query("DELETE FROM turnwright.workers WHERE application = 'shop'");
-  await pool.query("INSERT INTO turnwright.workers VALUES ('me', 'shop', 1000, now())");
+  await database.pool.query("DELETE FROM turnwright.workers WHERE application = 'shop'");
+  await database.pool.query("INSERT INTO turnwright.workers VALUES ('me', 'shop', 1000, now())");
 });
 
 async function give(workerId: string): Promise<void> {
-  await own(pool, id, workerId);
-  await pool.query(`UPDATE dbos.workflow_status SET attributes = '{"turnwright": "shop"}' WHERE workflow_uuid = $1`, [id]);
+  await own(database.pool, id, workerId);
+  await database.pool.query(`UPDATE dbos.workflow_status SET attributes = '{"turnwright": "shop"}' WHERE workflow_uuid = $1`, [
+    id,
+  ]);
 }
 
 async function statusOf(): Promise<string> {
-  const { rows } = await pool.query<{ status: string }>("SELECT status FROM dbos.workflow_status WHERE workflow_uuid = $1", [id]);
+  const { rows } = await database.pool.query<{ status: string }>(
+    "SELECT status FROM dbos.workflow_status WHERE workflow_uuid = $1",
+    [id],
+  );
   return rows[0]?.status ?? "";
 }
 
 const createTakeovers = (busy = false): Takeovers =>
-  new Takeovers(pool, { id: "me", application: "shop", isBusyWith: () => busy });
+  new Takeovers(database.pool, { id: "me", application: "shop", isBusyWith: () => busy });
 
 async function sweep(takeovers: Takeovers, times: number): Promise<void> {
   for (let count = 0; count < times; count += 1) await takeovers.sweep(session);
@@ -75,7 +70,7 @@ describe("a run that its worker does not execute", () => {
     await give("me");
     const takeovers = createTakeovers();
     await sweep(takeovers, 20);
-    await pool.query("UPDATE dbos.workflow_status SET updated_at = updated_at + 1 WHERE workflow_uuid = $1", [id]);
+    await database.pool.query("UPDATE dbos.workflow_status SET updated_at = updated_at + 1 WHERE workflow_uuid = $1", [id]);
     await sweep(takeovers, 20);
     expect(await statusOf()).toBe("PENDING");
   });
@@ -86,7 +81,7 @@ describe("a run whose execution ended because another execution had begun", () =
     ["goes back into its queue if its worker still owns it", "me", "ENQUEUED"],
     ["stays with another worker that owns it", "somebody", "PENDING"],
   ])("%s", async (_title, owner, status) => {
-    await pool.query("INSERT INTO turnwright.workers VALUES ('somebody', 'shop', 1e9, now())");
+    await database.pool.query("INSERT INTO turnwright.workers VALUES ('somebody', 'shop', 1e9, now())");
     await other.query("SELECT pg_advisory_lock(hashtextextended('somebody', 0))");
     await give(owner);
     const takeovers = createTakeovers();
@@ -102,7 +97,7 @@ describe("a run whose execution ended because another execution had begun", () =
     await give("somebody");
     const takeovers = createTakeovers();
     const ended = takeovers.untilEnded(id);
-    await pool.query("UPDATE dbos.workflow_status SET status = 'SUCCESS' WHERE workflow_uuid = $1", [id]);
+    await database.pool.query("UPDATE dbos.workflow_status SET status = 'SUCCESS' WHERE workflow_uuid = $1", [id]);
     await sweep(takeovers, 20);
     await ended;
   });
@@ -114,7 +109,7 @@ describe("another worker counts as dead", () => {
     { title: "after two sweeps when its lock is free", beat: "now()", locks: false, sweeps: 2 },
     { title: "after three sweeps when it is late", beat: "now() - interval '1 minute'", locks: true, sweeps: 3 },
   ])("$title", async ({ beat, locks, sweeps }) => {
-    await pool.query(`INSERT INTO turnwright.workers VALUES ('other', 'shop', 1000, ${beat})`);
+    await database.pool.query(`INSERT INTO turnwright.workers VALUES ('other', 'shop', 1000, ${beat})`);
     if (locks) await other.query("SELECT pg_advisory_lock(hashtextextended('other', 0))");
     await give("other");
     const takeovers = createTakeovers();
