@@ -102,3 +102,19 @@ it.for<[what: string, limits: LoopOptions["limits"], isDrained: boolean, endedAt
     expect(ran).toEqual(["pay"]);
   },
 );
+
+it("a call keeps waiting if the time runs out in a resumed run that got the same decision as a crashed one", async () => {
+  const store = createDurableStore();
+  const slow = tool("slow", () => never, { needsApproval: true });
+  const tools = [slow, tool("other", () => 1, { needsApproval: true })];
+  const script = [[toolCall("slow"), toolCall("other")]];
+  const options: Partial<LoopOptions> = { runId: "r", tools, limits: { wallClockMs: 1_000 }, timeouts: { settleMs: 0 } };
+  await play(script, { ...options, journal: store.open() }).result;
+  const crashed = play([], { ...options, decisions, journal: store.open({ after: "i0/approval/0/slow/decision1" }) });
+  await expect(crashed.result).rejects.toThrow("died");
+  const playing = play([], { ...options, decisions, journal: store.open() });
+  await playing.clock.runAll();
+  const { reason, pendingCalls } = await playing.result;
+  expect([reason.kind, pendingCalls.map(({ name }) => name)]).toEqual(["approval-required", ["other"]]);
+  expect((await inspectJournal(store.open())).reason).toEqual(reason);
+});

@@ -8,7 +8,7 @@ import { suspensionOf } from "../state/loop-state.ts";
 import { endingKey, nextKeyAfter, retryKey } from "../state/step-key.ts";
 import type { ReopenAnswer } from "../state/step-result.ts";
 import { eventBase, type Run } from "./run.ts";
-import { isCut, isReplayed, parkRun, runStep } from "./run-step.ts";
+import { hasWorked, isReplayed, parkRun, runStep } from "./run-step.ts";
 
 /**
  * Decides whether a run that is about to end continues, and returns true if so. The run continues after a suspension in an
@@ -96,6 +96,6 @@ export function toFinalEnding(run: Run, ending: Ending): Ending {
   const { scope, decisions, journal, sharesJournal } = run;
   const { cause } = scope;
   if (cause === undefined || !("calls" in ending.reason) || sharesJournal || journal.replays !== undefined) return ending;
-  if (isEnded(scope)) return isCut(run) ? ending : endingOfReason(cause);
-  return decisions.isEmpty ? ending : endingOfReason(cause);
+  if (hasWorked(run)) return ending;
+  return isEnded(scope) || !decisions.isEmpty ? endingOfReason(cause) : ending;
 }

@@ -284,7 +284,7 @@ export function canWait(run: Part): boolean {
   return outer === undefined ? run.outer === undefined : canWait(outer);
 }
 
-function hasWorked(run: Part): boolean {
+export function hasWorked(run: Part): boolean {
   for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) if (!one.isIterationReplayed) return true;
   return false;
 }
