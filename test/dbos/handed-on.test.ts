@@ -10,7 +10,7 @@ import { createMockProvider, type MockPart, text, toolCall, usage } from "turnwr
 import { show } from "../conversation/stage.ts";
 import { useWorker } from "./use-database.ts";
 
-const database = useWorker();
+useWorker();
 
 const look = defineTool({
   name: "look",
