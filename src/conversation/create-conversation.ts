@@ -34,7 +34,7 @@ import {
   settleLastRun,
   usageOf,
 } from "./conversation-state.ts";
-import { type ConversationUsage, type Left, withHandover } from "../host/handover.ts";
+import { type ConversationUsage, type Left, reopenable, withHandover } from "../host/handover.ts";
 import type { ConversationLock, ConversationState, StoredConversation } from "./conversation-store.ts";
 import { linesOf, type Waiting } from "./lines.ts";
 import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
@@ -223,9 +223,11 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
   #planReopening(before: StoredConversation, { resume }: AnyOptions): Changed {
     const { lastRun } = before.state;
     if (lastRun === undefined) throw refused(this.id, "has no run yet. Call send");
-    const { status, runId } = lastRun;
+    const { status, reason, runId } = lastRun;
     const isOpen = status === "running" || status === "suspended";
-    if (!isOpen && resume === undefined)
+    // Refused messages have left the conversation, so their run cannot be tried again.
+    const isRetried = resume !== undefined && reopenable.has(status) && reason?.kind !== "input-guardrail";
+    if (!isOpen && !isRetried)
       throw refused(this.id, `has no run to resume: the last one has ended as "${status}". Call send to begin another run`);
     if (this.#journalOf(runId) === undefined)
       throw refused(

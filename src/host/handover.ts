@@ -72,6 +72,9 @@ export function toReport({ usage, costUSD, knownCostUSD, compaction, handoffs = 
   };
 }
 
+/** The endings after which `resume: "retry-last"` continues a run. */
+export const reopenable: ReadonlySet<string> = new Set<LoopStatus>(["error", "timeout", "stopped-by-user"]);
+
 /** Adds the report of a run to the handover of the runs before it. */
 export function addReport(before: Handover, run: RunReport): Handover {
   const compaction = run.compaction ?? before.compaction;

@@ -12,7 +12,16 @@ import { inspectJournal, type JournalInspection } from "../journal/index.ts";
 import { endCalls } from "../journal/inspect/end-calls.ts";
 import type { ExecutionPlan } from "./execute-run.ts";
 import type { BoundStore, Unlock } from "./bound-store.ts";
-import { addReport, type Handover, leaveRun, noHandover, type RunReport, withHandover, withoutRefused } from "./handover.ts";
+import {
+  addReport,
+  type Handover,
+  leaveRun,
+  noHandover,
+  reopenable,
+  type RunReport,
+  withHandover,
+  withoutRefused,
+} from "./handover.ts";
 import { type History, type NextMessages, placeMessages } from "./next-messages.ts";
 import type { HostedLoopOptions, ResumeAnswer, ResumeOptions, StartAnswer } from "./run-host.ts";
 import type { RunLog } from "./run-log.ts";
@@ -239,17 +248,17 @@ async function planReading(
   return { loop: begun, messages, journal, isResumed: true, isContinued, previous: record, claim, release: noRelease };
 }
 
-type Ended = Pick<ConversationRecord, "status" | "reason" | "messages" | "undelivered">;
+type StoredEnd = Pick<ConversationRecord, "status" | "reason" | "messages" | "undelivered">;
 
 /** Returns how the last run has ended. Its messages end with those that it did not get, unless it may still get them. */
-export async function readEnding(store: RunStore, id: string, record: ConversationRecord): Promise<Ended> {
+export async function readEnding(store: RunStore, id: string, record: ConversationRecord): Promise<StoredEnd> {
   const ended = await readEnded(store, id, record);
   const { status, messages, undelivered = [] } = ended;
   return status === "running" || status === "suspended" ? ended : { ...ended, messages: [...messages, ...undelivered] };
 }
 
 /** If the process of the run died before it stored the ending in the record, reads the ending from the journal. */
-async function readEnded(store: RunStore, id: string, record: ConversationRecord): Promise<Ended> {
+async function readEnded(store: RunStore, id: string, record: ConversationRecord): Promise<StoredEnd> {
   const journal = record.status === "running" ? store.journal(id, record.runs) : undefined;
   if (journal?.read === undefined) return record;
   const found = await inspectJournal(journal);
@@ -295,8 +304,6 @@ function outlineOf({ content }: UserMessage): string {
 function statusOf({ status }: ConversationRecord, run: JournalInspection | undefined): ConversationRecord["status"] {
   return status !== "running" || run === undefined || run.status === "not-started" ? status : run.status;
 }
-
-const reopenable: ReadonlySet<string> = new Set<LoopStatus>(["error", "timeout", "stopped-by-user"]);
 
 function mayGoOn(status: ConversationRecord["status"], { resume }: HostedLoopOptions): boolean {
   return status === "running" || status === "suspended" || (resume === "retry-last" && reopenable.has(status));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { LoopResult } from "turnwright";
+import { type Journal, type LoopResult, memoryJournal } from "turnwright";
 import { type ConversationStore, createConversation, memoryConversationStore } from "turnwright/conversation";
+import { guardrails, type InputCheck } from "turnwright/guardrails";
 import { createMockProvider, createTestClock, text } from "turnwright/testing";
 
 interface Failing {
@@ -42,6 +43,28 @@ function open(failing: Failing) {
 }
 
 const textIn = (error: unknown): string => (error as { readonly result: LoopResult }).result.text;
+
+it("a message that an input check has refused leaves the conversation, although the ending of its run was not stored", async () => {
+  let away = true;
+  const clock = createTestClock();
+  const store = createFailing({ isAway: () => away });
+  const journals = new Map<string, Journal>();
+  const journal = (runId: string): Journal => {
+    const found = journals.get(runId) ?? { ...memoryJournal(), durable: true };
+    journals.set(runId, found);
+    return found;
+  };
+  const check: InputCheck = { name: "topic", check: ({ text: said }) => ({ kind: said.includes("evil") ? "refuse" : "pass" }) };
+  const policies = { guardrails: guardrails({ input: [check] }) };
+  const options = { provider: createMockProvider(() => text("Yes.")), clock, policies };
+  const conversation = createConversation({ id: "refused", store, journal, options });
+  const failed = conversation.send("An evil plan.").catch((error: unknown) => error);
+  await clock.advance(10_000);
+  expect(String(await failed)).toContain("The database is away.");
+  away = false;
+  expect((await conversation.send("Hello.")).status).toBe("completed");
+  expect((await conversation.messages()).map(({ role }) => role)).toEqual(["user", "assistant"]);
+});
 
 describe("a conversation whose store fails when a run ends", () => {
   it("stores the answer later, while the lease holds", async () => {

@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { isLoopError, type Journal, memoryJournal } from "turnwright";
-import { type Conversation } from "turnwright/conversation";
-import { fail, text, toolCall, usage } from "turnwright/testing";
+import { createLoopControl, isLoopError, type Journal, memoryJournal } from "turnwright";
+import type { Conversation } from "turnwright/conversation";
+import { guardrails, type InputCheck } from "turnwright/guardrails";
+import { fail, type MockScript, stall, text, toolCall, usage } from "turnwright/testing";
 import { open, sent } from "./chat-stage.ts";
 import { show } from "./stage.ts";
+
+const check: InputCheck = { name: "topic", check: ({ text: said }) => ({ kind: said.includes("Evil") ? "refuse" : "pass" }) };
 
 describe("conversation.resume()", () => {
   const approve = { kind: "approve" } as const;
@@ -38,6 +41,25 @@ describe("conversation.resume()", () => {
     expect([(await stream.result).text, types.includes("tool-end")]).toEqual(["Paid.", true]);
     expect(show(await conversation.messages()).at(-1)).toBe("model: Paid.");
     expect([...journals.keys()]).toEqual([expect.stringMatching(/^chat-17-[0-9a-f]{16}\.1\.[0-9a-f]{8}$/)]);
+  });
+
+  it.each<[title: string, script: MockScript, message: string]>([
+    ["is complete", () => text("Yes."), "Hello."],
+    ["was interrupted by a message", [stall(), text("Yes.")], "Interrupt me."],
+    ["was refused by an input check", () => text("Yes."), "Evil."],
+  ])('does not continue a run that %s, although "retry-last" is set', async (_title, script, message) => {
+    const { conversation } = open(script, {}, { policies: { guardrails: guardrails({ input: [check] }) } });
+    const control = createLoopControl();
+    const sending = conversation.stream(message, { control });
+    for await (const { type } of sending)
+      if (type === "iteration-start" && message === "Interrupt me.") control.interrupt("And now?");
+    await sending.result;
+    const before = [await conversation.messages(), await conversation.status()];
+    await expect(conversation.resume({ resume: "retry-last" })).rejects.toMatchObject({ code: "conversation-refused" });
+    expect([await conversation.messages(), await conversation.status()]).toEqual(before);
+    expect((await conversation.send("Hello.")).status).toBe("completed");
+    const users = show(await conversation.messages()).filter((line) => line === "user: And now?");
+    expect(users.length).toBe(message === "Interrupt me." ? 1 : 0);
   });
 
   it("leaves the conversation unchanged after refusing a decision", async () => {

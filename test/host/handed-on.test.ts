@@ -16,7 +16,7 @@ import { createHandoffs, withoutToolCalls } from "turnwright/handoffs";
 import { createRunHost } from "turnwright/host";
 import { createMockProvider, fail, type MockScript, stall, text, toolCall, usage } from "turnwright/testing";
 import { show } from "../conversation/stage.ts";
-import { tool } from "./stage.ts";
+import { createStage, readStart, tool } from "./stage.ts";
 
 type RunOptions = Omit<LoopOptions, "messages" | "control">;
 
@@ -208,4 +208,23 @@ describe.each([
     await chat.ask("3");
     expect(await chat.usage()).toMatchObject({ usage: { totalTokens: 20 }, costUSD: undefined, knownCostUSD: 2 });
   });
+});
+
+it("createRunHost: an edited message is sent to the model, and not the summary of the old message", async () => {
+  const provider = createMockProvider(({ purpose }, index) => {
+    if (purpose === "summary") return text("A summary.");
+    return index === 0 ? stall() : text("Yes.");
+  });
+  const policies = { compaction: compactMessages({ when: 400, keep: 50 }) };
+  const { host, id, clock } = createStage();
+  const run = { provider, policies, clock };
+  const message = { role: "user", content: "A long story. ".repeat(400), id: "first" } as const;
+  const first = await host.start(id, { ...run, message });
+  await clock.flush();
+  host.stop(id);
+  await readStart(first);
+  const second = await readStart(host.start(id, { ...run, message: "And now?" }));
+  expect(second.compaction?.count).toBe(1);
+  await readStart(host.start(id, { ...run, message: { ...message, content: "A short story.", edited: true } }));
+  expect(show(provider.requests.at(-1)?.messages ?? [])).toEqual(["user: A short story."]);
 });
