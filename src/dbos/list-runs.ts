@@ -1,5 +1,6 @@
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { checkFields, type Checks, invalidOption, is, numberWithin, oneOf } from "../core/entry-kit.ts";
+import { withinTime } from "../host/durable/repeat-failed.ts";
 import type { PostgresStore } from "./postgres-store.ts";
 
 /** The names of the durable loops of this process. */
@@ -128,7 +129,13 @@ export async function listRuns(application: string, filter: RunFilter = {}): Pro
 
 const batchSize = 200;
 
-export async function deleteRuns(application: string, store: PostgresStore, filter: DeleteFilter): Promise<number> {
+export interface DeletingWorker {
+  readonly application: string;
+  readonly store: PostgresStore;
+  readonly answerMs: number;
+}
+
+export async function deleteRuns({ application, store, answerMs }: DeletingWorker, filter: DeleteFilter): Promise<number> {
   checkFields("filter", filter, deleteChecks);
   const { endedBefore, ids } = filter;
   if ((endedBefore === undefined) === (ids === undefined))
@@ -156,7 +163,7 @@ export async function deleteRuns(application: string, store: PostgresStore, filt
     return batch.length;
   };
   for (let count = 0; ;) {
-    const deleted = await store.changeRuns(deleteBatch);
+    const deleted = await withinTime(() => store.changeRuns(deleteBatch), { what: "deleteRuns", ms: answerMs });
     if (deleted === 0) return count;
     count += deleted;
   }

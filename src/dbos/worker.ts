@@ -2,10 +2,12 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { DBOS, type DBOSConfig } from "@dbos-inc/dbos-sdk";
-import { Client, Pool } from "pg";
+import type { Client, Pool } from "pg";
 import { type Checks, checkFields, checkRequired, is, isFilled, numberWithin } from "../core/entry-kit.ts";
 import type { RunSite } from "../host/durable/execute-durable-run.ts";
 import { RunWaits, WorkerSite } from "../host/durable/worker-site.ts";
+import { withinTime } from "../host/durable/repeat-failed.ts";
+import { Connections } from "./connections.ts";
 import { type DeleteFilter, deleteRuns, type DurableRun, listRuns, loopNames, queueOf, type RunFilter } from "./list-runs.ts";
 import { whileLaunching } from "./locks.ts";
 import { RunEnds } from "./run-ends.ts";
@@ -43,7 +45,8 @@ export interface Worker {
   /**
    * Deletes everything that is stored about runs that have ended or failed: inputs, records, events, results. Pass their `ids`, or
    * `endedBefore` for all runs that ended before this time. Live runs are not deleted. Returns how many runs were deleted. A
-   * conversation whose last run is deleted has no history any more. Throws LoopError "invalid-option" or "unknown-option".
+   * conversation whose last run is deleted has no history any more. Deletes up to 200 runs at a time, and waits at most `answerMs`
+   * for each of these steps. Throws LoopError "invalid-option" or "unknown-option".
    */
   deleteRuns(filter: DeleteFilter): Promise<number>;
 }
@@ -62,7 +65,7 @@ const sweepMs = 500;
 /** How often readers and runs check for changes, in milliseconds, because a notification may have been lost. */
 const lostNotificationMs = 10_000;
 
-/** How long a stopping worker waits for Postgres, in milliseconds. */
+/** How long a stopping worker waits for Postgres, in milliseconds. If `answerMs` is shorter, the worker waits for `answerMs`. */
 const stopMs = 10_000;
 
 let current: WorkerProcess | undefined;
@@ -104,8 +107,9 @@ export async function launchWorker(options: WorkerOptions): Promise<Worker> {
   return {
     id: worker.id,
     stop: () => worker.stop(),
-    listRuns: (filter) => worker.outside(() => listRuns(worker.application, filter)),
-    deleteRuns: (filter) => worker.outside(() => deleteRuns(worker.application, worker.store, filter)),
+    listRuns: async (filter) =>
+      worker.outside(() => withinTime(() => listRuns(worker.application, filter), { what: "listRuns", ms: worker.answerMs })),
+    deleteRuns: (filter) => worker.outside(() => deleteRuns(worker, filter)),
   };
 }
 
@@ -114,18 +118,6 @@ function isUnreachable(error: unknown): error is Error {
 }
 
 type Settings = { readonly [Name in keyof WorkerOptions]-?: NonNullable<WorkerOptions[Name]> };
-
-/** With these limits, a server that does not answer counts as a broken connection. */
-const patience = { connectionTimeoutMillis: 10_000, keepAlive: true, keepAliveInitialDelayMillis: 5_000 };
-const queryTimeout = { query_timeout: 20_000 };
-
-/** Creates a pool that replaces broken connections. Without a listener for errors, a broken connection would end the process. */
-function createPool(connectionString: string, max: number, limits: { readonly query_timeout?: number } = {}): Pool {
-  const pool = new Pool({ connectionString, max, ...patience, ...limits });
-  pool.on("error", () => {});
-  pool.on("connect", (client) => client.on("error", () => {}));
-  return pool;
-}
 
 export class WorkerProcess extends WorkerSite implements RunSite {
   readonly store: PostgresStore;
@@ -136,8 +128,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
    */
   readonly outside: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
   readonly #options: Settings;
-  readonly #pool: Pool;
-  readonly #writes: Pool;
+  readonly #connections: Connections;
   /** Heartbeats and takeovers have connections of their own, because writes may wait for locks of the database. */
   readonly #control: Pool;
   readonly #dbosPool: Pool;
@@ -155,11 +146,10 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     super();
     this.application = name;
     this.#options = { databaseUrl, name, leaseMs, answerMs, executes };
-    this.#pool = createPool(databaseUrl, 6, queryTimeout);
-    this.#writes = createPool(databaseUrl, 6, queryTimeout);
-    this.#control = createPool(databaseUrl, 3, queryTimeout);
-    this.#dbosPool = createPool(databaseUrl, 20);
-    this.store = new PostgresStore(this.#pool, this.id, this.#writes);
+    this.#connections = new Connections(databaseUrl);
+    this.#control = this.#connections.createPool(3);
+    this.#dbosPool = this.#connections.createPool(20, { hasTimeLimit: false });
+    this.store = new PostgresStore(this.#connections.createPool(6), this.id, this.#connections.createPool(6));
     const { signal: stopping } = this.stopping;
     this.#ended = new RunEnds({ workerId: this.id, stopping, notify: (runIds) => this.store.notifyEnds(runIds) });
     const isBusyWith = (runId: string): boolean => this.live.has(runId) || this.#ended.has(runId);
@@ -218,8 +208,15 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     for (const timer of this.#timers) clearInterval(timer);
     await this.abandonAll();
     // A server that does not answer must not keep the worker from stopping.
-    await Promise.race([this.#disconnect(), new Promise((resolve) => setTimeout(resolve, stopMs).unref())]);
-    this.#takeovers.release();
+    const waitMs = Math.min(stopMs, this.answerMs);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    try {
+      await Promise.race([this.#disconnect(), new Promise((resolve) => (timer = setTimeout(resolve, waitMs)))]);
+    } finally {
+      clearTimeout(timer);
+      this.#connections.destroy();
+      this.#takeovers.release();
+    }
   }
 
   async #disconnect(): Promise<void> {
@@ -228,12 +225,12 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     // immediately.
     await this.#control.query("UPDATE turnwright.workers SET beat = '-infinity' WHERE id = $1", [this.id]).catch(() => {});
     await this.#session?.end().catch(() => {});
-    await Promise.all([this.#pool, this.#writes, this.#control, this.#dbosPool].map((pool) => pool.end()));
+    await this.#connections.end();
   }
 
   /** Opens the session that holds the lock. If the session breaks, opens a new session. */
   async #connect(): Promise<void> {
-    const session = new Client({ connectionString: this.#options.databaseUrl, ...patience, ...queryTimeout });
+    const session = this.#connections.createClient();
     let isLost = false;
     const reconnect = (): void => {
       if (isLost) return;

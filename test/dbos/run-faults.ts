@@ -1,6 +1,7 @@
 // Runs trips while workers are killed and frozen and Postgres crashes, and reports how the runs ended.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { ChildProcess } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -8,7 +9,7 @@ import { launchWorker } from "turnwright/dbos";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { Fleet } from "./fleet.ts";
 import { createRandom } from "./seeded.ts";
-import { addSaid, type defineTrips, readNotes, type Said } from "./trips.ts";
+import { addSaid, type defineTrips, readNotes, readText, type Said } from "./trips.ts";
 
 export interface FaultPlan {
   readonly runs: number;
@@ -18,8 +19,10 @@ export interface FaultPlan {
   /** The time between two faults, in milliseconds. */
   readonly everyMs: number;
   readonly leaseMs: number;
-  /** Determines the kinds of faults, their victims and their times. Only for DBOS. Default 1. */
-  readonly seed?: number | undefined;
+  /** Determines the kinds of faults, their victims and their times. */
+  readonly seed: number;
+  /** True if faults begin while earlier faults still last. Default false. */
+  readonly overlaps?: boolean | undefined;
   /** True if crashes of the server are the only faults. Default false. */
   readonly isServerOnly?: boolean | undefined;
 }
@@ -35,13 +38,10 @@ export interface FaultReport {
   readonly read: number;
   /** How many steering messages were lost, or delivered more than once. */
   readonly missteered: number;
-  readonly faults: { readonly kills: number; readonly freezes: number; readonly crashes: number; readonly locks?: number };
-  readonly tookMs: number;
-}
-
-export interface DbosFaultReport extends FaultReport {
   /** How many waiting runs, stopped or killed after the faults, did not end as stopped in their results and their records. */
   readonly unended: number;
+  readonly faults: { readonly kills: number; readonly freezes: number; readonly crashes: number; readonly locks?: number };
+  readonly tookMs: number;
 }
 
 export type Trips = ReturnType<typeof defineTrips>;
@@ -119,91 +119,126 @@ class Follower {
   }
 }
 
-export type Faults = FaultReport["faults"];
+/** A fault. It adds itself to the counts of the faults. `random` belongs to this fault alone, so that its seed repeats the fault. */
+export type Fault = (random: () => number) => Promise<void>;
 
-type Fault = (fleet: Fleet) => Promise<void>;
+/** Something that has worker processes. */
+interface Crew {
+  readonly workers: readonly ChildProcess[];
+  start(): Promise<ChildProcess>;
+}
 
-/** Makes the faults of a plan. Each adds itself to `counts`. */
-function createFaults(plan: FaultPlan, postgres: Postgres, random: () => number) {
+export interface WorkerFaults {
+  readonly counts: { kills: number; freezes: number; crashes: number; locks: number };
+  readonly kill: Fault;
+  readonly freeze: Fault;
+  readonly freezeStorm: Fault;
+}
+
+/** Makes the faults of workers. */
+export function createWorkerFaults({ leaseMs, workers }: FaultPlan, crew: Crew): WorkerFaults {
   const counts = { kills: 0, freezes: 0, crashes: 0, locks: 0 };
-  const pick = (fleet: Fleet) => fleet.workers[Math.floor(random() * fleet.workers.length)];
-  const kill: Fault = async (fleet) => {
-    counts.kills += 1;
-    pick(fleet)?.kill("SIGKILL");
-    await fleet.start();
-  };
-  const freeze: Fault = async (fleet) => {
+  const pick = (random: () => number) => crew.workers[Math.floor(random() * crew.workers.length)];
+  const freezeFor = async (victim: ChildProcess | undefined, ms: number): Promise<void> => {
     counts.freezes += 1;
-    const victim = pick(fleet);
     victim?.kill("SIGSTOP");
-    await sleep(2 * plan.leaseMs);
+    await sleep(ms);
     victim?.kill("SIGCONT");
   };
-  /** Freezes one worker after the other, for a part of the lease or longer, while the earlier ones come back. */
-  const freezeStorm: Fault = async (fleet) => {
-    const one = async (): Promise<void> => {
-      await sleep(random() * plan.leaseMs);
-      counts.freezes += 1;
-      const victim = pick(fleet);
-      victim?.kill("SIGSTOP");
-      await sleep((0.3 + 1.7 * random()) * plan.leaseMs);
-      victim?.kill("SIGCONT");
-    };
-    await Promise.all(Array.from({ length: 2 * plan.workers }, one));
+  return {
+    counts,
+    async kill(random) {
+      counts.kills += 1;
+      pick(random)?.kill("SIGKILL");
+      await crew.start();
+    },
+    freeze: (random) => freezeFor(pick(random), 2 * leaseMs),
+    /** Freezes one worker after the other, for a part of the lease or longer, while the earlier ones come back. */
+    async freezeStorm(random) {
+      const freezes = Array.from({ length: 2 * workers }, () => ({ after: random(), share: 0.3 + 1.7 * random() }));
+      const one = async ({ after, share }: { readonly after: number; readonly share: number }): Promise<void> => {
+        await sleep(after * leaseMs);
+        await freezeFor(pick(random), share * leaseMs);
+      };
+      await Promise.all(freezes.map(one));
+    },
   };
-  const crash: Fault = async (fleet) => {
+}
+
+/** Makes the faults of a plan happen. Each of the `kinds` happens at least once. A kind that is listed twice happens more often. */
+export async function disturb({ seed, forMs, everyMs, overlaps = false }: FaultPlan, kinds: readonly Fault[]): Promise<void> {
+  const random = createRandom(seed);
+  const first = [...new Set(kinds)];
+  const begun: Promise<void>[] = [];
+  const until = performance.now() + forMs;
+  while (first.length > 0 || performance.now() < until) {
+    await sleep(everyMs * (0.5 + random()));
+    const from = first.length > 0 ? first : kinds;
+    const index = Math.floor(random() * from.length);
+    const fault = from[index]?.(createRandom(random() * 2 ** 32));
+    if (from === first) first.splice(index, 1);
+    if (overlaps && fault !== undefined) begun.push(fault);
+    else await fault;
+  }
+  await Promise.all(begun);
+}
+
+/** Makes the faults of the database. */
+function createDatabaseFaults({ leaseMs }: FaultPlan, postgres: Postgres, { counts, kill }: WorkerFaults) {
+  let crashing: Promise<void> | undefined;
+  const crash: Fault = async (random) => {
     if (postgres.crash === undefined) return;
     counts.crashes += 1;
-    if (random() < 0.5) await kill(fleet);
-    await postgres.crash();
+    const killed = random() < 0.5 ? kill(random) : undefined;
+    await (crashing ??= postgres.crash().finally(() => (crashing = undefined)));
+    await killed;
   };
   /** Locks a table for longer than the lease, as `CREATE INDEX` does. */
-  const lock: Fault = async () => {
+  const lock: Fault = async (random) => {
     const tables = ["runs", "events", "records", "messages"];
+    const table = tables[Math.floor(random() * tables.length)];
     const client = new Client({ connectionString: postgres.url });
-    await client.connect();
+    client.on("error", () => {});
     counts.locks += 1;
-    await client.query(`BEGIN; LOCK TABLE turnwright.${tables[Math.floor(random() * tables.length)]} IN SHARE MODE`);
-    await sleep(1.5 * plan.leaseMs);
-    await client.query("ROLLBACK");
-    await client.end();
+    try {
+      await client.connect();
+      await client.query(`BEGIN; LOCK TABLE turnwright.${table} IN SHARE MODE`);
+      await sleep(1.5 * leaseMs);
+      await client.query("ROLLBACK");
+    } catch {
+      // A crash of the server ends the lock early.
+    } finally {
+      await client.end().catch(() => {});
+    }
   };
-  return { counts, kill, freeze, freezeStorm, crash, lock };
+  return { crash, lock };
 }
 
-/** Each kind of fault happens at least once. */
-async function disturb(plan: FaultPlan, fleet: Fleet, postgres: Postgres): Promise<Faults> {
-  const random = createRandom(plan.seed ?? 1);
-  const { counts, kill, freeze, freezeStorm, crash, lock } = createFaults(plan, postgres, random);
-  const first: Fault[] = [kill, freeze, crash, lock, freezeStorm];
-  const often: readonly Fault[] = [kill, kill, freeze, crash, lock, freezeStorm];
-  const until = performance.now() + plan.forMs;
-  while (first.length > 0 || performance.now() < until) {
-    await sleep(plan.everyMs * (0.5 + random()));
-    const [next] = first.length > 0 ? first.splice(Math.floor(random() * first.length), 1) : [];
-    await (next ?? often[Math.floor(random() * often.length)] ?? kill)(fleet);
-  }
-  return counts;
-}
-
+/** Starts trips, and trips that wait. Follows the trips while `disturbance` happens, and then stops the trips that wait. */
 export async function followAll(
   plan: FaultPlan,
   trips: Trips,
-  disturbance: () => Promise<Faults>,
-): Promise<Omit<FaultReport, "repeated">> {
+  disturbance: () => Promise<void>,
+): Promise<Omit<FaultReport, "repeated" | "faults">> {
   const begunAt = performance.now();
   const ids = Array.from({ length: plan.runs }, (_, index) => `trip-${index}`);
-  await Promise.all(ids.map((id, index) => insist(() => trips.start(id, { city: id, asks: index % 3 === 0 }))));
+  const halted = Array.from({ length: Math.ceil(plan.runs / 6) }, (_, index) => `halted-${index}`);
+  const start = (id: string, asks: boolean) => insist(() => trips.start(id, { city: id, asks }));
+  await Promise.all([...ids.map((id, index) => start(id, index % 3 === 0)), ...halted.map((id) => start(id, true))]);
   const followers = ids.map((id, index) => new Follower(trips, id, index % 4 === 1));
-  const [faults] = await Promise.all([disturbance(), ...followers.map((one) => one.follow())]);
+  await Promise.all([disturbance(), ...followers.map((one) => one.follow())]);
+  const unended = await endWaiting(trips, halted);
   const results = await Promise.all(ids.map((id) => insist(() => trips.result(id))));
+  const readAgain = await Promise.all(ids.map((id) => insist(() => readText(trips, id))));
   return {
     completed: results.filter(({ status, text }, index) => status === "completed" && text === `To ${ids[index]}.`).length,
     gaps: followers.filter(({ hasGap }) => hasGap).length,
     // A message that arrives late leads to another answer.
-    read: followers.filter(({ said }, index) => said.replaceAll(`To ${ids[index]}.`, "") === "I look around.").length,
+    read: followers.filter(
+      ({ said }, index) => said === readAgain[index] && said.replaceAll(`To ${ids[index]}.`, "") === "I look around.",
+    ).length,
     missteered: followers.filter(({ isSteered }, index) => isSteered && countSteered(results[index]) !== 1).length,
-    faults,
+    unended,
     tookMs: Math.round(performance.now() - begunAt),
   };
 }
@@ -227,7 +262,7 @@ async function endWaiting(trips: Trips, ids: readonly string[]): Promise<number>
 }
 
 /** `trips` is passed in, because a process can define the loop only once. */
-export async function runFaults(plan: FaultPlan, trips: Trips): Promise<DbosFaultReport> {
+export async function runFaults(plan: FaultPlan, trips: Trips): Promise<FaultReport> {
   const folder = mkdtempSync(join(tmpdir(), "turnwright-faults-"));
   const notesPath = join(folder, "notes.jsonl");
   writeFileSync(notesPath, "");
@@ -239,12 +274,12 @@ export async function runFaults(plan: FaultPlan, trips: Trips): Promise<DbosFaul
   const [client] = await Promise.all([launching, ...Array.from({ length: plan.workers }, () => fleet.start())]);
   try {
     if (fleet.workers.length < plan.workers) throw new Error("Some workers did not launch on the new database.");
-    const halted = Array.from({ length: Math.ceil(plan.runs / 6) }, (_, index) => `halted-${index}`);
-    await Promise.all(halted.map((id) => trips.start(id, { city: id, asks: true })));
-    const report = await followAll(plan, trips, () => disturb(plan, fleet, postgres));
-    const unended = await endWaiting(trips, halted);
+    const ofWorkers = createWorkerFaults(plan, fleet);
+    const { kill, freeze, freezeStorm, counts } = ofWorkers;
+    const { crash, lock } = createDatabaseFaults(plan, postgres, ofWorkers);
+    const report = await followAll(plan, trips, () => disturb(plan, [kill, kill, freeze, crash, lock, freezeStorm]));
     const begun = readNotes(notesPath).filter(({ what, tool }) => what === "begin" && tool === "pay");
-    return { ...report, unended, repeated: begun.length - new Set(begun.map(({ key }) => key)).size };
+    return { ...report, faults: counts, repeated: begun.length - new Set(begun.map(({ key }) => key)).size };
   } finally {
     await fleet.stop();
     await client.stop();

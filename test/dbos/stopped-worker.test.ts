@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -133,5 +135,54 @@ describe("a worker of durable runs whose database session was lost", () => {
     await loop.start("heard", {});
     expect((await loop.result("heard")).text).toBe("Done.");
     await client.query(`ALTER DATABASE ${name} RESET lock_timeout`);
+  }, 30_000);
+});
+
+/** Passes connections on to Postgres. After `freeze`, passes nothing on, like a server that does not answer. */
+async function startProxy(databaseUrl: string) {
+  const { hostname, port } = new URL(databaseUrl);
+  const open = new Set<Socket>();
+  let isFrozen = false;
+  // A connection that the worker only half closes stays open.
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    const upstream = connect(Number(port), hostname);
+    open.add(socket);
+    socket.on("data", (data) => isFrozen || upstream.write(data));
+    upstream.on("data", (data) => isFrozen || socket.write(data));
+    socket.on("error", () => {});
+    upstream.on("error", () => {});
+    socket.once("close", () => {
+      open.delete(socket);
+      upstream.destroy();
+    });
+    upstream.once("close", () => isFrozen || socket.destroy());
+  });
+  server.listen({ port: 0, host: "127.0.0.1" });
+  await once(server, "listening");
+  const address = server.address();
+  const url = new URL(databaseUrl);
+  url.port = String(typeof address === "object" && address !== null ? address.port : 0);
+  /** Writes to all connections, because only a connection that the worker has closed completely then fails. */
+  const countOpen = (): number => {
+    for (const socket of open) socket.write("x");
+    return open.size;
+  };
+  return { url: url.href, countOpen, freeze: () => (isFrozen = true), stop: () => server.close() };
+}
+
+describe("a worker of durable runs whose database no longer answers", () => {
+  it("rejects listRuns() and deleteRuns() after answerMs, and closes its connections when it stops", async () => {
+    await worker.stop();
+    const proxy = await startProxy(postgres.url);
+    const frozen = await launchWorker({ databaseUrl: proxy.url, answerMs: 200 });
+    proxy.freeze();
+    const late = (what: string) => expect.stringContaining(`"${what}" got no answer within 200 ms`);
+    await expect(frozen.listRuns()).rejects.toMatchObject({ message: late("listRuns") });
+    await expect(frozen.deleteRuns({ ids: ["a"] })).rejects.toMatchObject({ message: late("deleteRuns") });
+    expect(proxy.countOpen()).toBeGreaterThan(0);
+    await frozen.stop();
+    await expect.poll(proxy.countOpen).toBe(0);
+    proxy.stop();
+    worker = await launchWorker({ databaseUrl: postgres.url });
   }, 30_000);
 });

@@ -119,7 +119,7 @@ export async function startBalancer(leaseMs: number): Promise<Balancer> {
 
 function pass(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, session: ClientHttp2Session | undefined): void {
   stream.on("error", () => {});
-  if (session === undefined || session.destroyed) {
+  if (session === undefined || session.closed || session.destroyed) {
     stream.respond({ [HTTP2_HEADER_STATUS]: 503 }, { endStream: true });
     return;
   }

@@ -11,6 +11,8 @@ import { runFaults, safeCallsOf } from "./run-faults.ts";
 import { serve } from "./serve.ts";
 import { startRestate } from "./start-restate.ts";
 
+/** The seed of the faults is the first argument, or else random. */
+const seed = Number(process.argv[2] ?? Math.floor(Math.random() * 2 ** 32));
 const leaseMs = 2_000;
 const trips = defineDurableLoop(tripsOf(""));
 
@@ -76,12 +78,17 @@ const secondsOf = (values: readonly number[]): string => values.map((ms) => (ms 
 console.log(`Takeover after a kill, in seconds: ${secondsOf(kills)}`);
 console.log(`Takeover after a freeze, if the balancer waits ${leaseMs / 1_000} s, in seconds: ${secondsOf(freezes)}`);
 
+console.log(`The faults have the seed ${seed}. To repeat them: npx tsx --no-deprecation test/restate/test-faults.ts ${seed}`);
 for (const isServerOnly of [true, false]) {
-  const plan = { runs: 40, workers: 3, forMs: isServerOnly ? 20_000 : 60_000, everyMs: 700, leaseMs, isServerOnly };
-  const report = await runFaults(plan, trips);
-  console.log(isServerOnly ? "Only the server is killed:" : "All faults:", report);
-  const { completed, read, repeated, gaps, charged } = report;
-  const expected = { completed: 40, read: 40, repeated: 0, gaps: 0, charged: safeCallsOf(40) };
-  assert.deepEqual({ completed, read, repeated, gaps, charged }, expected);
+  try {
+    const plan = { runs: 40, workers: 3, forMs: isServerOnly ? 20_000 : 60_000, everyMs: 700, leaseMs, isServerOnly, seed };
+    const report = await runFaults(plan, trips);
+    console.log(isServerOnly ? "Only the server is killed:" : "All faults:", report);
+    const { faults: _, tookMs: __, ended: ___, endedTwice: ____, ...rest } = report;
+    const none = { repeated: 0, gaps: 0, missteered: 0, unended: 0 };
+    assert.deepEqual(rest, { completed: 40, read: 40, ...none, charged: safeCallsOf(40) });
+  } catch (error) {
+    throw new Error(`The faults with the seed ${seed} broke a run.`, { cause: error });
+  }
 }
 assert.ok(Math.max(...kills) < 3_000 && Math.max(...freezes) < leaseMs + 3_000);

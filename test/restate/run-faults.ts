@@ -1,13 +1,25 @@
 // Runs trips while workers are killed and frozen and the Restate server crashes, and reports how the runs ended.
 
 import { launchWorker } from "turnwright/restate";
-import { type FaultPlan, type FaultReport, type Faults, followAll, sleep, type Trips } from "../dbos/run-faults.ts";
+import {
+  createWorkerFaults,
+  disturb,
+  type Fault,
+  type FaultPlan,
+  type FaultReport,
+  followAll,
+  type Trips,
+  type WorkerFaults,
+} from "../dbos/run-faults.ts";
 import { readNotes } from "../dbos/trips.ts";
 import { Fleet } from "./fleet.ts";
 
-/** Counts the safe calls: four calls of `look` in each trip, and one call of `book` in each third trip. */
+/**
+ * Counts the safe calls: four calls of `look` in each trip, and one call of `book` in each third trip. The trips that wait make three
+ * calls of `look`, because the calls of their second message wait.
+ */
 export function safeCallsOf(runs: number): number {
-  return 4 * runs + Math.ceil(runs / 3);
+  return 4 * runs + Math.ceil(runs / 3) + 3 * Math.ceil(runs / 6);
 }
 
 export interface RestateFaultReport extends FaultReport {
@@ -18,35 +30,14 @@ export interface RestateFaultReport extends FaultReport {
   readonly charged: number;
 }
 
-/** Kills and freezes workers in turn. Also crashes the server, sometimes directly after a worker was killed. */
-async function disturb(plan: FaultPlan, fleet: Fleet): Promise<Faults> {
-  const faults = { kills: 0, freezes: 0, crashes: 0 };
-  const until = performance.now() + plan.forMs;
-  for (let round = 0; round < 4 || performance.now() < until; round += 1) {
-    await sleep(plan.everyMs);
-    const victim = fleet.workers[round % plan.workers];
-    if (plan.isServerOnly === true) {
-      faults.crashes += 1;
-      await fleet.server.crash();
-    } else if (round % 4 === 1) {
-      faults.freezes += 1;
-      victim?.kill("SIGSTOP");
-      await sleep(2 * plan.leaseMs);
-      victim?.kill("SIGCONT");
-    } else if (round % 4 === 3) {
-      faults.crashes += 1;
-      await fleet.server.crash();
-    } else {
-      faults.kills += 1;
-      victim?.kill("SIGKILL");
-      if (round % 8 === 2) {
-        faults.crashes += 1;
-        await fleet.server.crash();
-      }
-      await fleet.start();
-    }
-  }
-  return faults;
+function createCrash(fleet: Fleet, { counts, kill }: WorkerFaults): Fault {
+  let crashing: Promise<void> | undefined;
+  return async (random) => {
+    counts.crashes += 1;
+    const killed = random() < 0.5 ? kill(random) : undefined;
+    await (crashing ??= fleet.server.crash().finally(() => (crashing = undefined)));
+    await killed;
+  };
 }
 
 /** `trips` is passed in, because a process can define the loop only once. */
@@ -56,14 +47,22 @@ export async function runFaults(plan: FaultPlan, trips: Trips): Promise<RestateF
   const client = await launchWorker({ ingressUrl, adminUrl, executes: false });
   try {
     await Promise.all(Array.from({ length: plan.workers }, () => fleet.start()));
-    const report = await followAll(plan, trips, () => disturb(plan, fleet));
+    const ofWorkers = createWorkerFaults(plan, fleet);
+    const { kill, freeze, freezeStorm, counts } = ofWorkers;
+    const crash = createCrash(fleet, ofWorkers);
+    const onlyCrashes: Fault = async () => {
+      counts.crashes += 1;
+      await fleet.server.crash();
+    };
+    const kinds = plan.isServerOnly === true ? [onlyCrashes] : [kill, kill, freeze, crash, freezeStorm];
+    const report = await followAll(plan, trips, () => disturb(plan, kinds));
     const notes = readNotes(fleet.notesPath);
     const begun = notes.filter(({ what, tool }) => what === "begin" && tool === "pay").map(({ key }) => key);
     const ended = notes.filter(({ what }) => what === "end").map(({ key }) => key);
     const endedTwice = ended.length - new Set(ended).size;
     const safe = notes.filter(({ what, tool }) => what === "end" && tool !== "pay").map(({ key }) => key);
     const repeated = begun.length - new Set(begun).size;
-    return { ...report, repeated, endedTwice, ended: ended.length, charged: new Set(safe).size };
+    return { ...report, faults: counts, repeated, endedTwice, ended: ended.length, charged: new Set(safe).size };
   } finally {
     await client.stop();
     await fleet.stop();
