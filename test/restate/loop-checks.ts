@@ -1,7 +1,7 @@
 // The checks of a durable loop in one worker: results, events, decisions, stops and errors.
 
 import { deepEqual, equal, match, ok, rejects, throws } from "node:assert/strict";
-import { defineTool } from "turnwright";
+import { defineAgentTool, defineTool } from "turnwright";
 import { parseRunLog, withRunLog } from "turnwright/inspect";
 import { defineDurableLoop, type DurableEvent, launchWorker, type Worker } from "turnwright/restate";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
@@ -33,20 +33,52 @@ const look = defineTool({
   },
 });
 
+let naps = 0;
+const nap = defineTool({
+  name: "nap",
+  description: "Waits",
+  inputSchema: { type: "object" },
+  replay: "safe",
+  execute: async () => {
+    naps += 1;
+    await hold;
+    return "Rested.";
+  },
+});
+const research = defineAgentTool({
+  name: "research",
+  description: "Looks things up",
+  inputSchema: { type: "object" },
+  prepare: () => ({
+    provider: createMockProvider(({ iteration }) => (iteration < 2 ? toolCall("nap", {}) : text("Found."))),
+    tools: [nap],
+    messages: [{ role: "user", content: "Look it up." }],
+  }),
+});
+
 let failure: Error | undefined;
+
+interface Question {
+  readonly question: string;
+  readonly approves?: boolean;
+  readonly fails?: boolean;
+  /** How many nested runs the model asks for. */
+  readonly agents?: number;
+}
 
 const defineRooms = () =>
   defineDurableLoop({
     name: "rooms",
-    options: ({ question, approves = false, fails = false }: { question: string; approves?: boolean; fails?: boolean }) => {
+    options: ({ question, approves = false, fails = false, agents = 0 }: Question) => {
       if (fails && failure !== undefined) throw failure;
       return {
         provider: createMockProvider(({ iteration, messages }) => {
+          if (iteration === 0 && agents > 0) return Array.from({ length: agents }, () => toolCall("research", {}));
           if (iteration === 0) return toolCall(approves ? "book" : "look", {});
           const said = messages.filter(({ role }) => role === "user").length;
           return text(`Done after ${said} messages.`);
         }),
-        tools: [book, look],
+        tools: [book, look, research],
         messages: [{ role: "user" as const, content: question }],
       };
     },
@@ -213,6 +245,89 @@ async function checkSteer(): Promise<void> {
   ok(typesOf(await readAll("run-5")).includes("steered"));
 }
 
+/** Keeps the calls that begin from now on waiting. Returns a function that ends their waiting. */
+function holdCalls(): () => void {
+  let release: () => void = () => {};
+  hold = new Promise((resolve) => (release = resolve));
+  return release;
+}
+
+async function untilNaps(count: number): Promise<void> {
+  const until = performance.now() + 30_000;
+  while (naps < count && performance.now() < until) await sleep(10);
+  equal(naps, count);
+}
+
+async function checkSteeredOnce(id: string): Promise<void> {
+  const { status, text: answer, undelivered } = await rooms.result(id);
+  deepEqual([status, answer, undelivered], ["completed", "Done after 2 messages.", []]);
+  equal(typesOf(await readAll(id)).filter((type) => type === "steered").length, 1);
+}
+
+async function checkSteerNested(): Promise<void> {
+  naps = 0;
+  const release = holdCalls();
+  await rooms.start("nested-1", { question: "Research it.", agents: 3 });
+  await untilNaps(1);
+  await rooms.steer("nested-1", "Once.");
+  release();
+  await checkSteeredOnce("nested-1");
+  equal(naps, 6);
+}
+
+async function checkSteerStoppedNested(): Promise<void> {
+  naps = 0;
+  const first = holdCalls();
+  await rooms.start("nested-2", { question: "Research it.", agents: 1 });
+  await untilNaps(1);
+  await rooms.steer("nested-2", "Only half of it.");
+  const second = holdCalls();
+  first();
+  await untilNaps(2);
+  await relaunch(10_000);
+  await untilNaps(3);
+  second();
+  await checkSteeredOnce("nested-2");
+}
+
+interface Head {
+  readonly worker: string;
+  readonly claim: number;
+  readonly execution: number;
+  readonly stalls: number;
+}
+
+/** Calls a handler of the virtual object of a run. */
+async function callRun<T>(id: string, handler: string, parameter: unknown): Promise<T> {
+  const response = await post(`${server.ingressUrl}/turnwright-runs/${id}/${handler}`, parameter);
+  equal(response.status, 200);
+  return (await response.json()) as T;
+}
+
+async function checkRepeatedBegin(): Promise<void> {
+  const release = holdCalls();
+  await rooms.start("begun-1", { question: "A room?" });
+  await untilEvent("begun-1", "tool-start");
+  const { worker: id, claim, execution, stalls } = await callRun<Head>("begun-1", "peek", null);
+  const again = await callRun<Head>("begun-1", "begin", { worker: id, claim });
+  deepEqual([again.execution, again.stalls], [execution, stalls]);
+  release();
+  equal((await rooms.result("begun-1")).status, "completed");
+  equal((await callRun<Head>("begun-1", "peek", null)).execution, execution);
+}
+
+async function checkForeignBegin(): Promise<void> {
+  const release = holdCalls();
+  await rooms.start("begun-2", { question: "A room?" });
+  await untilEvent("begun-2", "tool-start");
+  const { execution } = await callRun<Head>("begun-2", "peek", null);
+  const foreign = await callRun<Head>("begun-2", "begin", { worker: "another", claim: 1 });
+  deepEqual([foreign.execution, foreign.stalls], [execution + 1, 1]);
+  release();
+  equal((await rooms.result("begun-2")).status, "completed");
+  ok((await callRun<Head>("begun-2", "peek", null)).execution > foreign.execution);
+}
+
 async function checkFailedRun(): Promise<void> {
   failure = new Error("No options for you.");
   await rooms.start("run-6", { question: "A room?", fails: true });
@@ -298,6 +413,10 @@ export const checks: readonly Check[] = [
   { title: "stops a run that is waiting for a decision", run: checkStopWaiting },
   { title: "kills a run within 1.5 seconds while a tool is running", run: checkKill },
   { title: "passes a steering message to the next iteration once", run: checkSteer },
+  { title: "delivers a steering message once if several nested runs work", run: checkSteerNested },
+  { title: "delivers a steering message if the worker stops while a nested run works", run: checkSteerStoppedNested },
+  { title: "changes nothing if an execution begins twice", run: checkRepeatedBegin },
+  { title: "continues a run whose execution was fenced by another worker", run: checkForeignBegin },
   { title: "continues a failed run after a retry", run: checkFailedRun },
   { title: "rejects if the options function of a later worker throws", run: checkLateFailure },
   { title: "frees the worker of a run that waits for a long time", run: checkResting },
