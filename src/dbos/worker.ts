@@ -206,12 +206,12 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     if (current === this) current = undefined;
     this.stopping.abort(new Error("The worker of this process was stopped."));
     for (const timer of this.#timers) clearInterval(timer);
-    await this.abandonAll();
+    const left = this.abandonAll().then(() => this.#disconnect());
     // A server that does not answer must not keep the worker from stopping.
     const waitMs = Math.min(stopMs, this.answerMs);
     let timer: ReturnType<typeof setTimeout> | undefined;
     try {
-      await Promise.race([this.#disconnect(), new Promise((resolve) => (timer = setTimeout(resolve, waitMs)))]);
+      await Promise.race([left, new Promise((resolve) => (timer = setTimeout(resolve, waitMs)))]);
     } finally {
       clearTimeout(timer);
       this.#connections.destroy();

@@ -8,7 +8,7 @@ import { useWorker } from "./use-database.ts";
 const database = useWorker();
 let begin: () => void = () => {};
 
-type Input = { readonly question: string; readonly does?: "fails" | "waits" | "starts" };
+type Input = { readonly question: string; readonly does?: "fails" | "waits" | "starts" | "asks" };
 
 const other = defineDurableLoop({
   name: "other",
@@ -31,6 +31,8 @@ const waitLong = defineTool({
     new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
 });
 
+const sign = defineTool({ name: "sign", description: "A person signs", inputSchema: { type: "object" } });
+
 const loop = defineDurableLoop({
   name: "endings",
   options: async ({ question, does }: Input) => {
@@ -39,9 +41,10 @@ const loop = defineDurableLoop({
     return {
       provider: createMockProvider(({ iteration }) => {
         if (iteration === 0 && does === "starts") return toolCall("start_other", {});
+        if (iteration === 0 && does === "asks") return toolCall("sign", {});
         return iteration === 0 && does === "waits" ? toolCall("wait_long", {}) : text("Done.");
       }),
-      tools: [startOther, waitLong],
+      tools: [startOther, waitLong, sign],
       messages: [{ role: "user" as const, content: question }],
     };
   },
@@ -140,6 +143,18 @@ describe("a durable loop", () => {
     await expect(loop.retry("over")).rejects.toThrow(
       "must be the id of a run whose result rejected, but is the id of a run with a",
     );
+  });
+
+  it("accepts no decisions if an operator has cancelled its workflow", async () => {
+    await loop.start("cancelled", { question: "?", does: "asks" });
+    for await (const { event } of loop.events("cancelled", { endsWhenWaiting: true })) if (event.type === "run-end") break;
+    const [call] = (await loop.status("cancelled"))?.pendingCalls ?? [];
+    const client = new Client({ connectionString: postgres.url });
+    await client.connect();
+    await client.query("UPDATE dbos.workflow_status SET status = 'CANCELLED' WHERE workflow_uuid = 'cancelled'");
+    await client.end();
+    const decided = loop.decide("cancelled", call?.id ?? "", { kind: "result", result: "Signed." });
+    await expect(decided).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
   it("returns a message that arrived too late in the field `undelivered` of the result", async () => {

@@ -55,17 +55,22 @@ function createGate(): {
   };
 }
 
-/** `agents` nested runs at the same time. Each makes `naps` calls one after the other. */
-function optionsOf(
-  gate: ReturnType<typeof createGate>,
-  { agents, naps }: { readonly agents: number; readonly naps: number },
-): Own {
+interface Shape {
+  /** How many nested runs work at the same time. */
+  readonly agents: number;
+  /** How many calls each nested run makes one after the other. */
+  readonly naps: number;
+  /** In how many iterations the model asks for nested runs. */
+  readonly rounds?: number;
+}
+
+function optionsOf(gate: ReturnType<typeof createGate>, { agents, naps, rounds = 1 }: Shape): Own {
   const nested = createMockProvider(({ iteration }) => (iteration < naps ? [toolCall("nap", {})] : [text("Report.")]));
   const prepare = () => ({ messages: [{ role: "user" as const, content: "Look." }], tools: [gate.nap], provider: nested });
   const research = defineAgentTool({ name: "research", description: "Looks", inputSchema: { type: "object" }, prepare });
   const calls = Array.from({ length: agents }, () => toolCall("research", {}));
   return {
-    provider: createMockProvider(({ iteration }) => (iteration === 0 ? calls : [text("End.")])),
+    provider: createMockProvider(({ iteration }) => (iteration < rounds ? calls : [text("End.")])),
     tools: [research],
     messages: [{ role: "user", content: "Go." }],
   };
@@ -108,5 +113,23 @@ describe("a steering message to a durable run", () => {
     gate.release();
     const { status, undelivered } = JSON.parse((await second) ?? "{}") as DurableResult;
     expect([status, undelivered, await countSteered("dies")]).toEqual(["completed", [], 1]);
+  }, 60_000);
+
+  it("is not delivered again if the worker dies after it was delivered", async () => {
+    const gate = createGate();
+    const options = optionsOf(gate, { agents: 1, naps: 1, rounds: 2 });
+    const first = execute("delivered", options);
+    await gate.begun(1);
+    await store.send("delivered", steer("Only half of it."));
+    gate.release();
+    // The second iteration has read the message by now.
+    await gate.begun(2);
+    live.get("delivered")?.abandon();
+    expect(await first).toBeUndefined();
+    const second = execute("delivered", options);
+    await gate.begun(3);
+    gate.release();
+    const { status, undelivered } = JSON.parse((await second) ?? "{}") as DurableResult;
+    expect([status, undelivered, await countSteered("delivered")]).toEqual(["completed", [], 1]);
   }, 60_000);
 });

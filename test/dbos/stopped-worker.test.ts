@@ -186,3 +186,30 @@ describe("a worker of durable runs whose database no longer answers", () => {
     worker = await launchWorker({ databaseUrl: postgres.url });
   }, 30_000);
 });
+
+describe("launchWorker() while another process launches", () => {
+  it("touches no table, and waits without a snapshot that would hold up the migrations of DBOS", async () => {
+    await worker.stop();
+    const fresh = await startPostgres();
+    const other = new Client({ connectionString: fresh.url });
+    await other.connect();
+    await other.query("SELECT pg_advisory_lock(7233410002)");
+    const launching = launchWorker({ databaseUrl: fresh.url, executes: false });
+    const tries = new Set<string>();
+    const readTries = `SELECT query_start::text AS begun, wait_event_type AS waits FROM pg_stat_activity
+      WHERE datname = current_database() AND query LIKE 'SELECT pg_try_advisory_lock(%' AND pid <> pg_backend_pid()`;
+    await expect
+      .poll(async () => {
+        for (const { begun, waits } of (await other.query<{ begun: string; waits: string }>(readTries)).rows) {
+          if (waits !== "Lock") tries.add(begun);
+        }
+        return tries.size;
+      })
+      .toBeGreaterThan(2);
+    expect((await other.query("SELECT to_regclass('turnwright.schema') AS name")).rows).toEqual([{ name: null }]);
+    await other.end();
+    await (await launching).stop();
+    await fresh.stop();
+    worker = await launchWorker({ databaseUrl: postgres.url });
+  }, 30_000);
+});

@@ -64,16 +64,18 @@ interface Question {
   readonly fails?: boolean;
   /** How many nested runs the model asks for. */
   readonly agents?: number;
+  /** In how many iterations the model asks for nested runs. */
+  readonly rounds?: number;
 }
 
 const defineRooms = () =>
   defineDurableLoop({
     name: "rooms",
-    options: ({ question, approves = false, fails = false, agents = 0 }: Question) => {
+    options: ({ question, approves = false, fails = false, agents = 0, rounds = 1 }: Question) => {
       if (fails && failure !== undefined) throw failure;
       return {
         provider: createMockProvider(({ iteration, messages }) => {
-          if (iteration === 0 && agents > 0) return Array.from({ length: agents }, () => toolCall("research", {}));
+          if (iteration < rounds && agents > 0) return Array.from({ length: agents }, () => toolCall("research", {}));
           if (iteration === 0) return toolCall(approves ? "book" : "look", {});
           const said = messages.filter(({ role }) => role === "user").length;
           return text(`Done after ${said} messages.`);
@@ -254,7 +256,8 @@ function holdCalls(): () => void {
 
 async function untilNaps(count: number): Promise<void> {
   const until = performance.now() + 30_000;
-  while (naps < count && performance.now() < until) await sleep(10);
+  const isReached = (): boolean => naps >= count;
+  while (!isReached() && performance.now() < until) await sleep(10);
   equal(naps, count);
 }
 
@@ -288,6 +291,25 @@ async function checkSteerStoppedNested(): Promise<void> {
   await untilNaps(3);
   second();
   await checkSteeredOnce("nested-2");
+}
+
+async function checkSteeredBeforeStop(): Promise<void> {
+  naps = 0;
+  const first = holdCalls();
+  await rooms.start("nested-3", { question: "Research it.", agents: 1, rounds: 2 });
+  await untilNaps(1);
+  await rooms.steer("nested-3", "Only half of it.");
+  const second = holdCalls();
+  first();
+  await untilNaps(2);
+  const third = holdCalls();
+  second();
+  // The second iteration has read the message by now.
+  await untilNaps(3);
+  await relaunch(10_000);
+  await untilNaps(4);
+  third();
+  await checkSteeredOnce("nested-3");
 }
 
 interface Head {
@@ -415,6 +437,7 @@ export const checks: readonly Check[] = [
   { title: "passes a steering message to the next iteration once", run: checkSteer },
   { title: "delivers a steering message once if several nested runs work", run: checkSteerNested },
   { title: "delivers a steering message if the worker stops while a nested run works", run: checkSteerStoppedNested },
+  { title: "does not deliver a steering message again in the next worker", run: checkSteeredBeforeStop },
   { title: "changes nothing if an execution begins twice", run: checkRepeatedBegin },
   { title: "continues a run whose execution was fenced by another worker", run: checkForeignBegin },
   { title: "continues a failed run after a retry", run: checkFailedRun },
