@@ -149,10 +149,7 @@ describe("a durable loop", () => {
     await loop.start("cancelled", { question: "?", does: "asks" });
     for await (const { event } of loop.events("cancelled", { endsWhenWaiting: true })) if (event.type === "run-end") break;
     const [call] = (await loop.status("cancelled"))?.pendingCalls ?? [];
-    const client = new Client({ connectionString: postgres.url });
-    await client.connect();
-    await client.query("UPDATE dbos.workflow_status SET status = 'CANCELLED' WHERE workflow_uuid = 'cancelled'");
-    await client.end();
+    await database.pool.query("UPDATE dbos.workflow_status SET status = 'CANCELLED' WHERE workflow_uuid = 'cancelled'");
     const decided = loop.decide("cancelled", call?.id ?? "", { kind: "result", result: "Signed." });
     await expect(decided).rejects.toMatchObject({ code: "unknown-decision" });
   });

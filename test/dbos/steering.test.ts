@@ -120,7 +120,7 @@ describe("a steering message to a durable run", () => {
     const options = optionsOf(gate, { agents: 1, naps: 1, rounds: 2 });
     const first = execute("delivered", options);
     await gate.begun(1);
-    await store.send("delivered", steer("Only half of it."));
+    await database.store.send("delivered", steer("Only half of it."));
     gate.release();
     // The second iteration has read the message by now.
     await gate.begun(2);
