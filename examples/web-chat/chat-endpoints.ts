@@ -20,7 +20,7 @@ export async function postChat({ host, run }: Chat, req: IncomingMessage, res: S
   if (message !== undefined) {
     const answer = await host.start(id, { ...run, message });
     if (answer.kind !== "started") return refuse(res);
-    return pipeUIMessageStream(answer.join(), res, { version: 7 });
+    return pipeUIMessageStream(answer.join(), res, { version: 7 }); // the major version of `ai` in the page
   }
   // A tab may still show an earlier run. Its decisions are refused.
   if ((await host.status(id))?.runId !== continues) return refuse(res);

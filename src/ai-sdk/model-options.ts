@@ -11,6 +11,7 @@ import {
   isFilled,
   isRecord,
   type Json,
+  refuseBare,
 } from "../core/provider-kit.ts";
 import { findQuirks } from "../services/find-quirks.ts";
 import type { Quirks } from "../services/service.ts";
@@ -199,6 +200,7 @@ const checks: Checks<AiSdkModelOptions> = {
 };
 
 export function checkModelOptions(options: AiSdkModelOptions): ModelSettings {
+  refuseBare(options, checks.model, ["model", 'aiSdkModel({ model: openai("gpt-5") })']);
   checkFields("options", options, checks);
   checkRequired(options, checks, ["model"]);
   const { provider, modelId } = options.model;

@@ -18,6 +18,7 @@ import {
   oneOf,
   type OutputPlan,
   recordOf,
+  refuseBare,
 } from "../core/provider-kit.ts";
 import { findMessagesQuirks, serviceCheck } from "../services/find-quirks.ts";
 import type { Quirks, ServiceName } from "../services/service.ts";
@@ -212,6 +213,7 @@ const checks: Checks<AnthropicMessagesOptions> = {
 };
 
 export function checkMessagesOptions(options: AnthropicMessagesOptions): MessagesSettings {
+  refuseBare(options, checks.client, ["client", 'anthropicMessages({ client, model: "claude-opus-5" })']);
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);
   const { client, model, id = "anthropic", family, thinking, serverTools = [] } = options;

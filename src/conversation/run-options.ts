@@ -18,6 +18,7 @@ import {
   type UserMessage,
 } from "../core/entry-kit.ts";
 import { keepRunsCheck } from "../host/keep-runs.ts";
+import { refuseMessage } from "../host/start-options.ts";
 import { whenSuspendedCheck } from "../host/waiting-calls.ts";
 import { checkId, idCheck } from "./check-id.ts";
 import type { ConversationOptions, ConversationRunOptions, NewMessages, ResumeOverrides } from "./conversation.ts";
@@ -27,6 +28,7 @@ const checks: Checks<ConversationOptions> = {
   store: [
     "an object with the methods load, lock, isLocked and remove",
     (value) => isRecord(value) && ["load", "lock", "isLocked", "remove"].every((name) => isFunction(value[name])),
+    () => ({ instead: 'fileConversationStore("chats"), from "turnwright/conversation"' }),
   ],
   options: is.object,
   journal: is.fn,
@@ -96,5 +98,5 @@ function toNewMessage(message: unknown): UserMessage {
   if (typeof message === "string" && isFilled(message)) return { role: "user", content: message };
   const copy = typeof message === "string" ? undefined : copyUserMessage(message);
   if (copy !== undefined && copy.content !== "") return copy;
-  throw invalidOption("message", 'a string that is not blank, or a non-empty message with the role "user"', message);
+  throw refuseMessage(message);
 }

@@ -10,6 +10,7 @@ export {
   type Checks,
   describeRule,
   invalidOption,
+  refuseOption,
   is,
   isFilled,
   isFunction,
@@ -124,7 +125,7 @@ export { argumentSchema, findAnswerIssue, isStandardSchema, issue, toJsonSchema,
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { renderIssues, renderOutcome, wasDispatched } from "./tools/outcome-texts.ts";
 export { toEmittedPart } from "./loop/tool-call/tool-context.ts";
-export { createToolRegistry, findableTools, isToolRegistry, mayRunKey, toRegistry } from "./tools/registry.ts";
+export { createToolRegistry, findableTools, handoffKey, isToolRegistry, mayRunKey, toRegistry } from "./tools/registry.ts";
 export {
   deferred,
   deferredToPage,

@@ -30,7 +30,7 @@ export {
   usageOf,
 } from "./providers/sdk-provider.ts";
 export { checkBody, openAnswer } from "./providers/sdk-provider.ts";
-export { adapterChecks, type AdapterOptions } from "./providers/adapter-options.ts";
+export { adapterChecks, type AdapterOptions, refuseBare } from "./providers/adapter-options.ts";
 export { finishReasonsCheck, type FinishWords, withFinishReasons } from "./providers/judge-finish.ts";
 export { EventTail } from "./providers/event-tail.ts";
 export { meaningOf } from "./providers/finish-words.ts";

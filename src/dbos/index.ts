@@ -21,6 +21,7 @@ export type {
   DurableRunInput,
   DurableRunOptions,
   DurableStartAnswer,
+  DurableStartInput,
   DurableStartOptions,
 } from "../host/durable/durable-host.ts";
 export type { DeleteFilter, DurableRun, RunFilter } from "./list-runs.ts";

@@ -18,6 +18,7 @@ import {
   oneOf,
   type OutputPlan,
   recordOf,
+  refuseBare,
 } from "../core/provider-kit.ts";
 import { findQuirks } from "../services/find-quirks.ts";
 import type { Quirks } from "../services/service.ts";
@@ -68,7 +69,7 @@ export interface GoogleServerTool {
 export interface GoogleGenerateContentOptions extends AdapterOptions {
   /** The client that sends the requests to the Gemini API or to Vertex AI. */
   readonly client: GoogleGenAIClient;
-  /** The name of the model, for example "gemini-3-pro-preview". */
+  /** The name of the model, for example "gemini-3.5-flash-preview". */
   readonly model: string;
   /**
    * The name of the service that runs the model, as in the OpenTelemetry attribute `gen_ai.provider.name`. Default
@@ -123,6 +124,7 @@ const checks: Checks<GoogleGenerateContentOptions> = {
 };
 
 export function checkGenerateOptions(options: GoogleGenerateContentOptions): GenerateSettings {
+  refuseBare(options, checks.client, ["client", 'googleGenerateContent({ client, model: "gemini-3.5-flash" })']);
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);
   const { client, model, family, thinking, streamArguments = false, serverTools = [] } = options;

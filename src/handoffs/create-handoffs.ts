@@ -177,14 +177,15 @@ function checkAgent(name: string, agent: AgentOptions, agents: ReadonlyMap<strin
   checkFields(option, agent, agentChecks);
   if (agent.provider !== undefined) assertProvider(`${option}.provider`, agent.provider);
   for (const tool of agent.tools ?? []) if (typeof tool !== "string") assertTool(tool);
-  for (const target of agent.handoffs ?? []) {
-    if (target !== name && agents.has(target)) continue;
-    const others = [...agents.keys()].filter((other) => other !== name).map(quote);
-    const expected = `an array of other agents (${others.join(", ")})`;
-    const received =
-      target === name ? "an array with the agent itself" : `an array with ${quote(cutText(target, 60))}, which is no agent`;
-    throw new LoopError("invalid-option", { option: `${option}.handoffs`, expected, received });
-  }
+  for (const target of agent.handoffs ?? []) if (target === name || !agents.has(target)) throw refuseTarget(name, target, agents);
+}
+
+function refuseTarget(name: string, target: string, agents: ReadonlyMap<string, AgentOptions>): LoopError<"invalid-option"> {
+  const others = [...agents.keys()].filter((other) => other !== name).map(quote);
+  const expected = `an array of other agents (${others.join(", ") || "there are none"})`;
+  const received =
+    target === name ? "an array with the agent itself" : `an array with ${quote(cutText(target, 60))}, which is no agent`;
+  return new LoopError("invalid-option", { option: `agents.${name}.handoffs`, expected, received });
 }
 
 /** Returns the tools of all agents and the tools for handoffs. The same tool may belong to several agents. */
@@ -229,7 +230,10 @@ function createTable<T extends Tool, Context>(parts: TableParts): AgentHandoffs<
     },
     checkChoices: (names) => {
       const shared = [...names].filter((name) => !listed.has(String(name)));
-      for (const [name, agent] of agents) checkChoice(name, agent, new Set([...shared, ...namesOf(agent)]));
+      for (const [name, agent] of agents) {
+        checkNames(name, agent, names);
+        checkChoice(name, agent, new Set([...shared, ...namesOf(agent)]));
+      }
     },
     mapProviders: (map) =>
       createTable({ ...parts, agents: new Map([...agents].map(([name, agent]) => [name, mapAgent(agent, map)])) }),
@@ -256,6 +260,15 @@ function createTable<T extends Tool, Context>(parts: TableParts): AgentHandoffs<
 /** The names of the tools that the agent has in addition to the tools that no agent lists. */
 function namesOf({ tools = [], handoffs = [] }: AgentOptions): readonly string[] {
   return [...tools.map(nameOf), ...handoffs.map(transferName)];
+}
+
+/** Without this check, an agent would silently lack a tool whose name is misspelt. */
+function checkNames(name: string, { tools = [] }: AgentOptions, known: ReadonlySet<unknown>): void {
+  const missing = tools.find((tool) => typeof tool === "string" && !known.has(tool));
+  if (typeof missing !== "string") return;
+  const expected = 'an array of tools, and names of tools in "tools" of the run';
+  const received = `an array with ${quote(cutText(missing, 60))}, which is not in "tools"`;
+  throw new LoopError("invalid-option", { option: `agents.${name}.tools`, expected, received });
 }
 
 function checkChoice(name: string, { toolChoice }: AgentOptions, own: ReadonlySet<unknown>): void {

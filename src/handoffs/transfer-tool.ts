@@ -1,5 +1,6 @@
 import {
   argumentSchema,
+  handoffKey,
   ignoredHandoff,
   issue,
   markSignal,
@@ -40,7 +41,7 @@ interface TransferFacts {
 }
 
 export function createTransferTool(agent: string, { description, names }: TransferFacts): TransferTool {
-  return {
+  const tool: TransferTool = {
     name: transferName(agent),
     description: `Hands the conversation over to the agent ${agent}, which then answers. ${description}`.trim(),
     inputSchema,
@@ -55,6 +56,7 @@ export function createTransferTool(agent: string, { description, names }: Transf
       return markSignal(toolResult({ data: { handed_over_to: agent } }), { handoff: { to: agent, reason } });
     },
   };
+  return Object.assign(tool, { [handoffKey]: true });
 }
 
 const inputSchema = /* @__PURE__ */ argumentSchema<Transfer>(

@@ -24,7 +24,11 @@ function hasMethods(value: unknown, names: readonly string[]): boolean {
 }
 
 const checks: Checks<RunHostOptions> = {
-  store: ["an object with the methods read, write and journal", (value) => hasMethods(value, storeMethods)],
+  store: [
+    "an object with the methods read, write and journal",
+    (value) => hasMethods(value, storeMethods),
+    () => ({ instead: 'fileRunStore("runs"), from "turnwright/host"' }),
+  ],
   whenBusy: whenBusyCheck,
   whenSuspended: whenSuspendedCheck,
   keepRuns: keepRunsCheck,

@@ -6,10 +6,12 @@ import {
   isFilled,
   isFunction,
   isRecord,
+  LoopError,
   type LoopOptions,
   type Message,
   oneOf,
   is,
+  refuseOption,
   type UserMessage,
 } from "../core/entry-kit.ts";
 import type { PageMessage } from "../core/web-kit.ts";
@@ -58,7 +60,8 @@ export function readMessage(options: {
   const given = [message, messages, regenerate].filter((one) => one !== undefined).length;
   if (given !== 1) {
     const expected = 'an object with exactly one of "message", "messages" and "regenerate"';
-    throw invalidOption("options", expected, given === 0 ? undefined : options);
+    const received = given === 0 ? "an object with none of them" : `an object with ${given} of them`;
+    throw new LoopError("invalid-option", { option: "options", expected, received });
   }
   if (regenerate !== undefined && (regenerate as unknown) !== true) throw invalidOption("regenerate", "true", regenerate);
   return { message: message === undefined ? undefined : toPageMessage(message), messages };
@@ -93,12 +96,32 @@ function checkField(name: string, value: unknown, [expected, fits]: Check): void
   if (value !== undefined && !fits(value)) throw invalidOption(name, expected, value);
 }
 
+/** The error for a value that is not a new message, with advice if the value looks like a message of another format. */
+export function refuseMessage(message: unknown): LoopError<"invalid-option"> {
+  return refuseOption("message", messageCheck, message);
+}
+
+const messageCheck: Check = [
+  'a string that is not blank, or a non-empty message with the role "user"',
+  () => false,
+  (message) => {
+    if (!isRecord(message)) return undefined;
+    if (Array.isArray(message["parts"]))
+      return {
+        received: "a message of useChat",
+        instead: 'the "message" that readUIChatRequest returns, from "turnwright/ui-message-stream"',
+      };
+    const isRoleMissing = message["role"] === undefined && message["content"] !== undefined;
+    return isRoleMissing ? { received: "an object without a role", instead: '{ role: "user", content }' } : undefined;
+  },
+];
+
 /** Returns the new user message. Rejects other roles, because a page could otherwise forge messages of the model or of tools. */
 export function toPageMessage(message: unknown): PageMessage {
   if (typeof message === "string" && isFilled(message)) return { role: "user", content: message };
   const copy: PageMessage | undefined = copyUserMessage(message);
   if (copy !== undefined && copy.content !== "") return copy;
-  throw invalidOption("message", 'a string that is not blank, or a non-empty message with the role "user"', message);
+  throw refuseMessage(message);
 }
 
 /** Like `toPageMessage`, for a message to a live run. Such a message cannot ask for another answer. */

@@ -35,14 +35,18 @@ export function waitingCallsOf({
 
 const maxNamed = 5;
 
-/** The error for a new message that is refused because calls wait. */
-export function waitingError(conversation: string, calls: readonly WaitingCall[]): LoopError<"conversation-refused"> {
+/** The error for a new message that is refused because calls wait. `end` is the method that ends the suspended run. */
+export function waitingError(
+  conversation: string,
+  calls: readonly WaitingCall[],
+  end: "cancel" | "stop" = "cancel",
+): LoopError<"conversation-refused"> {
   const named = calls.slice(0, maxNamed).map(({ name, id, waitsFor }) => {
     const needs = waitsFor === "result" ? "a result" : "a decision";
     return `${quote(cutText(name, 60))} (id ${quote(cutText(id, 200))}) needs ${needs}`;
   });
   const more = calls.length > maxNamed ? ` and ${calls.length - maxNamed} more` : "";
-  const advice = 'Send the decisions with "resume", end the calls with "cancel", or set "whenSuspended" to "deny" or "queue"';
+  const advice = `Send the decisions with "resume", end the calls with "${end}", or set "whenSuspended" to "deny" or "queue"`;
   const problem = `has calls that wait: ${named.join(", ")}${more}. ${advice}`;
   return new LoopError("conversation-refused", { conversation, problem, calls });
 }

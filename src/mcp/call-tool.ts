@@ -153,8 +153,15 @@ export async function callTool(target: McpCallTarget, args: unknown, context: To
     checkAnswer(tool, answer);
     return toToolResult(answer);
   } catch (error) {
-    throw new Error(`The MCP server gave no result: ${toPlainError(error).message}`, { cause: error });
+    throw new Error(`The MCP server gave no result: ${describeFailure(error)}`, { cause: error });
   }
+}
+
+/** Adds the cause, because `fetch` only says "fetch failed", and its cause says why, for example `connect ECONNREFUSED`. */
+function describeFailure(error: unknown): string {
+  const { message, cause } = toPlainError(error);
+  const why = cause === undefined ? "" : cause.message || (cause.code ?? "");
+  return why === "" || message.includes(why) ? message : `${message}: ${why}`;
 }
 
 /** Sends the call once more if the session was lost before the server accepted the call. */

@@ -306,6 +306,10 @@ const checks: Checks<McpRegistryOptions> = {
 };
 
 export function checkMcpOptions(options: McpRegistryOptions): McpSettings {
+  if (isClient(options)) {
+    const [expected, received] = ["an object with the client", "the client itself"];
+    throw new LoopError("invalid-option", { option: "options", expected, received, instead: "createMcpRegistry({ client })" });
+  }
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client"]);
   const { client, prefix = "", annotations = "stated", traits, meta, listChanged = true, elicitation = false } = options;

@@ -12,6 +12,7 @@ import {
   isRecord,
   oneOf,
   toWireId,
+  refuseBare,
 } from "../core/provider-kit.ts";
 import { findQuirks, serviceCheck } from "../services/find-quirks.ts";
 import type { Quirks, ServiceName } from "../services/service.ts";
@@ -159,6 +160,7 @@ const checks: Checks<OpenAIChatOptions> = {
 };
 
 export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
+  refuseBare(options, checks.client, ["client", 'openaiChat({ client, model: "gpt-5" })']);
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);
   const { client, model, id = "openai", family, includeUsage = true } = options;

@@ -11,6 +11,7 @@ import {
   isRecord,
   type Json,
   oneOf,
+  refuseBare,
 } from "../core/provider-kit.ts";
 import { findQuirks, serviceCheck } from "../services/find-quirks.ts";
 import type { Quirks, ServiceName } from "../services/service.ts";
@@ -149,6 +150,7 @@ const checks: Checks<OpenAIResponsesOptions> = {
 };
 
 export function checkResponsesOptions(options: OpenAIResponsesOptions): ResponsesSettings {
+  refuseBare(options, checks.client, ["client", 'openaiResponses({ client, model: "gpt-5" })']);
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);
   const {

@@ -48,12 +48,12 @@ export function defineDurableLoop<Input, Output = unknown, T extends Tool = Tool
  * await host.start("chat-7", { message: "What is the weather in Oslo?" });
  * for await (const { id, event } of (await host.join("chat-7")) ?? []) console.log(id, event.type);
  */
-export function defineDurableHost<Output = unknown, T extends Tool = Tool>(
-  fields: DurableHostFields<Output, T>,
-): DurableHost<Plain<Output>, T> {
-  const general = fields as DurableHostFields;
+export function defineDurableHost<Output = unknown, T extends Tool = Tool, Input = Json>(
+  fields: DurableHostFields<Output, T, Input>,
+): DurableHost<Plain<Output>, T, Input> {
+  const general = fields as unknown as DurableHostFields;
   // The cast is safe, as in `defineDurableLoop`.
-  return createDurableHost(general, define(toLoopFields(general))) as DurableHost<Plain<Output>, T>;
+  return createDurableHost(general, define(toLoopFields(general))) as unknown as DurableHost<Plain<Output>, T, Input>;
 }
 
 function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {

@@ -21,6 +21,7 @@ export type {
   DurableRunInput,
   DurableRunOptions,
   DurableStartAnswer,
+  DurableStartInput,
   DurableStartOptions,
 } from "../host/durable/durable-host.ts";
 export { launchWorker, type Worker, type WorkerOptions } from "./worker.ts";

@@ -135,8 +135,14 @@ describe("createTeam", () => {
   });
 
   it.for<[message: string, options: object]>([
-    ['Option "members" must be an object of at least one member by name, but is undefined.', {}],
-    ['Option "members" must be an object of at least one member by name, but is an object.', { members: {} }],
+    [
+      'Option "members" must be an object with at least one member by name, such as { researcher: { description, system } }, but is undefined.',
+      {},
+    ],
+    [
+      'Option "members" must be an object with at least one member by name, such as { researcher: { description, system } }, but is an object.',
+      { members: {} },
+    ],
     ['There is no option "member". Did you mean "members"?', { member: {} }],
     ['Option "members.a.system" must be a string, but is undefined.', { members: { a: { description: "a" } } }],
     ['There is no option "members.a.limit". Did you mean "members.a.limits"?', { members: { a: { ...writer, limit: {} } } }],

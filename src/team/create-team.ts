@@ -96,7 +96,10 @@ export interface MemberReport {
 
 const teamChecks: Checks<TeamOptions> = {
   lead: is.object,
-  members: ["an object of at least one member by name", (value) => isRecord(value) && Object.keys(value).length > 0],
+  members: [
+    "an object with at least one member by name, such as { researcher: { description, system } }",
+    (value) => isRecord(value) && Object.keys(value).length > 0,
+  ],
   limits: is.object,
   maxParallel: numberWithin(limitRules.toolConcurrency),
 };

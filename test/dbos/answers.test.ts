@@ -2,7 +2,7 @@ import { Client } from "pg";
 import { z } from "zod";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { defineTool } from "turnwright";
-import { defineDurableHost, launchWorker, type Worker } from "turnwright/dbos";
+import { defineDurableHost, defineDurableLoop, launchWorker, type Worker } from "turnwright/dbos";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 
@@ -48,6 +48,24 @@ afterAll(async () => {
   await session.end();
   await worker.stop();
   await postgres.stop();
+});
+
+it("a durable host says which method ends its waiting calls, and refuses unknown options", async () => {
+  const [call] = await start("advice", "book");
+  const refused = await host.start("advice", { message: "Hello." });
+  expect(refused).toMatchObject({ kind: "waiting", error: { message: expect.stringContaining('end the calls with "stop"') } });
+  const decisions = { other: { kind: "approve" as const } };
+  await expect(host.resume("advice", { decisions })).rejects.toThrow(`These calls wait: "${call}", `);
+  await expect(host.resume("advice", { decisions: {}, tools: [] } as never)).rejects.toThrow('There is no option "tools".');
+  await expect(host.resume("advice", {} as never)).rejects.toThrow('Option "decisions" must be an object with a decision');
+  await host.stop("advice");
+});
+
+it("a definition names the options as its caller wrote them", () => {
+  expect(() => defineDurableHost({ name: "a", tools: [] } as never)).toThrow(
+    'There is no option "tools". Write: options: () => ({ tools }), because "options" returns those of each run',
+  );
+  expect(() => defineDurableLoop({ name: "a", options: {} } as never)).toThrow('Option "options" must be a function');
 });
 
 /** Starts a conversation, and waits until its run has ended or waits. Returns the ids of the waiting calls. */

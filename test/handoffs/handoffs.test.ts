@@ -6,6 +6,24 @@ import { createMockProvider, recordEvents, text, toolCall } from "turnwright/tes
 import { createAgents, facts, messages, outline, shared, toBilling, tool, toTriage } from "./stage.ts";
 
 describe("a run with createHandoffs", () => {
+  it("is refused without its policy, because a handoff would have no effect", async () => {
+    const provider = createMockProvider([toBilling, text("Done.")]);
+    await expect(runToolLoop({ provider, messages, tools: createAgents().tools })).rejects.toThrow(
+      'Option "policies.handoffs" must be set if "tools" has tools of createHandoffs, because a handoff has no effect without it, but is undefined. Write: tools: agents.tools, policies: { handoffs: agents }.',
+    );
+    expect(provider.calls).toBe(0);
+  });
+
+  it("is refused if an agent names a tool that the run does not have", async () => {
+    const agents = createHandoffs({ start: "a", agents: { a: { description: "A", tools: ["get_tiem"] } } });
+    const provider = createMockProvider([text("Done.")]);
+    const run = (tools: readonly (typeof shared)[]) =>
+      runToolLoop({ provider, messages, tools: [...tools, ...agents.tools], policies: { handoffs: agents } });
+    await expect(run([shared])).rejects.toThrow(
+      'Option "agents.a.tools" must be an array of tools, and names of tools in "tools" of the run, but is an array with "get_tiem", which is not in "tools".',
+    );
+  });
+
   it("continues after a handoff with the system text and the tools of the other agent", async () => {
     const agents = createAgents();
     const provider = createMockProvider([

@@ -9,8 +9,20 @@ import OpenAI from "openai";
 import { z } from "zod";
 import { createRunHost } from "turnwright/host";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
-import { openaiChat } from "turnwright/openai";
-import { createToolRegistry, isLoopError, memoryJournal, runToolLoop, withFallback, withRetry } from "turnwright";
+import { aiSdkModel } from "turnwright/ai-sdk";
+import { anthropicMessages } from "turnwright/anthropic";
+import { googleGenerateContent } from "turnwright/google";
+import { openaiChat, openaiResponses } from "turnwright/openai";
+import {
+  createToolRegistry,
+  defineAgentTool,
+  isLoopError,
+  memoryJournal,
+  runToolLoop,
+  unwrap,
+  withFallback,
+  withRetry,
+} from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { play, tool } from "./play.ts";
 import { refusal } from "./refusal.ts";
@@ -20,13 +32,13 @@ const client = new OpenAI({ apiKey });
 const aiSdk = createOpenAI({ apiKey });
 
 const expected = 'must be a provider: an object with "id", "model" and "stream", but is';
-const aiSdkModel = 'aiSdkModel({ model }), from "turnwright/ai-sdk"';
+const aiSdkAdvice = 'aiSdkModel({ model }), from "turnwright/ai-sdk"';
 const chat = (model: string, with_ = "new OpenAI()"): string =>
   `openaiChat({ client: ${with_}, model: ${model} }), from "turnwright/openai"`;
 
 const rows: readonly (readonly [what: string, provider: unknown, received: string, instead: string])[] = [
-  ["a model of the AI SDK", aiSdk("gpt-5"), "a model of the AI SDK", aiSdkModel],
-  ["a chat model of the AI SDK", aiSdk.chat("gpt-5"), "a model of the AI SDK", aiSdkModel],
+  ["a model of the AI SDK", aiSdk("gpt-5"), "a model of the AI SDK", aiSdkAdvice],
+  ["a chat model of the AI SDK", aiSdk.chat("gpt-5"), "a model of the AI SDK", aiSdkAdvice],
   [
     "a provider of the AI SDK",
     aiSdk,
@@ -82,7 +94,7 @@ describe("the option provider", () => {
       () => createConversation({ id: "a", store: memoryConversationStore(), options: { provider: aiSdk("gpt-5") as never } }),
     ],
   ])("of %s gets the same advice", ([, make]) => {
-    expect(make).toThrow(aiSdkModel);
+    expect(make).toThrow(aiSdkAdvice);
   });
 
   it("refuses a value whose getters throw", async () => {
@@ -105,6 +117,85 @@ describe("options in the wrong place", () => {
     ],
   ])("%s says where the option belongs", ([, make, message]) => {
     expect(make).toThrow(message);
+  });
+});
+
+describe("an adapter", () => {
+  it.for<[what: string, make: () => unknown, name: string, instead: string]>([
+    ["openaiChat(client)", () => openaiChat(client as never), "client", 'openaiChat({ client, model: "gpt-5" })'],
+    ["openaiResponses(client)", () => openaiResponses(client as never), "client", 'openaiResponses({ client, model: "gpt-5" })'],
+    [
+      "anthropicMessages(client)",
+      () => anthropicMessages(new Anthropic({ apiKey }) as never),
+      "client",
+      'anthropicMessages({ client, model: "claude-opus-5" })',
+    ],
+    [
+      "googleGenerateContent(client)",
+      () => googleGenerateContent(new GoogleGenAI({ apiKey }) as never),
+      "client",
+      'googleGenerateContent({ client, model: "gemini-3.5-flash" })',
+    ],
+    ["aiSdkModel(model)", () => aiSdkModel(aiSdk("gpt-5") as never), "model", 'aiSdkModel({ model: openai("gpt-5") })'],
+  ])("%s says to pass an object", ([, make, name, instead]) => {
+    expect(make).toThrow(`Option "options" must be an object with the ${name}, but is the ${name} itself. Write: ${instead}.`);
+  });
+});
+
+describe("a message of another format", () => {
+  const host = createRunHost();
+  const options = { provider: createMockProvider([]) };
+  const conversation = createConversation({ id: "a", store: memoryConversationStore(), options });
+
+  it.for<[what: string, message: unknown, received: string]>([
+    [
+      "of useChat",
+      { id: "1", role: "user", parts: [{ type: "text", text: "Hi." }] },
+      'is a message of useChat. Write: the "message" that',
+    ],
+    ["without a role", { content: "Hi." }, 'is an object without a role. Write: { role: "user", content }.'],
+    ["of the model", { role: "assistant", content: "Hi." }, "is an object."],
+  ])("%s is refused by a host and a conversation, with the same advice", async ([, message, received]) => {
+    await expect(host.start("a", { ...options, message: message as never })).rejects.toThrow(received);
+    await expect(conversation.send(message as never)).rejects.toThrow(received);
+  });
+
+  it.for<[given: object, received: string]>([
+    [{}, "but is an object with none of them"],
+    [{ message: "Hi.", regenerate: true }, "but is an object with 2 of them"],
+  ])("%j is refused by a host", async ([given, received]) => {
+    await expect(host.start("a", { ...options, ...given } as never)).rejects.toThrow(received);
+  });
+});
+
+describe("the option store", () => {
+  it("of a run host and a conversation says which store keeps files", () => {
+    const store = "./chats" as never;
+    expect(() => createRunHost({ store })).toThrow('Write: fileRunStore("runs"), from "turnwright/host".');
+    const options = { provider: createMockProvider([]) };
+    expect(() => createConversation({ id: "a", store, options })).toThrow('Write: fileConversationStore("chats"), from');
+  });
+});
+
+describe("other mistakes", () => {
+  it.for<[option: string, advice: string]>([
+    ["timeout", "limits: { wallClockMs: 60_000 } for the whole run, or timeouts: { toolMs } for each wait"],
+    ["timeoutMs", "limits: { wallClockMs: 60_000 }"],
+    ["budget", "limits: { maxCostUSD: 0.5 }, and pricing: genaiPrices()"],
+    ["maxCost", "limits: { maxCostUSD: 0.5 }, and pricing: genaiPrices()"],
+  ])("the option %s says which limit to set", async ([option, advice]) => {
+    expect((await refusal({ [option]: 5 })).message).toContain(`Write: ${advice}`);
+  });
+
+  it("unwrap(stream) says to await the result", async () => {
+    const stream = play([text("Done.")]);
+    expect(() => unwrap(stream as never)).toThrow("but is a stream. Write: unwrap(await stream.result).");
+    await stream.result;
+  });
+
+  it("defineAgentTool without prepare says where the options of the nested run belong", () => {
+    const fields = { name: "ask", description: "Asks", inputSchema: z.object({}), system: "Be short." };
+    expect(() => defineAgentTool(fields as never)).toThrow("Return the options of the nested run from it: prepare: (args) => (");
   });
 });
 
@@ -153,6 +244,7 @@ describe("an array of tools", () => {
       { type: "function", function: { name: "search", parameters: {} } },
       "Write: defineTool({ name, description, inputSchema, execute })",
     ],
+    ["a registry", createToolRegistry([tool("t", () => 1)]), 'Write: tools: mergeRegistries(tools, registry), from "turnwright"'],
     [
       "a tool of LangChain",
       { name: "search", description: "", schema: z.object({}), invoke: () => "found" },

@@ -1,10 +1,36 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Json } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { answersOf } from "../loop/play.ts";
+import { createMcpRegistry } from "turnwright/mcp";
+import { answersOf, play } from "../loop/play.ts";
 import { setUp, untilCancelled } from "./call-stage.ts";
 import { generations } from "./connect.ts";
 import { type Answer, says } from "./tool-server.ts";
+
+describe("createMcpRegistry", () => {
+  const refused = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:9"), { code: "ECONNREFUSED" });
+  const client = {
+    listTools: async () => ({ tools: [{ name: "act", inputSchema: { type: "object" as const } }] }),
+    callTool: async () => Promise.reject(new TypeError("fetch failed", { cause: refused })),
+    getServerCapabilities: () => ({ tools: {} }),
+    setNotificationHandler: () => {},
+    removeNotificationHandler: () => {},
+  };
+
+  it("says why a server cannot be reached", async () => {
+    const tools = await createMcpRegistry({ client, listChanged: false });
+    const result = await play([toolCall("act"), text("Done.")], { tools }).result;
+    expect(answersOf(result)).toMatchObject([
+      { result: { reason: "The MCP server gave no result: fetch failed: connect ECONNREFUSED 127.0.0.1:9" } },
+    ]);
+  });
+
+  it("says to pass an object if it gets the client itself", async () => {
+    await expect(createMcpRegistry(client as never)).rejects.toThrow(
+      'Option "options" must be an object with the client, but is the client itself. Write: createMcpRegistry({ client }).',
+    );
+  });
+});
 
 describe.for(generations)("createMcpRegistry: a call over $name", (generation) => {
   it("fails immediately if the server closes the connection, without ending the run", async () => {

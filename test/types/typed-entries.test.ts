@@ -150,6 +150,19 @@ it.each([
     // @ts-expect-error the context has no user
     () => defineHost({ name: "a", options: async () => ({ ...base, tools: [whoAmI], context: shop }) }),
   ];
+  const typedInput = (): readonly unknown[] => {
+    const host = defineHost({
+      name: "c",
+      options: ({ input }: { readonly input: App }) => ({ ...ofUser(input), messages: undefined }),
+    });
+    return [
+      () => host.start(id, { message: "Hi", input: app }),
+      // @ts-expect-error the input is missing
+      () => host.start(id, { message: "Hi" }),
+      // @ts-expect-error the input has no user
+      () => host.start(id, { message: "Hi", input: shop }),
+    ];
+  };
   const typed = async (): Promise<void> => {
     const loop = defineLoop({ name: "a", options: ofUser });
     await loop.start(id, { user: "Ada" });
@@ -161,7 +174,7 @@ it.each([
     expectTypeOf(await started.result()).toEqualTypeOf<Omit<Typed, "journal">>();
     for await (const { event } of started.join()) expectTypeOf(event).toEqualTypeOf<Event>();
   };
-  expect([uses.length, typeof typed]).toEqual([8, "function"]);
+  expect([uses.length, typeof typed, typeof typedInput]).toEqual([8, "function", "function"]);
 });
 
 it("withRunLog, withTracing and withDiagnostics: keep the types of the options", async () => {

@@ -141,6 +141,8 @@ function convert(library: string, converter: string, entry: string): string {
 /** Returns advice for a tool of another library, which is a sentence without its full stop. */
 export function adviseTool(tool: UnknownRecord): string | undefined {
   const { name, function: described, invoke, inputSchema, parameters, execute } = tool;
+  if (hasMethod(tool, "definitions") && hasMethod(tool, "executeTool"))
+    return 'A registry cannot be inside the array. Write: tools: mergeRegistries(tools, registry), from "turnwright"';
   if (isRecord(described) && described["name"] !== undefined)
     return "Tools of OpenAI have another format. Write: defineTool({ name, description, inputSchema, execute })";
   if (typeof invoke === "function")

@@ -62,7 +62,7 @@ describe("LoopError", () => {
     [
       "a decision about a call that is not among the waiting calls",
       new LoopError("unknown-decision", { call: "c1", waiting: ["c2", "c2/c3"] }),
-      'Call "c1" is not waiting for a decision or a result. Waiting: "c2", "c2/c3". Pass the journal of the suspended run, and an "id" from its "reason.calls" or from inspectJournal.',
+      'Call "c1" is not waiting for a decision or a result. These calls wait: "c2", "c2/c3". Use one of these ids.',
     ],
     [
       "a decision that was passed although no call waits",

@@ -178,8 +178,11 @@ const messages: Messages = {
     return `The journal was written by another run: its ${field} is ${received}, but this run has ${expected}. Use the journal of this run.`;
   },
   "unknown-decision": ({ call, waiting }) => {
-    const known = waiting === undefined ? "" : ` Waiting: ${waiting.map(quote).join(", ")}.`;
-    return `Call ${quote(call)} is not waiting for a decision or a result.${known} Pass the journal of the suspended run, and an "id" from its "reason.calls" or from inspectJournal.`;
+    const advice =
+      waiting === undefined
+        ? 'Pass the journal of the suspended run, and an "id" from its "reason.calls" or from inspectJournal.'
+        : `These calls wait: ${waiting.map(quote).join(", ")}. Use one of these ids.`;
+    return `Call ${quote(call)} is not waiting for a decision or a result. ${advice}`;
   },
   "invalid-decision": ({ call, waitsFor, problem }) =>
     `The decision about call ${quote(call)}, which is waiting for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}. Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call is still waiting.`,

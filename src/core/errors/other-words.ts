@@ -50,6 +50,11 @@ const eitherTokens: Replacement = {
   nearest: "modelSettings.maxOutputTokens",
   instead: "modelSettings: { maxOutputTokens } to limit each answer, or limits: { maxTokens } to limit all tokens of the run",
 };
+const wallClock: Replacement = {
+  nearest: "limits.wallClockMs",
+  instead: "limits: { wallClockMs: 60_000 } for the whole run, or timeouts: { toolMs } for each wait",
+};
+const cost: Replacement = { nearest: "limits.maxCostUSD", instead: "limits: { maxCostUSD: 0.5 }, and pricing: genaiPrices()" };
 const trace: Replacement = { nearest: "events", instead: 'withTracing(options) from "turnwright/otel"' };
 
 const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts: 3, which includes the first attempt" };
@@ -114,6 +119,13 @@ const replacements: { readonly [word: string]: readonly Replacement[] } = {
   api_key: [sdkClient],
   baseURL: [sdkClient],
   baseUrl: [sdkClient],
+  timeout: [wallClock, { nearest: "wallClockMs" }, { nearest: "timeoutMs" }],
+  timeoutMs: [wallClock, { nearest: "wallClockMs" }],
+  maxDuration: [wallClock, { nearest: "wallClockMs" }],
+  budget: [cost],
+  maxBudget: [cost, { nearest: "maxCostUSD" }],
+  maxBudgetUsd: [cost, { nearest: "maxCostUSD" }],
+  maxCost: [cost, { nearest: "maxCostUSD" }],
   telemetry: [trace],
   tracing: [trace],
   memory: [{ nearest: "journal" }],

@@ -1,5 +1,5 @@
 import type { LoopResult } from "../types/loop-result.ts";
-import { invalidOption } from "../errors/check-fields.ts";
+import { type Check, refuseOption } from "../errors/check-fields.ts";
 import {
   AbortedError,
   CostLimitError,
@@ -12,6 +12,13 @@ import {
   TimedOutError,
 } from "../errors/loop-ended-error.ts";
 import { isRecord } from "../utils/guards.ts";
+
+const resultCheck: Check = [
+  "the awaited result of runToolLoop",
+  () => false,
+  (value) =>
+    isRecord(value) && "result" in value ? { received: "a stream", instead: "unwrap(await stream.result)" } : undefined,
+];
 
 type ErrorClass<Kind extends EndedKind> = new (result: EndedResult<Kind>) => LoopEndedError;
 
@@ -47,7 +54,7 @@ const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
  * const { text } = unwrap(await runToolLoop(options));
  */
 export function unwrap<Result extends LoopResult>(result: Result): Result {
-  if (!isRecord(result) || !isRecord(result.reason)) throw invalidOption("result", "the awaited result of runToolLoop", result);
+  if (!isRecord(result) || !isRecord(result.reason)) throw refuseOption("result", resultCheck, result);
   if (!isUnsuccessful(result)) return result;
   throw toError(result, result.reason.kind);
 }

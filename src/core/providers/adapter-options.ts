@@ -1,5 +1,6 @@
-import { type Checks, is } from "../errors/check-fields.ts";
+import { type Check, type Checks, is } from "../errors/check-fields.ts";
 import type { ErrorWord } from "../errors/error-words.ts";
+import { LoopError } from "../errors/loop-error.ts";
 import { errorWordsCheck } from "../errors/provider-error.ts";
 import type { FinishReason } from "../types/provider.ts";
 import { finishReasonsCheck } from "./judge-finish.ts";
@@ -18,6 +19,13 @@ export interface AdapterOptions {
    * of the error. These entries take precedence over the built-in ones. Default none.
    */
   readonly errorWords?: readonly ErrorWord[] | undefined;
+}
+
+/** Throws LoopError "invalid-option" if the caller passed the client or the model itself instead of an object with it. */
+export function refuseBare(value: unknown, [, fits]: Check, [name, write]: readonly [name: string, write: string]): void {
+  if (!fits(value)) return;
+  const [expected, received] = [`an object with the ${name}`, `the ${name} itself`];
+  throw new LoopError("invalid-option", { option: "options", expected, received, instead: write });
 }
 
 /** The checks of `AdapterOptions`, and of the options `id` and `structuredOutput`, which all adapters have too. */

@@ -28,6 +28,9 @@ export const findableKey: unique symbol = Symbol.for("turnwright.FindableTools")
  */
 export const mayRunKey: unique symbol = Symbol.for("turnwright.MayRun");
 
+/** A global symbol that marks the tools of `createHandoffs`, so that a run without their policy can refuse them. */
+export const handoffKey: unique symbol = Symbol.for("turnwright.Handoff");
+
 /**
  * Returns the deferred tools that the model may call in this iteration, including tools that are not loaded yet. Returns
  * undefined outside a run.

@@ -8,6 +8,7 @@ import {
   type Json,
   type LoopStatus,
   type StopRequest,
+  refuseOption,
 } from "../../core/entry-kit.ts";
 import type { HostedStream, WhenBusy } from "../run-host.ts";
 import { continueLast, isReplacing, placeMessages, refuseKnown } from "../next-messages.ts";
@@ -57,6 +58,10 @@ const failed: ReadonlySet<string> = new Set<LoopStatus>(["error", "timeout", "st
 
 type PlacedInput = Omit<RunInput, "id" | "input">;
 
+const resumeChecks: Checks<Parameters<DurableHost["resume"]>[1]> = {
+  decisions: ["an object with a decision for each call", isRecord],
+};
+
 const durableJoinChecks: Checks<DurableJoinOptions> = { ...joinChecks, endsWhenWaiting: is.flag };
 
 class Conversations implements DurableHost {
@@ -104,7 +109,7 @@ class Conversations implements DurableHost {
     if (whenSuspended === "deny" || calls.length === 0) {
       if (!(await this.#runs.stopWaiting(last))) return { kind: "busy", runId: last.runId };
     } else if (whenSuspended === "queue") await this.#runs.untilEnded(last);
-    else return { kind: "waiting", runId: last.runId, calls, error: waitingError(id, calls) };
+    else return { kind: "waiting", runId: last.runId, calls, error: waitingError(id, calls, "stop") };
     return undefined;
   }
 
@@ -144,9 +149,11 @@ class Conversations implements DurableHost {
 
   async resume(
     id: string,
-    { decisions }: { readonly decisions?: { readonly [callId: string]: CallDecision } } = {},
+    options: { readonly decisions: { readonly [callId: string]: CallDecision } },
   ): Promise<DurableResumeAnswer> {
-    if (!isRecord(decisions)) throw invalidOption("decisions", "an object with a decision for each call", decisions);
+    checkFields("options", options ?? {}, resumeChecks);
+    const { decisions } = options ?? {};
+    if (decisions === undefined) throw refuseOption("decisions", resumeChecks.decisions, decisions);
     const last = await this.#runs.findLast(id);
     if (last?.state !== "live") return this.#refuse(last);
     const { store } = this.#engineOf();

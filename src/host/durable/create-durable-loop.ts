@@ -12,6 +12,7 @@ import {
   LoopError,
   memoryJournal,
   numberWithin,
+  refuseLoopOptions,
   type StopRequest,
   type UserMessage,
 } from "../../core/entry-kit.ts";
@@ -39,8 +40,14 @@ const fieldChecks: Checks<DurableLoopFields<never>> = {
   maxCrashes: numberWithin({ min: 0 }),
 };
 
+/** Advice for an option of a run that was passed beside the function `options`. */
+export function toReturned(name: string): string {
+  return `options: () => ({ ${name} }), because "options" returns those of each run`;
+}
+
 export function checkLoopFields<Input>(fields: DurableLoopFields<Input>): void {
-  checkFields("fields", fields, fieldChecks);
+  refuseLoopOptions(fields, fieldChecks, toReturned);
+  checkFields("options", fields, fieldChecks);
   checkRequired(fields, fieldChecks, ["name", "options"]);
 }
 

@@ -22,22 +22,22 @@ import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
 export type DurableRunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<DurableOwnOptions | "messages", Output, T>;
 
 /** The argument of the function `options` of a durable host. */
-export interface DurableRunInput {
+export interface DurableRunInput<Input = Json> {
   /** The id of the conversation. */
   readonly id: string;
   /** The `input` that was passed to `start`. Default null. */
-  readonly input: Json;
+  readonly input: Input;
 }
 
-/** The definition of a durable host. `T` is the union of the types of its tools. */
-export interface DurableHostFields<Output = unknown, T extends Tool = Tool> {
+/** The definition of a durable host. `T` is the union of the types of its tools. `Input` is the type of the option `input` of `start`. */
+export interface DurableHostFields<Output = unknown, T extends Tool = Tool, Input = Json> {
   /** The name of the host. Keep the name while runs are under way, because the records of these runs contain it. */
   readonly name: string;
   /**
    * Returns the options of a run, except the messages. Called each time a worker begins to execute the run, and each time a
    * process reads the state of the run.
    */
-  readonly options: (run: DurableRunInput) => DurableRunOptions<Output, T> | PromiseLike<DurableRunOptions<Output, T>>;
+  readonly options: (run: DurableRunInput<Input>) => DurableRunOptions<Output, T> | PromiseLike<DurableRunOptions<Output, T>>;
   /**
    * Returns changed options for each execution of a run, for example with tracing added by `withTracing`. Default: the options are
    * not changed.
@@ -54,19 +54,31 @@ export interface DurableHostFields<Output = unknown, T extends Tool = Tool> {
   readonly maxCrashes?: number | undefined;
 }
 
-/** The options of `start`. Pass exactly one of `message`, `messages` and `regenerate`. */
-export type DurableStartOptions = {
-  /** Data for the function `options`, such as the id of the user. The data is stored with the run. Default null. */
-  readonly input?: Json | undefined;
+/** The option `input` of `start`. It is required if the function `options` does not accept null. */
+export type DurableStartInput<Input = Json> = null extends Input
+  ? {
+      /** Data for the function `options`, such as the id of the user. The data is stored with the run. Default null. */
+      readonly input?: Input | undefined;
+    }
+  : {
+      /** Data for the function `options`, such as the id of the user. The data is stored with the run. */
+      readonly input: Input;
+    };
+
+/**
+ * The options of `start`. Pass exactly one of `message`, `messages` and `regenerate`. `Input` is the type of the data for the function
+ * `options`.
+ */
+export type DurableStartOptions<Input = Json> = DurableStartInput<Input> & {
   /** How this start behaves while a run of the conversation is live. Default: the host's `whenBusy`. */
   readonly whenBusy?: WhenBusy | undefined;
   /** How this start behaves while calls of the last run wait. Default: the host's `whenSuspended`. */
   readonly whenSuspended?: WhenSuspended | undefined;
 } & (
-  | { readonly message: string | PageMessage; readonly messages?: undefined; readonly regenerate?: undefined }
-  | { readonly messages: readonly Message[]; readonly message?: undefined; readonly regenerate?: undefined }
-  | { readonly regenerate: true; readonly message?: undefined; readonly messages?: undefined }
-);
+    | { readonly message: string | PageMessage; readonly messages?: undefined; readonly regenerate?: undefined }
+    | { readonly messages: readonly Message[]; readonly message?: undefined; readonly regenerate?: undefined }
+    | { readonly regenerate: true; readonly message?: undefined; readonly messages?: undefined }
+  );
 
 /** A run of a conversation, in any process. */
 export interface DurableHostedRun<Output = unknown, T extends AnyTool = AnyTool> {
@@ -103,12 +115,12 @@ export type DurableResumeAnswer<Output = unknown, T extends AnyTool = AnyTool> =
   | { readonly kind: "not-resumable"; readonly status: LoopStatus | undefined };
 
 /** Conversations on a durable loop. The methods work like those of `createRunHost`, in every worker. */
-export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool> {
+export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Input = Json> {
   /**
    * Starts a new run of a conversation. If a previous run waits for decisions, `whenSuspended` determines what happens. With
    * `whenBusy: "queue"`, the new run starts when the live run has ended. If this process ends while the new run is queued, the new run does not start.
    */
-  start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer<Output, T>>;
+  start(id: string, options: DurableStartOptions<Input>): Promise<DurableStartAnswer<Output, T>>;
   /**
    * Sends decisions and results to the waiting calls of the last run. If one of them does not fit, sends none, and rejects with
    * LoopError "unknown-decision" or "invalid-decision".

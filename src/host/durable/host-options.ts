@@ -7,11 +7,12 @@ import {
   type Json,
   type Message,
   numberWithin,
+  refuseLoopOptions,
 } from "../../core/entry-kit.ts";
 import { type Handover, noHandover, withHandover } from "../handover.ts";
 import { whenSuspendedCheck } from "../waiting-calls.ts";
 import { readMessage, type ReadStart, whenBusyCheck } from "../start-options.ts";
-import { checkRunId, toInputText } from "./create-durable-loop.ts";
+import { checkRunId, toInputText, toReturned } from "./create-durable-loop.ts";
 import type { DurableHostFields, DurableStartOptions } from "./durable-host.ts";
 import type { DurableLoopFields } from "./durable-loop.ts";
 
@@ -39,7 +40,8 @@ const fieldChecks: Checks<DurableHostFields> = {
 
 /** Returns the fields of the durable loop that executes the runs of a host. */
 export function toLoopFields(fields: DurableHostFields): DurableLoopFields<Json> {
-  checkFields("fields", fields, fieldChecks);
+  refuseLoopOptions(fields, fieldChecks, toReturned);
+  checkFields("options", fields, fieldChecks);
   checkRequired(fields, fieldChecks, ["name", "options"]);
   return {
     name: fields.name,

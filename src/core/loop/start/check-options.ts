@@ -16,6 +16,7 @@ import {
   refuseOption,
 } from "../../errors/check-fields.ts";
 import { isApproval } from "../../policies/approval.ts";
+import { handoffKey } from "../../tools/registry.ts";
 import { isOutsideResult } from "../../tools/to-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { adviseMessages } from "../../errors/foreign-words.ts";
@@ -40,6 +41,12 @@ const toolsExpected = 'an array of tools, or a registry (for tools in an object:
 function madeBy(maker: string, kind: string, method: string): Check {
   return [`made by ${maker}`, (value) => has(method)(value) && Reflect.get(value as object, "kind") === kind];
 }
+
+const handoffsNeeded: Check = [
+  'set if "tools" has tools of createHandoffs, because a handoff has no effect without it',
+  isAnything,
+  () => ({ instead: "tools: agents.tools, policies: { handoffs: agents }" }),
+];
 
 const filledText: Check = ["a string that is not empty", (value) => isText(value) && value !== ""];
 
@@ -268,6 +275,8 @@ export function checkNeededTools(options: Pick<LoopOptions, "tools" | "policies"
   const { tools = [], policies = {}, toolChoice } = options;
   if (!Array.isArray(tools)) return;
   const prefix = path === undefined ? "" : `${path}.`;
+  if (policies.handoffs === undefined && tools.some((tool: unknown) => isRecord(tool) && handoffKey in tool))
+    throw refuseOption(`${prefix}policies.handoffs`, handoffsNeeded, undefined);
   const names = new Set(tools.map((tool: unknown) => (isRecord(tool) ? tool["name"] : undefined)));
   const check = (toolName: string | undefined, why: string): void => {
     if (toolName === undefined || names.has(toolName)) return;

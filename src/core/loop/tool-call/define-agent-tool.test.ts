@@ -51,7 +51,7 @@ describe("defineAgentTool", () => {
     [
       "a missing prepare",
       { ...fields, prepare: undefined },
-      'invalid-tool: Tool "agent" must have a function as "prepare", but has undefined.',
+      'invalid-tool: Tool "agent" must have a function as "prepare", but has undefined. Return the options of the nested run from it: prepare: (args) => ({ messages, system, tools }).',
     ],
     [
       "a prepare that is not a function",

@@ -172,7 +172,9 @@ function checkAgent<Fields extends { readonly name: string }>(fields: Fields): F
   for (const field of ["prepare", "toResult"]) {
     const value = given[field];
     if (typeof value === "function" || (value === undefined && field === "toResult")) continue;
-    throw refuseTool(name, `must have a function as "${field}", but has ${describeValue(value)}`);
+    const instead = "Return the options of the nested run from it: prepare: (args) => ({ messages, system, tools })";
+    const advice = field === "prepare" && value === undefined ? `. ${instead}` : "";
+    throw refuseTool(name, `must have a function as "${field}", but has ${describeValue(value)}${advice}`);
   }
   const { emitText } = given;
   if (emitText !== undefined && typeof emitText !== "boolean")
