@@ -75,6 +75,7 @@ function refusePrompt(options: object): void {
 
 export function readResume(options: ResumeOptions): Pick<ReadStart, "loop" | "stopWhenUnread" | "whenBusy"> {
   checkOptions(options);
+  if ("message" in options) throw invalidOption("message", 'omitted, because only "start" takes a new message', options.message);
   if ("messages" in options)
     throw invalidOption("messages", "omitted, because a resumed run continues with its own messages", options.messages);
   const { stopWhenUnread, whenBusy, ...loop } = options;

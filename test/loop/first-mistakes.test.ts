@@ -187,6 +187,19 @@ describe("other mistakes", () => {
     expect((await refusal({ [option]: 5 })).message).toContain(`Write: ${advice}`);
   });
 
+  it.for<[option: string, given: object, advice: string]>([
+    ["signal", { signal: new AbortController() }, "but is an AbortController. Write: controller.signal."],
+    ["journal", { journal: "./run.jsonl" }, 'Write: fileJournal("run.jsonl"), from "turnwright/journal".'],
+    ["pricing", { limits: { maxCostUSD: 1 } }, 'Write: genaiPrices(), from "turnwright/prices".'],
+  ])("the option %s says what to write", async ([, given, advice]) => {
+    expect((await refusal(given)).message).toContain(advice);
+  });
+
+  it("host.resume with a message says that only start takes it", async () => {
+    const options = { provider: createMockProvider([]), message: "Hi." };
+    await expect(createRunHost().resume("a", options as never)).rejects.toThrow('Option "message" must be omitted, because only');
+  });
+
   it("unwrap(stream) says to await the result", async () => {
     const stream = play([text("Done.")]);
     expect(() => unwrap(stream as never)).toThrow("but is a stream. Write: unwrap(await stream.result).");

@@ -67,7 +67,7 @@ describe("options.decisions while a call waits for a result", () => {
       "a result for a call that has one",
       { call_i0_1: { kind: "result", result: 1 } },
       "unknown-decision",
-      'Call "call_i0_1" is not waiting for a decision or a result. Waiting: "call_i0_0", "call_i0_2".',
+      'Call "call_i0_1" is not waiting for a decision or a result. These calls wait: "call_i0_0", "call_i0_2".',
     ],
     [
       "a result for an unknown call",

@@ -48,6 +48,12 @@ const handoffsNeeded: Check = [
   () => ({ instead: "tools: agents.tools, policies: { handoffs: agents }" }),
 ];
 
+const pricingNeeded: Check = [
+  'a function if "limits.maxCostUSD" is set',
+  isAnything,
+  () => ({ instead: 'genaiPrices(), from "turnwright/prices"' }),
+];
+
 const filledText: Check = ["a string that is not empty", (value) => isText(value) && value !== ""];
 
 const optionChecks: Checks<LoopOptions> = {
@@ -66,9 +72,17 @@ const optionChecks: Checks<LoopOptions> = {
   policies: is.object,
   hooks: is.object,
   control: ["a control made by createLoopControl", /* @__PURE__ */ has("stop", "kill")],
-  signal: ["an AbortSignal", (value) => value instanceof AbortSignal],
+  signal: [
+    "an AbortSignal",
+    (value) => value instanceof AbortSignal,
+    (value) => (value instanceof AbortController ? { received: "an AbortController", instead: "controller.signal" } : undefined),
+  ],
   events: ["an eventemitter3 emitter, for example createLoopEvents()", isEmitter],
-  journal: ["a journal (for a saved journal: memoryJournal(saved))", /* @__PURE__ */ has("step", "all")],
+  journal: [
+    "a journal (for a saved journal: memoryJournal(saved))",
+    /* @__PURE__ */ has("step", "all"),
+    (value) => (isText(value) ? { instead: 'fileJournal("run.jsonl"), from "turnwright/journal"' } : undefined),
+  ],
   runId: filledText,
   version: filledText,
   resume: ['"retry-last"', (value) => value === "retry-last"],
@@ -219,7 +233,7 @@ function checkRestarts(restarts: RestartPolicy): void {
 /** Without `pricing`, the limit `maxCostUSD` would never be reached. */
 function checkPricing({ limits, pricing }: LoopOptions): void {
   const isCapped = limits?.maxCostUSD !== undefined && limits.maxCostUSD !== Number.POSITIVE_INFINITY;
-  if (isCapped && pricing === undefined) throw invalidOption("pricing", 'a function if "limits.maxCostUSD" is set', pricing);
+  if (isCapped && pricing === undefined) throw refuseOption("pricing", pricingNeeded, pricing);
 }
 
 /** A run with a random id could never be resumed, so a durable journal needs `runId`. */
