@@ -1,6 +1,14 @@
 // Decides which messages the next run of a conversation begins with. A message of a page is recognized by its id.
 
-import { invalidOption, isSameJson, type Json, type Message, type UserMessage } from "../core/entry-kit.ts";
+import {
+  type EndReason,
+  invalidOption,
+  isSameJson,
+  type Json,
+  type Message,
+  type ProviderErrorCode,
+  type UserMessage,
+} from "../core/entry-kit.ts";
 import type { PageMessage } from "../core/web-kit.ts";
 import { findOwn, type Handover, trimHandover } from "./handover.ts";
 import { settleWaiting } from "./waiting-calls.ts";
@@ -88,12 +96,15 @@ function answerLast({ messages, undelivered = [], handover }: History, denied: b
   return cutTo(handover, all.slice(0, last + 1));
 }
 
-/** Continues after a run that failed, without a new message. Keeps the results of calls, so that no call runs twice. */
+/**
+ * Continues after a run that failed, without a new message. Keeps the results of calls, so that no call runs twice. Drops text that
+ * was cut off.
+ */
 export function continueLast(history: History): NextMessages {
   const { messages, undelivered = [], handover, last } = history;
-  const all = [...messages, ...undelivered];
-  if (all.at(-1)?.role === "assistant") return answerLast(history, false);
-  return { kind: "next", messages: all, handover, own: findOwn(messages, 0, last), unchanged: messages.length };
+  const end = messages.findLastIndex(({ role }) => role !== "assistant") + 1;
+  const all = [...messages.slice(0, end), ...undelivered];
+  return { kind: "next", messages: all, handover: trimHandover(handover, all), own: findOwn(all, 0, last), unchanged: end };
 }
 
 /** Continues with the first messages of a conversation. The last one of them is a user message without an answer. */
@@ -144,6 +155,7 @@ function placeKnown(history: History, { given, found, denied }: Placing): NextMe
   if (isLast && found.index < history.messages.length && isReplaced(history, again)) return { kind: "repeated", isLast };
   if (isUnchanged && again === undefined) return { kind: "repeated", isLast };
   if (!isReplacing(given)) return { kind: "unknown-message" };
+  if (isUnchanged && again !== undefined && hasBroken(history, found)) return continueLast(history);
   const kept = isUnchanged ? found.message : message;
   return cutTo(history.handover, [...settleAll(allOf(history).slice(0, found.index), denied), kept]);
 }
@@ -159,8 +171,36 @@ function placeWaiting({ messages, undelivered = [], handover, last }: History, d
   return { kind: "next", messages: [...settleAll(messages, denied), ...undelivered], handover, own, unchanged: messages.length };
 }
 
-function isOfLastRun({ messages, last }: History, { index }: Found): boolean {
-  return last !== undefined && index >= (last.own ?? messages.length);
+function isOfLastRun({ messages, last }: History, found: Found): boolean {
+  return last !== undefined && (found.index >= (last.own ?? messages.length) || isLastOfUser(messages, found));
+}
+
+function isLastOfUser(messages: readonly Message[], { index }: Found): boolean {
+  return !messages.slice(index + 1).some(({ role }) => role === "user");
+}
+
+/** The same request fails again with these errors, so the answer begins from the start. */
+const lastingErrors: ReadonlySet<string> = new Set<ProviderErrorCode>([
+  "bad-request",
+  "context-too-long",
+  "request-changed",
+  "content-filter",
+  "malformed-call",
+]);
+
+const brokenStreams: ReadonlySet<string> = new Set<EndReason["kind"]>(["stream-idle", "first-chunk", "stream-too-long"]);
+
+/**
+ * True if there is no answer to replace, because the run of the message broke off after a call. The calls must not run twice: a page
+ * shows a button "try again" after an error, and `useChat` then asks for another answer.
+ */
+function hasBroken(history: History, found: Found): boolean {
+  const { messages, last } = history;
+  if (last === undefined || !isLastOfUser(allOf(history), found)) return false;
+  if (!messages.slice(found.index + 1).some(({ role }) => role === "tool")) return false;
+  const { status, reason } = last;
+  if (reason?.kind === "provider-error") return !lastingErrors.has(reason.error.code);
+  return status === "running" || (reason !== undefined && brokenStreams.has(reason.kind));
 }
 
 /** True if the page has sent its request twice: the answer that it wants to replace is already replaced. */

@@ -216,6 +216,8 @@ export async function planResume(
   { id, turn, loop, takeLog }: Resuming,
 ): Promise<RunPlan | Extract<ResumeAnswer, { readonly kind: "not-resumable" }>> {
   const record = await store.read(id);
+  if (record !== undefined && isRepeatedDecision(record, loop))
+    return planReading(store, { id, turn, loop: { ...loop, resume: "retry-last" }, takeLog }, record);
   if (record === undefined || !mayGoOn(record.status, loop)) return { kind: "not-resumable", status: toStatus(record) };
   refuseDecisions(record, loop.decisions);
   return planReading(store, { id, turn, loop, takeLog }, record);
@@ -307,6 +309,18 @@ function statusOf({ status }: ConversationRecord, run: JournalInspection | undef
 
 function mayGoOn(status: ConversationRecord["status"], { resume }: HostedLoopOptions): boolean {
   return status === "running" || status === "suspended" || (resume === "retry-last" && reopenable.has(status));
+}
+
+/**
+ * True if the decisions arrive a second time, because the run failed after it had used them. The run then tries again, as for a
+ * message that arrives a second time. The run itself refuses decisions that it has not used.
+ */
+function isRepeatedDecision({ status, messages, own = 0 }: ConversationRecord, { decisions = {} }: ResumeOptions): boolean {
+  const ids = Object.keys(decisions);
+  if (ids.length === 0 || (status !== "error" && status !== "timeout")) return false;
+  const results = messages.slice(own).flatMap((message) => (message.role === "tool" ? message.results : []));
+  const called = new Set(results.map(({ callId }) => callId));
+  return ids.every((id) => called.has(id.replace(/[/#].*$/s, "")));
 }
 
 function toStatus(record: ConversationRecord | undefined): LoopStatus | undefined {

@@ -1,6 +1,7 @@
 import {
   createToolRegistry,
   digest,
+  isRecord,
   type JsonSchema,
   LoopError,
   toJson,
@@ -13,6 +14,7 @@ import {
 } from "../core/entry-kit.ts";
 import { callTool, type Recover } from "./call-tool.ts";
 import { answerElicitations } from "./elicitation.ts";
+import { oneAfterAnother, withRests } from "./follow-changes.ts";
 import { listTools } from "./read-server.ts";
 import {
   checkMcpOptions,
@@ -69,7 +71,9 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     for (const tool of found) assertDepth(tool);
     const text = JSON.stringify(found);
     if (text === listed) return;
-    tools = createToolRegistry(toTools(found, settings, recover));
+    tools = createToolRegistry(
+      toTools(found, settings, { recover, listed: (signal) => later.settled(signal, reportsApart(settings)) }),
+    );
     listed = text;
   });
   let recovering: Promise<boolean> | undefined;
@@ -77,11 +81,13 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     recovering ??= reconnect(settings, refresh, error).finally(() => (recovering = undefined));
     return recovering;
   };
-  const later = withRests(() => {
-    refresh().catch((error: unknown) => {
-      if (!isClosed) report(settings, error);
-    });
-  }, restMs);
+  const later = withRests(
+    () =>
+      refresh().catch((error: unknown) => {
+        if (!isClosed) report(settings, error);
+      }),
+    restMs,
+  );
 
   // The handlers are set before the first request for the tools, because the tools may change during that request.
   const endElicitations = settings.elicitation
@@ -103,7 +109,7 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
   return {
     definitions: (): readonly ToolDefinition[] => tools.definitions(),
     executeTool: (name: string, args: unknown, context: ToolContext): unknown => tools.executeTool(name, args, context),
-    refresh,
+    refresh: () => later.follow(refresh()),
     close,
   };
 }
@@ -121,7 +127,24 @@ async function reconnect(settings: McpSettings, refresh: () => Promise<void>, er
   }
 }
 
-function toTools(found: readonly McpTool[], settings: McpSettings, recover: Recover): readonly Tool[] {
+interface Connection {
+  readonly recover: Recover;
+  listed(signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * True if the server reports changed tools on another connection than the one of its results. Streamable HTTP does this, and only
+ * its transport can end a session.
+ */
+function reportsApart({ client, listChanged }: McpSettings): boolean {
+  const { transport } = client;
+  const tools: unknown = client.getServerCapabilities()?.tools;
+  return (
+    listChanged && isRecord(tools) && tools["listChanged"] === true && isRecord(transport) && "terminateSession" in transport
+  );
+}
+
+function toTools(found: readonly McpTool[], settings: McpSettings, { recover, listed }: Connection): readonly Tool[] {
   const names = toToolNames(
     found.map(({ name }) => name),
     settings.prefix,
@@ -133,8 +156,14 @@ function toTools(found: readonly McpTool[], settings: McpSettings, recover: Reco
     name: names.get(tool.name) ?? tool.name,
     description: describe(tool),
     inputSchema: toSchema(tool),
-    execute: (args: unknown, context: ToolContext) =>
-      callTool({ client: settings.client, tool, meta: settings.meta, recover }, args, context),
+    execute: async (args: unknown, context: ToolContext): Promise<unknown> => {
+      try {
+        return await callTool({ client: settings.client, tool, meta: settings.meta, recover }, args, context);
+      } finally {
+        // A tool may change the tools of its server, and the next request of the run must have the new list.
+        await listed(context.signal);
+      }
+    },
   }));
 }
 
@@ -179,51 +208,6 @@ function toSchema({ name, inputSchema }: McpTool): JsonSchema {
 
 function describe({ name, title, description, annotations }: McpTool): string {
   return [description, title, annotations?.title].find((text) => text !== undefined && text.trim() !== "") ?? name;
-}
-
-/**
- * Never runs `act` twice at the same time. Calls of the returned function while `act` runs share a single further run of `act`.
- */
-function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
-  const start = (): Promise<void> => {
-    next = undefined;
-    const own = act().finally(() => {
-      if (running === own) running = undefined;
-    });
-    running = own;
-    return own;
-  };
-  return () => {
-    // `next` is checked before `running`. Between two runs, `running` is undefined for a moment, and a call at that moment would
-    // start a third run.
-    if (next !== undefined) return next;
-    if (running === undefined) return start();
-    next = running.then(start, start);
-    return next;
-  };
-}
-
-interface Rested {
-  request(): void;
-  stop(): void;
-}
-
-/** Runs `act` at each request, but pauses after each run. Requests during a pause cause one run after the pause. */
-function withRests(act: () => void, restMs: number): Rested {
-  let rest: ReturnType<typeof setTimeout> | undefined;
-  let isAsked = false;
-  const request = (): void => {
-    isAsked = rest !== undefined;
-    if (isAsked) return;
-    rest = setTimeout(() => {
-      rest = undefined;
-      if (isAsked) request();
-    }, restMs);
-    act();
-  };
-  return { request, stop: () => clearTimeout(rest) };
 }
 
 /** An error that `onError` throws cannot be reported anywhere, so it is ignored. */

@@ -6,7 +6,7 @@ import { compactMessages } from "turnwright/compaction";
 import { defineDurableHost, type DurableStartOptions } from "turnwright/dbos";
 import { guardrails, type InputCheck } from "turnwright/guardrails";
 import { createHandoffs, withoutToolCalls } from "turnwright/handoffs";
-import { createMockProvider, type MockPart, text, toolCall, usage } from "turnwright/testing";
+import { createMockProvider, fail, type MockPart, text, toolCall, usage } from "turnwright/testing";
 import { show } from "../conversation/stage.ts";
 import { useWorker } from "./use-database.ts";
 
@@ -25,10 +25,18 @@ const pay = defineTool({
   needsApproval: true,
   execute: () => "paid",
 });
+let counted = 0;
+const count = defineTool({
+  name: "count",
+  description: "Counts",
+  inputSchema: { type: "object" },
+  execute: () => (counted += 1),
+});
+let failuresLeft = 2;
 const agents = createHandoffs({
   start: "triage",
   agents: {
-    triage: { description: "Finds the topic", system: "You are triage.", tools: [look, pay], handoffs: ["billing"] },
+    triage: { description: "Finds the topic", system: "You are triage.", tools: [look, pay, count], handoffs: ["billing"] },
     billing: { description: "Knows invoices", system: "You are billing.", history: withoutToolCalls },
   },
 });
@@ -49,7 +57,12 @@ function answer({ system, purpose, messages: given }: ModelRequest): MockPart | 
   if (purpose === "summary") return text("A summary.");
   const last = messages.at(-1);
   if (last?.role === "tool" && last.results[0]?.name === "look") return toolCall("transfer_to_billing", {});
+  if (last?.role === "tool" && last.results[0]?.name === "count") {
+    failuresLeft -= 1;
+    return failuresLeft < 0 ? text("Counted.") : [text("Coun"), fail({ status: 503, message: "Overloaded" })];
+  }
   const said = last?.role === "user" ? userTextOf(last) : "";
+  if (said === "Count.") return toolCall("count", {});
   if (said === "Invoice." && system === "You are triage.") return toolCall("look", {});
   if (said === "Pay.") return toolCall("pay", {});
   return [text(said.startsWith("Long") ? long : "Yes."), usage({ inputTokens: 9, outputTokens: 1 })];
@@ -121,6 +134,17 @@ describe("a durable host", () => {
     await ask("twice", "And now?");
     expect(await desk.start("twice", { message })).toEqual({ kind: "repeated", runId: "twice/2" });
     expect((await desk.status("twice"))?.messages.length).toBe(4);
+  });
+
+  it("keeps the results of calls of a run that broke off in its answer, if its message arrives again", async () => {
+    const message: UserMessage = { role: "user", content: "Count.", id: "m1" };
+    const reasons: string[] = [];
+    for (let turn = 1; turn <= 3; turn += 1) {
+      const answer = await desk.start("broken", { message });
+      reasons.push(answer.kind === "started" ? (await answer.result()).reason.kind : answer.kind);
+    }
+    expect(reasons).toEqual(["provider-error", "provider-error", "answered"]);
+    expect(counted).toBe(1);
   });
 
   it("refuses or queues a message while a call waits", async () => {

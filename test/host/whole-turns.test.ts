@@ -1,11 +1,11 @@
 // A message of a page has an identity: it makes one turn, however often it arrives.
 
 import { describe, expect, it } from "vitest";
-import type { Compaction, Message, UserMessage } from "turnwright";
+import type { Compaction, LoopResult, Message, UserMessage } from "turnwright";
 import { compactMessages } from "turnwright/compaction";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import type { PageMessage, RunStore, StartOptions } from "turnwright/host";
-import { createMockProvider, fail, type MockScript, stall, text, toolCall, wait } from "turnwright/testing";
+import { createMockProvider, fail, type MockPart, type MockScript, stall, text, toolCall, wait } from "turnwright/testing";
 import { show } from "../conversation/stage.ts";
 import { crashing, createStage, readAll, readStart, sharedStore, type Stage, textOf, tool } from "./stage.ts";
 
@@ -22,17 +22,19 @@ function open(
 ): Stage & {
   start(message: PageMessage, more?: Partial<StartOptions>): ReturnType<Stage["host"]["start"]>;
   readonly paid: string[];
+  readonly options: Pick<StartOptions, "provider" | "tools" | "clock">;
   shown(): Promise<readonly string[]>;
 } {
   const stage = createStage(store === undefined ? {} : { store });
   const paid: string[] = [];
   const pay = tool("pay", (_args, { callId }) => `paid ${paid.push(callId)}`);
   const provider = createMockProvider(script);
+  const options = { provider, tools: [pay], clock: stage.clock };
   return {
     ...stage,
     paid,
-    start: (message, more = {}) =>
-      stage.host.start(stage.id, { provider, tools: [pay], clock: stage.clock, ...more, message } as StartOptions),
+    options,
+    start: (message, more = {}) => stage.host.start(stage.id, { ...options, ...more, message } as StartOptions),
     shown: async () => show((await stage.host.status(stage.id))?.messages ?? []),
   };
 }
@@ -42,6 +44,16 @@ const echo: MockScript = ({ messages }) => {
   const last = messages.at(-1);
   return text(`About ${last?.role === "user" && typeof last.content === "string" ? last.content : "?"}.`);
 };
+
+/** Fails `failures` times after the call, and then answers. */
+function breaking(failures: number, ...parts: readonly MockPart[]): MockScript {
+  let left = failures;
+  return ({ messages }) => {
+    if (messages.at(-1)?.role === "user") return toolCall("pay");
+    left -= 1;
+    return left < 0 ? text("Paid.") : parts;
+  };
+}
 
 describe("host.start() with a message that arrived before", () => {
   it("returns the run of the message, with all its events, and runs no tool again", async () => {
@@ -100,6 +112,13 @@ describe("host.start() with a message that arrived before", () => {
     expect((await readStart(stage.start(say("Pay.", "m1")))).status).toBe("error");
     expect(await readStart(stage.start(say("Pay.", "m1")))).toMatchObject({ status: "completed", text: "Paid." });
     expect([stage.paid.length, (await stage.shown()).length]).toEqual([1, 4]);
+  });
+
+  it("tries again after a second failure", async () => {
+    const stage = open(breaking(2, fail({ status: 503, message: "Overloaded" })));
+    for (const status of ["error", "error", "completed"])
+      expect((await readStart(stage.start(say("Pay.", "m1")))).status).toBe(status);
+    expect(stage.paid.length).toBe(1);
   });
 
   it("shows a suspended run again, and its calls still wait", async () => {
@@ -250,6 +269,68 @@ describe("host.start() with a message that replaces another", () => {
       host.start(id, { provider: createMockProvider(long), clock, policies, message: say("cows", "cats", { edited: true }) }),
     );
     expect(started.at(-1)).toBeUndefined();
+  });
+});
+
+describe("a page that asks for another answer after an error", () => {
+  const overloaded = fail({ status: 503, message: "Overloaded" });
+
+  it.each<[title: string, failures: number, parts: readonly MockPart[]]>([
+    ["before its answer", 1, [overloaded]],
+    ["in its answer", 1, [text("Pai"), overloaded]],
+    ["twice", 2, [text("Pai"), overloaded]],
+    ["because the key was wrong", 1, [fail({ status: 401, message: "No key" })]],
+  ])("keeps the results of calls of a run that broke off %s", async (_title, failures, parts) => {
+    const stage = open(breaking(failures, ...parts));
+    await readStart(stage.start(say("Pay.", "m1")));
+    for (let run = 1; run <= failures; run += 1)
+      await readStart(stage.start(say("Pay.", "m1", { again: run === 1 ? true : `${stage.id}/${run}` })));
+    expect(stage.paid.length).toBe(1);
+    expect((await stage.shown()).at(-1)).toBe("model: Paid.");
+    expect((await stage.shown()).length).toBe(4);
+  });
+
+  it("makes one turn of the request if it arrives twice", async () => {
+    const stage = open(breaking(1, overloaded));
+    await readStart(stage.start(say("Pay.", "m1")));
+    const again = say("Pay.", "m1", { again: `${stage.id}/1` });
+    await readStart(stage.start(again));
+    expect(await stage.start(again)).toMatchObject({ kind: "started", repeated: true, runId: `${stage.id}/2` });
+    expect(stage.paid.length).toBe(1);
+  });
+
+  it.each<[title: string, parts: readonly MockPart[], more: Partial<PageMessage>]>([
+    ["if the service refuses the transcript", [fail({ status: 400, message: "Bad request" })], { again: true }],
+    ["if the last run has answered", [text("Paid.")], { again: true }],
+    ["if the user has edited the question", [overloaded], { edited: true, content: "Pay it." }],
+  ])("begins from the question %s", async (_title, parts, more) => {
+    const stage = open(breaking(1, ...parts));
+    await readStart(stage.start(say("Pay.", "m1")));
+    await readStart(stage.start(say("Pay.", "m1", more)));
+    expect(stage.paid.length).toBe(2);
+  });
+});
+
+describe("host.resume() with decisions that arrived before", () => {
+  const policies = { approve: () => ({ kind: "ask" as const }) };
+
+  it("tries again after the run has failed, and runs no call again", async () => {
+    const stage = open(breaking(1, text("Pai"), fail({ status: 503, message: "Overloaded" })));
+    const { reason } = await readStart(stage.start(say("Pay.", "m1"), { policies }));
+    const [call] = "calls" in reason ? reason.calls : [];
+    const provider = createMockProvider(breaking(0));
+    const approve = (id = ""): ReturnType<Stage["host"]["resume"]> =>
+      stage.host.resume(stage.id, { ...stage.options, policies, decisions: { [id]: { kind: "approve" } } });
+    const readResume = async (): Promise<LoopResult | undefined> => {
+      const answer = await approve(call?.id);
+      return answer.kind === "started" ? answer.result : undefined;
+    };
+    expect((await readResume())?.status).toBe("error");
+    expect(await stage.host.resume(stage.id, { ...stage.options, provider, policies })).toMatchObject({ kind: "not-resumable" });
+    expect(await approve("call_i7_0")).toMatchObject({ kind: "not-resumable", status: "error" });
+    expect(await readResume()).toMatchObject({ status: "completed", text: "Paid." });
+    expect(await approve(call?.id)).toMatchObject({ kind: "not-resumable", status: "completed" });
+    expect(stage.paid.length).toBe(1);
   });
 });
 

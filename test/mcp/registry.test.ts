@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { isLoopError, type ToolDefinition, type ToolRegistry } from "turnwright";
 import type { ToolTraits } from "turnwright/parts";
 import { createMcpRegistry, type McpClient, type McpRegistry, type McpRegistryOptions } from "turnwright/mcp";
@@ -107,18 +107,54 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(namesOf(registry)).toEqual(["a", "b"]);
   });
 
-  it("offers changed tools in the next iteration of a run", async () => {
+  it("offers changed tools in the next iteration of a run, even if the server lists them slowly", async () => {
+    const served = createToolServer(named("first"), async ({ name }) => {
+      await served.setTools(named(name === "first" ? "second" : "third"));
+      return says(name);
+    });
+    const { registry } = await setUp(generation, served);
+    served.onListing(() => new Promise((resolve) => void setImmediate(() => void setImmediate(resolve))));
+    const script = [toolCall("first"), toolCall("second"), toolCall("third"), text("Done.")];
+    const result = await play(script, { tools: registry }).result;
+    expect(answersOf(result).map(({ result: said }) => said)).toEqual(["first", "second", "third"]);
+  });
+
+  it("offers changed tools in the next iteration if the caller's own handler refreshes them", async () => {
+    const served = createToolServer(named("first"), async ({ name }) => {
+      await served.setTools(named("second"), { silent: true });
+      void registry.refresh();
+      return says(name);
+    });
+    const { registry } = await setUp(generation, served, { listChanged: false });
+    served.onListing(() => new Promise((resolve) => void setImmediate(() => void setImmediate(resolve))));
+    const result = await play([toolCall("first"), toolCall("second"), text("Done.")], { tools: registry }).result;
+    expect(answersOf(result).map(({ result: said }) => said)).toEqual(["first", "second"]);
+  });
+
+  it("offers changed tools in the next iteration if the report comes on another connection, after the result", async () => {
+    const served = createToolServer(named("first"), ({ name }) => {
+      setImmediate(() => void served.setTools(named("second")));
+      return says(name);
+    });
+    const { client, registry } = await setUp(generation, served);
+    // Only the transport of Streamable HTTP has this method.
+    Object.assign(client.transport ?? {}, { terminateSession: () => undefined });
+    const result = await play([toolCall("first"), toolCall("second"), text("Done.")], { tools: registry }).result;
+    expect(answersOf(result).map(({ result: said }) => said)).toEqual(["first", "second"]);
+  });
+
+  it("ends a call after a second if the server does not list its changed tools", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     const served = createToolServer(named("first"), async ({ name }) => {
       await served.setTools(named("second"));
       return says(name);
     });
     const { registry } = await setUp(generation, served);
-    const onIteration = async (): Promise<void> => {
-      await vi.waitFor(() => expect(namesOf(registry)).toEqual(["second"]));
-    };
-    const script = [toolCall("first"), toolCall("second"), text("Done.")];
-    const result = await play(script, { tools: registry, hooks: { onIteration } }).result;
-    expect(answersOf(result).map(({ result: said }) => said)).toEqual(["first", "second"]);
+    onTestFinished(served.holdListings());
+    const running = play([toolCall("first"), text("Done.")], { tools: registry }).result;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(answersOf(await running).map(({ result: said }) => said)).toEqual(["first"]);
   });
 
   it("lists the tools only once more after several changes during a listing", async () => {
