@@ -155,9 +155,18 @@ function placeKnown(history: History, { given, found, denied }: Placing): NextMe
   if (isLast && found.index < history.messages.length && isReplaced(history, again)) return { kind: "repeated", isLast };
   if (isUnchanged && again === undefined) return { kind: "repeated", isLast };
   if (!isReplacing(given)) return { kind: "unknown-message" };
-  if (isUnchanged && again !== undefined && hasBroken(history, found)) return continueLast(history);
   const kept = isUnchanged ? found.message : message;
-  return cutTo(history.handover, [...settleAll(allOf(history).slice(0, found.index), denied), kept]);
+  return answerAgain(history, { index: found.index, message: kept }, { denied, isKept: isUnchanged && again !== undefined });
+}
+
+/** `isKept` is true if the page asks for another answer to the same message. */
+function answerAgain(
+  history: History,
+  found: Found,
+  { denied, isKept }: { readonly denied: boolean; readonly isKept: boolean },
+): NextMessages {
+  if (isKept && hasBroken(history, found)) return continueLast(history);
+  return cutTo(history.handover, [...settleAll(allOf(history).slice(0, found.index), denied), found.message]);
 }
 
 function allOf({ messages, undelivered = [] }: History): readonly Message[] {

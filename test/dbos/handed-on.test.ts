@@ -32,7 +32,6 @@ const count = defineTool({
   inputSchema: { type: "object" },
   execute: () => (counted += 1),
 });
-let failuresLeft = 2;
 const agents = createHandoffs({
   start: "triage",
   agents: {
@@ -51,20 +50,28 @@ let requests: {
 
 const userTextOf = ({ content }: UserMessage): string => (typeof content === "string" ? content : "");
 
+const calls: { readonly [said: string]: string } = { "Invoice.": "look", "Pay.": "pay", "Count.": "count" };
+
+let failuresLeft = 2;
+
+const afterCall: { readonly [tool: string]: () => MockPart | readonly MockPart[] } = {
+  look: () => toolCall("transfer_to_billing", {}),
+  count: () => {
+    failuresLeft -= 1;
+    return failuresLeft < 0 ? text("Counted.") : [text("Coun"), fail({ status: 503, message: "Overloaded" })];
+  },
+};
+
 function answer({ system, purpose, messages: given }: ModelRequest): MockPart | readonly MockPart[] {
   const messages = [...given];
   requests.push({ system, messages, purpose });
   if (purpose === "summary") return text("A summary.");
   const last = messages.at(-1);
-  if (last?.role === "tool" && last.results[0]?.name === "look") return toolCall("transfer_to_billing", {});
-  if (last?.role === "tool" && last.results[0]?.name === "count") {
-    failuresLeft -= 1;
-    return failuresLeft < 0 ? text("Counted.") : [text("Coun"), fail({ status: 503, message: "Overloaded" })];
-  }
+  const after = last?.role === "tool" ? afterCall[last.results[0]?.name ?? ""] : undefined;
+  if (after !== undefined) return after();
   const said = last?.role === "user" ? userTextOf(last) : "";
-  if (said === "Count.") return toolCall("count", {});
-  if (said === "Invoice." && system === "You are triage.") return toolCall("look", {});
-  if (said === "Pay.") return toolCall("pay", {});
+  const called = said === "Invoice." && system !== "You are triage." ? undefined : calls[said];
+  if (called !== undefined) return toolCall(called, {});
   return [text(said.startsWith("Long") ? long : "Yes."), usage({ inputTokens: 9, outputTokens: 1 })];
 }
 
