@@ -150,13 +150,17 @@ function placeKnown(history: History, { given, found, denied }: Placing): NextMe
   if (found.message.pinned === true) return { kind: "unknown-message" };
   const { again, edited: _, ...message } = given;
   const isUnchanged = isSame(found.message.content, message.content);
-  if (found.index >= history.messages.length && isUnchanged && again === undefined) return placeWaiting(history, denied);
+  if (isUnchanged && again === undefined) return placeRepeated(history, found, denied);
   const isLast = isOfLastRun(history, found);
   if (isLast && found.index < history.messages.length && isReplaced(history, again)) return { kind: "repeated", isLast };
-  if (isUnchanged && again === undefined) return { kind: "repeated", isLast };
   if (!isReplacing(given)) return { kind: "unknown-message" };
   const kept = isUnchanged ? found.message : message;
-  return answerAgain(history, { index: found.index, message: kept }, { denied, isKept: isUnchanged && again !== undefined });
+  return answerAgain(history, { index: found.index, message: kept }, { denied, isKept: isUnchanged });
+}
+
+function placeRepeated(history: History, found: Found, denied: boolean): NextMessages {
+  if (found.index >= history.messages.length) return placeWaiting(history, denied);
+  return { kind: "repeated", isLast: isOfLastRun(history, found) };
 }
 
 /** `isKept` is true if the page asks for another answer to the same message. */

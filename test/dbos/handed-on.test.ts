@@ -67,8 +67,8 @@ function answer({ system, purpose, messages: given }: ModelRequest): MockPart | 
   requests.push({ system, messages, purpose });
   if (purpose === "summary") return text("A summary.");
   const last = messages.at(-1);
-  const after = last?.role === "tool" ? afterCall[last.results[0]?.name ?? ""] : undefined;
-  if (after !== undefined) return after();
+  const done = last?.role === "tool" ? last.results.map(({ name }) => afterCall[name]).find(Boolean) : undefined;
+  if (done !== undefined) return done();
   const said = last?.role === "user" ? userTextOf(last) : "";
   const called = said === "Invoice." && system !== "You are triage." ? undefined : calls[said];
   if (called !== undefined) return toolCall(called, {});
