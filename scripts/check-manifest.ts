@@ -38,7 +38,7 @@ function wantedExports(): Readonly<Record<string, unknown>> {
 const fieldsOfNode10 = {
   main: "./dist/index.cjs",
   types: "./dist/index.d.cts",
-  typesVersions: { "*": { "*": ["./dist/*.d.cts", "./*"] } },
+  typesVersions: { "*": { "dist/*": ["./dist/*"], "*": ["./dist/*.d.cts"] } },
 };
 
 function exportProblems(): readonly string[] {
