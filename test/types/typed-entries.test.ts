@@ -13,6 +13,7 @@ import {
   structuredOutput,
   type Tool,
   type ToolContext,
+  unwrap,
 } from "turnwright";
 import { type Conversation, createConversation, memoryConversationStore } from "turnwright/conversation";
 import { defineDurableHost as defineDbosHost, defineDurableLoop as defineDbosLoop } from "turnwright/dbos";
@@ -167,6 +168,7 @@ it.each([
     const loop = defineLoop({ name: "a", options: ofUser });
     await loop.start(id, { user: "Ada" });
     expectTypeOf(await loop.result(id)).toEqualTypeOf<Omit<Typed, "journal">>();
+    expectTypeOf(unwrap(await loop.result(id))).toEqualTypeOf<Omit<Typed, "journal">>();
     for await (const { event } of loop.events(id)) expectTypeOf(event).toEqualTypeOf<Event>();
     const host = defineHost({ name: "b", options: () => ({ ...base, tools: [whoAmI], context: app, policies: { output } }) });
     const started = await host.start(id, { message: "Hi" });

@@ -46,25 +46,24 @@ const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
  * AbortedError, ProviderFailedError, TimedOutError or SuspendedError. For any other ending, the error is a LoopEndedError, the
  * base class of these classes. `error.result` is the whole result, and `error.reason` tells exactly how the run ended.
  *
- * Throws LoopError "invalid-option" if the argument is not a result, for example a promise that was not awaited.
+ * Also takes the result of a durable loop, which has no journal. Throws LoopError "invalid-option" if the argument is not a result,
+ * for example a promise that was not awaited.
  *
  * A run also counts as completed if its answer was cut off (`length`), refused or filtered. Check `reason.kind` to detect this.
  *
  * @example
  * const { text } = unwrap(await runToolLoop(options));
  */
-export function unwrap<Result extends LoopResult>(result: Result): Result {
+export function unwrap<Result extends Omit<LoopResult, "journal">>(result: Result): Result {
   if (!isRecord(result) || !isRecord(result.reason)) throw refuseOption("result", resultCheck, result);
-  if (!isUnsuccessful(result)) return result;
-  throw toError(result, result.reason.kind);
+  if (result.status === "completed") return result;
+  // The result of a durable loop has no journal. Nothing here reads the journal.
+  const ended = result as unknown as EndedResult;
+  throw toError(ended, ended.reason.kind);
 }
 
 function toError<Kind extends EndedKind>(result: EndedResult<Kind>, kind: Kind): LoopEndedError {
   // A result from another version of the package may have an unknown kind.
   const Thrown: ErrorClass<Kind> = (Object.hasOwn(classes, kind) ? classes[kind] : undefined) ?? LoopEndedError;
   return new Thrown(result);
-}
-
-function isUnsuccessful(result: LoopResult): result is EndedResult {
-  return result.status !== "completed";
 }
