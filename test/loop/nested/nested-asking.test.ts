@@ -6,6 +6,7 @@ import {
   type Journal,
   type Json,
   type LoopOptions,
+  type LoopResult,
   memoryJournal,
 } from "turnwright";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
@@ -139,4 +140,20 @@ describe("a call that waits for approval in a nested run", () => {
     expect(asked).toEqual(["i0/approval/1/pay/decision1", "i0/tool/0/agent/i0/approval/0/pay/decision1"]);
     expect(ran).toHaveLength(4);
   });
+});
+
+it("a decision for an agent tool and the second answer of a sibling call can be passed together", async () => {
+  const book = tool("book", async (_, { ask }) => [await ask({ question: "City?" }), await ask({ question: "Name?" })]);
+  const inner = createMockProvider(() => text("Inside."));
+  const agent = { ...nesting("agent tool", "agent", () => ({ messages: question, provider: inner })), needsApproval: true };
+  const outer = createMockProvider(({ messages }) =>
+    messages.length === 1 ? [toolCall("agent"), toolCall("book")] : text("Done."),
+  );
+  const store = createDurableStore(); // a journal without the method `has`
+  const start = (decisions: LoopOptions["decisions"]): Promise<LoopResult> =>
+    play([], { provider: outer, runId: "r", tools: [agent, book], journal: store.open(), decisions }).result;
+  await start({});
+  await start({ call_i0_1: { kind: "result", result: "Oslo" } });
+  const done = await start({ call_i0_0: { kind: "approve" }, "call_i0_1#2": { kind: "result", result: "Ann" } });
+  expect([done.text, answersOf(done).map(({ result }) => result)]).toEqual(["Done.", ["Inside.", ["Oslo", "Ann"]]]);
 });

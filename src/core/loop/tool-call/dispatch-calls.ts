@@ -279,19 +279,20 @@ function keepsOrder({ ordered, wait }: Journal): boolean {
  */
 async function replayRecorded(run: Run, batch: Batch): Promise<void> {
   const begun: BatchCall[] = [];
+  let agents: readonly BatchCall[] = [];
   for (;;) {
     const wave = await takeRecorded(run, batch);
-    if (wave.length === 0) break;
     begun.push(...wave);
-    // Calls of ordinary tools take their results before nested runs continue, because a nested run may take a new step, and the
-    // first new step rejects unused results.
-    for (const isRun of [false, true]) {
-      const part = wave.filter(({ agent }) => (agent !== undefined) === isRun);
-      if (part.length === 0) continue;
-      await runWave(run, part, batch);
-      await decideOpen(run, part, batch);
-      await requestResults(run, batch);
-    }
+    const tools = wave.filter(({ agent }) => agent === undefined);
+    agents = [...agents, ...wave.filter(({ agent }) => agent !== undefined)];
+    // Calls of ordinary tools take all their results before nested runs continue, because a nested run may take a new step, and
+    // the first new step rejects unused results. A call that asked several questions takes one result in each round.
+    const part = tools.length > 0 ? tools : agents;
+    if (part.length === 0) break;
+    if (part === agents) agents = [];
+    await runWave(run, part, batch);
+    await decideOpen(run, part, batch);
+    await requestResults(run, batch);
   }
   const isInside = run.park !== undefined || keepsOrder(run.journal);
   if (!isInside && run.scope.cause === undefined) {
