@@ -59,6 +59,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
       noteAdjustments(run, result.adjustments, live);
       noteCache(run, result.cache, live);
       run.meter.addUsage(result);
+      run.meter.settle();
       applyStep(state, { kind: "model", result, checked, finalAnswerTo: next.finalAnswerTo });
       if (!live) replayEarly(run, result);
       run.openIteration = { result, continuation, earlier, live };

@@ -2,12 +2,13 @@
 
 import type { UserMessage } from "../../types/message.ts";
 import type { Ending } from "../../types/termination.ts";
-import { type CancelReason, endingOfReason } from "../../cancellation/cancel-scope.ts";
+import { type Cancellable, type CancelReason, endingOfReason } from "../../cancellation/cancel-scope.ts";
 import { whenReady } from "../../utils/promises.ts";
 import { applyStep, previewLook } from "../state/apply-step.ts";
 import type { LoopState } from "../state/loop-state.ts";
 import type { InboxAnswer } from "../state/step-result.ts";
 import { eventBase, type Run } from "../run/run.ts";
+import type { Expected } from "../run/meter.ts";
 import { mayReopen } from "../run/continue-run.ts";
 import { noteWork, runStep } from "../run/run-step.ts";
 import { isTooLong } from "../state/transcript.ts";
@@ -21,15 +22,47 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const stays = phase === "start" || phase === "resume";
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
   run.isIterationReplayed = true;
-  const body = (): InboxAnswer => {
+  const look = (): InboxAnswer => {
+    const answer = withCompaction(run, withForced(run, lookAround(run)));
+    if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
+    const mayStream = answer.ended === undefined && answer.drain !== true && answer.spentOutside === undefined;
+    if (mayStream && phase !== "resume") run.meter.begin(expectedOf(run));
+    return answer;
+  };
+  const body = (): InboxAnswer | PromiseLike<InboxAnswer> => {
     // Marks the iteration as not replayed. `readLastInbox` must not do this, because only a replayed iteration can be retried.
     // The process may crash before the journal has recorded the final reading, and a retry must then be possible.
     noteWork(run);
-    const answer = withCompaction(run, withForced(run, lookAround(run)));
-    if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
-    return answer;
+    return whenFree(run, look);
   };
   return whenReady(readStep(run, key, body), (found) => applyStep(state, { kind: "inbox", answer: found }));
+}
+
+function expectedOf({ state: { streamResults, lastCostUSD } }: Run): Expected | undefined {
+  const last = streamResults.at(-1);
+  return last === undefined ? undefined : { tokens: last.usage?.totalTokens ?? 0, costUSD: lastCostUSD };
+}
+
+/**
+ * Calls `look` when no streams of other nested runs may use up the limits of an outer run. Otherwise all nested runs would begin a
+ * stream with the last of the same budget. A cancellation ends the wait.
+ */
+function whenFree(run: Run, look: () => InboxAnswer): InboxAnswer | Promise<InboxAnswer> {
+  const { scope, meter } = run;
+  const onSettled = scope.cause === undefined ? meter.findBusy(expectedOf(run)) : undefined;
+  if (onSettled === undefined) return look();
+  const settled = new Promise<void>((resolve) => {
+    const slot: Cancellable = { cancel: () => end() };
+    const leave = onSettled(() => end());
+    const end = (): void => {
+      scope.leave(slot);
+      leave();
+      resolve();
+    };
+    scope.join(slot);
+  });
+  // The next run sees the stream of this run, because `look` counts it at once.
+  return settled.then(() => whenFree(run, look));
 }
 
 /**
@@ -70,12 +103,17 @@ function shutIfLast(run: Run, ending: Ending | undefined): void {
  * Runs the step that reads the inbox. The control keeps its messages until the journal has recorded them. If the journal fails,
  * the next run with the same control gets the messages.
  */
-function readStep(run: Run, key: string, body: () => InboxAnswer): InboxAnswer | PromiseLike<InboxAnswer> {
+function readStep(
+  run: Run,
+  key: string,
+  body: () => InboxAnswer | PromiseLike<InboxAnswer>,
+): InboxAnswer | PromiseLike<InboxAnswer> {
   let seen: InboxAnswer | undefined;
-  const note = (): InboxAnswer => {
-    seen = body();
-    return seen;
-  };
+  const note = (): InboxAnswer | PromiseLike<InboxAnswer> =>
+    whenReady(body(), (answer) => {
+      seen = answer;
+      return answer;
+    });
   return runStep({ key, kind: "inbox", input: null, run: note }, run, (answer) => {
     run.control?.takeMessages(seen?.messages?.length ?? 0);
     run.codeVersion = answer.codeVersion ?? run.codeVersion;

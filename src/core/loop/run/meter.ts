@@ -47,6 +47,12 @@ export interface Spending {
   readonly costUnknown?: boolean | undefined;
 }
 
+/** What a stream is expected to use. */
+export interface Expected {
+  readonly tokens: number;
+  readonly costUSD: number;
+}
+
 const none = Number.POSITIVE_INFINITY;
 
 export class Meter {
@@ -57,6 +63,11 @@ export class Meter {
   #toolCalls = 0;
   #costUSD = 0;
   #costUnknown = false;
+  /** The newest stream that was counted. A nested run without a stream of its own expects the same. */
+  #newest: Expected = { tokens: 0, costUSD: 0 };
+  /** What the streams in progress of nested runs are expected to use, by the meters of these runs. */
+  readonly #streams = new Map<Meter, Expected>();
+  readonly #onSettled = new Set<() => void>();
 
   /** Only the final answer of this run may use `reserve`, so nested runs may use less than the limits. */
   constructor(limits: SharedLimits, outer: Meter | undefined, reserve: Reserve = noReserve) {
@@ -75,7 +86,46 @@ export class Meter {
   }
 
   addUsage({ usage, costUSD, knownCostUSD }: Pick<StreamResult, "usage" | "costUSD" | "knownCostUSD">): void {
-    this.add({ tokens: usage?.totalTokens, costUSD: costUSD ?? knownCostUSD, costUnknown: costUSD === undefined });
+    const spent = { tokens: usage?.totalTokens, costUSD: costUSD ?? knownCostUSD };
+    for (const meter of [this, ...this.#outers]) meter.#newest = { tokens: spent.tokens ?? 0, costUSD: spent.costUSD ?? 0 };
+    this.add({ ...spent, costUnknown: costUSD === undefined });
+  }
+
+  /** Counts the next stream of this run in its outer runs, until `settle`. Without `expected`, the run had no stream yet. */
+  begin(expected: Expected | undefined): void {
+    for (const meter of this.#outers) meter.#streams.set(this, expected ?? meter.#newest);
+  }
+
+  settle(): void {
+    for (const meter of this.#outers) if (meter.#streams.delete(this)) for (const resume of [...meter.#onSettled]) resume();
+  }
+
+  /**
+   * Returns a function that waits for the end of a stream, if the next stream of this run may exceed a limit of an outer run only
+   * because of the streams in progress of other nested runs. A run inside a stream in progress never waits, because the stream may
+   * wait for this run.
+   */
+  findBusy(expected: Expected | undefined): ((resume: () => void) => () => void) | undefined {
+    const outer = this.#outers;
+    if (outer.some((meter) => outer.some((above) => above.#streams.has(meter)))) return undefined;
+    const busy = outer.find((meter) => meter.#isBusy(expected ?? meter.#newest, expected?.costUSD ?? 0));
+    return busy?.onSettled;
+  }
+
+  #isBusy({ costUSD }: Expected, leastUSD: number): boolean {
+    if (this.#streams.size === 0 || this.#findOwnSpent(leastUSD, {}, false) !== undefined) return false;
+    const streams = [...this.#streams.values()];
+    const sum = (field: keyof Expected): number => streams.reduce((total, stream) => total + stream[field], 0);
+    return this.#findOwnSpent(costUSD, { tokens: sum("tokens"), costUSD: sum("costUSD") }, false) !== undefined;
+  }
+
+  readonly onSettled = (resume: () => void): (() => void) => {
+    this.#onSettled.add(resume);
+    return () => void this.#onSettled.delete(resume);
+  };
+
+  get #outers(): readonly Meter[] {
+    return this.#outer === undefined ? [] : [this.#outer, ...this.#outer.#outers];
   }
 
   /** The smallest number of tokens that the limits of this run and of its outer runs leave. */

@@ -81,6 +81,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
       for (const nested of sharingRuns) nested.release();
       around?.delete(run);
       events.close();
+      run.meter.settle();
       claims.release();
       // Stops the timers last, because the caller's clock may throw. By then, everything else has been released.
       alarm.stop();
