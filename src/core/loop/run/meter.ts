@@ -47,7 +47,7 @@ export interface Spending {
   readonly costUnknown?: boolean | undefined;
 }
 
-/** What a stream is expected to use. */
+/** The expected usage of one stream. */
 export interface Expected {
   readonly tokens: number;
   readonly costUSD: number;
@@ -65,7 +65,7 @@ export class Meter {
   #costUnknown = false;
   /** The newest stream that was counted. A nested run without a stream of its own expects the same. */
   #newest: Expected = { tokens: 0, costUSD: 0 };
-  /** What the streams in progress of nested runs are expected to use, by the meters of these runs. */
+  /** The expected usage of the streams in progress of nested runs, by the meters of these runs. */
   readonly #streams = new Map<Meter, Expected>();
   readonly #onSettled = new Set<() => void>();
 
