@@ -8,9 +8,8 @@ import {
   unlessMissing,
 } from "../core/entry-kit.ts";
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
-import { endCalls } from "../journal/inspect/end-calls.ts";
 import type { ConversationOptions } from "./conversation.ts";
-import { leaveRun, type Left, noHandover } from "../host/handover.ts";
+import { leaveCutOff, type Left } from "../host/handover.ts";
 import { linesOf, type Waiting } from "./lines.ts";
 import type { ConversationLock, StoredRun } from "./conversation-store.ts";
 
@@ -67,9 +66,7 @@ export async function recoverRun(
 ): Promise<Left | undefined> {
   if (journal?.read === undefined) return undefined;
   const inspection = await inspectRun(journal);
-  // A durable journal has a record of the run before the first request, so a run without a record has spent nothing.
-  if (inspection === undefined) return journal.durable ? { messages, handover, report: noHandover } : undefined;
-  return leaveRun({ ...inspection, messages: endCalls(inspection) }, { own, handover });
+  return inspection === undefined && !journal.durable ? undefined : leaveCutOff(inspection, { messages, own, handover });
 }
 
 /** Returns undefined if the run has recorded nothing, or if its process was killed before the journal existed. */

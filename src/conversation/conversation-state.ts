@@ -6,6 +6,7 @@ import {
   addReport,
   type ConversationUsage,
   findOwn,
+  type Handover,
   lateMessagesOf,
   leaveRun,
   type Left,
@@ -22,6 +23,12 @@ export const emptyState: ConversationState = { ...noHandover, runs: 0, undeliver
 export const emptyConversation: StoredConversation = { messages: [], state: emptyState };
 
 type StoredJournals = ConversationState["journals"];
+
+/** Returns the facts that the runs of a conversation hand on, without the other fields of its state. */
+export function handoverOf(state: ConversationState): Handover {
+  const { runs: _, undelivered: _undelivered, lastRun: _lastRun, journals: _journals, ...handover } = state;
+  return handover;
+}
 
 export interface Changed {
   readonly stored: StoredConversation;
@@ -49,14 +56,14 @@ interface NextRun {
  * handover. `recovered` replaces the messages and the report of an unfinished run.
  */
 export function settleLastRun({ messages, state }: StoredConversation, recovered?: Left, denied: boolean = false): Changed {
-  const { lastRun, runs, undelivered, journals, ...before } = state;
+  const { lastRun, runs, undelivered, journals } = state;
   if (lastRun === undefined) return { stored: { messages, state }, change: { from: messages.length, messages: [], state } };
   const isOpen = lastRun.status === "running" || lastRun.status === "suspended";
   const kept = recovered?.messages ?? messages;
   // The messages of a run that its input check has refused may be fewer than those that it began with.
   const from = isOpen ? Math.min(lastRun.start, kept.length) : messages.length;
-  const own = kept.slice(from).map((message) => settleWaiting(message, denied));
-  const handover = addReport(recovered?.handover ?? before, recovered?.report ?? lastRun);
+  const own = settleWaiting(kept.slice(from), denied);
+  const handover = addReport(recovered?.handover ?? handoverOf(state), recovered?.report ?? lastRun);
   const settled: ConversationState = { ...handover, runs, undelivered, journals };
   return {
     stored: { messages: [...messages.slice(0, from), ...own], state: settled },
@@ -100,7 +107,7 @@ function isAnswerable(messages: readonly Message[]): boolean {
 /** Ends a suspended run, and the calls that wait. */
 export function cancelRun({ messages, state }: StoredConversation, lastRun: StoredRun): ConversationChange {
   const { start } = lastRun;
-  const own = messages.slice(start).map((message) => settleWaiting(message, true));
+  const own = settleWaiting(messages.slice(start), true);
   const cancelled: StoredRun = { ...lastRun, status: "stopped-by-user", reason: { kind: "stopped" } };
   return { from: start, messages: own, state: { ...state, lastRun: cancelled } };
 }
@@ -125,8 +132,8 @@ export function endRun(
   { start, result, journals }: { readonly start: number; readonly result: LoopResult; readonly journals: StoredJournals },
 ): ConversationChange {
   const { runId, status, reason } = result;
-  const { lastRun: { own = start } = {}, runs, undelivered, journals: _, ...before } = state;
-  const { messages, handover, report } = leaveRun(result, { own, handover: before });
+  const { lastRun: { own = start } = {}, runs, undelivered } = state;
+  const { messages, handover, report } = leaveRun(result, { own, handover: handoverOf(state) });
   const lastRun: StoredRun = { runId, start: Math.min(start, messages.length), own, status, reason, ...report };
   return {
     from: lastRun.start,
@@ -147,13 +154,14 @@ export function forkAt({ stored }: Changed, atMessage: number = stored.messages.
   if (last?.role === "assistant" && last.content.some(({ type }) => type === "tool-call")) {
     throw invalidOption("atMessage", "a number of messages that does not separate a tool call from its result", atMessage);
   }
-  const { runs: _, undelivered, lastRun: _lastRun, journals: _journals, ...handover } = stored.state;
+  const { undelivered } = stored.state;
+  const handover = handoverOf(stored.state);
   const isWhole = atMessage === length;
   const { usage: _usage, costUSD: _cost, knownCostUSD: _known, ...kept } = isWhole ? handover : trimHandover(handover, messages);
   const state: ConversationState = { ...emptyState, ...kept, undelivered: isWhole ? undelivered : [] };
   return { from: 0, messages, state };
 }
 
-export function usageOf({ runs, lastRun, undelivered: _, journals: _journals, ...before }: ConversationState): ConversationUsage {
-  return toUsage(lastRun === undefined ? before : addReport(before, lastRun), runs);
+export function usageOf(state: ConversationState): ConversationUsage {
+  return toUsage(addReport(handoverOf(state), state.lastRun ?? noHandover), state.runs);
 }

@@ -30,6 +30,7 @@ import {
   emptyState,
   endRun,
   forkAt,
+  handoverOf,
   reopenRun,
   settleLastRun,
   usageOf,
@@ -210,9 +211,9 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
 
   /** Reads what the last run has recorded, if the process of that run was killed. */
   async #recover({ messages, state }: StoredConversation): Promise<Left | undefined> {
-    const { lastRun, runs: _, undelivered: _undelivered, journals: _journals, ...handover } = state;
+    const { lastRun } = state;
     if (lastRun?.status !== "running") return undefined;
-    return recoverRun(this.#journalOf(lastRun.runId), lastRun, { messages, handover });
+    return recoverRun(this.#journalOf(lastRun.runId), lastRun, { messages, handover: handoverOf(state) });
   }
 
   #planResume(own: object): () => Promise<Prepared> {
@@ -265,21 +266,14 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
     const { runId = "", start = 0 } = state.lastRun ?? {};
     const journal = this.#journalOf(runId) ?? memoryJournal();
     if (this.#given.journal === undefined) this.#last = { runId, journal };
-    const { signal, session, control } = options;
-    const stop = joinSignals(signal, lock.lost);
-    if (signal?.aborted === true) this.#noteStop();
-    signal?.addEventListener("abort", this.#noteStop, { once: true });
-    linesOf(this.#given.store).watch(this.id, () => control?.hasStopRequest() === true);
+    const stop = joinSignals(options.signal, lock.lost);
     return {
       start,
-      unlink: () => {
-        signal?.removeEventListener("abort", this.#noteStop);
-        stop?.release();
-      },
+      unlink: () => stop?.release(),
       options: {
         ...withHandover(options, state),
         ...(stop !== undefined && { signal: stop.signal }),
-        session: { conversationId: this.id, ...session },
+        session: { conversationId: this.id, ...options.session },
         messages: messages.slice(0, start),
         runId,
         journal,
@@ -287,7 +281,11 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
     };
   }
 
-  readonly #noteStop = (): void => linesOf(this.#given.store).noteStop(this.id);
+  /** Lets others wait for the end of a run that is being stopped. `hasLeft` returns true if its reader has left. */
+  #watchStop({ options: { signal, control } }: Prepared, hasLeft: () => boolean = () => false): void {
+    const isStopping = (): boolean => signal?.aborted === true || control?.hasStopRequest() === true || hasLeft();
+    linesOf(this.#given.store).watch(this.id, isStopping);
+  }
 
   #journalOf(runId: string): Journal | undefined {
     if (this.#given.journal !== undefined) return this.#given.journal(runId);
@@ -295,6 +293,7 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
   }
 
   async #run<Own, OwnTool extends Tool>(prepared: Prepared): Promise<LoopResult<Plain<Own>, OwnTool>> {
+    this.#watchStop(prepared);
     const ended = (async () => runToolLoop(this.#wrap(prepared.options)))();
     return this.#finish<Own, OwnTool>(prepared, ended);
   }
@@ -305,8 +304,10 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
   }
 
   #stream<Own, OwnTool extends Tool>(prepare: () => Promise<Prepared>): LoopStream<Plain<Own>, OwnTool> {
-    return startStream(async () => {
+    let hasLeft = false;
+    const begin = async () => {
       const prepared = await prepare();
+      this.#watchStop(prepared, () => hasLeft);
       try {
         const stream = streamToolLoop(this.#wrap(prepared.options));
         return { events: stream, result: this.#finish<Own, OwnTool>(prepared, stream.result) };
@@ -314,7 +315,8 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
         await this.#finish(prepared, Promise.reject(error));
         throw error;
       }
-    }, this.#noteStop);
+    };
+    return startStream(begin, () => (hasLeft = true));
   }
 
   async #finish<Own, OwnTool extends Tool>(

@@ -12,9 +12,7 @@ export interface Waiting {
 }
 
 class Line {
-  /** True if the run of the first caller was told to stop. Others then wait for its end, even if they would not wait otherwise. */
-  endsSoon = false;
-  /** Returns true if the run of the first caller was told to stop through its control. */
+  /** True if the run of the first caller is being stopped. Others then wait for its end, even if they would not wait otherwise. */
   isStopping: () => boolean = () => false;
   #last: Promise<unknown> = Promise.resolve();
   #count = 0;
@@ -35,8 +33,6 @@ class Line {
       ready,
       leave: () => {
         if (isIn) this.#count -= 1;
-        this.endsSoon = false;
-        this.isStopping = () => false;
         isIn = false;
         leave();
       },
@@ -55,7 +51,7 @@ export class Lines {
   async take(id: string, purpose: "send" | "lock", { clock, until, signal }: Waiting): Promise<() => void> {
     const key = `${purpose} ${id}`;
     const line = this.#all.get(key) ?? new Line();
-    const left = line.endsSoon || line.isStopping() ? longestTimerMs : until - clock.now();
+    const left = line.isStopping() ? longestTimerMs : until - clock.now();
     if (!line.isEmpty && (left <= 0 || signal?.aborted === true)) throw busy(id);
     const isFirst = line.isEmpty;
     this.#all.set(key, line);
@@ -64,18 +60,17 @@ export class Lines {
       leave();
       if (line.isEmpty && this.#all.get(key) === line) this.#all.delete(key);
     };
-    if (isFirst || (await isInTime(ready, { clock, left, signal }))) return end;
-    end();
-    throw busy(id);
+    if (!isFirst && !(await isInTime(ready, { clock, left, signal }))) {
+      end();
+      throw busy(id);
+    }
+    return () => {
+      line.isStopping = () => false;
+      end();
+    };
   }
 
-  /** Called when the run that holds the lock was told to stop. */
-  noteStop(id: string): void {
-    const line = this.#all.get(`lock ${id}`);
-    if (line !== undefined) line.endsSoon = true;
-  }
-
-  /** `isStopping` returns true if the run that holds the lock was told to stop. */
+  /** `isStopping` returns true if the run that holds the lock is being stopped. */
   watch(id: string, isStopping: () => boolean): void {
     const line = this.#all.get(`lock ${id}`);
     if (line !== undefined) line.isStopping = isStopping;

@@ -2,7 +2,7 @@
 // runs.
 
 import type { Pool } from "pg";
-import { repeatFailed } from "../host/durable/repeat-failed.ts";
+import { isRefusedByPostgres, repeatFailed } from "../host/durable/repeat-failed.ts";
 import { whileLocked } from "./locks.ts";
 import {
   type Added,
@@ -56,14 +56,6 @@ const repeatAfterMs = 250;
 export const eventChannel = "turnwright_events";
 export const messageChannel = "turnwright_messages";
 export const endChannel = "turnwright_ends";
-
-/**
- * True if Postgres has refused the data (SQLSTATE class 22), found a violated constraint (23), or refused the statement (42). A
- * repetition would be refused too.
- */
-function isRefusal(error: unknown): boolean {
-  return error instanceof Error && "code" in error && /^(22|23|42)/.test(String(error.code)) && String(error.code).length === 5;
-}
 
 /**
  * Returns no row if DBOS has given the run to another worker, or if a newer execution of this worker has begun. The statement may
@@ -140,7 +132,7 @@ export class PostgresStore implements DurableStore {
   }
 
   mayRepeat(error: unknown): boolean {
-    return !this.#pool.ending && !isRefusal(error);
+    return !this.#pool.ending && !isRefusedByPostgres(error);
   }
 
   /** Creates or converts the tables. Only one process at a time may call this method. */

@@ -77,8 +77,8 @@ export class Conversations {
 
   /**
    * Frees a conversation whose run is suspended, and waits at the head of the line until a resume has changed the run. Returns after
-   * some time too, because another process may have resumed the run. All later starts keep their places behind the caller. Returns
-   * undefined if the host is closed.
+   * some time too, because another process may have resumed the run. Later starts stay after the caller. Returns undefined if
+   * the host is closed.
    */
   async waitForChange(id: string, turn: RunTurn): Promise<RunTurn | undefined> {
     const conversation = this.#open(id);
@@ -109,7 +109,7 @@ export class Conversations {
 
   #take(conversation: Conversation, message: UserMessage | undefined): RunTurn {
     const turn = new RunTurn();
-    // Set at once, so that the same message is recognized while the run is being planned.
+    // Set here, so that the same message is recognized while the run is being planned.
     turn.message = message;
     conversation.current = turn;
     return turn;

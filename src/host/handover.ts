@@ -18,6 +18,8 @@ import {
   type Usage,
   type UserMessage,
 } from "../core/entry-kit.ts";
+import { endCalls } from "../journal/inspect/end-calls.ts";
+import type { JournalInspection } from "../journal/index.ts";
 
 /** The facts that the runs of a conversation hand to its next run. Plain data. */
 export interface Handover {
@@ -200,6 +202,19 @@ export function leaveRun(
   const report = toReport(run);
   if (messages.length === run.messages.length) return { messages, handover, report };
   return { messages, handover: trimHandover(handover, messages), report: trimReport(report, messages) };
+}
+
+/**
+ * Returns what a run leaves that was cut off. `given` are the messages that the run began with. A run records its beginning before
+ * its first request, so a run without a record has spent nothing.
+ */
+export function leaveCutOff(
+  run: JournalInspection | undefined,
+  given: { readonly messages: readonly Message[]; readonly own: number; readonly handover: Handover },
+): Left {
+  const { messages, handover } = given;
+  if (run === undefined || run.status === "not-started") return { messages, handover, report: noHandover };
+  return leaveRun({ ...run, messages: endCalls(run) }, given);
 }
 
 /** Returns the messages that reached a run too late. The next run begins with them. */

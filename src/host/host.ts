@@ -367,7 +367,7 @@ function toCancelled(record: ConversationRecord, { requester, note }: StopReques
     ...record,
     status: "stopped-by-user",
     reason,
-    messages: messages.map((message) => settleWaiting(message, true)),
+    messages: settleWaiting(messages, true),
     ...(last !== undefined && { turns: [...turns.slice(0, -1), { ...last, status: "stopped-by-user", reason }] }),
   };
 }

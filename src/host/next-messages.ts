@@ -90,7 +90,7 @@ export function refuseKnown(messages: readonly Message[], given: UserMessage): "
 }
 
 function answerLast({ messages, undelivered = [], handover }: History, denied: boolean): NextMessages {
-  const all: readonly Message[] = [...settleAll(messages, denied), ...undelivered];
+  const all: readonly Message[] = [...settleWaiting(messages, denied), ...undelivered];
   const last = all.findLastIndex(({ role }) => role === "user");
   if (last < 0) throw invalidOption("regenerate", "omitted, because the conversation has no user message yet", true);
   return cutTo(handover, all.slice(0, last + 1));
@@ -115,10 +115,6 @@ function cutTo(handover: Handover, messages: readonly Message[]): NextMessages {
   return { kind: "next", messages, handover: trimHandover(handover, earlier), own, unchanged: earlier.length };
 }
 
-function settleAll(messages: readonly Message[], denied: boolean): readonly Message[] {
-  return messages.map((message) => settleWaiting(message, denied));
-}
-
 function placeMessage(history: History, given: PageMessage, denied: boolean): NextMessages {
   const found = given.id === undefined ? undefined : findMessage(allOf(history), given.id);
   if (found !== undefined) return placeKnown(history, { given, found, denied });
@@ -131,7 +127,7 @@ function placeNew(history: History, message: UserMessage, denied: boolean): Next
   if ([...undelivered, ...steered].some((one) => isRepetition(one, message))) return { kind: "repeated", isLast: true };
   const added = [...undelivered, message];
   const own = findOwn(messages, added.length, last);
-  return { kind: "next", messages: [...settleAll(messages, denied), ...added], handover, own, unchanged: messages.length };
+  return { kind: "next", messages: [...settleWaiting(messages, denied), ...added], handover, own, unchanged: messages.length };
 }
 
 interface Found {
@@ -170,7 +166,7 @@ function answerAgain(
   { denied, isKept }: { readonly denied: boolean; readonly isKept: boolean },
 ): NextMessages {
   if (isKept && hasBroken(history, found)) return continueLast(history);
-  return cutTo(history.handover, [...settleAll(allOf(history).slice(0, found.index), denied), found.message]);
+  return cutTo(history.handover, [...settleWaiting(allOf(history).slice(0, found.index), denied), found.message]);
 }
 
 function allOf({ messages, undelivered = [] }: History): readonly Message[] {
@@ -181,7 +177,13 @@ function allOf({ messages, undelivered = [] }: History): readonly Message[] {
 function placeWaiting({ messages, undelivered = [], handover, last }: History, denied: boolean): NextMessages {
   if (last?.status === "running" || last?.status === "suspended") return { kind: "repeated", isLast: true };
   const own = findOwn(messages, undelivered.length, last);
-  return { kind: "next", messages: [...settleAll(messages, denied), ...undelivered], handover, own, unchanged: messages.length };
+  return {
+    kind: "next",
+    messages: [...settleWaiting(messages, denied), ...undelivered],
+    handover,
+    own,
+    unchanged: messages.length,
+  };
 }
 
 function isOfLastRun({ messages, last }: History, found: Found): boolean {

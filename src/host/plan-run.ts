@@ -9,13 +9,12 @@ import {
 } from "../core/entry-kit.ts";
 import { toCallPath } from "../core/web-kit.ts";
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
-import { endCalls } from "../journal/inspect/end-calls.ts";
 import type { ExecutionPlan } from "./execute-run.ts";
 import type { BoundStore, Unlock } from "./bound-store.ts";
 import {
   addReport,
   type Handover,
-  leaveRun,
+  leaveCutOff,
   noHandover,
   reopenable,
   type RunReport,
@@ -196,10 +195,7 @@ async function readCutOff(store: RunStore, id: string, record: ConversationRecor
   const journal = store.journal(id, record.runs);
   const found = journal.read === undefined ? undefined : await inspectJournal(journal);
   const undelivered = findUnsent(steered, found);
-  // A run records its beginning before its first request, so a run without a record has spent nothing.
-  if (found === undefined || found.status === "not-started")
-    return { history: { messages, undelivered, ...toHandedOn(id, record, { handover, report: noHandover }) }, isCut: true };
-  const left = leaveRun({ ...found, messages: endCalls(found) }, { own, handover });
+  const left = leaveCutOff(found, { messages, own, handover });
   return { history: { messages: left.messages, undelivered, ...toHandedOn(id, record, left) }, isCut: true };
 }
 

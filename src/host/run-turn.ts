@@ -33,7 +33,7 @@ export class RunTurn {
   isReplay = false;
   /** True once the run has decided how it ends. The run then soon frees the conversation. */
   isEnding = false;
-  /** True once the run was told to stop. Its tools may still clean up. */
+  /** True once `stop` was called. The tools of the run may still clean up. */
   isStopping = false;
   /** The message that the run answers. */
   message: UserMessage | undefined;

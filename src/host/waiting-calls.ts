@@ -52,12 +52,13 @@ export function waitingError(
 }
 
 /**
- * Ends the calls of an earlier run that still wait. That run can no longer be resumed, so these calls would wait forever. `denied`
- * is true if a new message has ended the calls.
+ * Ends the calls of an earlier run that still wait. This run can no longer be resumed, so the calls would wait forever. `denied` is
+ * true if a new message has ended the calls.
  */
-export function settleWaiting(message: Message, denied: boolean): Message {
-  if (message.role !== "tool") return message;
-  return { ...message, results: message.results.map((part) => settlePart(part, denied)) };
+export function settleWaiting(messages: readonly Message[], denied: boolean): readonly Message[] {
+  return messages.map((message) =>
+    message.role === "tool" ? { ...message, results: message.results.map((part) => settlePart(part, denied)) } : message,
+  );
 }
 
 const reason = "The user sent another message instead of a decision.";

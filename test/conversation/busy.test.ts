@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLoopControl, type Message } from "turnwright";
+import { createLoopControl, defineTool, type Message } from "turnwright";
 import {
   type ConversationStore,
   createConversation,
@@ -8,7 +8,7 @@ import {
   memoryConversationStore,
   postgresConversationStore,
 } from "turnwright/conversation";
-import { createMockProvider, createTestClock, type MockScript, text, wait } from "turnwright/testing";
+import { createMockProvider, createTestClock, type MockScript, text, toolCall, wait } from "turnwright/testing";
 import { type Database, makeFolder, removeFolders, show, startDatabase } from "./stage.ts";
 
 const echo: MockScript = ({ messages }) => [text(`re ${textOf(messages.at(-1))}`)];
@@ -57,6 +57,49 @@ describe("createConversation with waitMs", () => {
     expect(await second).toMatchObject({ code: "conversation-busy" });
     await clock.runAll();
     await expect(first).resolves.toMatchObject({ text: "re 1" });
+  });
+
+  it("refuses a run although the reader of a refused stream has left", async () => {
+    const { clock, conversation } = open();
+    const first = conversation.send("1");
+    await clock.flush();
+    const refused = conversation.stream("2");
+    const failure = await failureOf(refused.result);
+    await refused[Symbol.asyncIterator]()
+      .return?.()
+      .catch(() => {});
+    const third = failureOf(conversation.send("3"));
+    await clock.advance(1_000);
+    await first;
+    await clock.advance(1_000);
+    expect([failure, await third]).toMatchObject([{ code: "conversation-busy" }, { code: "conversation-busy" }]);
+  });
+
+  it("waits for a run that is being stopped, although another call has given up", async () => {
+    const clock = createTestClock();
+    const cleanUp = defineTool({
+      name: "clean_up",
+      description: "Takes two seconds.",
+      inputSchema: { type: "object" },
+      execute: () => new Promise((resolve) => void clock.setTimeout(() => resolve("done"), 2_000)),
+    });
+    const provider = createMockProvider(({ messages }) => [
+      textOf(messages.at(-1)) === "1" ? toolCall("clean_up", {}) : text(`re ${textOf(messages.at(-1))}`),
+    ]);
+    const store = memoryConversationStore();
+    const open = (waitMs: number) =>
+      createConversation({ id: "a", store, options: { provider, tools: [cleanUp], clock }, waitMs });
+    const control = createLoopControl();
+    const first = open(0).send("1", { control });
+    await clock.flush();
+    const second = failureOf(open(100).send("2"));
+    await clock.advance(50);
+    control.stop();
+    await clock.advance(60);
+    const third = failureOf(open(0).send("3"));
+    await clock.runAll();
+    expect((await first).status).toBe("stopped-by-user");
+    expect([await second, await third]).toMatchObject([{ code: "conversation-busy" }, { text: "re 3" }]);
   });
 
   it.each(["stop", "kill"] as const)(

@@ -6,7 +6,7 @@ import { createMockProvider, createTestClock, text } from "turnwright/testing";
 
 interface Failing {
   readonly isAway: () => boolean;
-  readonly error?: Error | undefined;
+  readonly error?: unknown;
   readonly lost?: AbortSignal | undefined;
 }
 
@@ -84,6 +84,17 @@ describe("a conversation whose store fails when a run ends", () => {
     await clock.advance(5_000);
     expect(await sent).toMatchObject({ message: "The database is away." });
     expect([textIn(await sent), Object.keys((await sent) as Error)]).toEqual(["Paid.", []]);
+  });
+
+  it.each<[string, unknown, string]>([
+    ["a frozen error", Object.freeze(new Error("The database is full.")), "The store of the conversation has failed."],
+    ["a string", "full", "The store of the conversation has failed."],
+  ])("rejects with the result if a store throws %s", async (_name, error, message) => {
+    const { clock, conversation } = open({ isAway: () => true, error });
+    const sent = conversation.send("Pay.").catch((thrown: unknown) => thrown);
+    await clock.advance(5_000);
+    expect(await sent).toMatchObject({ message, cause: error });
+    expect(textIn(await sent)).toBe("Paid.");
   });
 
   it("rejects with the result when the lease is lost", async () => {

@@ -1,13 +1,13 @@
 import type { Json, Message, UserMessage } from "../../core/entry-kit.ts";
 import type { JournalInspection } from "../../journal/index.ts";
-import { endCalls } from "../../journal/inspect/end-calls.ts";
 import {
   addReport,
   type ConversationUsage,
   lateMessagesOf,
+  leaveCutOff,
   leaveRun,
+  type Left,
   noHandover,
-  type RunReport,
   toReport,
   toUsage,
   withoutRefused,
@@ -86,25 +86,15 @@ export class ConversationRuns {
     return { number: run.number, runId: run.runId, ...(found ?? { state: "deleted" }) };
   }
 
-  async isWaiting(runId: string): Promise<boolean> {
-    const state = await this.#loop.status(runId);
-    return state !== undefined && isWaiting(this.#engineOf(), runId, state);
-  }
-
-  /**
-   * Resolves when a run has ended or is waiting for decisions. Ignores errors of the run, because `result` of the run reports
-   * them.
-   */
+  /** Resolves when a run has ended or is waiting for decisions. */
   async untilFree({ runId }: LastRun): Promise<void> {
     const from = await this.#engineOf().store.countEvents(runId);
-    try {
+    await this.#unlessFailed(runId, async () => {
       for await (const { event } of this.#loop.events(runId, { from, endsWhenWaiting: true })) {
         if (event.type === "run-end" && event.status === "suspended" && event.path === undefined) return;
       }
       await this.#loop.result(runId);
-    } catch (error) {
-      if ((await this.#engineOf().find(runId))?.state !== "failed") throw error;
-    }
+    });
   }
 
   /** Returns the state of a run that only waits for decisions or results. Returns undefined if the run is working. */
@@ -113,27 +103,32 @@ export class ConversationRuns {
     return state !== undefined && (await isWaiting(this.#engineOf(), runId, state)) ? state : undefined;
   }
 
-  /** Stops a run that waits, because a new message was sent. Returns false if the run has not ended soon, as it has no worker. */
+  /** Stops a waiting run, because a new message was sent. Returns false if the run does not end soon, because it has no worker. */
   async stopWaiting(run: LastRun): Promise<boolean> {
     await this.#loop.stop(run.runId, { note: "A new message was sent." });
     return this.endsSoon(run);
   }
 
-  /** Waits for the end of a run that was told to stop. Returns false if the run has not ended soon. */
+  /** Waits for the end of a run that is being stopped. Returns false if the run does not end soon. */
   endsSoon({ runId }: LastRun): Promise<boolean> {
     return this.#endsWithin(runId, this.#engineOf().answerMs);
   }
 
   /** Resolves when a run has ended, for example after days, when its decisions have arrived. */
   async untilEnded({ runId }: LastRun): Promise<void> {
+    await this.#unlessFailed(runId, () => this.#loop.result(runId));
+  }
+
+  /** Ignores errors of a failed run, because `result` of the run reports them. */
+  async #unlessFailed(runId: string, work: () => Promise<unknown>): Promise<void> {
     try {
-      await this.#loop.result(runId);
+      await work();
     } catch (error) {
       if ((await this.#engineOf().find(runId))?.state !== "failed") throw error;
     }
   }
 
-  /** True if the run was told to stop. */
+  /** True if a stop or a kill was sent to the run. */
   async isStopping({ runId }: LastRun): Promise<boolean> {
     const messages = await this.#engineOf().store.readMessages(runId, 0);
     return messages.some(({ body }) => body.verb === "stop" || body.verb === "kill");
@@ -172,18 +167,17 @@ export class ConversationRuns {
   async readHistory(last: LastRun | undefined): Promise<{ readonly history: History; readonly isCut: boolean }> {
     if (last === undefined || last.state === "deleted") return { history: { messages: [], handover: noHandover }, isCut: false };
     const { runId } = last;
-    const { own = 0, handover = noHandover } = await this.#readInput(runId);
+    const { messages, own = 0, handover = noHandover } = await this.#readInput(runId);
     if (last.state !== "failed") {
       const result = await this.#loop.result(runId);
       const { status, reason } = result;
-      const left = leaveRun(result, { own, handover });
-      const facts = { handover: addReport(left.handover, left.report), last: { runId, status, reason, own } };
-      const { messages } = left;
-      return { history: { messages, undelivered: lateMessagesOf(result), ...facts }, isCut: false };
+      const undelivered = lateMessagesOf(result);
+      const history = toHistory(leaveRun(result, { own, handover }), { runId, status, reason, own });
+      return { history: { ...history, undelivered }, isCut: false };
     }
-    const { messages, report } = await this.#readCutOff(last);
-    const facts = { handover: addReport(handover, report), last: { runId, status: "running", own } } as const;
-    return { history: { messages, ...facts }, isCut: true };
+    const found = await this.inspect(last);
+    const left = found === undefined ? { messages, handover, report: {} } : leaveCutOff(found, { messages, own, handover });
+    return { history: toHistory(left, { runId, status: "running", own }), isCut: true };
   }
 
   /** Returns the usage and the cost of a conversation. `state` is the state of its last run. */
@@ -204,14 +198,10 @@ export class ConversationRuns {
       return undefined;
     }
   }
+}
 
-  /** A failed run has no result, and its transcript may lack results of calls. */
-  async #readCutOff(last: LastRun): Promise<{ readonly messages: readonly Message[]; readonly report: RunReport }> {
-    const found = await this.inspect(last);
-    if (found === undefined) return { messages: await this.givenTo(last.runId), report: {} };
-    if (found.status === "not-started") return { messages: await this.givenTo(last.runId), report: noHandover };
-    return { messages: endCalls(found), report: toReport(found) };
-  }
+function toHistory({ messages, handover, report }: Left, last: History["last"]): History {
+  return { messages, handover: addReport(handover, report), last };
 }
 
 interface ReadInput extends Pick<RunInput, "own" | "handover"> {

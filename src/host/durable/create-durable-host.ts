@@ -30,12 +30,10 @@ import type { DurableLoop } from "./durable-loop.ts";
 import type { DurableEngine } from "./durable-store.ts";
 import { type DurableStart, readDurableStart, type RunInput } from "./host-options.ts";
 import { readPlace, toHostedStream, toSeq } from "./read-durable-events.ts";
-import { withinTime } from "./repeat-failed.ts";
 
 export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<Json>): DurableHost {
   const host = new Conversations(loop, fields);
-  const bounded = <T>(what: string, work: () => Promise<T>): Promise<T> =>
-    withinTime(work, { what, ms: loop.engineOf().answerMs });
+  const { bounded } = loop;
   return {
     // A queued start may wait for days, so the steps of a start have time limits of their own.
     start: (id, options) => host.start(id, options),
@@ -71,11 +69,13 @@ class Conversations implements DurableHost {
   readonly #whenSuspended: WhenSuspended;
   readonly #runs: ConversationRuns;
   readonly #decideAll: DefinedLoop<Json>["decideAll"];
+  readonly #bounded: <T>(work: () => Promise<T>) => Promise<T>;
 
   constructor(defined: DefinedLoop<Json>, { name, whenBusy = "refuse", whenSuspended = "refuse" }: DurableHostFields) {
     this.#loop = defined.loop;
     this.#engineOf = defined.engineOf;
     this.#decideAll = defined.decideAll;
+    this.#bounded = (work) => defined.bounded("start", work);
     this.#runs = new ConversationRuns(defined, name);
     this.#whenBusy = whenBusy;
     this.#whenSuspended = whenSuspended;
@@ -91,10 +91,6 @@ class Conversations implements DurableHost {
           : await this.#bounded(() => this.#startNext(id, last, { given, input: options.input }));
       if (answer !== undefined) return answer;
     }
-  }
-
-  #bounded<T>(work: () => Promise<T>): Promise<T> {
-    return withinTime(work, { what: "start", ms: this.#engineOf().answerMs });
   }
 
   /** Returns undefined when the live run has ended. */
@@ -177,7 +173,7 @@ class Conversations implements DurableHost {
         : this.#toStream({ number, runId, state: "ended" }, options);
     }
     const { endsWhenWaiting = true } = options;
-    const isOver = hasRead && (last.state !== "live" || (endsWhenWaiting && (await this.#runs.isWaiting(runId))));
+    const isOver = hasRead && (last.state !== "live" || (endsWhenWaiting && (await this.#runs.findWaiting(last)) !== undefined));
     return this.#toStream(last, options, { isOver });
   }
 

@@ -65,6 +65,8 @@ export interface DefinedLoop<Input> {
   readonly decideAll: (id: string, decisions: { readonly [callId: string]: CallDecision }) => Promise<void>;
   /** Waits until a run has ended, for at most `ms` milliseconds. Returns false if the run is still live. */
   readonly endsWithin: (id: string, ms: number) => Promise<boolean>;
+  /** Waits for `work` for at most `answerMs`. `what` is the method that the caller has called. */
+  readonly bounded: <T>(what: string, work: () => Promise<T>) => Promise<T>;
   /** Throws if no worker runs in this process. */
   readonly engineOf: () => DurableEngine;
 }
@@ -74,7 +76,7 @@ export function createDurableLoop<Input>(
   engineOf: () => DurableEngine,
 ): DefinedLoop<Input> {
   const verbs = new DurableVerbs(name, (input) => options(JSON.parse(input) as Input), engineOf);
-  const bounded = <T>(what: string, work: () => Promise<T>): Promise<T> => withinTime(work, { what, ms: engineOf().answerMs });
+  const bounded: DefinedLoop<Input>["bounded"] = (what, work) => withinTime(work, { what, ms: engineOf().answerMs });
   const decideAll: DefinedLoop<Input>["decideAll"] = (id, decisions) => bounded("decide", () => verbs.decide(id, decisions));
   const loop: DurableLoop<Input> = {
     start: async (id, input) => bounded("start", () => verbs.start(id, input)),
@@ -87,7 +89,7 @@ export function createDurableLoop<Input>(
     decide: async (id, callId, decision) => decideAll(id, { [callId]: decision }),
     events: (id, how) => verbs.events(id, how),
   };
-  return { loop, engineOf, decideAll, endsWithin: (id, ms) => verbs.endsWithin(id, ms) };
+  return { loop, engineOf, bounded, decideAll, endsWithin: (id, ms) => verbs.endsWithin(id, ms) };
 }
 
 type OptionsOf = (input: string) => ReturnType<DurableLoopFields<Json>["options"]>;
@@ -136,16 +138,13 @@ class DurableVerbs {
 
   async endsWithin(id: string, ms: number): Promise<boolean> {
     const engine = this.#engineOf();
-    const over = new AbortController();
-    const timer = setTimeout(() => over.abort(new Error("The run has not ended yet.")), ms);
+    const over = AbortSignal.timeout(ms);
     const look = async (): Promise<true | undefined> => ((await this.#find(id, engine)).state === "live" ? undefined : true);
     try {
-      return await engine.waitForEnd(id, look, over.signal);
+      return await engine.waitForEnd(id, look, over);
     } catch (error) {
-      if (over.signal.aborted) return false;
+      if (over.aborted) return false;
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   }
 
