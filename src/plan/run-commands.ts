@@ -50,8 +50,7 @@ export type PlanExecutor = (plan: {
   readonly context: PlanExecutorContext;
 }) => readonly ExecutedCommand[] | PromiseLike<readonly ExecutedCommand[]>;
 
-interface Arrival {
-  readonly command: PlanCommand;
+interface Arrival extends PlacedCommand {
   readonly context: ToolContext;
   resolve(output: unknown): void;
   reject(error: unknown): void;
@@ -73,12 +72,13 @@ export function joinCommands(registry: ToolRegistry, executor: PlanExecutor): Jo
     joins: (messages) => hasPlan(messages.findLast(isAssistant)),
     executeTool: (name, args, context) => {
       const wave = waveOf(context);
-      const command = wave && findCommand(context);
-      if (wave === undefined || command === undefined) return registry.executeTool(name, args, context);
+      const found = wave && findCommand(context);
+      if (wave === undefined || found === undefined) return registry.executeTool(name, args, context);
       const open = groups.get(wave);
       const group = open?.isClosed === false ? open : new CommandGroup(wave, executor);
       groups.set(wave, group);
-      return group.join({ ...command, tool_kwargs: isRecord(args) ? args : command.tool_kwargs }, context);
+      const { index, command } = found;
+      return group.join({ index, command: isRecord(args) ? { ...command, tool_kwargs: args } : command }, context);
     },
   };
 }
@@ -92,16 +92,21 @@ function isAssistant({ role }: Message): boolean {
   return role === "assistant";
 }
 
-function findCommand({ messages, callId }: ToolContext): PlanCommand | undefined {
+interface PlacedCommand {
+  /** The position of the command in the plan. */
+  readonly index: number;
+  readonly command: PlanCommand;
+}
+
+function findCommand({ messages, callId }: ToolContext): PlacedCommand | undefined {
   const message = messages.findLast(isAssistant);
   if (message?.role !== "assistant" || !hasPlan(message)) return undefined;
-  const index = message.content
-    .filter(({ type }) => type === "tool-call")
-    .findIndex((part) => "callId" in part && part.callId === callId);
+  const calls = message.content.filter(({ type }) => type === "tool-call");
+  const index = calls.findIndex((part) => "callId" in part && part.callId === callId);
   const record = recordsOf(message, undefined)[index];
   if (record === undefined) return undefined;
   const { purpose, tool_name, kwargs, todo_suggestion, next } = record;
-  return { purpose, tool_name, tool_kwargs: isRecord(kwargs) ? kwargs : {}, todo_suggestion, next };
+  return { index, command: { purpose, tool_name, tool_kwargs: isRecord(kwargs) ? kwargs : {}, todo_suggestion, next } };
 }
 
 /** Calls the executor when all open calls of the wave have arrived. A call that is refused leaves the wave instead. */
@@ -117,9 +122,9 @@ class CommandGroup {
     wave.onLeave(() => this.#check());
   }
 
-  join(command: PlanCommand, context: ToolContext): Promise<unknown> {
+  join(placed: PlacedCommand, context: ToolContext): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      this.#arrivals.set(context.callId, { command, context, resolve, reject });
+      this.#arrivals.set(context.callId, { ...placed, context, resolve, reject });
       this.#check();
     });
   }
@@ -133,7 +138,7 @@ class CommandGroup {
   }
 
   async #run(arrivals: readonly Arrival[]): Promise<void> {
-    const ordered = arrivals.toSorted((one, other) => indexOf(one) - indexOf(other));
+    const ordered = arrivals.toSorted((one, other) => one.index - other.index);
     try {
       const commands = ordered.map(({ command }) => command);
       const records: unknown = await this.#executor({ commands, context: toContext(ordered.map(({ context }) => context)) });
@@ -143,12 +148,6 @@ class CommandGroup {
       for (const { reject } of ordered) reject(error);
     }
   }
-}
-
-function indexOf({ context: { messages, callId } }: Arrival): number {
-  const message = messages.findLast(isAssistant);
-  const parts = message?.role === "assistant" ? message.content : [];
-  return parts.findIndex((part) => part.type === "tool-call" && part.callId === callId);
 }
 
 function toProblem(records: unknown, count: number): string {
