@@ -1,10 +1,10 @@
-// Tells all processes which runs have ended, as soon as DBOS has stored the end of these runs.
+// Notifies all processes of the runs that have ended, as soon as DBOS has stored the end of these runs.
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
 
-/** The first and the longest time between two checks, in milliseconds. The time grows while no run ends. */
+/** The shortest and the longest time between two checks, in milliseconds. The time grows while no run ends. */
 const firstWaitMs = 10;
-const longestWaitMs = 1_000;
+const maxWaitMs = 1_000;
 
 export interface RunEndsPorts {
   readonly workerId: string;
@@ -27,7 +27,7 @@ export class RunEnds {
     return this.#runs.has(runId);
   }
 
-  /** All runs are checked together, so that many runs that end at once do not keep Postgres busy. */
+  /** All runs are checked together, so that many runs that end at the same time do not keep Postgres busy. */
   add(runId: string): void {
     this.#runs.add(runId);
     this.#waitMs = firstWaitMs;
@@ -39,7 +39,7 @@ export class RunEnds {
   async #watch(): Promise<void> {
     while (this.#runs.size > 0) {
       const waitMs = this.#waitMs;
-      this.#waitMs = Math.min(2 * waitMs, longestWaitMs);
+      this.#waitMs = Math.min(2 * waitMs, maxWaitMs);
       await new Promise((resolve) => setTimeout(resolve, waitMs));
       if (this.#ports.stopping.aborted) return;
       // If a check fails, for example while Postgres restarts, the next check follows.
@@ -50,7 +50,7 @@ export class RunEnds {
   async #check(): Promise<void> {
     const ids = [...this.#runs];
     const found = await DBOS.listWorkflows({ workflowIDs: ids, status: "PENDING", loadInput: false, loadOutput: false });
-    // If another worker has taken over a run, that worker tells its end.
+    // If another worker has taken over a run, that worker notifies the processes of its end.
     const live = new Set(
       found.filter(({ executorId }) => executorId === this.#ports.workerId).map(({ workflowID }) => workflowID),
     );

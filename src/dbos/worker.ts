@@ -285,7 +285,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     for (const runId of this.live.keys()) this.obeySoon(runId);
   }
 
-  /** Tells all processes that a run has ended, as soon as DBOS has stored the end of the run. */
+  /** Notifies all processes that a run has ended, as soon as DBOS has stored the end of the run. */
   noteEnd(runId: string): void {
     this.#ended.add(runId);
   }

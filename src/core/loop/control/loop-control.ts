@@ -236,13 +236,13 @@ async function waitForAnswer(live: LiveQuestion): Promise<unknown> {
 }
 
 /** The maximum number of questions of one call that wait at the same time. A tool may ask one for each row of a large table. */
-const mostOpen = 100;
+const maxOpen = 100;
 
 function hold({ run, place, deadline, asked: { fromPage } }: LiveQuestion, question: ToolQuestion): Promise<OutsideResult> {
   const { path, token, events, ports } = run;
   const questions = ports.questionsOf(place.callId);
-  if (questions.withdraw.size >= mostOpen)
-    throw new Error(`The call already waits for ${mostOpen} answers. Wait for an answer before you ask the next question.`);
+  if (questions.withdraw.size >= maxOpen)
+    throw new Error(`The call already waits for ${maxOpen} answers. Await one of them before you ask the next question.`);
   questions.count += 1;
   // The id contains the token of this execution. Otherwise an answer could reach a question of a later execution.
   const id = `${path}${place.callId}#${token.slice(0, 8)}-${questions.count}`;
