@@ -41,9 +41,11 @@ export async function appendEnd(
   }
 }
 
+const problem = 'The store of the conversation has failed. Read its error in "cause", and the result of the run in "result".';
+
 /** The property is not enumerable, because the transcript of the result must not be printed with the error. */
 function withResult(error: unknown, result: LoopResult): unknown {
   const isOpen = error instanceof Error && Object.isExtensible(error);
-  const given = isOpen ? error : new Error("The store of the conversation has failed.", { cause: error });
+  const given = isOpen ? error : new Error(problem, { cause: error });
   return Object.defineProperty(given, "result", { value: result, configurable: true });
 }

@@ -66,9 +66,9 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
    */
   readonly removeJournal?: ((runId: string) => void | PromiseLike<void>) | undefined;
   /**
-   * How many journals of ended runs are kept: the number of the newest runs, or `{ days }` after the end of the run. `Infinity` keeps
-   * all. A journal is only removed if its run has ended, its answer is stored, and its cost is known. Without the option `pricing`,
-   * the cost does not matter. Needs `removeJournal`. Default 1.
+   * How many journals of ended runs are kept: a number of runs, or `{ days }`. `Infinity` keeps all. The journal of the last run
+   * always stays. An older journal stays if its run is suspended, its answer is not stored, or, with `pricing`, its cost is unknown.
+   * Needs `removeJournal`. Default 1.
    */
   readonly keepRuns?: KeepRuns | undefined;
   /**

@@ -145,9 +145,11 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
 
   async cancel(): Promise<void> {
     await this.#change(async (lock) => {
-      const { lastRun } = lock.stored?.state ?? emptyState;
-      if (lock.stored === undefined || lastRun?.status !== "suspended") throw refused(this.id, "has no suspended run to cancel");
-      await lock.append(cancelRun(lock.stored, lastRun));
+      const { stored = emptyConversation } = lock;
+      const { lastRun } = stored.state;
+      if (lastRun?.status !== "suspended")
+        throw refused(this.id, "has no suspended run to cancel. Call status to see its last run");
+      await lock.append(cancelRun(stored, lastRun));
     });
   }
 

@@ -3,8 +3,8 @@
 import { type Check, isRecord, isWithin, type LoopResult } from "../core/entry-kit.ts";
 
 /**
- * How many journals of ended runs a host keeps in each conversation: the number of the newest runs, or the number of days after their
- * end. `Infinity` keeps all.
+ * How many journals of ended runs are kept in each conversation: those of the newest runs, or those of runs that ended in the last
+ * days. `Infinity` keeps all.
  */
 export type KeepRuns = number | { readonly days: number };
 

@@ -69,9 +69,9 @@ export interface RunHostOptions {
    */
   readonly whenSuspended?: WhenSuspended | undefined;
   /**
-   * How many journals of ended runs are kept in each conversation: the number of the newest runs, or `{ days }` after the end of the
-   * run. `Infinity` keeps all. Journals of older runs are removed when a run ends. A journal is only removed if its run has ended,
-   * its answer is in the stored transcript, and its cost is known. Without the option `pricing`, the cost does not matter. Default 1.
+   * How many journals of ended runs are kept in each conversation: a number of runs, or `{ days }`. `Infinity` keeps all. Each run
+   * that ends removes the journals of older runs. The journal of the last run always stays. An older journal stays if its run is
+   * suspended, its answer is not stored, or, with `pricing`, its cost is unknown. Default 1.
    */
   readonly keepRuns?: KeepRuns | undefined;
   /**
@@ -293,7 +293,7 @@ export interface RunHost {
    */
   remove(id: string): Promise<RemoveAnswer>;
   /**
-   * Lists the conversations of the store, in any order. Use it, for example, to remove conversations that nobody has used for a long
+   * Lists the conversations of the store, in any order. Use it, for example, to remove conversations that were not used for a long
    * time. Throws LoopError "invalid-option" if the store has no method `list`.
    */
   list(): AsyncIterable<ListedConversation>;

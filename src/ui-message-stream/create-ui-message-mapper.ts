@@ -176,10 +176,9 @@ class MessageMapper implements UIMessageMapper {
   }
 
   #start(runId: string): void {
-    const { messageId = runId, from } = this.#options;
+    const { messageId = runId, from, metadata: own } = this.#options;
     // The page still shows the metadata of the suspended run.
-    const status = from === "live" ? { status: "running", reason: { kind: "running" } } : undefined;
-    const metadata = status === undefined ? this.#options.metadata : { ...this.#options.metadata, ...status };
+    const metadata = from === "live" ? { ...own, status: "running", reason: { kind: "running" } } : own;
     this.#isStarted = true;
     this.#tools.setMessage(messageId);
     this.#writer.writeBeside({ type: "start", messageId, ...(metadata !== undefined && { messageMetadata: metadata }) });

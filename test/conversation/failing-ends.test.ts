@@ -86,14 +86,17 @@ describe("a conversation whose store fails when a run ends", () => {
     expect([textIn(await sent), Object.keys((await sent) as Error)]).toEqual(["Paid.", []]);
   });
 
-  it.each<[string, unknown, string]>([
-    ["a frozen error", Object.freeze(new Error("The database is full.")), "The store of the conversation has failed."],
-    ["a string", "full", "The store of the conversation has failed."],
-  ])("rejects with the result if a store throws %s", async (_name, error, message) => {
+  it.each<[string, unknown]>([
+    ["a frozen error", Object.freeze(new Error("The database is full."))],
+    ["a string", "full"],
+  ])("rejects with the result if a store throws %s", async (_name, error) => {
     const { clock, conversation } = open({ isAway: () => true, error });
     const sent = conversation.send("Pay.").catch((thrown: unknown) => thrown);
     await clock.advance(5_000);
-    expect(await sent).toMatchObject({ message, cause: error });
+    expect(await sent).toMatchObject({
+      message: expect.stringContaining("The store of the conversation has failed"),
+      cause: error,
+    });
     expect(textIn(await sent)).toBe("Paid.");
   });
 

@@ -23,8 +23,8 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
 export const findableKey: unique symbol = Symbol.for("turnwright.FindableTools");
 
 /**
- * A global symbol for a function in a context: true for a call of the same message that has run or may still run before this one
- * ends. False for a call that was refused, failed, or waits.
+ * A global symbol for a function in a context. It returns true for a call of the same message that has run, or may still run before
+ * this one ends. It returns false for a call that was refused, failed, or waits.
  */
 export const mayRunKey: unique symbol = Symbol.for("turnwright.MayRun");
 

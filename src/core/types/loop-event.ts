@@ -132,9 +132,9 @@ export interface LoopEvents {
   /** Emitted when a running tool calls `context.emit(part)`. Never recorded, so a replay does not emit it again. */
   "tool-emit": CallEvent & { readonly part: EmittedPart };
   /**
-   * Emitted when a call has its outcome. There is no `tool-start` before it if the call was refused, so that its tool did not run:
-   * the outcome is then none of "completed", "failed", "timed-out", "interrupted" and "deferred". After "deferred", the result
-   * comes later, with another `tool-end`.
+   * Emitted when a call has its outcome. Follows a `tool-start` if the tool ran: the outcome is then "completed", "failed",
+   * "timed-out", "interrupted" or "deferred". A refused call has no `tool-start`. After "deferred", another `tool-end` brings the
+   * result.
    */
   "tool-end": CallEvent & {
     readonly outcome: ToolOutcome["kind"];

@@ -13,7 +13,7 @@ import {
   withoutRefused,
 } from "../handover.ts";
 import { type History, isRepetition } from "../next-messages.ts";
-import type { DefinedLoop } from "./create-durable-loop.ts";
+import { type DefinedLoop, readSteered } from "./create-durable-loop.ts";
 import type { DurableLoop } from "./durable-loop.ts";
 import type { StoredEvent } from "./durable-records.ts";
 import type { DurableEngine } from "./durable-store.ts";
@@ -138,9 +138,7 @@ export class ConversationRuns {
   async isRepeated({ runId }: LastRun, message: UserMessage): Promise<boolean> {
     if (message.id === undefined) return false;
     const { own = 0, messages } = await this.#readInput(runId);
-    const steered = (await this.#engineOf().store.readMessages(runId, 0)).flatMap(({ body }) =>
-      body.verb === "steer" ? [body.message] : [],
-    );
+    const steered = await readSteered(this.#engineOf().store, runId);
     return [...messages.slice(own), ...steered].some((one) => one.role === "user" && isRepetition(one, message));
   }
 

@@ -19,7 +19,7 @@ import {
 import type { JournalInspection } from "../../journal/index.ts";
 import { rebuildJournal, type RebuiltRun, toInspection } from "../../journal/inspect/inspect-journal.ts";
 import type { DurableEvent, DurableEventsOptions, DurableLoop, DurableLoopFields, DurableResult } from "./durable-loop.ts";
-import type { DurableEngine, FoundRun, RunMessage } from "./durable-store.ts";
+import type { DurableEngine, DurableStore, FoundRun, RunMessage } from "./durable-store.ts";
 import type { RunFacts } from "./execute-durable-run.ts";
 import { readLargeParts } from "./durable-records.ts";
 import { readDurableEvents } from "./read-durable-events.ts";
@@ -128,9 +128,7 @@ class DurableVerbs {
     // Every run that has ended has events, unless it was deleted in the meantime.
     if (opened === undefined || (await engine.store.countEvents(id)) === 0) return this.#refuseId();
     // These messages arrived after the run had read its inbox for the last time.
-    const late = (await engine.store.readMessages(id, lastRead)).flatMap(({ body }) =>
-      body.verb === "steer" ? [body.message] : [],
-    );
+    const late = await readSteered(engine.store, id, lastRead);
     const rebuilt = rebuildResult(opened.run, facts);
     const { responseText = facts.text } = facts;
     return { ...rebuilt, ...facts, responseText, undelivered: [...facts.undelivered, ...late] };
@@ -229,6 +227,11 @@ class DurableVerbs {
       inspect: () => this.#inspect(id, engine),
     });
   }
+}
+
+/** Reads the steering messages of a run with positions after `after`. */
+export async function readSteered(store: DurableStore, id: string, after: number = 0): Promise<readonly UserMessage[]> {
+  return (await store.readMessages(id, after)).flatMap(({ body }) => (body.verb === "steer" ? [body.message] : []));
 }
 
 /** Returns the result that the run had, as far as the records contain it. */

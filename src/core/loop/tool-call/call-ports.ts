@@ -1,5 +1,5 @@
-// The functions and values that the tool calls of a run need, and the events that each call emits: a start event when its tool
-// begins, and an end event. A call that was refused has no start event.
+// The functions and values that the tool calls of a run need, and the events that each call emits. A call has a start event when its
+// tool begins, and an end event. A refused call has only an end event.
 
 import type { Clock, Json, Timeouts } from "../../types/common.ts";
 import type { ToolContext, ToolRegistry } from "../../types/loop-options.ts";

@@ -285,8 +285,8 @@ async function replayRecorded(run: Run, batch: Batch): Promise<void> {
     begun.push(...wave);
     const tools = wave.filter(({ agent }) => agent === undefined);
     agents = [...agents, ...wave.filter(({ agent }) => agent !== undefined)];
-    // Calls of ordinary tools take all their results before nested runs continue, because a nested run may take a new step, and
-    // the first new step rejects unused results. A call that asked several questions takes one result in each round.
+    // Calls of ordinary tools take all their results before nested runs continue. A nested run may take a new step, and the first
+    // new step rejects unused results. A call that asked several questions takes one result in each round.
     const part = tools.length > 0 ? tools : agents;
     if (part.length === 0) break;
     if (part === agents) agents = [];
