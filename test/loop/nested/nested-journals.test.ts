@@ -203,3 +203,32 @@ it("a journal that fails beside a call that waits two levels deeper rejects the 
   const { reason } = await runToolLoop({ ...options, journal: store.open() });
   expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0/call_i0_0/call_i0_0" }] });
 });
+
+it("a journal that fails in one of two steps of a resumed nested run rejects the run, while the other step waits", async () => {
+  const asks = tool("asks", async (_, { ask }) => ask({ question: "Name?" }));
+  const middle = agent(
+    "middle",
+    [toolCall("inner"), text("m")],
+    [agent("inner", [[toolCall("asks"), toolCall("asks")], text("i")], [asks])],
+  );
+  const options = optionsOf([toolCall("middle"), text("Done.")], [middle]);
+  const store = createDurableStore();
+  const open = (failing?: string): Journal => {
+    const journal = store.open();
+    const step = async <T>(one: Step<T>): Promise<T> => {
+      await Promise.resolve();
+      if (failing !== undefined && one.key.endsWith(failing)) throw new Error("The disk is full.");
+      return journal.step(one);
+    };
+    return { ...journal, step, all: (steps) => Promise.all(steps.map(step)), has: (key) => store.records.has(key) };
+  };
+  await runToolLoop({ ...options, journal: open() });
+  const path = "call_i0_0/call_i0_0/call_i0_";
+  const decisions: LoopOptions["decisions"] = {
+    [`${path}0`]: { kind: "result", result: "Ann" },
+    [`${path}1`]: { kind: "result", result: "Ann" },
+  };
+  const failed = runToolLoop({ ...options, decisions, journal: open("i0/intent/0/asks/answer1") });
+  await expect(failed).rejects.toThrow("The disk is full.");
+  expect((await runToolLoop({ ...options, decisions, journal: open() })).text).toBe("Done.");
+});

@@ -44,17 +44,29 @@ export class Parking {
       });
     const park: Park = (parked) =>
       new Promise((resolve) => {
-        const goOn = (end: ParkedEnd): Promise<void> => {
+        const goOn = (how: ParkedEnd): Promise<void> => {
           this.#waiting.delete(index);
-          return start(() => resolve(end));
+          return start(() => {
+            resolve(how);
+            // The call may have ended while one of its steps waited, because the journal has failed in another of its steps.
+            watch();
+          });
         };
         this.#waiting.set(index, { parked, goOn });
         onWait(parked.isDrained);
         stop();
       });
+    let called: Promise<void> | undefined;
     // `stop` and `fail` change with each new promise, so they are read when the call ends.
-    const end = (): void => stop();
-    return start(() => void call(park).then(end, (error: unknown) => fail(error)));
+    const watch = (): void =>
+      void called?.then(
+        () => stop(),
+        (error: unknown) => fail(error),
+      );
+    return start(() => {
+      called = call(park);
+      watch();
+    });
   }
 
   goOn(index: number): Promise<void> | undefined {
