@@ -11,34 +11,16 @@ export interface Waiting {
   readonly signal: AbortSignal | undefined;
 }
 
-class Line {
+/** The callers of this process that use one conversation or wait for it. */
+interface Line {
   /** True if the run of the first caller is being stopped. Others then wait for its end, even if they would not wait otherwise. */
-  isStopping: () => boolean = () => false;
-  #last: Promise<unknown> = Promise.resolve();
-  #count = 0;
-
-  get isEmpty(): boolean {
-    return this.#count === 0;
-  }
-
-  /** Joins the end of the line. `ready` resolves when all earlier callers have left. */
-  join(): { readonly ready: Promise<unknown>; leave(): void } {
-    let leave = (): void => {};
-    const ready = this.#last;
-    const left = new Promise<void>((resolve) => (leave = resolve));
-    this.#last = Promise.all([ready, left]);
-    this.#count += 1;
-    let isIn = true;
-    return {
-      ready,
-      leave: () => {
-        if (isIn) this.#count -= 1;
-        isIn = false;
-        leave();
-      },
-    };
-  }
+  isStopping: () => boolean;
+  /** Resolves when all callers have left. */
+  left: Promise<unknown>;
+  count: number;
 }
+
+const never = (): boolean => false;
 
 /** The lines of one place: a directory, a database, or the memory of one store. */
 export class Lines {
@@ -50,22 +32,26 @@ export class Lines {
    */
   async take(id: string, purpose: "send" | "lock", { clock, until, signal }: Waiting): Promise<() => void> {
     const key = `${purpose} ${id}`;
-    const line = this.#all.get(key) ?? new Line();
-    const left = line.isStopping() ? longestTimerMs : until - clock.now();
-    if (!line.isEmpty && (left <= 0 || signal?.aborted === true)) throw busy(id);
-    const isFirst = line.isEmpty;
+    const line: Line = this.#all.get(key) ?? { isStopping: never, left: Promise.resolve(), count: 0 };
+    const isFirst = line.count === 0;
+    const waitMs = line.isStopping() ? longestTimerMs : until - clock.now();
+    if (!isFirst && (waitMs <= 0 || signal?.aborted === true)) throw busy(id);
     this.#all.set(key, line);
-    const { ready, leave } = line.join();
+    line.count += 1;
+    const ready = line.left;
+    let leave = (): void => {};
+    line.left = Promise.all([ready, new Promise<void>((resolve) => (leave = resolve))]);
     const end = (): void => {
+      line.count -= 1;
+      if (line.count === 0) this.#all.delete(key);
       leave();
-      if (line.isEmpty && this.#all.get(key) === line) this.#all.delete(key);
     };
-    if (!isFirst && !(await isInTime(ready, { clock, left, signal }))) {
+    if (!isFirst && !(await isInTime(ready, { clock, waitMs, signal }))) {
       end();
       throw busy(id);
     }
     return () => {
-      line.isStopping = () => false;
+      line.isStopping = never;
       end();
     };
   }
@@ -79,11 +65,11 @@ export class Lines {
 
 interface Limits {
   readonly clock: Clock;
-  readonly left: number;
+  readonly waitMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
-function isInTime(ready: Promise<unknown>, { clock, left, signal }: Limits): Promise<boolean> {
+function isInTime(ready: Promise<unknown>, { clock, waitMs, signal }: Limits): Promise<boolean> {
   return new Promise((resolve) => {
     const end = (isReady: boolean): void => {
       clock.clearTimeout(timer);
@@ -91,7 +77,7 @@ function isInTime(ready: Promise<unknown>, { clock, left, signal }: Limits): Pro
       resolve(isReady);
     };
     const onAbort = (): void => end(false);
-    const timer = clock.setTimeout(onAbort, Math.max(0, left));
+    const timer = clock.setTimeout(onAbort, Math.max(0, waitMs));
     signal?.addEventListener("abort", onAbort, { once: true });
     void ready.then(() => end(true));
   });
