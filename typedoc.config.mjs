@@ -20,7 +20,7 @@ export default {
     "IdleTimer",
     "Deadline",
     // Parts of a generic type, which is documented as a whole.
-    ...["OtherEventType", "EventOf", "ToolEnd", "RunOptions", "JsonOf", "FinishedCall", "FinishedCallOf", "Replaced"],
+    ...["OtherEventType", "EventOf", "ToolEnd", "JsonOf", "FinishedCall", "FinishedCallOf", "Replaced"],
     ...[
       "CompletedCall",
       "UncompletedCall",
@@ -43,6 +43,10 @@ export default {
       "ByteWatcher",
       "EventHandlers",
       "MediaRules",
+      "ConversationOwnOptions",
+      "inherited",
+      "NeededBySystem",
+      "MemberContext",
     ],
   ],
 };
