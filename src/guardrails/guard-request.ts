@@ -12,6 +12,7 @@ import {
   type RequestGuard,
   type Run,
   type StreamResult,
+  wrapProvider,
 } from "../core/entry-kit.ts";
 import { askCheck } from "./ask-check.ts";
 import { checkInput } from "./check-input.ts";
@@ -33,7 +34,8 @@ export function guardRequest(run: Run, key: string, { input, output }: RequestCh
   const stop = (stage: "input" | "output", record: GuardrailRecord): void => void (stopped = { stage, record });
   return {
     checked,
-    wrap: (provider) => wrapProvider(provider, { checked, gate, stop }),
+    wrap: (provider) =>
+      wrapProvider(provider, { stream: (request, call) => guardStream(provider, { request, call }, { checked, gate, stop }) }),
     judge: (result) => {
       const records = gate?.records ?? [];
       const whole = records.length === 0 ? result : { ...result, guardrails: records };
@@ -73,10 +75,6 @@ interface Guarding {
   readonly checked: Promise<readonly GuardrailRecord[]> | undefined;
   readonly gate: OutputGate | undefined;
   stop(stage: "input" | "output", record: GuardrailRecord): void;
-}
-
-function wrapProvider(provider: Provider, guarding: Guarding): Provider {
-  return { ...provider, stream: (request, call) => guardStream(provider, { request, call }, guarding) };
 }
 
 interface Requested {

@@ -13,6 +13,7 @@ import {
   type ToolDefinition,
   type ToolRegistry,
   wrapToolsKey,
+  wrapProvider,
 } from "../core/entry-kit.ts";
 import { makePlan, type PlanSettings } from "./make-plan.ts";
 import { askForAnswer, conversationOf, userInputOf } from "./ask-for-answer.ts";
@@ -172,9 +173,6 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
   const unread = notRead.find((name) => options.planner !== undefined && options[name] !== undefined);
   if (unread !== undefined) throw invalidOption(unread, 'omitted if "planner" is set', options[unread]);
   if (options.enabled === false) return provider;
-  // `compacts` is not passed on: a summary that the service makes together with a plan would be lost, because only the plan is
-  // kept.
-  const { id, model, family } = provider;
   const { executor } = options;
   const settings = {
     maxRounds: options.maxRounds ?? 5,
@@ -185,15 +183,17 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
     planRetries: options.planRetries ?? 2,
     closesEarly: options.closesEarly ?? true,
   };
-  return {
-    id,
-    model,
-    ...(family === undefined ? {} : { family }),
+  return wrapProvider(provider, {
     ...(executor !== undefined && { [wrapToolsKey]: (registry: ToolRegistry) => joinCommands(registry, executor) }),
+    // Of an answer of the service, only the plan is kept, and the tools are described in the prompt. Abilities that need more of the
+    // answer or of the tools are therefore not passed on.
+    compacts: undefined,
+    searchesTools: undefined,
+    structuresOutput: undefined,
     stream: (request, call) =>
       // A request for a summary has no tools, so there is nothing to plan.
       request.purpose !== undefined
         ? provider.stream(request, call)
         : leavable((exit) => streamIteration({ provider, call, exit, account: new Account(provider) }, request, settings)),
-  };
+  });
 }

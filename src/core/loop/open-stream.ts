@@ -12,7 +12,6 @@ import { textOf, textOrNone, toPlainError } from "../utils/plain-error.ts";
 import { whenReady } from "../utils/promises.ts";
 import { endingOfReason } from "../cancellation/cancel-scope.ts";
 import { checkPlan } from "./start/check-options.ts";
-import { readProvider } from "./start/start-run.ts";
 import { askHook } from "./run/ask-hook.ts";
 import type { ReadyCall } from "./run/call.ts";
 import type { RequestViews, VisibleTools } from "./run/request.ts";
@@ -127,7 +126,7 @@ function toPlan(answer: unknown): IterationPlan {
   const plan: unknown = answer === undefined || answer === null ? {} : answer;
   checkPlan(plan);
   const { provider, modelSettings, tools, toolChoice, system } = plan;
-  return { provider: provider === undefined ? undefined : readProvider(provider), modelSettings, tools, toolChoice, system };
+  return { provider, modelSettings, tools, toolChoice, system };
 }
 
 /** Streams the message, checks it, and prepares its calls. The calls of a final answer are not prepared, because they do not run. */

@@ -8,9 +8,9 @@ import type { NestedLoopOptions, ToolContext } from "../types/loop-options.ts";
 import type { ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { isProvider } from "../errors/provider-error.ts";
+import { wrapProvider } from "../providers/wrap-provider.ts";
 import { isRecord } from "../utils/guards.ts";
 import { redactText } from "../utils/redact-secrets.ts";
-import { keepWrapTools } from "../tools/wave.ts";
 
 /** The maximum length of ids and names in traces, in UTF-16 code units. */
 const longestName = 128;
@@ -194,27 +194,7 @@ export interface StreamObserver {
 
 export function observeProvider(provider: Provider, current: () => RunObserver | undefined): Provider {
   if (!isProvider(provider)) return provider;
-  return {
-    ...keepWrapTools(provider),
-    // Uses getters, because the caller may change the fields of the original provider later.
-    get id() {
-      return provider.id;
-    },
-    get model() {
-      return provider.model;
-    },
-    get family() {
-      return provider.family;
-    },
-    get compacts() {
-      return provider.compacts;
-    },
-    get searchesTools() {
-      return provider.searchesTools;
-    },
-    get structuresOutput() {
-      return provider.structuresOutput;
-    },
+  return wrapProvider(provider, {
     stream(request, call) {
       // A request for a summary is not part of an iteration, and observers get only the streams of iterations.
       if (request.purpose !== undefined) return provider.stream(request, call);
@@ -224,7 +204,7 @@ export function observeProvider(provider: Provider, current: () => RunObserver |
       const open = (): AsyncIterable<ModelChunk> => guard(provider.stream(request, call));
       return observer === undefined ? open() : observeStream(open, observer);
     },
-  };
+  });
 }
 
 function unguarded(stream: AsyncIterable<ModelChunk>): AsyncIterable<ModelChunk> {

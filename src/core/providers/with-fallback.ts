@@ -5,7 +5,7 @@ import { assertProvider } from "../errors/provider-error.ts";
 import { isResent } from "./judge-finish.ts";
 import type { Fault, PlannedAttempt } from "./attempt-reader.ts";
 import { type AttemptPlan, streamAttempts } from "./stream-attempts.ts";
-import { toProviderFacts } from "./provider-facts.ts";
+import { type Ability, wrapProvider } from "./wrap-provider.ts";
 
 /** The options of `withFallback`: when the next provider is tried, and how long a failed provider is avoided. */
 export interface FallbackOptions {
@@ -58,15 +58,13 @@ export function withFallback(providers: readonly Provider[], options: FallbackOp
   checkFields("options", options, checks);
   const roster = new Roster([first, ...others], options.restMs ?? 0);
   const { firstChunkMs, streamIdleMs } = options;
-  return {
-    ...toProviderFacts({
-      ...first,
-      compacts: providers.every(({ compacts }) => compacts === true),
-      // Unless all providers search tools, requests must contain the tool that finds deferred tools.
-      searchesTools: providers.every(({ searchesTools }) => searchesTools === true),
-      // Unless all providers send the schema of the answer, the system text must contain the instructions for it.
-      structuresOutput: providers.every(({ structuresOutput }) => structuresOutput === true),
-    }),
+  const haveAll = (ability: Ability): true | undefined => providers.every((provider) => provider[ability] === true) || undefined;
+  return wrapProvider(first, {
+    compacts: haveAll("compacts"),
+    // Unless all providers search tools, requests must contain the tool that finds deferred tools.
+    searchesTools: haveAll("searchesTools"),
+    // Unless all providers send the schema of the answer, the system text must contain the instructions for it.
+    structuresOutput: haveAll("structuresOutput"),
     stream: (request, call) => {
       const { timeouts } = call;
       const patience = {
@@ -75,7 +73,7 @@ export function withFallback(providers: readonly Provider[], options: FallbackOp
       };
       return streamAttempts(planFallback(roster, { request, call, patience }), call);
     },
-  };
+  });
 }
 
 type Providers = readonly [Provider, ...Provider[]];

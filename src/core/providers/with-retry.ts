@@ -3,7 +3,7 @@ import type { Provider } from "../types/provider.ts";
 import { type Check, checkFields, type Checks, is, numberWithin } from "../errors/check-fields.ts";
 import { assertProvider } from "../errors/provider-error.ts";
 import { longestTimerMs } from "../cancellation/signals.ts";
-import { toProviderFacts } from "./provider-facts.ts";
+import { wrapProvider } from "./wrap-provider.ts";
 import { streamAttempts } from "./stream-attempts.ts";
 
 /** The number of attempts for a request, and the waits before each repetition. */
@@ -69,8 +69,7 @@ export function withRetry(provider: Provider, options: RetryOptions = {}): Provi
   assertProvider("provider", provider);
   checkFields("options", options, checks);
   const rules = toRules(options);
-  return {
-    ...toProviderFacts(provider),
+  return wrapProvider(provider, {
     stream: (request, call) => {
       let failed = 0;
       const first = { provider, request, isFinal: true };
@@ -88,7 +87,7 @@ export function withRetry(provider: Provider, options: RetryOptions = {}): Provi
         call,
       );
     },
-  };
+  });
 }
 
 type Rules = ReturnType<typeof toRules>;

@@ -44,11 +44,6 @@ interface WrappingProvider extends Provider {
   readonly [wrapToolsKey]?: WrapTools | undefined;
 }
 
-/** The function that wraps registries, for a provider that wraps `provider`. */
-export function keepWrapTools({ [wrapToolsKey]: wrap }: WrappingProvider): { readonly [wrapToolsKey]?: WrapTools } {
-  return wrap === undefined ? {} : { [wrapToolsKey]: wrap };
-}
-
 export function wrapTools({ [wrapToolsKey]: wrap }: WrappingProvider, registry: ToolRegistry): JoiningRegistry {
   return wrap === undefined ? registry : wrap(registry);
 }

@@ -15,6 +15,8 @@ import {
   type Provider,
   type ProviderError,
   tightMode,
+  toAbilities,
+  toProviderFacts,
   type UnknownRecord,
 } from "../../core/entry-kit.ts";
 import { isPrint, type RequestPrint } from "./request-print.ts";
@@ -67,8 +69,9 @@ interface ReadCassette {
 const format = "turnwright-cassette";
 const version = 1;
 
-export function toHead({ id, model, family, compacts, searchesTools, structuresOutput }: Recorded): string {
-  return `${JSON.stringify({ format, version, provider: id, model, family, compacts, searchesTools, structuresOutput })}\n`;
+export function toHead(provider: Recorded): string {
+  const { id, ...facts } = toProviderFacts(provider);
+  return `${JSON.stringify({ format, version, provider: id, ...facts })}\n`;
 }
 
 export function toLine(line: Line): string {
@@ -118,16 +121,9 @@ export function isChunk(value: unknown): value is ModelChunk {
 
 function readHead(head: unknown): Recorded | undefined {
   if (!isRecord(head) || head["format"] !== format || head["version"] !== version) return undefined;
-  const { provider: id, model, family, compacts, searchesTools, structuresOutput } = head;
+  const { provider: id, model, family } = head;
   if (typeof id !== "string" || typeof model !== "string") return undefined;
-  return {
-    id,
-    model,
-    ...(typeof family === "string" ? { family } : {}),
-    ...(compacts === true ? { compacts } : {}),
-    ...(searchesTools === true ? { searchesTools } : {}),
-    ...(structuresOutput === true ? { structuresOutput } : {}),
-  };
+  return { id, model, ...(typeof family === "string" ? { family } : {}), ...toAbilities(head) };
 }
 
 function readLine(line: unknown): Line | undefined {

@@ -10,7 +10,7 @@ import {
   type ModelChunk,
   type Provider,
   toProviderError,
-  toProviderFacts,
+  wrapProvider,
 } from "../../core/entry-kit.ts";
 import {
   type Cassette,
@@ -204,15 +204,13 @@ export function recordTo(file: string | Cassette, provider: Provider, options: R
   const cassette = toCassette(file);
   assertProvider("provider", provider);
   checkFields("options", options, optionChecks);
-  const { id, model, family, compacts, searchesTools, structuresOutput } = provider;
   const { redact } = options;
   let streams = 0;
   // Creates the cassette now. A fallback provider may never get a request, and its cassette must exist for the replay.
   cassette.clear();
-  cassette.append(toHead({ id, model, family, compacts, searchesTools, structuresOutput }));
+  cassette.append(toHead(provider));
   const write = (line: Line): void => cassette.append(toLine(line));
-  return {
-    ...toProviderFacts(provider),
+  return wrapProvider(provider, {
     stream(request, call) {
       const stream = streams;
       write({ type: "request", stream, request: printRequest(request) });
@@ -221,5 +219,5 @@ export function recordTo(file: string | Cassette, provider: Provider, options: R
       recorded.open((ownCall) => provider.stream(request, ownCall));
       return recorded;
     },
-  };
+  });
 }

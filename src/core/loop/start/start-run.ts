@@ -27,7 +27,7 @@ import { isRecord } from "../../utils/guards.ts";
 import type { DeliberateGate, LoopPolicies, RestartPolicy } from "../../types/policies.ts";
 import type { Provider } from "../../types/provider.ts";
 import type { Session } from "../../types/common.ts";
-import { keepWrapTools, wrapTools } from "../../tools/wave.ts";
+import { wrapTools } from "../../tools/wave.ts";
 
 export interface StartPorts {
   readonly nest: Run["nest"];
@@ -237,21 +237,13 @@ export function readOptions(given: LoopOptions): LoopOptions {
 
 /** Replaces objects of the caller by copies, so that later changes by the caller do not affect the run. */
 export function snapshotOptions(options: LoopOptions): LoopOptions {
-  const { provider, modelSettings, toolChoice, decisions, policies } = options;
+  const { modelSettings, toolChoice, decisions, policies } = options;
   return Object.assign(options, {
-    provider: readProvider(provider),
     modelSettings: copyData(modelSettings),
     toolChoice: typeof toolChoice === "object" ? Object.freeze({ name: toolChoice.name }) : toolChoice,
     decisions: copyData(decisions),
     policies: policies === undefined ? undefined : snapshotPolicies(policies),
   });
-}
-
-/** Reads the properties of a provider once. If a getter threw later, an answer that was already paid for would be lost. */
-export function readProvider(provider: Provider): Provider {
-  const { id, model, family, compacts, searchesTools, structuresOutput } = provider;
-  const stream = provider.stream.bind(provider);
-  return { id, model, family, compacts, searchesTools, structuresOutput, stream, ...keepWrapTools(provider) };
 }
 
 /** Copies the session fields that the loop uses. Tools and approvals get the original object of the caller. */

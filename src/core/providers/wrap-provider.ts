@@ -1,0 +1,35 @@
+import type { Provider } from "../types/provider.ts";
+
+/** The facts about a provider: all fields but `stream`. */
+export type ProviderFacts = Omit<Provider, "stream">;
+
+export type Ability = Exclude<keyof ProviderFacts, "id" | "model" | "family">;
+
+const abilities = Object.keys({ compacts: true, searchesTools: true, structuresOutput: true } satisfies Record<
+  Ability,
+  true
+>) as readonly Ability[];
+
+/** Returns the abilities that are true. */
+export function toAbilities(facts: { readonly [Name in Ability]?: unknown }): Pick<ProviderFacts, Ability> {
+  return Object.fromEntries(abilities.filter((name) => facts[name] === true).map((name) => [name, true]));
+}
+
+/** Reads the facts by name, because the fields of a class may be getters. Omits abilities that are not true. */
+export function toProviderFacts(facts: ProviderFacts): ProviderFacts {
+  const { id, model, family } = facts;
+  return { id, model, ...(family === undefined ? {} : { family }), ...toAbilities(facts) };
+}
+
+/**
+ * Makes a provider from another provider, with another `stream`. The new provider keeps all other fields of `provider`, so that an
+ * ability of a later version is not lost. `changes` may set more fields: a wrapper that drops summaries sets `compacts: undefined`.
+ *
+ * @example
+ * const counted = wrapProvider(provider, {
+ *   stream: (request, call) => ((requests += 1), provider.stream(request, call)),
+ * });
+ */
+export function wrapProvider(provider: Provider, changes: Partial<Provider> & Pick<Provider, "stream">): Provider {
+  return { ...provider, ...toProviderFacts(provider), ...changes };
+}
