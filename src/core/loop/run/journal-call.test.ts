@@ -27,7 +27,7 @@ it.for([
     sharesJournal: false,
   };
   const call = new JournalCall(ports, "step", "i0/model");
-  const taken = Promise.resolve(call.take<number, number>(answer(), (value) => value)).catch(() => 0);
+  const taken = Promise.resolve(call.take<number, number>(answer, (value) => value)).catch(() => 0);
   expect(scope.size).toBe(1);
   await taken;
   let told = 0;

@@ -203,17 +203,17 @@ export class JournalCall implements Cancellable {
   }
 
   /**
-   * Passes the result of the journal to `next`, synchronously if the result is not a promise. Rejects with LoopError
+   * Asks the journal, and passes its result to `next`, synchronously if the result is not a promise. Rejects with LoopError
    * "journal-unresponsive" if the result does not arrive in time. A late result goes to `onLate`.
    */
   take<T, Next>(
-    answer: PromiseLike<T> | T,
+    ask: () => PromiseLike<T> | T,
     next: (answer: T) => Next | PromiseLike<Next>,
     onLate?: (answer: T) => void,
   ): Next | PromiseLike<Next> {
     let given: Promise<T> | T;
     try {
-      given = promiseOrValue(answer);
+      given = promiseOrValue(ask());
     } catch (error) {
       throw this.toFailure(error);
     }

@@ -21,14 +21,8 @@ export function isRecorded(run: Run, key: string): boolean | PromiseLike<boolean
 }
 
 function askWhether(run: Run, verb: "replays" | "has", key: string): boolean | PromiseLike<boolean> {
-  const asked = new JournalCall(run, verb, key);
-  let answer: unknown;
-  try {
-    answer = run.journal[verb]?.(key) ?? false;
-  } catch (error) {
-    throw asked.toFailure(error);
-  }
-  return asked.take(answer, (recorded) => recorded === true);
+  const ask = (): unknown => run.journal[verb]?.(key) ?? false;
+  return new JournalCall(run, verb, key).take(ask, (recorded) => recorded === true);
 }
 
 export function runStep<T, Next>(
@@ -38,13 +32,8 @@ export function runStep<T, Next>(
 ): Next | PromiseLike<Next> {
   const asked = new JournalCall(run, "step", step.key);
   const mark = asked.expect(step);
-  let given: PromiseLike<T> | T;
-  try {
-    given = run.journal.step(toJournalStep(step, run, mark));
-  } catch (error) {
-    throw asked.toFailure(error);
-  }
-  return asked.take(given, (answer) => {
+  const ask = (): PromiseLike<T> | T => run.journal.step(toJournalStep(step, run, mark));
+  return asked.take(ask, (answer) => {
     readAnswer(run, mark, answer);
     return then(answer, mark.live);
   });
@@ -59,30 +48,11 @@ export function runSteps<T, Next>(
   then: (answers: readonly T[], live: readonly boolean[]) => Next | PromiseLike<Next>,
 ): Next | PromiseLike<Next> {
   const [first] = steps;
-  if (first !== undefined && steps.length === 1) {
-    // Repeats the code of `runStep`, because a call of `runStep` would make the path to a tool one function longer.
-    const asked = new JournalCall(run, "step", first.key);
-    const mark = asked.expect(first);
-    let given: PromiseLike<T> | T;
-    try {
-      given = run.journal.step(toJournalStep(first, run, mark));
-    } catch (error) {
-      throw asked.toFailure(error);
-    }
-    return asked.take(given, (answer) => {
-      readAnswer(run, mark, answer);
-      return then([answer], [mark.live]);
-    });
-  }
+  if (first !== undefined && steps.length === 1) return runStep(first, run, (answer, live) => then([answer], [live]));
   const asked = new JournalCall(run, "all", first?.key);
   const prepared = steps.map((step) => toJournalStep(step, run, asked.expect(step)));
-  let taken: PromiseLike<readonly T[]> | readonly T[];
-  try {
-    taken = run.journal.all(prepared);
-  } catch (error) {
-    throw asked.toFailure(error);
-  }
-  return asked.take(taken, (answers) => {
+  const ask = (): PromiseLike<readonly T[]> | readonly T[] => run.journal.all(prepared);
+  return asked.take(ask, (answers) => {
     const given: unknown = answers;
     if (!Array.isArray(given)) throw asked.toFailure(badAnswer(given, `"all" with ${steps.length} steps`));
     if (answers.length !== steps.length) {

@@ -96,7 +96,11 @@ export async function openJournal(run: Run, open: NonNullable<Journal["open"]>):
     }
   };
   try {
-    return await new JournalCall(run, "open").take(open.call(run.journal), (close) => toClose(run, close), closeLate);
+    return await new JournalCall(run, "open").take(
+      () => open.call(run.journal),
+      (close) => toClose(run, close),
+      closeLate,
+    );
   } catch (error) {
     if (!isLoopError(error, "journal-unresponsive") || error.details.ended !== "wall-clock") throw error;
     run.scope.cancel({ kind: "wall-clock", limitMs: run.bounds.wallClockMs });
@@ -112,14 +116,7 @@ function toClose(run: Run, close: () => PromiseLike<void>): CloseJournal {
 }
 
 async function closeJournal(run: Run, close: () => PromiseLike<void>): Promise<void> {
-  const asked = new JournalCall(run, "close");
-  let closed: PromiseLike<void>;
-  try {
-    closed = close();
-  } catch (error) {
-    throw asked.toFailure(error);
-  }
-  await asked.take(closed, () => {});
+  await new JournalCall(run, "close").take(close, () => {});
 }
 
 /**
