@@ -22,7 +22,8 @@ export {
 } from "./errors/check-fields.ts";
 export { bindJournal, memoryJournal } from "./journal/memory-journal.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
-export { assertProvider, isProviderError, providerError, toProviderError } from "./errors/provider-error.ts";
+export { assertProvider, isProviderError, providerError } from "./errors/provider-error.ts";
+export { toProviderError } from "./errors/read-sdk-error.ts";
 export { nextStep, type NextStep } from "./loop/next-step.ts";
 export { type AgentReport, reportOf } from "./loop/tool-call/agent-report.ts";
 export { detectContextRestart } from "./loop/restart/context-restart.ts";

@@ -1,5 +1,7 @@
 // The public exports of the entry `turnwright`.
 
+import { explainErrors } from "./all-edges.ts";
+
 export type {
   Clock,
   ContentPart,
@@ -73,7 +75,8 @@ export {
 } from "./errors/loop-ended-error.ts";
 export { FatalToolError, isFatalToolError } from "./tools/to-outcome.ts";
 export { isLoopError, LoopError, type LoopErrorCode } from "./errors/loop-error.ts";
-export { isProviderError, providerError, toProviderError } from "./errors/provider-error.ts";
+export { isProviderError, providerError } from "./errors/provider-error.ts";
+export { toProviderError } from "./errors/read-sdk-error.ts";
 export { type MemoryJournal, memoryJournal, type SavedJournal } from "./journal/memory-journal.ts";
 export { parseToolArguments } from "./utils/tool-arguments.ts";
 export { createLoopEvents, type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
@@ -95,6 +98,9 @@ export { createContextStash } from "./loop/restart/context-tools.ts";
 export { defineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
 export { emitText } from "./loop/tool-call/emit-text.ts";
 export { defineTool, isCallOf } from "./tools/define-tool.ts";
+export { explainErrors };
 export { createToolRegistry } from "./tools/registry.ts";
 export { isToolResult, toolResult } from "./tools/to-outcome.ts";
 export { mergeRegistries, withFilter, withPrefix } from "./tools/merge-registries.ts";
+
+explainErrors();

@@ -14,7 +14,8 @@ export {
 export { isLoopError } from "./errors/loop-error.ts";
 export { keepBody } from "./errors/error-facts.ts";
 export type { ErrorWord } from "./errors/error-words.ts";
-export { errorWordsCheck, providerError, type ProviderErrorFacts, toProviderError } from "./errors/provider-error.ts";
+export { errorWordsCheck, providerError, type ProviderErrorFacts } from "./errors/provider-error.ts";
+export { toProviderError } from "./errors/read-sdk-error.ts";
 export {
   createSdkProvider,
   groupByRole,

@@ -1,10 +1,8 @@
 import { longestTimerMs } from "../cancellation/signals.ts";
 import { describeValue } from "../utils/texts.ts";
 import { isRecord } from "../utils/guards.ts";
-import { nearestName } from "../utils/tool-arguments.ts";
-import type { Advice } from "./foreign-words.ts";
+import { type Advice, edges, type Replacement } from "../utils/edges.ts";
 import { LoopError } from "./loop-error.ts";
-import { type Replacement, replacementOf } from "./other-words.ts";
 
 export interface NumberRule {
   readonly min: number;
@@ -103,7 +101,7 @@ export function checkNeeded(
   { name, check }: { readonly name: string; readonly check: Check },
 ): void {
   if (!isRecord(value) || value[name] !== undefined) return;
-  const isMisspelt = Object.keys(value).some((key) => key !== name && nearestName(key, [name]) !== undefined);
+  const isMisspelt = Object.keys(value).some((key) => key !== name && edges.nearestName?.(key, [name]) !== undefined);
   if (!isMisspelt) throw invalidOption(pathOf(group, name), check[0], undefined);
 }
 
@@ -131,7 +129,7 @@ export function refuseOption(option: string, [expected, , advise]: Check, value:
 }
 
 export function unknownOption(name: string, group: string, known: readonly string[]): LoopError<"unknown-option"> {
-  const { nearest = nearestName(name, known), instead }: Partial<Replacement> = replacementOf(name, known) ?? {};
+  const { nearest = edges.nearestName?.(name, known), instead }: Partial<Replacement> = edges.replacementOf?.(name, known) ?? {};
   return new LoopError("unknown-option", {
     option: pathOf(group, name),
     nearest: nearest === undefined ? undefined : pathOf(group, nearest),

@@ -2,7 +2,7 @@ import OpenAI from "openai";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ProviderErrorCode } from "../types/common.ts";
 import { readErrorFacts } from "./error-facts.ts";
-import { toProviderError } from "./provider-error.ts";
+import { toProviderError } from "./read-sdk-error.ts";
 
 const openaiError = (status: number | undefined, error: object | undefined, headers: Record<string, string> = {}): Error =>
   OpenAI.APIError.generate(status, error === undefined ? undefined : { error }, undefined, new Headers(headers));

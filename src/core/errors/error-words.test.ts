@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { ProviderErrorCode } from "../types/common.ts";
-import { toProviderError } from "./provider-error.ts";
+import { toProviderError } from "./read-sdk-error.ts";
 
 const spent = "You exceeded your current quota, please check your plan and billing details.";
 

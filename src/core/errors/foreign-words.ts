@@ -1,12 +1,7 @@
 // Advice for values that belong to another library: a model, a client, a tool or a message that was passed to the wrong place.
 
+import type { Advice } from "../utils/edges.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-
-/** The kind of a value in words, and the code to write instead of it. */
-export interface Advice {
-  readonly received?: string | undefined;
-  readonly instead: string;
-}
 
 const chat = (model: string, client = "new OpenAI()"): string =>
   `openaiChat({ client: ${client}, model: ${model} }), from "turnwright/openai"`;

@@ -2,8 +2,7 @@ import type { PartialResult } from "../types/loop-result.ts";
 import type { Issue } from "../types/common.ts";
 import type { ToolChange, WaitingCall } from "../types/tool-outcome.ts";
 import { hasBrand } from "../utils/guards.ts";
-import { quote } from "../utils/texts.ts";
-import { describeChange } from "./other-words.ts";
+import { edges } from "../utils/edges.ts";
 
 /** The codes of LoopError, with the details for each code. A code without a message does not compile. */
 export interface LoopErrorDetails {
@@ -150,69 +149,6 @@ export type LoopErrorCode = keyof LoopErrorDetails;
 /** A LoopError with one of the given codes. Comparing `code` narrows the type of `details`. */
 export type LoopErrorOf<Code extends LoopErrorCode> = Code extends LoopErrorCode ? LoopError<Code> : never;
 
-type Messages = { readonly [Code in LoopErrorCode]: (details: LoopErrorDetails[Code]) => string };
-
-const messages: Messages = {
-  "invalid-option": ({ option, expected, received, instead }) =>
-    `Option ${quote(option)} must be ${expected}, but is ${received}.${instead === undefined ? "" : ` Write: ${instead}.`}`,
-  "unknown-option": ({ option, nearest, instead }) =>
-    [
-      `There is no option ${quote(option)}.`,
-      ...(nearest === undefined ? [] : [`Did you mean ${quote(nearest)}?`]),
-      ...(instead === undefined ? [] : [`Write: ${instead}`]),
-    ].join(" "),
-  "duplicate-tool": ({ toolName }) =>
-    `There are two tools named ${quote(toolName)}: rename one, or prefix its registry with withPrefix from "turnwright".`,
-  "invalid-tool": ({ toolName, problem }) => `Tool ${quote(toolName)} ${problem}.`,
-  "invalid-schema": ({ toolName, problem }) => `The input schema of tool ${quote(toolName)} ${problem}.`,
-  "invalid-messages": ({ index, problem }) => `Message ${index} ${problem}.`,
-  "already-running": ({ what, runId }) =>
-    `${what === "runId" ? `Run ${quote(runId ?? "")} is already running in this process` : `This ${what} already belongs to a running loop`}. Use another ${what}.`,
-  "depth-exceeded": ({ current, limit }) =>
-    `The nested run was refused: it would be on level ${current + 1}, but "limits.maxDepth" allows only ${limit}. Answer without a nested run.`,
-  "journal-mismatch": ({ field, expected, received }) => {
-    if (field === "messagesDigest")
-      return "The journal was written by a run that began with other messages. Pass the messages from inspectJournal(...).initialMessages, not the messages of the result. A new question needs a new journal and a new runId.";
-    if (field === "version")
-      return `The records of the journal have version ${received}, but this version of turnwright reads version ${expected}. Use the version of turnwright that wrote the journal. A journal that was written with "withBlobs" must also be read with it.`;
-    return `The journal was written by another run: its ${field} is ${received}, but this run has ${expected}. Use the journal of this run.`;
-  },
-  "unknown-decision": ({ call, waiting }) => {
-    const advice =
-      waiting === undefined
-        ? 'Pass the journal of the suspended run, and an "id" from its "reason.calls" or from inspectJournal.'
-        : `These calls wait: ${waiting.map(quote).join(", ")}. Use one of these ids.`;
-    return `Call ${quote(call)} is not waiting for a decision or a result. ${advice}`;
-  },
-  "invalid-decision": ({ call, waitsFor, problem }) =>
-    `The decision about call ${quote(call)}, which is waiting for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}. Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call is still waiting.`,
-  "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
-    isVisible
-      ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If this process id now belongs to an unrelated program, remove ${lockPath}.`
-      : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine. That process cannot be checked from here. If you are sure that it has ended, remove ${lockPath}.`,
-  "journal-refused": ({ path, problem }) => `The file ${path} cannot be used as a journal: ${problem}.`,
-  "log-damaged": ({ path, problem }) => `${path}: ${problem}.`,
-  "rerun-refused": ({ iteration, problem }) => `The run cannot be tried again from iteration ${iteration}: ${problem}.`,
-  "journal-damaged": ({ path, line, key, problem }) =>
-    key === undefined
-      ? `The journal ${path} is damaged: line ${line} ${problem}. Use an unchanged copy.`
-      : `The journal is damaged: the record ${quote(key)} ${problem}. Use an unchanged copy. A "redact" function must keep the shape of each record.`,
-  "journal-closed": ({ path }) => `The journal ${path} is not open. Call its "open" method before you run a step.`,
-  "journal-incomplete": ({ key }) =>
-    `Step ${quote(key)} is not recorded, and a replay runs no new steps: use the journal of a finished run.`,
-  "journal-unresponsive": ({ verb, key, ms, ended }) =>
-    `The journal did not answer ${quote(verb)}${key === undefined ? "" : ` for ${quote(key)}`} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. Check the storage of the journal, then repeat the same call.`,
-  "journal-failed": ({ verb, key, problem }) =>
-    `The journal failed in ${quote(verb)}${key === undefined ? "" : ` for ${quote(key)}`}: ${problem.replace(/[.]?$/, ".")} Repair the storage of the journal, then repeat the same call.`,
-  "conversation-busy": ({ conversation }) =>
-    `Conversation ${quote(conversation)} has a live run, maybe in another process. Wait until that run ends, or set "waitMs".`,
-  "conversation-refused": ({ conversation, problem }) => `Conversation ${quote(conversation)} ${problem}.`,
-  "store-unresponsive": ({ verb, ms }) =>
-    `The run store did not answer ${quote(verb)} within ${ms} ms. Check the storage of the run store, then repeat the same call.`,
-  "tools-changed": ({ changes }) =>
-    `Recorded calls no longer fit their tools: ${changes.map(describeChange).join("; ")}. Restore the tools, or allow the change with "policies.allowToolChange".`,
-};
-
 const brand = Symbol.for("turnwright.LoopError");
 
 /**
@@ -225,7 +161,7 @@ export class LoopError<Code extends LoopErrorCode = LoopErrorCode> extends Error
   readonly details: LoopErrorDetails[Code];
 
   constructor(code: Code, details: LoopErrorDetails[Code], options?: ErrorOptions) {
-    super(messages[code](details), options);
+    super(edges.describeError?.(code, details) ?? `${code}: ${JSON.stringify(details)}`, options);
     this.code = code;
     this.details = details;
     Object.defineProperty(this, brand, { value: true });

@@ -1,6 +1,7 @@
 // Texts for error messages: what to write instead of names and formats of other libraries, and how a tool has changed.
 
 import type { ToolChange, ToolChangeKind } from "../types/tool-outcome.ts";
+import type { Replacement } from "../utils/edges.ts";
 import { quote } from "../utils/texts.ts";
 import type { UnknownRecord } from "../utils/guards.ts";
 
@@ -23,11 +24,6 @@ export function describeChange({ toolName, kind, field, was = "none", now = "non
   const isField = kind === "field-removed" || kind === "required-field-added" || kind === "trait-changed";
   const place = field === undefined ? "" : `${isField ? " " : " in "}${quote(field)}`;
   return `${quote(toolName)} ${words[kind]({ place, values: `: now ${now}, before ${was}` })}`;
-}
-
-export interface Replacement {
-  readonly nearest: string;
-  readonly instead?: string | undefined;
 }
 
 const messages: Replacement = { nearest: "messages", instead: 'messages: [{ role: "user", content: "..." }]' };
@@ -153,7 +149,7 @@ const partFields = ["image", "image_url", "input_image", "inline_data", "inlineD
  * Returns advice if a content part has the format of another library or contains binary data, otherwise undefined. The advice
  * is a sentence without its full stop.
  */
-export function partAdviceOf(part: UnknownRecord): string | undefined {
+export function advisePart(part: UnknownRecord): string | undefined {
   const hasBytes = Object.values(part).some((value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value));
   if (hasBytes) return `Bytes must be base64 text; write: { type: "image", mediaType: "image/png", ${bytes} }`;
   if (Object.hasOwn(part, "toolCallId"))

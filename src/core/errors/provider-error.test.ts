@@ -1,7 +1,8 @@
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import type { ProviderErrorCode } from "../types/common.ts";
-import { defaultRetryable, isProviderError, providerError, type ProviderErrorFacts, toProviderError } from "./provider-error.ts";
+import { defaultRetryable, isProviderError, providerError, type ProviderErrorFacts } from "./provider-error.ts";
+import { toProviderError } from "./read-sdk-error.ts";
 
 const openaiError = (status: number | undefined, error: object | undefined, headers: Record<string, string> = {}): Error =>
   OpenAI.APIError.generate(status, error === undefined ? undefined : { error }, undefined, new Headers(headers));

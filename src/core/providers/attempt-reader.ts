@@ -3,7 +3,7 @@ import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } f
 import { isRecord, assertNever } from "../utils/guards.ts";
 import { toUsage } from "../utils/plain-error.ts";
 import { addUsage, noUsage } from "../utils/count-usage.ts";
-import { toProviderError } from "../errors/provider-error.ts";
+import { toProviderError } from "../errors/read-sdk-error.ts";
 import { textIn } from "../utils/texts.ts";
 import type { GuardedStream } from "./guard-stream.ts";
 import { judgeFinish } from "./judge-finish.ts";

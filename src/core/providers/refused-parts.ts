@@ -1,4 +1,4 @@
-import { toProviderError } from "../errors/provider-error.ts";
+import { toProviderError } from "../errors/read-sdk-error.ts";
 import type { ProviderError } from "../types/common.ts";
 import type { Message } from "../types/message.ts";
 import type { ModelCall, ModelChunk, ModelRequest } from "../types/provider.ts";

@@ -2,9 +2,12 @@ import type { Clock, ProviderError, Usage } from "../types/common.ts";
 import type { AssistantMessage, ProviderMetadata, ToolCallPart } from "../types/message.ts";
 import type { ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import { providerError, toProviderError } from "../errors/provider-error.ts";
+import { providerError } from "../errors/provider-error.ts";
+import { toProviderError } from "../errors/read-sdk-error.ts";
 import { reconcileUsage } from "../utils/count-usage.ts";
+import { addEdges } from "../utils/edges.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
+import { redactJson, redactText } from "../utils/redact-secrets.ts";
 import { readAssistantMessage } from "../utils/texts.ts";
 import { toProviderFacts, type ProviderFacts } from "./wrap-provider.ts";
 import { createRefusalMemory, type SdkAnswer } from "./refused-parts.ts";
@@ -40,6 +43,7 @@ export function createSdkProvider(
   { errorWords, toolNames, parameterNames, toTool, ...facts }: SdkProviderFacts,
   ask: (request: ModelRequest, call: ModelCall, out: ModelChunk[]) => SdkAnswer,
 ): Provider {
+  addEdges({ redactText, redactJson, readError: toProviderError });
   const isRenaming = toolNames !== undefined || parameterNames !== undefined;
   const names = isRenaming ? createToolRenamer({ toolNames, parameterNames }) : undefined;
   const askAgain = createRefusalMemory();

@@ -1,6 +1,7 @@
 import type { ModelChunk } from "../types/provider.ts";
 import type { ErrorWord } from "../errors/error-words.ts";
-import { toProviderError, withErrorWords } from "../errors/provider-error.ts";
+import { withErrorWords } from "../errors/provider-error.ts";
+import { toProviderError } from "../errors/read-sdk-error.ts";
 
 /**
  * Returns the last chunks of a stream that ends with an error. Returns undefined if the error needs no other chunks than itself.

@@ -1,5 +1,6 @@
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
-import { providerError, toProviderError } from "../errors/provider-error.ts";
+import { providerError } from "../errors/provider-error.ts";
+import { toProviderError } from "../errors/read-sdk-error.ts";
 import { assertNever } from "../utils/guards.ts";
 import { EventQueue } from "../utils/event-queue.ts";
 import { CancelScope } from "../cancellation/cancel-scope.ts";

@@ -6,7 +6,7 @@ import { toPlainError } from "../utils/plain-error.ts";
 import { stableJson, toJson } from "../utils/json.ts";
 import { memoize, promiseOrValue } from "../utils/promises.ts";
 import { findRootProblem } from "./root-schema.ts";
-import { nearestName } from "../utils/tool-arguments.ts";
+import { edges } from "../utils/edges.ts";
 
 const remedy = 'Give the tool a "jsonSchema" to show to the model';
 
@@ -169,7 +169,7 @@ export function argumentSchema<Output>(
 }
 
 function describeUnknown(name: string, known: readonly string[]): string {
-  const nearest = nearestName(name, known);
+  const nearest = edges.nearestName?.(name, known);
   return nearest === undefined
     ? `is not a field of this tool; its fields are ${known.join(", ")}`
     : `is not a field of this tool; did you mean ${quote(nearest)}?`;

@@ -1,10 +1,8 @@
 import type { ExecutableTool, Tool, Unvalidated } from "../types/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { adviseTool } from "../errors/foreign-words.ts";
-import { replacementOf } from "../errors/other-words.ts";
+import { edges } from "../utils/edges.ts";
 import { describeValue, quote } from "../utils/texts.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { nearestName } from "../utils/tool-arguments.ts";
 import { findTimeoutProblem, is, isText, isWithin } from "../errors/check-fields.ts";
 import { findSchemaProblem, isStandardSchema } from "./argument-schema.ts";
 import type { JsonSchema, StandardSchema, ToolSchema } from "../types/common.ts";
@@ -53,7 +51,7 @@ export function assertTool(value: unknown): asserts value is Tool {
   if (!isRecord(value)) throw refuseTool("", `must be an object, but is ${describeValue(value)}`);
   const problem = problemOf(value);
   const toolName = typeof value["name"] === "string" ? value["name"] : "";
-  const advice = problem === undefined ? undefined : adviseTool(value);
+  const advice = problem === undefined ? undefined : edges.adviseTool?.(value);
   if (problem !== undefined) throw refuseTool(toolName, advice === undefined ? problem : `${problem}. ${advice}`);
   for (const schema of [value["inputSchema"], value["jsonSchema"]]) {
     const schemaProblem = isRecord(schema) && isLiteral(schema) && !isStandardSchema(schema) ? findSchemaProblem(schema) : "";
@@ -99,13 +97,15 @@ function excludes(trait: string): string {
 }
 
 function findWordFor(field: string, fields: UnknownRecord): string | undefined {
-  return Object.keys(fields).find((word) => !Object.hasOwn(checks, word) && replacementOf(word, [field])?.nearest === field);
+  return Object.keys(fields).find(
+    (word) => !Object.hasOwn(checks, word) && edges.replacementOf?.(word, [field])?.nearest === field,
+  );
 }
 
 function didYouMean(field: string): string {
-  const replacement = replacementOf(field, fieldNames);
+  const replacement = edges.replacementOf?.(field, fieldNames);
   if (replacement?.instead !== undefined) return ` (write: ${replacement.instead})`;
-  const nearest = replacement?.nearest ?? nearestName(field, fieldNames);
+  const nearest = replacement?.nearest ?? edges.nearestName?.(field, fieldNames);
   return nearest === undefined ? "" : ` (did you mean ${quote(nearest)}?)`;
 }
 

@@ -2,7 +2,7 @@ import type { ContentPart, Json, PlainError } from "../types/common.ts";
 import type { Steps } from "../cancellation/deadline.ts";
 import { unknownOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { partAdviceOf } from "../errors/other-words.ts";
+import { edges } from "../utils/edges.ts";
 import { describeValue } from "../utils/texts.ts";
 import { hasBrand, isLiteral, isRecord, isThenable, type UnknownRecord } from "../utils/guards.ts";
 import type { ContextRelease, Handoff, ToolOutcome } from "../types/tool-outcome.ts";
@@ -101,7 +101,7 @@ function toContentPart(part: unknown, index: number): ContentPart {
 function dataOf(data: unknown, part: UnknownRecord, at: string): string {
   const text = data instanceof URL ? data.href : data;
   if (typeof text === "string") return text;
-  const advice = partAdviceOf(part);
+  const advice = edges.advisePart?.(part);
   throw invalidField(at, `base64 text or a URL${advice === undefined ? "" : ` (${advice})`}`, text);
 }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nearestName } from "./tool-arguments.ts";
+import { nearestName } from "./nearest-name.ts";
 
 const tools = ["search", "get_weather", "get_time", "send_email", "ls"];
 

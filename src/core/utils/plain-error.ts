@@ -1,6 +1,6 @@
 import type { Json, PlainError, Usage } from "../types/common.ts";
 import { isRecord, type UnknownRecord } from "./guards.ts";
-import { redactText } from "./redact-secrets.ts";
+import { edges } from "./edges.ts";
 
 /** Returns the value if it is a string, otherwise "". */
 export function textOf(value: unknown): string {
@@ -93,7 +93,7 @@ function toPlain(thrown: unknown, depth: number): PlainError {
 }
 
 export function tidyMessage(message: string): string {
-  return redactText(message, longestMessage, "");
+  return edges.redactText(message, longestMessage, "");
 }
 
 interface Facts {

@@ -1,6 +1,8 @@
 // Removes secrets that follow their name: in JSON (even inside a JSON string), YAML, query strings, headers, environment
 // variables and command-line options.
 
+import { redacted } from "./edges.ts";
+
 const anywhere = [
   "passw(?:or)?d|passphrase|passcode|pwd|credential|authorization|cookie|secret(?!ar)|connectionstring|sessionid|bearer|jwt",
   "(?:api|access|private|signing|encryption|subscription|account|auth|master|functions|shared|storage|service|consumer|app)key|token$",
@@ -29,8 +31,6 @@ export function namesSecretInText(name: string, isAssigned: boolean): boolean {
 function squash(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
-
-export const redacted = "[redacted]";
 
 /**
  * Matches a name, a separator, and optionally the opening bracket of a list and the opening quote of the value. Matches only

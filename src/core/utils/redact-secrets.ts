@@ -1,7 +1,8 @@
 // Removes credentials from texts, URLs and data in time proportional to the length of the text. For this reason, a pattern that
 // can match anywhere either consumes the text that it reads, or reads a limited number of characters.
 
-import { looksRandom, namesSecret, namesSecretInText, redacted, redactFields } from "./redact-fields.ts";
+import { looksRandom, namesSecret, namesSecretInText, redactFields } from "./redact-fields.ts";
+import { redacted } from "./edges.ts";
 import type { Json } from "../types/common.ts";
 
 type Replace = string | ((match: string, ...groups: string[]) => string);

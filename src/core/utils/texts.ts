@@ -1,5 +1,5 @@
 import type { ModelChunk } from "../types/provider.ts";
-import { redactSecrets } from "./redact-secrets.ts";
+import { edges } from "./edges.ts";
 import type { AssistantMessage, ToolCallPart, ToolResultPart } from "../types/message.ts";
 
 /** Cuts a text to at most `longest` UTF-16 units without splitting a character, and adds "…" to a text that was cut. */
@@ -77,7 +77,7 @@ function escapeUnits(text: string): string {
 }
 
 function describeText(text: string): string {
-  const shown = text.length <= longestShown && harmless.test(text) && redactSecrets(text) === text;
+  const shown = text.length <= longestShown && harmless.test(text) && edges.redactText(text, longestShown) === text;
   return shown ? `"${text}"` : `a string of ${text.length} characters`;
 }
 

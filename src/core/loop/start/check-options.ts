@@ -19,8 +19,7 @@ import { isApproval } from "../../policies/approval.ts";
 import { handoffKey } from "../../tools/registry.ts";
 import { isOutsideResult } from "../../tools/to-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { adviseMessages } from "../../errors/foreign-words.ts";
-import { replacementOf } from "../../errors/other-words.ts";
+import { edges } from "../../utils/edges.ts";
 import { providerCheck } from "../../errors/provider-error.ts";
 import { isEmitter, isRecord } from "../../utils/guards.ts";
 import { isPlainData } from "../../utils/json.ts";
@@ -59,7 +58,11 @@ const filledText: Check = ["a string that is not empty", (value) => isText(value
 const optionChecks: Checks<LoopOptions> = {
   provider: providerCheck,
   tools: [toolsExpected, (value) => Array.isArray(value) || has("definitions", "executeTool")(value)],
-  messages: ["an array of at least one message", (value) => Array.isArray(value) && value.length > 0, adviseMessages],
+  messages: [
+    "an array of at least one message",
+    (value) => Array.isArray(value) && value.length > 0,
+    (value) => edges.adviseMessages?.(value),
+  ],
   system: is.text,
   modelSettings: is.object,
   toolChoice: ['"auto", "required", "none" or { name }', isToolChoice],
@@ -197,7 +200,7 @@ function checkPlacement(options: unknown): void {
       if (!Object.hasOwn(known, name)) continue;
       const nearest = `${group}.${name}`;
       // A replacement may name another group: many libraries call the limit of one answer "maxTokens".
-      const found = replacementOf(name, Object.keys(optionChecks));
+      const found = edges.replacementOf?.(name, Object.keys(optionChecks));
       throw new LoopError("unknown-option", { option: name, nearest: found?.nearest ?? nearest, instead: found?.instead });
     }
   }

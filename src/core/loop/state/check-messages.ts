@@ -4,8 +4,7 @@
 import type { Json } from "../../types/common.ts";
 import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { adviseMessage } from "../../errors/foreign-words.ts";
-import { partAdviceOf } from "../../errors/other-words.ts";
+import { edges } from "../../utils/edges.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../../utils/guards.ts";
 import { isSameJson } from "../../utils/json.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
@@ -141,11 +140,13 @@ const problems: { readonly [Role in Message["role"]]: (message: { readonly [fiel
  */
 function withAdvice(problem: string, given: UnknownRecord): string {
   try {
-    const foreign = adviseMessage(given);
+    const foreign = edges.adviseMessage?.(given);
     if (foreign !== undefined) return `${problem}. ${foreign}`;
     const { content, results } = given;
     const parts = [content, [results, content].flat().map(contentOf)].flat(2);
-    const advice = parts.map((part) => (isRecord(part) ? partAdviceOf(part) : undefined)).find((found) => found !== undefined);
+    const advice = parts
+      .map((part) => (isRecord(part) ? edges.advisePart?.(part) : undefined))
+      .find((found) => found !== undefined);
     return advice === undefined ? problem : `${problem}. ${advice}`;
   } catch {
     return problem;

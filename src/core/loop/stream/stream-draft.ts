@@ -16,7 +16,7 @@ import { assertNever } from "../../utils/guards.ts";
 import { textIn } from "../../utils/texts.ts";
 import { toJson } from "../../utils/json.ts";
 import type { GuardedStream } from "../../providers/guard-stream.ts";
-import { toProviderError } from "../../errors/provider-error.ts";
+import { readProviderError } from "../../errors/provider-error.ts";
 import { countOf, textOf, textOrNone, toUsage } from "../../utils/plain-error.ts";
 import {
   type CallChunk,
@@ -218,7 +218,7 @@ export class StreamDraft implements GuardedStream {
         this.token = textOrNone(chunk.token);
         return;
       case "error":
-        this.error = toProviderError(chunk.error);
+        this.error = readProviderError(chunk.error);
         return;
       default:
         return assertNever(chunk);
@@ -267,7 +267,7 @@ export class StreamDraft implements GuardedStream {
   }
 
   #discard({ attempt, error }: Extract<ModelChunk, { type: "attempt-discarded" }>): void {
-    const failure = toProviderError(error);
+    const failure = readProviderError(error);
     this.endAttempt(failure);
     const { ids = nothing } = this.#attempt.calls ?? {};
     if (ids.length > 0) this.discardedIds = [...(this.discardedIds ?? nothing), ...ids];

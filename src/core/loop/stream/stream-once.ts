@@ -2,7 +2,7 @@ import type { EventSink } from "../../types/loop-event.ts";
 import type { AttemptSpending, ModelRequest, Provider, StreamResult } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import type { Pricing } from "../../types/common.ts";
-import { toProviderError } from "../../errors/provider-error.ts";
+import { readProviderError } from "../../errors/provider-error.ts";
 import { assertNever } from "../../utils/guards.ts";
 import { memoize } from "../../utils/promises.ts";
 import { noUsage } from "../../utils/count-usage.ts";
@@ -110,7 +110,7 @@ function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: MessageContent): Jud
     case "ended":
       return judgeFinish(draft.finish, turn, draft.finishRaw);
     case "failed":
-      return { status: "error", reason: { kind: "provider-error", error: draft.error ?? toProviderError(end.error) } };
+      return { status: "error", reason: { kind: "provider-error", error: draft.error ?? readProviderError(end.error) } };
     case "timed-out":
       return { status: "timeout", reason: { kind: end.phase, limitMs: end.limitMs } };
     case "cancelled":

@@ -6,7 +6,7 @@ import type { ToolContext, ToolRegistry } from "../../types/loop-options.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { Deadline } from "../../cancellation/deadline.ts";
-import { nearestName } from "../../utils/tool-arguments.ts";
+import { edges } from "../../utils/edges.ts";
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { eventBase, type NestedRun, type Run, type RunCallPorts } from "../run/run.ts";
 import { canWait } from "../run/run-step.ts";
@@ -126,7 +126,7 @@ export class CallPorts implements RunCallPorts {
     if (counts.hints >= mostHints || counts.names >= mostNames) return undefined;
     counts.hints += 1;
     counts.names += known.size;
-    return nearestName(name, known.keys());
+    return edges.nearestName?.(name, known.keys());
   }
 
   /** Only the first malformed calls get an explanation, because removing credentials from the error messages is slow. */

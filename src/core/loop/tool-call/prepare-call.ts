@@ -9,7 +9,7 @@ import type { Run } from "../run/run.ts";
 import { earlyOutcomesOf, joinMessage } from "../state/transcript.ts";
 import type { Issue, Json, Validation } from "../../types/common.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
-import { nearestName } from "../../utils/tool-arguments.ts";
+import { edges } from "../../utils/edges.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { promiseOrValue } from "../../utils/promises.ts";
 import { toJson } from "../../utils/json.ts";
@@ -73,7 +73,7 @@ export function prepareCall(call: ToolCall, ports: ToolCallPorts): ReadyCall | T
 export function refuseUnknown(call: ToolCall, ports: ToolCallPorts): ToolOutcome {
   const { name } = call;
   const known = ports.exposed.has(name) ? new Map([...ports.exposed].filter(([other]) => other !== name)) : ports.exposed;
-  const nearest = ports.hint === undefined ? nearestName(name, known.keys()) : ports.hint(name, known);
+  const nearest = ports.hint === undefined ? edges.nearestName?.(name, known.keys()) : ports.hint(name, known);
   const { listed, ...rest } = listNames(known, ports);
   return { call, durationMs: 0, kind: "unknown-tool", known: listed, nearest, ...rest };
 }

@@ -5,7 +5,7 @@ import type { CallEvent, TriggerMatch } from "../../types/loop-event.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { ContextRestart, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isRecord, isThenable } from "../../utils/guards.ts";
-import { redactJson } from "../../utils/redact-secrets.ts";
+import { edges } from "../../utils/edges.ts";
 import { whenReady } from "../../utils/promises.ts";
 import { findIdenticalCalls, findLoop } from "../state/apply-call.ts";
 import { detectContextRestart, isUnmarkedRestart } from "../restart/context-restart.ts";
@@ -131,7 +131,7 @@ function notifyGate(run: Run, outcome: ToolOutcome, live: boolean): void {
   };
   events.guard({ type: "triggerMatchByToolName", iteration: state.iteration }, find);
   if (trigger === undefined) return;
-  events.send({ type: "hidden-notice", ...callEvent(run, outcome, live), trigger, args: redactJson(args) });
+  events.send({ type: "hidden-notice", ...callEvent(run, outcome, live), trigger, args: edges.redactJson(args) });
 }
 
 function callEvent(run: Run, { call: { callId, name } }: ToolOutcome, live: boolean): CallEvent {

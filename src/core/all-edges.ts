@@ -1,0 +1,33 @@
+// The functions that the main entry and the adapters add to `edges`.
+
+import { describeError } from "./errors/error-messages.ts";
+import { adviseMessage, adviseMessages, adviseProvider, adviseTool } from "./errors/foreign-words.ts";
+import { advisePart, replacementOf } from "./errors/other-words.ts";
+import { toProviderError } from "./errors/read-sdk-error.ts";
+import { addEdges, type Edges } from "./utils/edges.ts";
+import { nearestName } from "./utils/nearest-name.ts";
+import { redactJson, redactText } from "./utils/redact-secrets.ts";
+
+const allEdges: Edges = {
+  redactText,
+  redactJson,
+  readError: toProviderError,
+  describeError: describeError as NonNullable<Edges["describeError"]>,
+  nearestName,
+  replacementOf,
+  advisePart,
+  adviseTool,
+  adviseMessage,
+  adviseProvider,
+  adviseMessages,
+};
+
+/**
+ * Adds the full messages of errors, with advice. Importing `turnwright` adds them in a program that is not bundled. A bundler leaves out
+ * what no import names, so that a page or a function of an edge service loads less: call this function to keep the messages.
+ *
+ * @example if (process.env.NODE_ENV !== "production") explainErrors();
+ */
+export function explainErrors(): void {
+  addEdges(allEdges);
+}

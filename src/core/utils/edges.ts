@@ -1,0 +1,67 @@
+// What a run needs only when something is wrong: texts of errors, advice on mistakes, the meaning of an SDK's error, and the removal
+// of credentials. The loop uses them through `edges`. The main entry adds them, and so does each adapter. A bundler leaves them out if a
+// program needs neither: messages then give no advice, errors of a provider have the code "server", and texts hide more.
+
+import type { Json, ProviderError } from "../types/common.ts";
+
+export interface Edges {
+  /** Removes credentials, and cuts the text to at most `longest` UTF-16 units. Appends `ending` to a text that was cut. */
+  redactText(text: string, longest: number, ending?: string): string;
+  /** Copies data for display, without credentials. */
+  redactJson(value: Json): Json;
+  /** Converts an error of an SDK to a provider error. */
+  readError?(thrown: unknown): ProviderError;
+  /** Writes the message of a LoopError. */
+  describeError?(code: string, details: object): string;
+  /** Returns the name that is most similar to `name`. */
+  nearestName?(name: string, candidates: Iterable<string>): string | undefined;
+  /** Returns what to write instead of a name from another library. */
+  replacementOf?(word: string, known: readonly string[]): Replacement | undefined;
+  /** Advice on a content part, a tool or a message of another library: a sentence without its full stop. */
+  advisePart?(part: object): string | undefined;
+  adviseTool?(tool: object): string | undefined;
+  adviseMessage?(message: object): string | undefined;
+  /** Advice on a value that is not a provider, or not an array of messages. */
+  adviseProvider?(value: unknown): Advice | undefined;
+  adviseMessages?(value: unknown): Advice | undefined;
+}
+
+/** A known name, and code to write instead of the unknown name. */
+export interface Replacement {
+  readonly nearest: string;
+  readonly instead?: string | undefined;
+}
+
+/** The kind of a value in words, and the code to write instead of it. */
+export interface Advice {
+  readonly received?: string | undefined;
+  readonly instead: string;
+}
+
+export const redacted = "[redacted]";
+
+/** What follows a word that announces a secret, up to the end of the line. */
+const announced =
+  /((?:key|token|secret|pass\w{0,12}|pwd|auth\w{0,12}|bearer|basic|cookie|session|credential|private|signature|sig|code|user)\w{0,24})(?=\W|$)[^\n]+/gi;
+const longWord = /[^\s"'`,;(){}<>[\]]{8,}/g;
+
+/** Hides more than credentials, because it knows only how they are announced: words with a digit, addresses and long words. */
+function hideText(text: string, longest: number, ending = "…"): string {
+  const hide = (word: string): string => (/\d|:\/\/|[^\w.-]|.{25}/.test(word) ? redacted : word);
+  const start = text.slice(0, longest).replace(announced, `$1 ${redacted}`).replace(longWord, hide);
+  return text.length > longest ? start + ending : start;
+}
+
+/** Keeps the keys of the object, but none of its values. */
+function hideJson(value: Json): Json {
+  const hide = (field: Json | undefined): Json => (typeof field === "boolean" || field == null ? (field ?? null) : redacted);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return hide(value);
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [hideText(key, 100), hide(field)]));
+}
+
+export const edges: Edges = { redactText: hideText, redactJson: hideJson };
+
+/** Adds functions to `edges`. A second call with the same functions changes nothing. */
+export function addEdges(more: Partial<Edges>): void {
+  Object.assign(edges, more);
+}
