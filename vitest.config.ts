@@ -43,7 +43,7 @@ const config: ViteUserConfig = {
     maxWorkers: "100%",
     // Test files leave nothing behind; loading everything anew for each would take half of the time.
     isolate: false,
-    setupFiles: ["test/fail-on-warning.ts"],
+    setupFiles: ["test/fail-on-warning.ts", "test/all-edges.ts"],
   },
 };
 

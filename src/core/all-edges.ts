@@ -4,6 +4,8 @@ import { describeError } from "./errors/error-messages.ts";
 import { adviseMessage, adviseMessages, adviseProvider, adviseTool } from "./errors/foreign-words.ts";
 import { advisePart, replacementOf } from "./errors/other-words.ts";
 import { toProviderError } from "./errors/read-sdk-error.ts";
+import { checkAnswer } from "./loop/state/check-answer.ts";
+import { findSchemaChanges } from "./tools/schema-changes.ts";
 import { addEdges, type Edges } from "./utils/edges.ts";
 import { nearestName } from "./utils/nearest-name.ts";
 import { redactJson, redactText } from "./utils/redact-secrets.ts";
@@ -13,6 +15,8 @@ const allEdges: Edges = {
   redactJson,
   readError: toProviderError,
   describeError: describeError as NonNullable<Edges["describeError"]>,
+  findSchemaChanges,
+  checkRecord: checkAnswer,
   nearestName,
   replacementOf,
   advisePart,

@@ -5,7 +5,7 @@ export type ProviderFacts = Omit<Provider, "stream">;
 
 export type Ability = Exclude<keyof ProviderFacts, "id" | "model" | "family">;
 
-const abilities = Object.keys({ compacts: true, searchesTools: true, structuresOutput: true } satisfies Record<
+const abilities = /* @__PURE__ */ Object.keys({ compacts: true, searchesTools: true, structuresOutput: true } satisfies Record<
   Ability,
   true
 >) as readonly Ability[];

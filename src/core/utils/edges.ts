@@ -3,6 +3,7 @@
 // program needs neither: messages then give no advice, errors of a provider have the code "server", and texts hide more.
 
 import type { Json, ProviderError } from "../types/common.ts";
+import type { ToolChange } from "../types/tool-outcome.ts";
 
 export interface Edges {
   /** Removes credentials, and cuts the text to at most `longest` UTF-16 units. Appends `ending` to a text that was cut. */
@@ -13,6 +14,10 @@ export interface Edges {
   readError?(thrown: unknown): ProviderError;
   /** Writes the message of a LoopError. */
   describeError?(code: string, details: object): string;
+  /** Finds how a schema differs from another one. Without this function, each difference is a "constraint-changed". */
+  findSchemaChanges?(was: unknown, now: unknown): Iterable<SchemaChange>;
+  /** Throws LoopError "journal-damaged" if a record of a journal lacks what the loop needs. */
+  checkRecord?(key: string, record: unknown): void;
   /** Returns the name that is most similar to `name`. */
   nearestName?(name: string, candidates: Iterable<string>): string | undefined;
   /** Returns what to write instead of a name from another library. */
@@ -25,6 +30,8 @@ export interface Edges {
   adviseProvider?(value: unknown): Advice | undefined;
   adviseMessages?(value: unknown): Advice | undefined;
 }
+
+export type SchemaChange = Omit<ToolChange, "toolName">;
 
 /** A known name, and code to write instead of the unknown name. */
 export interface Replacement {
@@ -40,14 +47,13 @@ export interface Advice {
 
 export const redacted = "[redacted]";
 
-/** What follows a word that announces a secret, up to the end of the line. */
-const announced =
-  /((?:key|token|secret|pass\w{0,12}|pwd|auth\w{0,12}|bearer|basic|cookie|session|credential|private|signature|sig|code|user)\w{0,24})(?=\W|$)[^\n]+/gi;
-const longWord = /[^\s"'`,;(){}<>[\]]{8,}/g;
+/** Everything after a word that announces a secret. */
+const announced = /((?:key|token|secret|pass|pwd|auth|bearer|basic|cookie|session|credential|header)\w{0,24})\W[^]*/i;
+const longWord = /[^\s"'`,;(){}<>[\]]{6,}/g;
 
-/** Hides more than credentials, because it knows only how they are announced: words with a digit, addresses and long words. */
+/** Hides more than credentials, because it knows them only by what announces them and by their letters. */
 function hideText(text: string, longest: number, ending = "…"): string {
-  const hide = (word: string): string => (/\d|:\/\/|[^\w.-]|.{25}/.test(word) ? redacted : word);
+  const hide = (word: string): string => (/\d|[^\w.-]|.{25}/.test(word) ? redacted : word);
   const start = text.slice(0, longest).replace(announced, `$1 ${redacted}`).replace(longWord, hide);
   return text.length > longest ? start + ending : start;
 }
@@ -59,7 +65,10 @@ function hideJson(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [hideText(key, 100), hide(field)]));
 }
 
-export const edges: Edges = { redactText: hideText, redactJson: hideJson };
+/** What a program has that neither imports the main entry as a whole nor uses an adapter. */
+export const bareEdges: Edges = { redactText: hideText, redactJson: hideJson };
+
+export const edges: Edges = { ...bareEdges };
 
 /** Adds functions to `edges`. A second call with the same functions changes nothing. */
 export function addEdges(more: Partial<Edges>): void {

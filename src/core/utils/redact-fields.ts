@@ -3,7 +3,7 @@
 
 import { redacted } from "./edges.ts";
 
-const anywhere = [
+const anywhere: string = /* @__PURE__ */ [
   "passw(?:or)?d|passphrase|passcode|pwd|credential|authorization|cookie|secret(?!ar)|connectionstring|sessionid|bearer|jwt",
   "(?:api|access|private|signing|encryption|subscription|account|auth|master|functions|shared|storage|service|consumer|app)key|token$",
 ].join("|");
@@ -11,9 +11,9 @@ const anywhere = [
 /** Words that only match a whole name. They are too short to be searched for in longer names. */
 const whole = "auth|pass|pin|otp|mfa|cvv|cvc|ssn|sid";
 
-const ofFields = new RegExp(`${anywhere}|^(?:${whole}|tokens)$`);
-const ofTexts = new RegExp(anywhere);
-const ofAssignments = new RegExp(`signature$|^(?:${whole}|sig)$`);
+const ofFields = /* @__PURE__ */ new RegExp(`${anywhere}|^(?:${whole}|tokens)$`);
+const ofTexts = /* @__PURE__ */ new RegExp(anywhere);
+const ofAssignments = /* @__PURE__ */ new RegExp(`signature$|^(?:${whole}|sig)$`);
 
 export function namesSecret(key: string): boolean {
   return ofFields.test(squash(key));
@@ -53,9 +53,15 @@ const nextItem = /\\*["'`]\s{0,8},\s{0,40}\\*["'`]/y;
 /** The beginning of a sentence or a path, neither of which is a secret. */
 const proseItem = /[A-Za-z]?[a-z'’-]*[ \t]{1,4}[a-z'’-]+(?![\w=])|[/~]|[A-Za-z]:/y;
 
-const pairedName = String.raw`(?:name|key|field|header)(?:\\*["'])?\s{0,4}[:=]\s{0,4}\\*["']([\w.: -]{2,64})\\*["']`;
-const nameBefore = new RegExp(String.raw`(?<![\w.-])${pairedName}[\s,]{1,40}(?:\\*["'])?$`, "i");
-const nameAfter = new RegExp(String.raw`\\*["'][\s,]{1,40}(?:\\*["'])?${pairedName}`, "iy");
+function makePaired(where: "before" | "after"): RegExp {
+  const pairedName = String.raw`(?:name|key|field|header)(?:\\*["'])?\s{0,4}[:=]\s{0,4}\\*["']([\w.: -]{2,64})\\*["']`;
+  return where === "before"
+    ? new RegExp(String.raw`(?<![\w.-])${pairedName}[\s,]{1,40}(?:\\*["'])?$`, "i")
+    : new RegExp(String.raw`\\*["'][\s,]{1,40}(?:\\*["'])?${pairedName}`, "iy");
+}
+
+const nameBefore = /* @__PURE__ */ makePaired("before");
+const nameAfter = /* @__PURE__ */ makePaired("after");
 const longestPair = 160;
 
 const line = /\S{4,64}[ \t]{0,8}(?=\r?\n|$)/y;

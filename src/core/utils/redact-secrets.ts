@@ -7,42 +7,45 @@ import type { Json } from "../types/common.ts";
 
 type Replace = string | ((match: string, ...groups: string[]) => string);
 
-/** The beginning of a word, also after a character that is encoded as in a URL or in JSON. */
-const start = String.raw`(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}|\\[bfnrt]|\\u[0-9A-Fa-f]{4}))`;
-
 /** Keeps words without a digit, such as "sk-learn-pipeline". */
 const withDigit = (match: string): string => (/\d/.test(match) ? redacted : match);
 
-const prefixes: readonly (readonly [pattern: string, replace: Replace])[] = [
-  [String.raw`(?:sk|pk|rk)[-_][\w-]{8,}`, withDigit],
-  [
-    String.raw`(?:gsk|hf|r8|npm|gh[oprsu]|github_pat|tgp_v1|lsv2|do[opr]_v1|shp(?:at|ss|ca|pa)|whsec|rzp_live|ntn|lin_api|figd|ph[cx]|pcsk|sbp|sntry[su]|dckr_pat|secret)_[\w-]{16,}`,
-    withDigit,
-  ],
-  [
-    String.raw`(?:csk|xai|pplx|nvapi|gl(?:pat|ptt|dt|rt|soat)|pypi|tvly|NRAK|GOCSPX|xapp|sq0(?:atp|csp)|r8|hf|gsk)-[\w-]{16,}`,
-    withDigit,
-  ],
-  [
-    String.raw`key-[0-9a-f]{32}\b|dapi[0-9a-f]{32}|SK[0-9a-f]{32}\b|[0-9a-f]{32}-us\d{1,2}\b|SG\.[\w-]{16,}\.[\w-]{16,}`,
-    redacted,
-  ],
-  [
-    String.raw`xox[a-z](?:[-.]\w)?-[\w-]{8,}|AIza[\w-]{20,}|(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b|ya29\.[\w-]{8,}|1\/\/0[\w-]{20,}`,
-    redacted,
-  ],
-  [
-    String.raw`ABSK[\w+/=-]{30,}|bedrock-api-key-[\w+/=-]{16,}|hvs\.[\w-]{20,}|AGE-SECRET-KEY-1[A-Z0-9]{20,}|ATATT3x[\w=-]{20,}|[\w.~-]{3}\dQ~[\w.~-]{30,}`,
-    redacted,
-  ],
-  [String.raw`(bot)?\d{8,10}:AA[\w-]{30,}`, `$1${redacted}`],
-  [String.raw`AQ\.[\w-]{20,}`, withDigit],
-  [String.raw`(?:pa-|fw_|vck_)[\w-]{16,}`, (match) => (isMixed(match) ? redacted : match)],
-  [String.raw`(hooks\.slack\.com\/(?:services|workflows)\/|discord(?:app)?\.com\/api\/webhooks\/)[\w/-]{8,}`, `$1${redacted}`],
-];
+/** Keys with a known beginning. */
+function makePrefixed(): readonly (readonly [pattern: RegExp, replace: Replace])[] {
+  /** The beginning of a word, also after a character that is encoded as in a URL or in JSON. */
+  const start = String.raw`(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}|\\[bfnrt]|\\u[0-9A-Fa-f]{4}))`;
+  const prefixes: readonly (readonly [pattern: string, replace: Replace])[] = [
+    [String.raw`(?:sk|pk|rk)[-_][\w-]{8,}`, withDigit],
+    [
+      String.raw`(?:gsk|hf|r8|npm|gh[oprsu]|github_pat|tgp_v1|lsv2|do[opr]_v1|shp(?:at|ss|ca|pa)|whsec|rzp_live|ntn|lin_api|figd|ph[cx]|pcsk|sbp|sntry[su]|dckr_pat|secret)_[\w-]{16,}`,
+      withDigit,
+    ],
+    [
+      String.raw`(?:csk|xai|pplx|nvapi|gl(?:pat|ptt|dt|rt|soat)|pypi|tvly|NRAK|GOCSPX|xapp|sq0(?:atp|csp)|r8|hf|gsk)-[\w-]{16,}`,
+      withDigit,
+    ],
+    [
+      String.raw`key-[0-9a-f]{32}\b|dapi[0-9a-f]{32}|SK[0-9a-f]{32}\b|[0-9a-f]{32}-us\d{1,2}\b|SG\.[\w-]{16,}\.[\w-]{16,}`,
+      redacted,
+    ],
+    [
+      String.raw`xox[a-z](?:[-.]\w)?-[\w-]{8,}|AIza[\w-]{20,}|(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b|ya29\.[\w-]{8,}|1\/\/0[\w-]{20,}`,
+      redacted,
+    ],
+    [
+      String.raw`ABSK[\w+/=-]{30,}|bedrock-api-key-[\w+/=-]{16,}|hvs\.[\w-]{20,}|AGE-SECRET-KEY-1[A-Z0-9]{20,}|ATATT3x[\w=-]{20,}|[\w.~-]{3}\dQ~[\w.~-]{30,}`,
+      redacted,
+    ],
+    [String.raw`(bot)?\d{8,10}:AA[\w-]{30,}`, `$1${redacted}`],
+    [String.raw`AQ\.[\w-]{20,}`, withDigit],
+    [String.raw`(?:pa-|fw_|vck_)[\w-]{16,}`, (match) => (isMixed(match) ? redacted : match)],
+    [String.raw`(hooks\.slack\.com\/(?:services|workflows)\/|discord(?:app)?\.com\/api\/webhooks\/)[\w/-]{8,}`, `$1${redacted}`],
+  ];
+  return prefixes.map(([pattern, replace]) => [new RegExp(`${start}(?:${pattern})`, "g"), replace] as const);
+}
 
 /** Each pattern is applied to the whole text, in this order. */
-const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
+const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = /* @__PURE__ */ (() => [
   // `fetch` quotes an invalid header value in its error, for example a key that was read with a line break.
   [/(Headers\.\w{1,20}: )[\s\S]*?(?= is an? invalid header|$)/g, `$1${redacted}`],
   [
@@ -52,7 +55,7 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
   // A private key without the line "BEGIN PRIVATE KEY".
   [/(?<![\w+/])MI[IG][\w+/]{40,}(?:(?:\s|\\n){1,4}[\w+/=]{16,})*/g, redacted],
   [/:\/\/[^\s"'<>`]+|%3A%2F%2F[^\s"'<>`&]+/gi, redactWholeUrl],
-  ...prefixes.map(([pattern, replace]) => [new RegExp(`${start}(?:${pattern})`, "g"), replace] as const),
+  ...makePrefixed(),
   // Matches all words that dots join, so that they are read only once. A web token may begin in the middle of the match.
   [/(?<![\w-])[\w-]{11,}\.[\w-]{8,}(?:\.[\w-]*)*/g, redactWebToken],
   // Keeps a plain word, as in "Basic authentication failed".
@@ -65,7 +68,7 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
   [/((?:(?<![\w-])[\w-]{1,32}[ \t]{1,4}){1,2}(?:is|was)[ \t]{1,4}["'`]?)([^\s"'`,;<>()]{7,200}[^\s"'`,;<>().!?])/g, redactSaid],
   [/((?:[?&]|%3F|%26)key(?:=|%3D))[^\s&"'%]{4,}/gi, `$1${redacted}`],
   [/([?&]code=)[\w.~%/-]{20,}/g, `$1${redacted}`],
-];
+])();
 
 /** An AWS secret key. Some hashes look the same, so it is only replaced in texts that mention AWS. */
 const awsSecret = /(?<![\w/+=-])[A-Za-z0-9/+]{40}(?![\w/+=-])/g;

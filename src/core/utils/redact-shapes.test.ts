@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { redactSecrets } from "./redact-secrets.ts";
+import { findShown } from "../../../test/redaction/find-shown.ts";
 
 describe("redactSecrets: lists, pairs and sentences", () => {
   it.for<[what: string, text: string, clean: string]>([
@@ -74,6 +75,7 @@ describe("redactSecrets: lists, pairs and sentences", () => {
   ])("redacts %s", ([, text, clean]) => {
     expect(redactSecrets(text)).toBe(clean);
     expect(redactSecrets(clean)).toBe(clean);
+    expect(findShown(text, clean)).toEqual([]);
   });
 
   it.for([

@@ -8,7 +8,7 @@ import { JournalCall, refuseBroken, type StepMark } from "./journal-call.ts";
 import type { Run } from "./run.ts";
 import type { Step, StepKind } from "../../types/journal.ts";
 import { type CancelScope, isEnded } from "../../cancellation/cancel-scope.ts";
-import { checkAnswer } from "../state/check-answer.ts";
+import { edges } from "../../utils/edges.ts";
 import { isDecisionKey } from "../state/step-key.ts";
 import type { ParkedEnd } from "./parking.ts";
 
@@ -72,7 +72,7 @@ function readAnswer(run: Run, { call, key, kind, live }: StepMark, answer: unkno
   if (typeof answer !== "object" || answer === null) throw call.toFailure(badAnswer(answer, `step "${key}"`));
   if (live) return;
   try {
-    checkAnswer(key, answer);
+    edges.checkRecord?.(key, answer);
   } catch (error) {
     throw call.toFailure(error);
   }

@@ -1,0 +1,5 @@
+// Loads what a program gets that imports `turnwright`: some tests import single modules only.
+
+import { explainErrors } from "../src/core/all-edges.ts";
+
+explainErrors();
