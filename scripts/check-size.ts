@@ -1,12 +1,12 @@
-// Measures how much each entry adds to a bundle, minified and compressed with gzip. A size includes everything that the entry
-// imports, except peer dependencies and parts that are loaded later with `import()`. `--write` sets the budget of a new entry to its
-// size plus 10 %.
+// Measures how much each entry adds to a bundle, and the loop without the rest of its entry, minified and compressed with gzip. A size
+// includes everything that is imported, except peer dependencies and parts that are loaded later with `import()`. `--write` sets the
+// budget of a new entry to its size plus 10 %.
 
 import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build, type Metafile } from "esbuild";
-import { entries, type Entry } from "./entries.ts";
+import { entries } from "./entries.ts";
 import { readJson } from "./read-json.ts";
 import { reportProblems } from "./report-problems.ts";
 
@@ -18,9 +18,12 @@ type Budgets = { readonly [specifier: string]: number | undefined };
 const budgets = readJson<Budgets>(budgetsFile);
 const peers = Object.keys(readJson<{ readonly peerDependencies: object }>("package.json").peerDependencies);
 
-async function measure({ name }: Entry): Promise<number> {
+/** A program that runs the loop, and needs nothing else. */
+const smallest = 'export { defineTool, runToolLoop } from "./dist/index.js";';
+
+async function measure(source: string): Promise<number> {
   const { outputFiles, metafile } = await build({
-    entryPoints: [`dist/${name}.js`],
+    stdin: { contents: source, resolveDir: ".", sourcefile: "program.js" },
     bundle: true,
     minify: true,
     write: false,
@@ -33,7 +36,7 @@ async function measure({ name }: Entry): Promise<number> {
     target: "es2022",
     external: ["node:*", ...peers],
   });
-  const loaded = findLoaded(`${name}.js`, metafile);
+  const loaded = findLoaded("stdin.js", metafile);
   return outputFiles
     .filter(({ path }) => loaded.has(relative(".", path)))
     .reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
@@ -49,8 +52,13 @@ function findLoaded(file: string, { outputs }: Metafile): ReadonlySet<string> {
   return loaded;
 }
 
+const programs = [
+  ...entries.map(({ name, specifier }) => ({ specifier, source: `export * from "./dist/${name}.js";` })),
+  { specifier: "turnwright: runToolLoop, defineTool", source: smallest },
+];
+
 const measured = await Promise.all(
-  entries.map(async (entry) => ({ specifier: entry.specifier, bytes: await measure(entry), budget: budgets[entry.specifier] })),
+  programs.map(async ({ specifier, source }) => ({ specifier, bytes: await measure(source), budget: budgets[specifier] })),
 );
 
 if (process.argv.includes("--write")) {
