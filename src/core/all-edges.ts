@@ -14,7 +14,7 @@ const allEdges: Edges = {
   redactText,
   redactJson,
   readError: toProviderError,
-  describeError: describeError as NonNullable<Edges["describeError"]>,
+  describeError,
   findSchemaChanges,
   checkRecord: checkAnswer,
   nearestName,

@@ -117,8 +117,7 @@ async function findWrong(runId: string, rows: readonly Row[]): Promise<string> {
 }
 
 function failing(port: Port, runId: string): readonly Row[] {
-  const made = Object.entries(faults).filter(([what]) => port.isField === undefined || what.startsWith("throws"));
-  return made.map(([what, fault]) => async () => {
+  return Object.entries(faults).map(([what, fault]) => async () => {
     const playing = start(port, fault, { runId });
     await playing.clock.advance(2 * limit);
     return [what, await findEnd(playing), port.ends];
@@ -171,7 +170,7 @@ it.each(all)(
   },
 );
 
-it.each(all.filter(([, { isField }]) => isField === undefined))(
+it.each(all)(
   "runToolLoop ends with the expected reason and releases everything if %s never answers or answers late",
   async (runId, port) => {
     const { hangs: hung } = port;

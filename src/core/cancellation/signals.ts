@@ -1,5 +1,4 @@
 import type { Clock } from "../types/common.ts";
-import { dropPromise } from "../utils/promises.ts";
 
 interface Listening {
   readonly calls: Set<() => void>;
@@ -20,7 +19,7 @@ export function onAbort(signal: AbortSignal, call: () => void): () => void {
   return () => {
     if (!known.calls.delete(own) || known.calls.size > 0 || listening.get(signal) !== known) return;
     listening.delete(signal);
-    letGo(signal, known.listener);
+    signal.removeEventListener("abort", known.listener);
   };
 }
 
@@ -28,22 +27,13 @@ function listen(signal: AbortSignal): Listening {
   const calls = new Set<() => void>();
   const listener = (): void => {
     listening.delete(signal);
-    letGo(signal, listener);
+    signal.removeEventListener("abort", listener);
     for (const call of [...calls]) if (calls.has(call)) callAlone(call);
   };
   const made: Listening = { calls, listener };
-  // Stores `made` only after `addEventListener`, because a signal of the caller's own class may throw in this method.
-  dropPromise(signal.addEventListener("abort", listener));
+  signal.addEventListener("abort", listener);
   listening.set(signal, made);
   return made;
-}
-
-function letGo(signal: AbortSignal, listener: () => void): void {
-  try {
-    dropPromise(signal.removeEventListener("abort", listener));
-  } catch {
-    // A listener that could not be removed has no effect.
-  }
 }
 
 /** Calls a function. An error becomes an uncaught error, so that the remaining functions are still called. */
@@ -112,12 +102,8 @@ export interface ClosedRun {
 }
 
 export function notifyClosed(emitter: object | undefined, run: ClosedRun): void {
-  try {
-    const tell: unknown = emitter === undefined ? undefined : Reflect.get(emitter, method);
-    if (typeof tell === "function") dropPromise(Reflect.apply(tell, emitter, [run]));
-  } catch {
-    // Even reading a property of the caller's emitter may throw.
-  }
+  const tell: unknown = emitter === undefined ? undefined : Reflect.get(emitter, method);
+  if (typeof tell === "function") Reflect.apply(tell, emitter, [run]);
 }
 
 /** The longest delay of a timer, in milliseconds. A timer with a longer delay would fire at once. */

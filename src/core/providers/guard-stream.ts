@@ -68,9 +68,7 @@ export function iterateChunks(stream: AsyncIterable<ModelChunk>): AsyncIterator<
   }
   const isIterable = typeof given === "object" && given !== null && Symbol.asyncIterator in given;
   if (!isIterable) throw new TypeError("The provider's stream() did not return an async iterable. Make it an async generator.");
-  const iterator = stream[Symbol.asyncIterator]();
-  if (isThenable(iterator)) dropPromise(iterator);
-  return iterator;
+  return stream[Symbol.asyncIterator]();
 }
 
 export class StreamGuard implements ModelCall, Cancellable {

@@ -60,7 +60,7 @@ function hideText(text: string, longest: number, ending = "…"): string {
 
 /** Keeps the keys of the object, but none of its values. */
 function hideJson(value: Json): Json {
-  const hide = (field: Json | undefined): Json => (typeof field === "boolean" || field == null ? (field ?? null) : redacted);
+  const hide = (field: Json = null): Json => (typeof field === "boolean" || field === null ? field : redacted);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return hide(value);
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [hideText(key, 100), hide(field)]));
 }

@@ -66,8 +66,8 @@ const deepestLevel = 1_000;
  * - "a cyclic value", "a BigInt"
  * - "a value nested too deeply": more than 1,000 levels
  * - "a value of more than 268,435,456 characters as JSON"
- * - "a value of more than 10,000,000 parts": parts are values at any depth, including holes of sparse arrays; an object that
- *   occurs several times is counted each time
+ * - "a value of more than 10,000,000 parts": parts are values at any depth; an object that occurs several times is counted
+ *   each time
  * - "undefined", "a function" or "a symbol", if `value` itself is one
  *
  * Errors from a getter or a `toJSON` method are thrown unchanged. `headroom` allows that many more levels.
@@ -105,8 +105,7 @@ const leastUnits = 5;
 let units = 0;
 
 /**
- * The maximum number of values within a value. Copying this many values takes about two seconds. Holes also count, because a
- * sparse array with few items may have billions of holes.
+ * The maximum number of values within a value. Copying this many values takes about two seconds.
  */
 const mostParts = 10_000_000;
 

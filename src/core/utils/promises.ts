@@ -1,3 +1,5 @@
+import { isThenable } from "./guards.ts";
+
 /** Passes `value` to `next` at once. If `value` is a promise, passes its result when the promise is fulfilled. */
 export function whenReady<T, R>(value: T | PromiseLike<T>, next: (value: T) => R | PromiseLike<R>): R | PromiseLike<R> {
   const ready = promiseOrValue(value);
@@ -9,31 +11,20 @@ export function whenAllReady<T>(values: readonly (T | PromiseLike<T>)[]): readon
   return ready.some((value) => value instanceof Promise) ? Promise.all(ready) : (ready as readonly T[]);
 }
 
-/**
- * Returns a promise for a value with a `then` method, and any other value unchanged. Reads `then` only once, because a getter
- * may throw or return something else the second time. Throws if reading `then` fails.
- */
+/** Returns a promise for a value with a `then` method, and any other value unchanged. */
 export function promiseOrValue<T>(value: PromiseLike<T> | T): Promise<T> | T {
-  if ((typeof value !== "object" || value === null) && typeof value !== "function") return value;
-  if (isPlainPromise(value)) return value;
-  const { then } = value as { readonly then?: unknown };
-  return typeof then === "function" ? adopt(value as object, then as PromiseLike<T>["then"]) : (value as T);
+  if (value instanceof Promise) return value as Promise<T>;
+  return isThenable(value) ? adopt(value) : value;
 }
 
 /**
  * A separate function, because V8 would otherwise allocate the scope of the closure at each call of `promiseOrValue`, even if no
  * promise is made.
  */
-function adopt<T>(thenable: object, then: PromiseLike<T>["then"]): Promise<T> {
+function adopt<T>(thenable: PromiseLike<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    Reflect.apply(then, thenable, [resolve, reject]);
+    thenable.then(resolve, reject);
   });
-}
-
-/** False for an instance of a subclass, and for a promise with a `then` or `constructor` of its own. */
-function isPlainPromise<T>(value: PromiseLike<T> | T): value is Promise<Awaited<T>> & Promise<T> {
-  if (Object.getPrototypeOf(value) !== Promise.prototype) return false;
-  return !Object.hasOwn(value as object, "then") && !Object.hasOwn(value as object, "constructor");
 }
 
 /**
@@ -41,18 +32,8 @@ function isPlainPromise<T>(value: PromiseLike<T> | T): value is Promise<Awaited<
  * caught, because an unhandled rejection would end the process.
  */
 export function dropPromise(value: unknown): void {
-  try {
-    const dropped = promiseOrValue(value);
-    if (dropped instanceof Promise) dropped.catch(() => {});
-  } catch {
-    // Reading `then` failed, so no promise can reject.
-  }
-}
-
-export function listItems<T>(source: Iterable<T>): T[] {
-  const iterator: Iterator<T> = source[Symbol.iterator]();
-  dropPromise(iterator);
-  return [...{ [Symbol.iterator]: () => iterator }];
+  const dropped = promiseOrValue(value);
+  if (dropped instanceof Promise) dropped.catch(() => {});
 }
 
 /**

@@ -3,7 +3,6 @@ import {
   createContextStash,
   type LoopOptions,
   type LoopPolicies,
-  maskResults,
   processResults,
   structuredOutput,
 } from "turnwright";
@@ -23,12 +22,6 @@ const skipped = (policies: (fault: never) => LoopPolicies, more: Partial<LoopOpt
 const atOnce = (policies: (fault: never) => LoopPolicies): Port => {
   const { over, ends } = skipped(policies);
   return { over, ends };
-};
-
-const force = (verb: PropertyKey, fault: Fault): Set<number> => {
-  // The run calls `has` only if the set has more entries than the run has iterations.
-  const set = new Set(verb === "has" ? [1, 2, 3, 4, 5] : []);
-  return Object.defineProperty(set, verb, verb === "size" ? { get: fault } : { value: fault });
 };
 
 const looking: MockScript = ({ messages }, index) => {
@@ -86,13 +79,6 @@ export const judgingPorts: Ports = {
   "policies.restarts.stash.take": skipped((take) => ({ restarts: { stash: { ...createContextStash(), take } } }), restarting),
   "policies.gate.retain": atOnce((retain) => ({ gate: { active: true, retain } })),
   "policies.gate.triggerMatchByToolName": atOnce((get) => ({ gate: { active: true, triggerMatchByToolName: { get } as never } })),
-  "policies.gate.allowedNames": {
-    over: (fault) => ({ policies: { gate: { active: true, allowedNames: { [Symbol.iterator]: fault } as never } } }),
-    ends: ["invalid-option"],
-  },
-  ...portsOf("policies.masking.force.", ["has", "size", Symbol.iterator], (verb) =>
-    atOnce((fault) => ({ masking: maskResults({ minTokens: 0, force: force(verb, fault) }) })),
-  ),
   "the pricing function": { over: (fault) => ({ pricing: fault as never }), ends: ["answered"] },
   ...portsOf("createResultCache's store.", ["write", "read", "remove", "list"], store),
 };

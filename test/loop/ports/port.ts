@@ -18,8 +18,6 @@ export interface Port {
   readonly atWallClock?: string;
   /** True if the run ends at `wallClockMs`, although it rejects at other limits. Default false. */
   readonly endsAtWallClock?: true;
-  /** True for a getter. A getter may return any value, so only its errors are tested. */
-  readonly isField?: true;
 }
 
 export type Ports = { readonly [verb: string]: Port };

@@ -7,14 +7,6 @@ import { called, type Port, type Ports, portsOf, question, usualProvider } from 
 
 const unnoticed = (over: Port["over"]): Port => ({ over, ends: ["answered"] });
 
-/** Replaces one method of an emitter. The emitter has listeners, because without them the run skips some methods. */
-const emitter = (verb: string): Port =>
-  unnoticed((fault) => {
-    const events = createLoopEvents();
-    events.on("text-delta", () => {}).once("run-end", () => {});
-    return { events: Object.assign(events, { [verb]: fault }) };
-  });
-
 const heard: readonly LoopEventType[] = ["run-start", "text-delta", "tool-start", "tool-end", "run-end", "listener-error"];
 
 const traced = (tracing: object): Partial<LoopOptions> =>
@@ -22,10 +14,6 @@ const traced = (tracing: object): Partial<LoopOptions> =>
 
 const span = (verb: string, fault: Fault): object =>
   Object.assign(trace.wrapSpanContext(INVALID_SPAN_CONTEXT), { isRecording: () => true, [verb]: fault });
-
-const signal = (verb: string, property: PropertyDescriptor): Partial<LoopOptions> => ({
-  signal: Object.defineProperty(new AbortController().signal, verb, property),
-});
 
 const verbs = ["steer", "interrupt", "drain", "stop", "kill", "hasStopRequest", "isToolChainActive"];
 const all = (fault: Fault): object => Object.fromEntries(verbs.map((verb) => [verb, fault]));
@@ -36,7 +24,6 @@ export const watchingPorts: Ports = {
     for (const type of heard) events.on(type, fault);
     return { events };
   }),
-  ...portsOf("the emitter method ", ["listeners", "listenerCount", "removeListener", "turnwright.run-closed"], emitter),
   "tracer.startSpan": unnoticed((fault) => traced({ tracer: { startSpan: fault } })),
   ...portsOf("span.", ["setAttributes", "addEvent", "setStatus", "end"], (verb) =>
     unnoticed((fault) => traced({ tracer: { startSpan: () => span(verb, fault) } })),
@@ -52,22 +39,4 @@ export const watchingPorts: Ports = {
     over: (fault) => ({ control: all(fault) as never }),
     ends: ["invalid-option"],
   },
-  "signal.addEventListener": {
-    over: (fault) => signal("addEventListener", { value: fault }),
-    ends: ["thrown", "answered"],
-  },
-  "signal.removeEventListener": unnoticed((fault) => {
-    const remove = AbortSignal.prototype.removeEventListener;
-    const value = function (this: AbortSignal, ...given: Parameters<typeof remove>): unknown {
-      Reflect.apply(remove, this, given);
-      return fault();
-    };
-    return signal("removeEventListener", { value });
-  }),
-  "the getter of signal.aborted": { over: (fault) => signal("aborted", { get: fault }), ends: ["thrown"], isField: true },
-  ...portsOf("the getter of session.", ["detailsLabel", "surfaceUserErrors", "responseTarget"], (field) => ({
-    over: (fault) => ({ session: Object.defineProperty({}, field, { get: fault, enumerable: true }) }),
-    ends: ["thrown"],
-    isField: true,
-  })),
 };

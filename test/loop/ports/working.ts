@@ -33,7 +33,6 @@ export const workingPorts: Ports = {
     over: (fault) => ({ provider: { id: "p", model: "m", stream: fault as never } }),
     ends: ["provider-error"],
   },
-  "the [Symbol.asyncIterator] method of a stream": { over: (fault) => stream(fault), ends: ["provider-error"] },
   "the first next() of a stream": {
     over: (fault) => stream(() => ({ next: fault })),
     ends: ["provider-error"],
@@ -61,31 +60,10 @@ export const workingPorts: Ports = {
     },
     ends: ["answered"],
   },
-  ...portsOf("the getter of provider.", ["id", "model", "family"], (field) => ({
-    over: (fault) => ({ provider: Object.defineProperty({ ...usualProvider() }, field, { get: fault, enumerable: true }) }),
-    ends: ["thrown"],
-    isField: true,
-  })),
-  ...portsOf("the getter of provider.model on read ", [2, 3, 4, 5, 6], (read) => ({
-    over: (fault) => ({
-      provider: Object.defineProperty({ ...usualProvider() }, "model", {
-        get: after(read - 1, () => "m", fault),
-        enumerable: true,
-      }),
-    }),
-    // The run reads this field only before its first request. A later read, which would fail, never happens.
-    ends: read === 2 ? ["thrown"] : ["answered"],
-    isField: true,
-  })),
   "registry.definitions": {
     over: (fault) => registry({ definitions: fault }),
     // An empty list is one of the tested values. It is valid, so the run may also end as "answered".
     ends: ["thrown", "invalid-option", "answered"],
-  },
-  "the getter of a tool's name in a registry": {
-    over: (fault) => registry({ definitions: () => [Object.defineProperty({}, "name", { get: fault })] }),
-    ends: ["invalid-option"],
-    isField: true,
   },
   ...portsOf("registry.definitions() on call ", [2, 3, 4], (call) => ({
     over: (fault) => registry({ definitions: after(call - 1, () => [definition], fault) }),

@@ -13,7 +13,7 @@ export type HookEnd<T> =
 
 /**
  * Calls a hook, and waits for at most `hookMs`. Skips the hook if the run is already being cancelled. `read` copies the needed
- * fields of the returned object once, because the object may change later, and a getter may throw.
+ * fields of the returned object.
  */
 export async function askHook<T>(
   hook: () => unknown,
@@ -79,7 +79,6 @@ function once(hook: () => unknown): () => unknown {
   let asked: { readonly answer: unknown } | undefined;
   return () => {
     if (asked === undefined) {
-      // The result is converted only once, because a thenable from another library might not allow a second `then` call.
       asked = { answer: promiseOrValue(hook()) };
     }
     return asked.answer;

@@ -2,7 +2,7 @@
 
 import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../../types/loop-event.ts";
 import type { EventQueue } from "../../utils/event-queue.ts";
-import { dropPromise, promiseOrValue } from "../../utils/promises.ts";
+import { promiseOrValue } from "../../utils/promises.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { type ClosedRun, notifyClosed } from "../../cancellation/signals.ts";
 
@@ -51,12 +51,7 @@ export class LoopEventSink implements EventSink {
     if (this.#closed) return;
     this.#queue?.push(event);
     if (this.#outer !== undefined) this.#pass(event, this.#outer);
-    if (!this.#isHeard(event.type)) return;
-    try {
-      this.#emit(event);
-    } catch (error) {
-      if (event.type !== "listener-error") this.#sendError(event, error);
-    }
+    if (this.#isHeard(event.type)) this.#emit(event);
   }
 
   room(): Promise<void> | undefined {
@@ -88,15 +83,8 @@ export class LoopEventSink implements EventSink {
     notifyClosed(this.#emitter, { runId: this.runId, failure: this.#failure });
   }
 
-  /** The emitter may be the caller's own class, whose methods may throw. */
   #isHeard(type: LoopEventType): boolean {
-    try {
-      const count: unknown = this.#emitter?.listenerCount(type);
-      dropPromise(count);
-      return typeof count === "number" && count > 0;
-    } catch {
-      return false;
-    }
+    return this.#emitter !== undefined && this.#emitter.listenerCount(type) > 0;
   }
 
   /**
@@ -106,12 +94,9 @@ export class LoopEventSink implements EventSink {
   #emit(event: LoopEvent): void {
     const emitter = this.#emitter;
     if (emitter === undefined) return;
-    const listeners: unknown = emitter.listeners(event.type);
-    if (!Array.isArray(listeners)) return dropPromise(listeners);
-    for (const listener of listeners as ((event: LoopEvent) => unknown)[]) {
+    for (const listener of emitter.listeners(event.type) as ((event: LoopEvent) => unknown)[]) {
       // With these arguments, only a listener that was added with `once` is removed.
-      const removed: unknown = emitter.removeListener(event.type, listener as never, undefined, true);
-      if (removed !== emitter) dropPromise(removed);
+      emitter.removeListener(event.type, listener as never, undefined, true);
       try {
         const answer = promiseOrValue(listener.call(emitter, event));
         if (answer instanceof Promise) answer.catch((error: unknown) => this.#report(event, listener, error));

@@ -16,8 +16,6 @@ import {
 import { defaultStreamMs } from "../../providers/guard-stream.ts";
 import { longestTimerMs } from "../../cancellation/signals.ts";
 import type { FinalAnswerReserve, LoopPolicies, PreToolTextPolicy } from "../../types/policies.ts";
-import { LoopError } from "../../errors/loop-error.ts";
-import { listItems } from "../../utils/promises.ts";
 import type { Ending } from "../../types/termination.ts";
 import type { LoopState } from "../state/loop-state.ts";
 import type { LoopRule } from "../state/apply-call.ts";
@@ -223,11 +221,5 @@ function copyPolicy({ endAfterTextFamilies, suppressFollowUpAfterText }: PreTool
 
 export function allowedBy(gate: LoopPolicies["gate"]): ReadonlySet<string> | undefined {
   if (gate?.active !== true || gate.allowedNames === undefined) return undefined;
-  try {
-    return new Set(listItems(gate.allowedNames));
-  } catch (error) {
-    const option = "policies.gate.allowedNames";
-    const details = { option, expected: "an array or a set of tool names", received: "a value that throws when it is read" };
-    throw new LoopError("invalid-option", details, { cause: error });
-  }
+  return new Set(gate.allowedNames);
 }

@@ -4,7 +4,7 @@
 import type { Message, ToolResultPart } from "../../types/message.ts";
 import { estimateMedia } from "../../utils/estimate-media.ts";
 import { cutText, estimateTokens } from "../../utils/texts.ts";
-import { dropPromise, listItems } from "../../utils/promises.ts";
+
 import { forgetView, seal } from "../state/transcript.ts";
 import type { ReleasedResults } from "../state/loop-state.ts";
 import type { MaskingOptions } from "../../types/policies.ts";
@@ -80,15 +80,13 @@ class View implements MaskedView {
   findForced(force: ReadonlySet<number>): readonly number[] {
     const last = this.#lastIteration;
     // The results of the newest iteration are not in `#iterations` yet, so this iteration is checked here.
-    const found = last !== undefined && isIn(force, last) ? [last] : [];
+    const found = last !== undefined && force.has(last) ? [last] : [];
     const iterations = this.#iterations;
     // Both `force` and `#iterations` may be large, so the loop runs over the smaller one.
-    const size: unknown = force.size;
-    dropPromise(size);
-    const isShort = typeof size === "number" && size < iterations.size;
-    const before = isShort
-      ? listItems(force).filter((each) => iterations.has(each))
-      : [...iterations.keys()].filter((each) => isIn(force, each));
+    const before =
+      force.size < iterations.size
+        ? [...force].filter((each) => iterations.has(each))
+        : [...iterations.keys()].filter((each) => force.has(each));
     return [...before.filter((each) => each !== last), ...found];
   }
 
@@ -201,13 +199,6 @@ class View implements MaskedView {
     this.#messages[at] = seal({ ...message, results });
     forgetView(this.#messages);
   }
-}
-
-/** The caller may pass an object of another class, whose `has` may return a value that is no boolean. */
-function isIn(force: ReadonlySet<number>, each: number): boolean {
-  const answer: unknown = force.has(each);
-  dropPromise(answer);
-  return answer === true;
 }
 
 function estimateResult({ result, content = [] }: ToolResultPart): number {

@@ -25,7 +25,6 @@ import { invalidOption } from "../../errors/check-fields.ts";
 import { dropPromise } from "../../utils/promises.ts";
 import { isRecord } from "../../utils/guards.ts";
 import type { DeliberateGate, LoopPolicies, RestartPolicy } from "../../types/policies.ts";
-import type { Provider } from "../../types/provider.ts";
 import type { Session } from "../../types/common.ts";
 import { wrapTools } from "../../tools/wave.ts";
 
@@ -217,11 +216,7 @@ export function readRegistry(registry: ToolRegistry): ToolRegistry {
 }
 
 function isTools(value: unknown): boolean {
-  try {
-    return Array.isArray(value) && value.every((tool) => isRecord(tool) && typeof tool["name"] === "string");
-  } catch {
-    return false;
-  }
+  return Array.isArray(value) && value.every((tool) => isRecord(tool) && typeof tool["name"] === "string");
 }
 
 /** Reads each option and each field of an option group once, before the checks. A getter could return another value later. */
