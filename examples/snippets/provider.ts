@@ -11,7 +11,8 @@ import {
   type ModelRequest,
   type Provider,
 } from "turnwright";
-import { providerSuite, type ProviderScenario } from "turnwright/testing";
+import { wrapProvider } from "turnwright/provider-kit";
+import { createMockProvider, providerSuite, type ProviderScenario, text } from "turnwright/testing";
 
 type WireEvent =
   | { readonly kind: "ping" }
@@ -197,3 +198,19 @@ const done = createProvider({
 });
 const asked = await runToolLoop({ provider: done, messages, limits: { maxIterations: 1 } });
 assert.deepEqual([asked.reason.kind, asked.functionHistory.length], ["max-iterations", 1]);
+
+// #region wrapped
+function countRequests(provider: Provider, count: () => void): Provider {
+  return wrapProvider(provider, {
+    stream: (request, call) => {
+      count();
+      return provider.stream(request, call);
+    },
+  });
+}
+// #endregion wrapped
+
+let requests = 0;
+const counted = countRequests(createMockProvider([text("Hello.")], { compacts: true }), () => (requests += 1));
+await runToolLoop({ provider: counted, messages: [{ role: "user", content: "Hi." }] });
+assert.deepEqual([requests, counted.compacts], [1, true]);

@@ -1,6 +1,6 @@
-// What a run needs only when something is wrong: texts of errors, advice on mistakes, the meaning of an SDK's error, and the removal
-// of credentials. The loop uses them through `edges`. The main entry adds them, and so does each adapter. A bundler leaves them out if a
-// program needs neither: messages then give no advice, errors of a provider have the code "server", and texts hide more.
+// Functions that a run needs only when something is wrong: they write the texts of errors, give advice on mistakes, read the errors of
+// SDKs, and remove credentials. The loop calls them through `edges`. The main entry adds them, and so does each adapter. A bundler leaves
+// them out if a program needs neither: messages then give no advice, errors of a provider have the code "server", and texts hide more.
 
 import type { Json, ProviderError } from "../types/common.ts";
 import type { ToolChange } from "../types/tool-outcome.ts";
@@ -65,7 +65,7 @@ function hideJson(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [hideText(key, 100), hide(field)]));
 }
 
-/** What a program has that neither imports the main entry as a whole nor uses an adapter. */
+/** The functions of a program in a bundle that names neither `explainErrors` nor an adapter. */
 export const bareEdges: Edges = { redactText: hideText, redactJson: hideJson };
 
 export const edges: Edges = { ...bareEdges };
