@@ -98,7 +98,6 @@ export { createContextStash } from "./loop/restart/context-tools.ts";
 export { defineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
 export { emitText } from "./loop/tool-call/emit-text.ts";
 export { defineTool, isCallOf } from "./tools/define-tool.ts";
-export { explainErrors };
 export { createToolRegistry } from "./tools/registry.ts";
 export { isToolResult, toolResult } from "./tools/to-outcome.ts";
 export { mergeRegistries, withFilter, withPrefix } from "./tools/merge-registries.ts";
