@@ -39,7 +39,6 @@ interface PartsEntry {
     facts: { ending: Ending; undelivered?: readonly UserMessage[]; runId: string; journal: Journal; session: Session },
   ): LoopResult;
   CancelScope: new () => object; // cancellation, for the ports of the stages
-  explainErrors(): void; // only in a bundle: adds the full messages of errors
 }
 // #endregion parts
 

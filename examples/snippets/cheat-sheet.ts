@@ -13,7 +13,6 @@ import type {
   LoopControl,
   LoopEndedError,
   LoopError,
-  LoopErrorCode,
   LoopEvent,
   LoopDetection,
   LoopHooks,
@@ -53,6 +52,7 @@ import type {
 } from "turnwright";
 import type { CompactedMessages } from "turnwright/compaction";
 import type {
+  LoopErrorCode,
   EndedKind,
   EndedResult,
   GenerateRequest,
@@ -134,6 +134,7 @@ interface Core {
   providerError(code: ProviderErrorCode, message: string, facts?: ProviderErrorFacts): ProviderError; // status, retryable, retryAfterMs, cause
   toProviderError(thrown: unknown): ProviderError; // classifies an error of an SDK
   isProviderError(value: unknown): value is ProviderError;
+  explainErrors(): void; // only in a bundle: adds the full messages of errors
   parseToolArguments(text: string): { readonly args: unknown } | { readonly problem: "malformed" }; // "" means {}
   // journals
   memoryJournal(saved?: SavedJournal): Journal & { keys(): readonly string[]; toJSON(): SavedJournal };

@@ -74,7 +74,8 @@ export {
   TimedOutError,
 } from "./errors/loop-ended-error.ts";
 export { FatalToolError, isFatalToolError } from "./tools/to-outcome.ts";
-export { isLoopError, LoopError, type LoopErrorCode } from "./errors/loop-error.ts";
+export { explainErrors };
+export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export { isProviderError, providerError } from "./errors/provider-error.ts";
 export { toProviderError } from "./errors/read-sdk-error.ts";
 export { type MemoryJournal, memoryJournal, type SavedJournal } from "./journal/memory-journal.ts";

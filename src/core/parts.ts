@@ -1,7 +1,7 @@
 // The entry `turnwright/parts`: the parts of the loop, for building your own loop. `nextStep` decides what happens next, and
 // `applyStep` updates the state. The four stages are `streamOnce`, `executeToolCall`, `detectContextRestart` and `buildResult`.
 
-export { explainErrors } from "./all-edges.ts";
+export type { LoopErrorCode } from "./errors/loop-error.ts";
 export { type Cancellable, type CancelReason, CancelScope } from "./cancellation/cancel-scope.ts";
 export { type NextStep, nextStep } from "./loop/next-step.ts";
 export type { Bounds } from "./loop/run/limits.ts";

@@ -1,16 +1,7 @@
 // Every name that the docs must mention. The file does not compile if a name is missing or unknown.
 
-import type {
-  FinishReason,
-  LoopErrorCode,
-  LoopEvents,
-  LoopStatus,
-  ModelChunk,
-  ModelRequest,
-  ProviderErrorCode,
-  EndReason,
-} from "turnwright";
-import type { EventBase, LoopEventType, ToolTraits } from "turnwright/parts";
+import type { FinishReason, LoopEvents, LoopStatus, ModelChunk, ModelRequest, ProviderErrorCode, EndReason } from "turnwright";
+import type { LoopErrorCode, EventBase, LoopEventType, ToolTraits } from "turnwright/parts";
 
 type Names<Name extends PropertyKey> = { readonly [Key in Name]: true };
 

@@ -51,7 +51,7 @@ describe("a bundle of runToolLoop", () => {
   });
 
   it("has the whole messages with explainErrors", async () => {
-    expect(await run('import { explainErrors } from "turnwright/parts"; explainErrors();')).toMatchObject({
+    expect(await run('import { explainErrors } from "turnwright"; explainErrors();')).toMatchObject({
       read: "The gateway refused the key [redacted]",
       wrong: expect.stringContaining("limits.maxIterations"),
     });
