@@ -115,7 +115,7 @@ export { priceAttempts } from "./loop/stream/eager-calls.ts";
 export { streamOnce } from "./loop/stream/stream-once.ts";
 export { expose } from "./loop/stream/visible-tools.ts";
 export { describeMisfit } from "./loop/stream/structured-output.ts";
-export { toAbilities, toProviderFacts, wrapProvider } from "./providers/wrap-provider.ts";
+export { toAbilities, toProviderFacts, wrapProvider } from "./utils/wrap-provider.ts";
 export { type Answerer, answererOf, AttemptLog, continuesMessage } from "./providers/attempt-reader.ts";
 export { iterateChunks } from "./providers/guard-stream.ts";
 export { groupByRole } from "./providers/sdk-provider.ts";

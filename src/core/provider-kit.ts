@@ -38,7 +38,7 @@ export { meaningOf } from "./providers/finish-words.ts";
 export { type EventReader, readSdkStream, type SdkStream } from "./providers/read-sdk-stream.ts";
 export { Answer, createEventReader, isCleanEnd } from "./providers/read-answer.ts";
 export { keepAlive } from "./providers/stream-attempts.ts";
-export { wrapProvider } from "./providers/wrap-provider.ts";
+export { wrapProvider } from "./utils/wrap-provider.ts";
 export { createOutputPlanner, isClientOf, type OutputPlan, type OutputRules } from "./providers/output-schema.ts";
 export { toObjectSchema } from "./providers/object-schema.ts";
 export { mapSchemas } from "./providers/map-schemas.ts";

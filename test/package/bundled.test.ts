@@ -1,4 +1,4 @@
-// A bundler leaves out what a program does not name. What remains must still hide secrets.
+// A bundler leaves out what a program does not name. The rest must still hide secrets.
 
 import { execFileSync } from "node:child_process";
 import { build } from "esbuild";

@@ -232,7 +232,7 @@ async function checkKill(): Promise<void> {
   await rooms.kill("run-4");
   equal((await rooms.result("run-4")).reason.kind, "killed");
   const tookMs = performance.now() - begunAt;
-  ok(tookMs < 1_500, `The kill took ${tookMs} ms.`);
+  ok(tookMs < 3_000, `The kill took ${tookMs} ms.`);
 }
 
 async function checkSteer(): Promise<void> {
@@ -433,7 +433,7 @@ export const checks: readonly Check[] = [
   { title: "rejects invalid ids, positions and options", run: checkInvalid },
   { title: "suspends a run until a decision arrives", run: checkDecision },
   { title: "stops a run that is waiting for a decision", run: checkStopWaiting },
-  { title: "kills a run within 1.5 seconds while a tool is running", run: checkKill },
+  { title: "kills a run within 3 seconds while a tool is running", run: checkKill },
   { title: "passes a steering message to the next iteration once", run: checkSteer },
   { title: "delivers a steering message once if several nested runs work", run: checkSteerNested },
   { title: "delivers a steering message if the worker stops while a nested run works", run: checkSteerStoppedNested },

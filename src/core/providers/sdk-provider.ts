@@ -9,7 +9,7 @@ import { addEdges } from "../utils/edges.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { redactJson, redactText } from "../utils/redact-secrets.ts";
 import { readAssistantMessage } from "../utils/texts.ts";
-import { toProviderFacts, type ProviderFacts } from "./wrap-provider.ts";
+import { toProviderFacts, type ProviderFacts } from "../utils/wrap-provider.ts";
 import { createRefusalMemory, type SdkAnswer } from "./refused-parts.ts";
 import { mapItems, toWellFormedRequest } from "./well-formed.ts";
 import { createToolRenamer, type NameRules } from "./wire-names.ts";

@@ -3,7 +3,7 @@ import type { Provider } from "../types/provider.ts";
 import { type Check, checkFields, type Checks, is, numberWithin } from "../errors/check-fields.ts";
 import { assertProvider } from "../errors/provider-error.ts";
 import { longestTimerMs } from "../cancellation/signals.ts";
-import { wrapProvider } from "./wrap-provider.ts";
+import { wrapProvider } from "../utils/wrap-provider.ts";
 import { streamAttempts } from "./stream-attempts.ts";
 
 /** The number of attempts for a request, and the waits before each repetition. */

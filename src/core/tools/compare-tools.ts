@@ -44,12 +44,16 @@ export function findToolChanges(toolName: string, was: ShownTool, now: ShownTool
 
 function* findChanges(was: ShownTool, now: ShownTool): Generator<SchemaChange> {
   if (was.origin !== now.origin) yield { kind: "source-changed", was: was.origin, now: now.origin };
-  if (stableJson(was.inputSchema) !== stableJson(now.inputSchema))
-    yield* edges.findSchemaChanges?.(was.inputSchema, now.inputSchema) ?? [{ kind: "constraint-changed" }];
+  yield* edges.findSchemaChanges?.(was.inputSchema, now.inputSchema) ?? findAnyChange(was, now);
   if (was.description !== now.description) yield { kind: "description-changed" };
   // Does not report that the tool now needs less approval, because a recorded approval is then still enough.
   if (caution(now) > caution(was)) yield { kind: "trait-changed", field: "needsApproval" };
   if (was.idempotent === true && now.idempotent !== true) yield { kind: "trait-changed", field: "idempotent" };
+}
+
+/** A recorded tool may lack its schema, so the schemas are compared as items of a list. */
+function findAnyChange(was: ShownTool, now: ShownTool): readonly SchemaChange[] {
+  return stableJson([was.inputSchema]) === stableJson([now.inputSchema]) ? [] : [{ kind: "constraint-changed" }];
 }
 
 function caution({ needsApproval }: ShownTool): number {
