@@ -76,10 +76,14 @@ function isCode(value: unknown): boolean {
  * throws.
  */
 export function readProviderError(thrown: unknown): ProviderError {
+  return edges.readError?.(thrown) ?? toServerError(thrown);
+}
+
+function toServerError(thrown: unknown): ProviderError {
   try {
     if (isProviderError(thrown)) return providerError(thrown.code, thrown.message, thrown);
     const { message, cause } = toPlainError(thrown);
-    return edges.readError?.(thrown) ?? providerError("server", message, { retryable: false, cause });
+    return providerError("server", message, { retryable: false, cause });
   } catch {
     return providerError("server", "The error cannot be read.", { retryable: false });
   }

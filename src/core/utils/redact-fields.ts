@@ -3,20 +3,25 @@
 
 import { redacted } from "./edges.ts";
 
-const anywhere: string = /* @__PURE__ */ [
-  "passw(?:or)?d|passphrase|passcode|pwd|credential|authorization|cookie|secret(?!ar)|connectionstring|sessionid|bearer|jwt",
-  "(?:api|access|private|signing|encryption|subscription|account|auth|master|functions|shared|storage|service|consumer|app)key|token$",
-].join("|");
+/** A function, because a bundler cannot leave out the joined text of a constant. */
+function makeNames(): { readonly ofFields: RegExp; readonly ofTexts: RegExp; readonly ofAssignments: RegExp } {
+  const anywhere = [
+    "passw(?:or)?d|passphrase|passcode|pwd|credential|authorization|cookie|secret(?!ar)|connectionstring|sessionid|bearer|jwt",
+    "(?:api|access|private|signing|encryption|subscription|account|auth|master|functions|shared|storage|service|consumer|app)key|token$",
+  ].join("|");
+  // Words that only match a whole name. They are too short to be searched for in longer names.
+  const whole = "auth|pass|pin|otp|mfa|cvv|cvc|ssn|sid";
+  return {
+    ofFields: new RegExp(`${anywhere}|^(?:${whole}|tokens)$`),
+    ofTexts: new RegExp(anywhere),
+    ofAssignments: new RegExp(`signature$|^(?:${whole}|sig)$`),
+  };
+}
 
-/** Words that only match a whole name. They are too short to be searched for in longer names. */
-const whole = "auth|pass|pin|otp|mfa|cvv|cvc|ssn|sid";
-
-const ofFields = /* @__PURE__ */ new RegExp(`${anywhere}|^(?:${whole}|tokens)$`);
-const ofTexts = /* @__PURE__ */ new RegExp(anywhere);
-const ofAssignments = /* @__PURE__ */ new RegExp(`signature$|^(?:${whole}|sig)$`);
+const secretNames = /* @__PURE__ */ makeNames();
 
 export function namesSecret(key: string): boolean {
-  return ofFields.test(squash(key));
+  return secretNames.ofFields.test(squash(key));
 }
 
 /**
@@ -25,7 +30,7 @@ export function namesSecret(key: string): boolean {
  */
 export function namesSecretInText(name: string, isAssigned: boolean): boolean {
   const squashed = squash(name);
-  return ofTexts.test(squashed) || (isAssigned && ofAssignments.test(squashed));
+  return secretNames.ofTexts.test(squashed) || (isAssigned && secretNames.ofAssignments.test(squashed));
 }
 
 function squash(name: string): string {

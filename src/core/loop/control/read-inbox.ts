@@ -22,11 +22,11 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const stays = phase === "start" || phase === "resume";
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
   run.isIterationReplayed = true;
-  const look = (): InboxAnswer => {
+  const look = (expected: Expected | undefined): InboxAnswer => {
     const answer = withCompaction(run, withForced(run, lookAround(run)));
     if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
     const mayStream = answer.ended === undefined && answer.drain !== true && answer.spentOutside === undefined;
-    if (mayStream && phase !== "resume") run.meter.begin(expectedOf(run));
+    if (mayStream && phase !== "resume") run.meter.begin(expected);
     return answer;
   };
   const body = (): InboxAnswer | PromiseLike<InboxAnswer> => {
@@ -47,10 +47,11 @@ function expectedOf({ state: { streamResults, lastCostUSD } }: Run): Expected | 
  * Calls `look` when no streams of other nested runs may use up the limits of an outer run. Otherwise all nested runs would begin a
  * stream with the last of the same budget. A cancellation ends the wait.
  */
-function whenFree(run: Run, look: () => InboxAnswer): InboxAnswer | Promise<InboxAnswer> {
+function whenFree(run: Run, look: (expected: Expected | undefined) => InboxAnswer): InboxAnswer | Promise<InboxAnswer> {
   const { scope, meter } = run;
-  const onSettled = scope.cause === undefined ? meter.findBusy(expectedOf(run)) : undefined;
-  if (onSettled === undefined) return look();
+  const expected = expectedOf(run);
+  const onSettled = scope.cause === undefined ? meter.findBusy(expected) : undefined;
+  if (onSettled === undefined) return look(expected);
   const settled = new Promise<void>((resolve) => {
     const slot: Cancellable = { cancel: () => end() };
     const leave = onSettled(() => end());
