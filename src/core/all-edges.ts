@@ -1,8 +1,7 @@
 // The functions that the main entry and the adapters add to `edges`.
 
 import { describeError } from "./errors/error-messages.ts";
-import { adviseMessage, adviseMessages, adviseProvider, adviseTool } from "./errors/foreign-words.ts";
-import { advisePart, replacementOf } from "./errors/other-words.ts";
+import { adviseMessage, adviseMessages, adviseProvider, adviseTool, advisePart, replacementOf } from "./errors/foreign-words.ts";
 import { toProviderError } from "./errors/read-sdk-error.ts";
 import { checkAnswer } from "./loop/state/check-answer.ts";
 import { findSchemaChanges } from "./tools/schema-changes.ts";

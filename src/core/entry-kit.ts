@@ -45,7 +45,7 @@ export {
   type ResultProcessor,
   type Run,
 } from "./loop/run/run.ts";
-export { noteGuardrails } from "./loop/stream/between-streams.ts";
+export { noteGuardrails } from "./loop/run/note-stream.ts";
 export { isRecorded, isReplayed, runStep } from "./loop/run/run-step.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep, malformedNote, misfitNote, warnOfLoop } from "./loop/state/apply-step.ts";
@@ -111,7 +111,7 @@ export {
   unfitBy,
   type Verdict,
 } from "./loop/tool-call/record-verdicts.ts";
-export { priceAttempts } from "./loop/stream/eager-calls.ts";
+export { priceAttempts } from "./loop/run/pricing.ts";
 export { streamOnce } from "./loop/stream/stream-once.ts";
 export { expose } from "./loop/stream/visible-tools.ts";
 export { describeMisfit } from "./loop/stream/structured-output.ts";

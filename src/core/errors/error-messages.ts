@@ -2,7 +2,28 @@
 
 import { quote } from "../utils/texts.ts";
 import type { LoopErrorCode, LoopErrorDetails } from "./loop-error.ts";
-import { describeChange } from "./other-words.ts";
+import type { ToolChange, ToolChangeKind } from "../types/tool-outcome.ts";
+
+type ChangeWords = { readonly [Kind in ToolChangeKind]: (change: { readonly place: string; readonly values: string }) => string };
+
+const changeWords: ChangeWords = {
+  removed: () => "was removed",
+  "source-changed": ({ values }) => `has another origin${values}`,
+  "field-removed": ({ place }) => `no longer has the field${place}`,
+  "required-field-added": ({ place }) => `requires the field${place}`,
+  "type-changed": ({ place, values }) => `has another type${place}${values}`,
+  "constraint-changed": ({ place, values }) => `has another constraint${place}${values}`,
+  "description-changed": ({ place }) => `has another description${place}`,
+  "default-changed": ({ place, values }) => `has another default${place}${values}`,
+  "trait-changed": ({ place }) => `has another value of the trait${place}`,
+};
+
+/** Describes a change in words, for example `"pay" has another type in "amount": now string, before number`. */
+function describeChange({ toolName, kind, field, was = "none", now = "none" }: ToolChange): string {
+  const isField = kind === "field-removed" || kind === "required-field-added" || kind === "trait-changed";
+  const place = field === undefined ? "" : `${isField ? " " : " in "}${quote(field)}`;
+  return `${quote(toolName)} ${changeWords[kind]({ place, values: `: now ${now}, before ${was}` })}`;
+}
 
 type Messages = { readonly [Code in LoopErrorCode]: (details: LoopErrorDetails[Code]) => string };
 

@@ -1,11 +1,11 @@
-// Advice for values that belong to another library: a model, a client, a tool or a message that was passed to the wrong place.
+// Advice on what belongs to another library: the name of an option, or a model, client, tool or message in the wrong place.
 
-import type { Advice } from "../utils/edges.ts";
+import type { Advice, Replacement } from "../utils/edges.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 
 const chat = (model: string, client = "new OpenAI()"): string =>
   `openaiChat({ client: ${client}, model: ${model} }), from "turnwright/openai"`;
-const messages = (model: string, client = "new Anthropic()"): string =>
+const claude = (model: string, client = "new Anthropic()"): string =>
   `anthropicMessages({ client: ${client}, model: ${model} }), from "turnwright/anthropic"`;
 const generate = (model: string, client = "new GoogleGenAI({ apiKey })"): string =>
   `googleGenerateContent({ client: ${client}, model: ${model} }), from "turnwright/google"`;
@@ -15,7 +15,7 @@ const harmlessName = /^[\w.:/-]{1,64}$/;
 
 function adviseModelName(name: string): Advice {
   const model = harmlessName.test(name) ? `"${name.replace(/^(?:openai|anthropic|google)[/:]/, "")}"` : anyModel;
-  const write = /claude/i.test(name) ? messages : /gemini/i.test(name) ? generate : chat;
+  const write = /claude/i.test(name) ? claude : /gemini/i.test(name) ? generate : chat;
   return { received: harmlessName.test(name) ? `the name ${JSON.stringify(name)}` : "a string", instead: write(model) };
 }
 
@@ -39,7 +39,7 @@ const wrongProviders: readonly (readonly [fits: (value: object) => boolean, advi
     (value) => hasMethod(value, "chat", "completions", "create") || hasMethod(value, "responses", "create"),
     { received: "an OpenAI client", instead: chat(anyModel, "client") },
   ],
-  [(value) => hasMethod(value, "messages", "create"), { received: "an Anthropic client", instead: messages(anyModel, "client") }],
+  [(value) => hasMethod(value, "messages", "create"), { received: "an Anthropic client", instead: claude(anyModel, "client") }],
   [
     (value) => hasMethod(value, "models", "generateContentStream"),
     { received: "a client of Google", instead: generate(anyModel, "client") },
@@ -65,10 +65,10 @@ const wrongProviders: readonly (readonly [fits: (value: object) => boolean, advi
 const classes: { readonly [name: string]: (model: string) => string } = {
   OpenAI: chat,
   AzureOpenAI: chat,
-  Anthropic: messages,
+  Anthropic: claude,
   GoogleGenAI: generate,
   openaiChat: chat,
-  anthropicMessages: messages,
+  anthropicMessages: claude,
   googleGenerateContent: generate,
 };
 
@@ -146,4 +146,146 @@ export function adviseTool(tool: UnknownRecord): string | undefined {
   return isNameless
     ? 'Add a name. Tools of the AI SDK have none; for these, write: tools: importTools({ search: tool }), from "turnwright/interop"'
     : undefined;
+}
+
+const messages: Replacement = { nearest: "messages", instead: 'messages: [{ role: "user", content: "..." }]' };
+const maxIterations: Replacement = { nearest: "limits.maxIterations", instead: "limits: { maxIterations: 10 }" };
+const shortIterations: Replacement = { nearest: "maxIterations", instead: "maxIterations: 10" };
+const provider: Replacement = { nearest: "provider", instead: 'provider: openaiChat({ client, model: "..." })' };
+const onIteration: Replacement = { nearest: "hooks.onIteration", instead: "hooks: { onIteration(finished, state) {} }" };
+const prepareIteration: Replacement = {
+  nearest: "hooks.prepareIteration",
+  instead: "hooks: { prepareIteration(view) { return {}; } }",
+};
+const events: Replacement = { nearest: "events", instead: 'events: createLoopEvents(), then events.on("run-end", listener)' };
+const output: Replacement = { nearest: "policies.output", instead: "policies: { output: structuredOutput(schema) }" };
+const inputSchema: Replacement = { nearest: "inputSchema", instead: "inputSchema: z.object({ ... })" };
+const execute: Replacement = { nearest: "execute", instead: "execute(args, context) {}" };
+const toolCallGuard: Replacement = { nearest: "policies.approve", instead: "policies: { approve(call) {} }" };
+const system: Replacement = { nearest: "system", instead: 'system: "..."' };
+const setting = (name: string): Replacement => ({ nearest: `modelSettings.${name}`, instead: `modelSettings: { ${name} }` });
+const eitherTokens: Replacement = {
+  nearest: "modelSettings.maxOutputTokens",
+  instead: "modelSettings: { maxOutputTokens } to limit each answer, or limits: { maxTokens } to limit all tokens of the run",
+};
+const wallClock: Replacement = {
+  nearest: "limits.wallClockMs",
+  instead: "limits: { wallClockMs: 60_000 } for the whole run, or timeouts: { toolMs } for each wait",
+};
+const cost: Replacement = { nearest: "limits.maxCostUSD", instead: "limits: { maxCostUSD: 0.5 }, and pricing: genaiPrices()" };
+const trace: Replacement = { nearest: "events", instead: 'withTracing(options) from "turnwright/otel"' };
+
+const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts: 3, which includes the first attempt" };
+const sdkClient: Replacement = { nearest: "client", instead: "client, an SDK client created with your key and base URL" };
+
+/**
+ * Replacements for option names of other libraries. The first replacement that exists in the checked group of options is
+ * suggested.
+ */
+const replacements: { readonly [word: string]: readonly Replacement[] } = {
+  prompt: [messages],
+  input: [messages],
+  query: [messages],
+  history: [messages],
+  maxSteps: [maxIterations, shortIterations],
+  maxTurns: [maxIterations, shortIterations],
+  maxRounds: [maxIterations, shortIterations],
+  maxToolRoundtrips: [maxIterations, shortIterations],
+  recursionLimit: [maxIterations, shortIterations],
+  max_turns: [maxIterations, shortIterations],
+  max_iterations: [maxIterations, shortIterations],
+  stopWhen: [{ nearest: "policies.stopWhen", instead: "policies: { stopWhen: iterationCountIs(5) }" }],
+  model: [provider],
+  llm: [provider],
+  client: [provider],
+  instructions: [system],
+  systemPrompt: [system],
+  systemMessage: [system],
+  onStepFinish: [onIteration, { nearest: "onIteration" }],
+  onStepEnd: [onIteration, { nearest: "onIteration" }],
+  onStepStart: [prepareIteration],
+  prepareStep: [prepareIteration, { nearest: "prepareIteration" }],
+  activeTools: [prepareIteration],
+  onFinish: [events],
+  onChunk: [events],
+  onError: [events],
+  onEvent: [events],
+  onAbort: [events],
+  callbacks: [events],
+  output: [output],
+  outputSchema: [output],
+  outputType: [output],
+  responseFormat: [output],
+  response_format: [output],
+  abortSignal: [{ nearest: "signal", instead: "signal: controller.signal" }],
+  signal: [{ nearest: "abortSignal", instead: "abortSignal: controller.signal" }],
+  temperature: [setting("temperature")],
+  topP: [setting("topP")],
+  top_p: [setting("topP")],
+  seed: [setting("seed")],
+  stopSequences: [setting("stopSequences")],
+  maxTokens: [eitherTokens, { nearest: "maxOutputTokens" }],
+  max_tokens: [eitherTokens, { nearest: "maxOutputTokens" }],
+  maxOutputTokens: [setting("maxOutputTokens")],
+  providerOptions: [setting("extra")],
+  settings: [{ nearest: "modelSettings" }],
+  tool_choice: [{ nearest: "toolChoice" }],
+  maxRetries: [{ nearest: "provider", instead: "provider: withRetry(provider)" }, maxAttempts],
+  retries: [maxAttempts],
+  attempts: [maxAttempts],
+  apiKey: [sdkClient],
+  api_key: [sdkClient],
+  baseURL: [sdkClient],
+  baseUrl: [sdkClient],
+  timeout: [wallClock, { nearest: "wallClockMs" }, { nearest: "timeoutMs" }],
+  timeoutMs: [wallClock, { nearest: "wallClockMs" }],
+  maxDuration: [wallClock, { nearest: "wallClockMs" }],
+  budget: [cost],
+  maxBudget: [cost, { nearest: "maxCostUSD" }],
+  maxBudgetUsd: [cost, { nearest: "maxCostUSD" }],
+  maxCost: [cost, { nearest: "maxCostUSD" }],
+  telemetry: [trace],
+  tracing: [trace],
+  memory: [{ nearest: "journal" }],
+  checkpointer: [{ nearest: "journal" }],
+  sessionId: [{ nearest: "runId" }],
+  thread_id: [{ nearest: "runId" }],
+  onToolCall: [toolCallGuard],
+  canUseTool: [toolCallGuard],
+  parameters: [inputSchema],
+  schema: [inputSchema],
+  input_schema: [inputSchema],
+  inputJsonSchema: [inputSchema],
+  args: [inputSchema],
+  run: [execute],
+  func: [execute],
+  handler: [execute],
+  invoke: [execute],
+  callback: [execute],
+};
+
+const bytes = 'data: Buffer.from(bytes).toString("base64")';
+const partFields = ["image", "image_url", "input_image", "inline_data", "inlineData", "source", "mimeType", "file"];
+
+/**
+ * Returns advice if a content part has the format of another library or contains binary data, otherwise undefined. The advice
+ * is a sentence without its full stop.
+ */
+export function advisePart(part: UnknownRecord): string | undefined {
+  const hasBytes = Object.values(part).some((value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value));
+  if (hasBytes) return `Bytes must be base64 text; write: { type: "image", mediaType: "image/png", ${bytes} }`;
+  if (Object.hasOwn(part, "toolCallId"))
+    return 'Messages of the AI SDK have another format; write calls as { type: "tool-call", callId, name, args }, and their results as { role: "tool", results: [{ callId, name, outcome: "completed", result }] }';
+  return partFields.some((field) => Object.hasOwn(part, field))
+    ? 'Write: { type: "image", mediaType: "image/png", data }, where data is base64 text or a URL'
+    : undefined;
+}
+
+const experimental = /^(?:experimental|unstable)_/;
+
+export function replacementOf(word: string, known: readonly string[]): Replacement | undefined {
+  const name = word.replace(experimental, "");
+  const rows = Object.hasOwn(replacements, name) ? replacements[name] : undefined;
+  const found = rows?.find(({ nearest }) => known.includes(nearest.replace(/\..*/, "")));
+  return found ?? (name !== word && known.includes(name) ? { nearest: name } : undefined);
 }

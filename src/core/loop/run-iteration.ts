@@ -11,7 +11,7 @@ import type { Masked, ResultMasking } from "./run/features.ts";
 import { partsOf } from "./stream/call-drafts.ts";
 import { applyStep } from "./state/apply-step.ts";
 import { type ModelStep, openStream, planRequest } from "./open-stream.ts";
-import { noteAdjustments, noteCache, noteGuardrails } from "./stream/between-streams.ts";
+import { noteAdjustments, noteCache, noteGuardrails } from "./run/note-stream.ts";
 import { exposeRecorded } from "./stream/visible-tools.ts";
 import type { OpenIteration } from "./run/request.ts";
 import { eventBase, type Run } from "./run/run.ts";

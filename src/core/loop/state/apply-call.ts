@@ -1,9 +1,5 @@
-import type { EventSink, LoopAction } from "../../types/loop-event.ts";
-import type { Pricing, Usage, ContentPart } from "../../types/common.ts";
-import type { CostUnknownWhy } from "../../types/termination.ts";
-import { describeValue } from "../../utils/texts.ts";
-import { toPlainError } from "../../utils/plain-error.ts";
-import { promiseOrValue } from "../../utils/promises.ts";
+import type { LoopAction } from "../../types/loop-event.ts";
+import type { ContentPart } from "../../types/common.ts";
 import type { AssistantMessage, Message, ToolResultPart } from "../../types/message.ts";
 import { isRecord } from "../../utils/guards.ts";
 import type { PreToolTextPolicy } from "../../types/policies.ts";
@@ -15,35 +11,6 @@ import { addCost, addUsage } from "../../utils/count-usage.ts";
 import { type IdenticalCalls, type LoopState, noIdenticalCalls, toContextMessage } from "./loop-state.ts";
 import type { Repeats, SettledCall } from "./step-result.ts";
 import { isSameJson, stableJson } from "../../utils/json.ts";
-
-interface Answerer {
-  readonly provider: string;
-  readonly model: string;
-  readonly iteration: number;
-}
-
-interface PricingPorts {
-  readonly pricing?: Pricing | undefined;
-  readonly events: EventSink;
-}
-
-export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events }: PricingPorts): number | CostUnknownWhy {
-  if (usage === undefined) return "no-usage";
-  const { provider, model, iteration } = by;
-  try {
-    const cost: unknown = promiseOrValue(pricing?.(usage, { provider, model }));
-    if (cost instanceof Promise) {
-      cost.catch(() => {});
-      throw new TypeError("pricing must return the cost synchronously, but returned a promise.");
-    }
-    if (cost === undefined) return "no-price";
-    if (typeof cost === "number" && Number.isFinite(cost) && cost >= 0) return cost;
-    throw new TypeError(`pricing must return the cost in USD (0 or more) or undefined, but returned ${describeValue(cost)}.`);
-  } catch (error) {
-    events.send({ type: "listener-error", runId: events.runId, iteration, event: "pricing", error: toPlainError(error) });
-    return "pricing-failed";
-  }
-}
 
 export function applyCall(state: LoopState, settled: SettledCall, part: ToolResultPart | undefined): void {
   const { outcome, restart, extraction } = settled;

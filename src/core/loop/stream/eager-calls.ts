@@ -1,46 +1,8 @@
-import type { AttemptSpending, StreamResult } from "../../types/provider.ts";
-import type { EndReason } from "../../types/termination.ts";
-import { textOf, toUsage } from "../../utils/plain-error.ts";
-import { costOf } from "../state/apply-call.ts";
-import type { Run } from "../run/run.ts";
+// Starts calls while the model is still streaming, and gives their outcomes to the calls of the complete message.
+
+import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { stableJson } from "../../utils/json.ts";
-
-/**
- * Returns the limit of this run or an outer run that one more request would exceed. Assumes that this request costs as much as
- * the newest request with a known cost. Unknown costs are not counted here: `nextStep` obeys `limits.onUnknownCost` before the
- * next stream.
- */
-export function findSpent(run: Run, attempts: readonly AttemptSpending[], isFinal: boolean): EndReason | undefined {
-  const { tokens, costUSD, lastCostUSD } = priceAttempts(run, attempts);
-  return run.meter.findSpent(lastCostUSD ?? run.state.lastCostUSD, { tokens, costUSD }, isFinal);
-}
-
-interface PricedAttempts {
-  readonly tokens: number;
-  readonly costUSD: number;
-  readonly lastCostUSD: number | undefined;
-}
-
-/** Unknown costs are not counted. */
-export function priceAttempts({ options, state, events }: Run, attempts: readonly AttemptSpending[]): PricedAttempts {
-  const { pricing } = options;
-  let tokens = 0;
-  let costUSD = 0;
-  let lastCostUSD: number | undefined;
-  for (const attempt of attempts) {
-    if (attempt.usage === undefined) continue;
-    const usage = toUsage(attempt.usage);
-    tokens += usage.totalTokens;
-    if (pricing === undefined) continue;
-    const by = { provider: textOf(attempt.provider), model: textOf(attempt.model), iteration: state.iteration };
-    const cost = costOf(usage, by, { pricing, events });
-    if (typeof cost !== "number") continue;
-    lastCostUSD = cost;
-    costUSD += cost;
-  }
-  return { tokens, costUSD, lastCostUSD };
-}
 
 /** The functions that start calls while the model is still streaming. */
 export interface EagerPorts {

@@ -6,7 +6,7 @@ import { readProviderError } from "../../errors/provider-error.ts";
 import { assertNever } from "../../utils/guards.ts";
 import { memoize } from "../../utils/promises.ts";
 import { noUsage } from "../../utils/count-usage.ts";
-import { costOf } from "../state/apply-call.ts";
+import { costOf } from "../run/pricing.ts";
 import { endingOfReason } from "../../cancellation/cancel-scope.ts";
 import { judgeFinish, type Judgement, type MessageContent } from "../../providers/judge-finish.ts";
 import type { EagerPorts } from "./eager-calls.ts";

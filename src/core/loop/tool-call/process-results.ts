@@ -16,7 +16,7 @@ import { countOf, readUsage } from "../../utils/plain-error.ts";
 import type { ResultEvent } from "../../types/loop-event.ts";
 import type { ToolOutcome } from "../../types/tool-outcome.ts";
 import { estimateTokens } from "../../utils/texts.ts";
-import { costOf } from "../state/apply-call.ts";
+import { costOf } from "../run/pricing.ts";
 import { lastUserText } from "../state/transcript.ts";
 import type { SettledCall } from "../state/step-result.ts";
 import { contentOf, renderOutcome } from "../../tools/outcome-texts.ts";
