@@ -1,18 +1,133 @@
-// A process that executes durable loops. Workers take over the runs of workers that died or froze.
+// A process that executes durable loops. Workers take over the runs of workers that died or froze, and notify all processes of the runs
+// that have ended.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { DBOS, type DBOSConfig } from "@dbos-inc/dbos-sdk";
-import type { Client, Pool } from "pg";
+import { Client, Pool } from "pg";
 import { type Checks, checkFields, checkRequired, is, isFilled, numberWithin } from "../core/entry-kit.ts";
 import type { RunSite } from "../host/durable/execute-durable-run.ts";
 import { RunWaits, WorkerSite } from "../host/durable/worker-site.ts";
 import { withinTime } from "../host/durable/repeat-failed.ts";
-import { Connections } from "./connections.ts";
 import { type DeleteFilter, deleteRuns, type DurableRun, listRuns, loopNames, queueOf, type RunFilter } from "./list-runs.ts";
 import { whileLaunching } from "./locks.ts";
-import { RunEnds } from "./run-ends.ts";
 import { Takeovers } from "./takeovers.ts";
 import { endChannel, eventChannel, messageChannel, PostgresStore } from "./postgres-store.ts";
+import { Socket } from "node:net";
+
+/** With these limits, a server that does not answer counts as a broken connection. */
+const patience = { connectionTimeoutMillis: 10_000, keepAlive: true, keepAliveInitialDelayMillis: 5_000 };
+const queryTimeout = { query_timeout: 20_000 };
+
+export class Connections {
+  readonly #url: string;
+  readonly #pools: Pool[] = [];
+  readonly #sockets = new Set<Socket>();
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /**
+   * Creates a pool that replaces broken connections. `hasTimeLimit` is false for the pool of DBOS, whose statements may take long.
+   */
+  createPool(max: number, { hasTimeLimit = true }: { readonly hasTimeLimit?: boolean } = {}): Pool {
+    const pool = new Pool({ ...this.#options, max, ...(hasTimeLimit ? queryTimeout : {}) });
+    // Without a listener for errors, a broken connection would end the process.
+    pool.on("error", () => {});
+    pool.on("connect", (client) => client.on("error", () => {}));
+    this.#pools.push(pool);
+    return pool;
+  }
+
+  createClient(): Client {
+    return new Client({ ...this.#options, ...queryTimeout });
+  }
+
+  get #options() {
+    return { connectionString: this.#url, ...patience, stream: () => this.#createSocket() };
+  }
+
+  #createSocket(): Socket {
+    const socket = new Socket();
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    return socket;
+  }
+
+  /** Ends all pools. Waits for queries that are under way. */
+  async end(): Promise<void> {
+    await Promise.all(this.#pools.map(async (pool) => (pool.ending ? undefined : pool.end())));
+  }
+
+  /**
+   * Closes all connections immediately. A server that does not answer would otherwise keep its connections open, and these
+   * connections would keep the process alive.
+   */
+  destroy(): void {
+    void this.end().catch(() => {});
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+/** The shortest and the longest time between two checks, in milliseconds. The time grows while no run ends. */
+const firstWaitMs = 10;
+const maxWaitMs = 1_000;
+
+export interface RunEndsPorts {
+  readonly workerId: string;
+  readonly stopping: AbortSignal;
+  notify(runIds: readonly string[]): Promise<void>;
+}
+
+export class RunEnds {
+  readonly #ports: RunEndsPorts;
+  /** The runs whose end DBOS has not stored yet. */
+  readonly #runs = new Set<string>();
+  #waitMs = firstWaitMs;
+  #isWatching = false;
+
+  constructor(ports: RunEndsPorts) {
+    this.#ports = ports;
+  }
+
+  has(runId: string): boolean {
+    return this.#runs.has(runId);
+  }
+
+  /** All runs are checked together, so that many runs that end at the same time do not keep Postgres busy. */
+  add(runId: string): void {
+    this.#runs.add(runId);
+    this.#waitMs = firstWaitMs;
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    void this.#watch().finally(() => (this.#isWatching = false));
+  }
+
+  async #watch(): Promise<void> {
+    while (this.#runs.size > 0) {
+      const waitMs = this.#waitMs;
+      this.#waitMs = Math.min(2 * waitMs, maxWaitMs);
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+      if (this.#ports.stopping.aborted) return;
+      // If a check fails, for example while Postgres restarts, the next check follows.
+      await this.#check().catch(() => {});
+    }
+  }
+
+  async #check(): Promise<void> {
+    const ids = [...this.#runs];
+    const found = await DBOS.listWorkflows({ workflowIDs: ids, status: "PENDING", loadInput: false, loadOutput: false });
+    // If another worker has taken over a run, that worker notifies the processes of its end.
+    const live = new Set(
+      found.filter(({ executorId }) => executorId === this.#ports.workerId).map(({ workflowID }) => workflowID),
+    );
+    const ended = ids.filter((id) => !live.has(id));
+    if (ended.length === 0) return;
+    this.#waitMs = firstWaitMs;
+    await this.#ports.notify(ended);
+    for (const id of ended) this.#runs.delete(id);
+  }
+}
 
 /** The options of `launchWorker`. */
 export interface WorkerOptions {

@@ -1,4 +1,4 @@
-// A process that Restate calls to execute durable loops.
+// A process that Restate calls over HTTP/2 to execute durable loops.
 
 import { type Checks, checkFields, checkRequired, invalidOption, is, numberWithin } from "../core/entry-kit.ts";
 import { WorkerSite } from "../host/durable/worker-site.ts";
@@ -7,7 +7,49 @@ import { requireNode22 } from "./restate-journal.ts";
 import { RestateStore } from "./restate-store.ts";
 import { createObjects, namesOf, type ServiceNames } from "./run-object.ts";
 import { createRunWorkflow, type RunWorker } from "./run-workflow.ts";
-import { type HandlerServer, serveHandlers } from "./serve-handlers.ts";
+import { once } from "node:events";
+import { createServer, type Http2Session } from "node:http2";
+import { createEndpointHandler } from "@restatedev/restate-sdk";
+
+export interface HandlerServer {
+  readonly port: number;
+  /** Ends all connections, and with them all calls of Restate. */
+  stop(): Promise<void>;
+}
+
+export interface ServerOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly identityKeys?: readonly string[] | undefined;
+}
+
+type EndpointServices = Parameters<typeof createEndpointHandler>[0]["services"];
+
+export async function serveHandlers(
+  services: EndpointServices,
+  { port, host, identityKeys }: ServerOptions,
+): Promise<HandlerServer> {
+  const keys = identityKeys === undefined ? {} : { identityKeys: [...identityKeys] };
+  // The server of Restate shows failed attempts, so the log of the SDK is dropped.
+  const server = createServer(createEndpointHandler({ services, ...keys, logger: () => {} }));
+  const sessions = new Set<Http2Session>();
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+  });
+  server.listen(port, host);
+  await once(server, "listening");
+  const address = server.address();
+  return {
+    port: typeof address === "object" && address !== null ? address.port : port,
+    async stop() {
+      const closed = once(server, "close");
+      server.close();
+      for (const session of sessions) session.destroy();
+      await closed;
+    },
+  };
+}
 
 /** The options of `launchWorker`. */
 export interface WorkerOptions {

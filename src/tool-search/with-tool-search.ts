@@ -23,9 +23,219 @@ import {
   type ToolResult,
   toRegistry,
   type UnknownRecord,
+  countBytes,
+  takeStart,
+  isRecord,
 } from "../core/entry-kit.ts";
-import { describeFinder, toLine } from "./describe-finder.ts";
-import { ToolIndex } from "./tool-index.ts";
+import MiniSearch, { type SearchOptions } from "minisearch";
+
+const intro =
+  "Finds tools that are not shown here, and shows them to you from your next step on. Use it before you say that you cannot do something. Pass words about the task, or exact names.";
+const explanation = 'The tools to find, where "a_: b, c" means a_b and a_c:';
+const singles = "others";
+
+/** Lower than in estimates of ordinary text, because a name has more tokens than a sentence of the same length. */
+const bytesPerToken = 3;
+const longestName = 64;
+/** A larger group is split, because the model would see only the beginning of one long list. */
+const mostInGroup = 40;
+
+interface Group {
+  readonly prefix: string;
+  readonly names: readonly string[];
+}
+
+/**
+ * Returns the definition of `find_tools`, whose description lists the names of the deferred tools as far as they fit. The JSON of
+ * the definition has at most `maxTokens` estimated tokens.
+ */
+export function describeFinder(
+  definition: ToolDefinition,
+  deferred: readonly ToolDefinition[],
+  maxTokens: number,
+): ToolDefinition {
+  const withText = (description: string): ToolDefinition => Object.freeze({ ...definition, description });
+  const empty = JSON.stringify(withText(`${intro} ${explanation}`));
+  const groups = toGroups(deferred.map(({ name }) => toLine(name, longestName)));
+  const listing = fitListing(groups, maxTokens * bytesPerToken - countBytes(empty));
+  return withText(`${intro} ${explanation}${listing}`);
+}
+
+/**
+ * Lists as many names of each group as fit. If even the sizes of all groups do not fit, lists the sizes of the largest groups.
+ */
+function fitListing(groups: readonly Group[], bytes: number): string {
+  const fits = (text: string): boolean => countBytes(JSON.stringify(text)) - 2 <= bytes;
+  const largest = Math.max(...groups.map(({ names }) => names.length));
+  const listed = writeMost(largest, (most) => writeGroups(groups, most), fits);
+  if (fits(listed)) return listed;
+  const bySize = [...groups].sort((one, other) => other.names.length - one.names.length);
+  const writeLargest = (count: number): string => {
+    const left = bySize.slice(count).reduce((sum, { names }) => sum + names.length, 0);
+    return `${writeGroups(bySize.slice(0, count), 0)}\nand ${left} more tools`;
+  };
+  return writeMost(bySize.length, writeLargest, fits);
+}
+
+/** Returns `write(count)` for the largest count up to `most` that fits, or `write(0)` if none fits. */
+function writeMost(most: number, write: (count: number) => string, fits: (text: string) => boolean): string {
+  // The search below does not include `most`: the text for `most` has no "and 3 more", so it may be shorter than the text for
+  // `most - 1`.
+  const everything = write(most);
+  if (fits(everything)) return everything;
+  let [low, high] = [0, most];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (fits(write(middle))) low = middle;
+    else high = middle;
+  }
+  return write(low);
+}
+
+function writeGroups(groups: readonly Group[], most: number): string {
+  return groups.map((group) => `\n${writeGroup(group, most)}`).join("");
+}
+
+function writeGroup({ prefix, names }: Group, most: number): string {
+  if (most === 0) return `${prefix}: ${names.length} tools`;
+  const left = names.length - most;
+  return `${prefix}: ${names.slice(0, most).join(", ")}${left > 0 ? ` and ${left} more` : ""}`;
+}
+
+/**
+ * Groups names by their first part: "github_" for `github_create_issue`. The result does not depend on the order of the names.
+ */
+function toGroups(names: readonly string[]): readonly Group[] {
+  const groups = split({ prefix: "", names: [...names].sort() });
+  const alone = groups.filter((group) => group.prefix === "");
+  const shared = groups.filter((group) => group.prefix !== "");
+  return [...shared, ...alone.map((group) => ({ ...group, prefix: singles }))];
+}
+
+/**
+ * Splits a group by the next part of its names: names with the same next part become a group. All names whose next part is unique
+ * become one more group.
+ */
+function split({ prefix, names }: Group): readonly Group[] {
+  const parts = new Map<string, string[]>();
+  for (const name of names) {
+    const part = /^[^_-]+[_-]+/.exec(name)?.[0] ?? "";
+    const members = parts.get(part);
+    if (members === undefined) parts.set(part, [name]);
+    else members.push(name);
+  }
+  const alone: string[] = [];
+  const groups: Group[] = [];
+  for (const [part, members] of parts) {
+    if (part === "" || members.length === 1) alone.push(...members);
+    else {
+      const group = { prefix: prefix + part, names: members.map((name) => name.slice(part.length)) };
+      groups.push(...(members.length > mostInGroup ? split(group) : [group]));
+    }
+  }
+  return alone.length === 0 ? groups : [...groups, { prefix, names: alone.sort() }];
+}
+
+export function toLine(text: string, longest: number): string {
+  // The text is cut before the replacement, because a text from a server may be of any length.
+  const start = takeStart(text, longest * 4);
+  const line = start.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ").trim();
+  return cutText(start.length < text.length ? `${line}…` : line, longest);
+}
+
+interface IndexedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: string;
+}
+
+/** In characters. The rest of a longer text is ignored, because the texts of tools may come from servers and have any length. */
+const longestText = 2_000;
+const deepestSchema = 4;
+const mostParameters = 200;
+const mostTerms = 40;
+
+const fields = ["name", "description", "parameters"] as const;
+
+const searchOptions: SearchOptions = {
+  boost: { name: 4, description: 2 },
+  prefix: (term) => term.length >= 3,
+  fuzzy: (term) => (term.length >= 5 ? 0.2 : false),
+};
+
+/**
+ * Searches the names, descriptions and parameters of tools. Makes a new index if the tools differ from those of the last search.
+ */
+export class ToolIndex {
+  #tools: readonly ToolDefinition[] = [];
+  #index = createIndex([]);
+
+  /**
+   * Returns at most `most` tools, the best match first. Tools whose exact names are in the query come first. The order depends
+   * only on the query and the tools.
+   */
+  search(query: string, tools: readonly ToolDefinition[], most: number): readonly ToolDefinition[] {
+    this.#update(tools);
+    const byName = new Map(tools.map((tool) => [tool.name, tool]));
+    const exact = query.split(/[^\w-]+/).filter((word) => byName.has(word));
+    const terms = toTerms(query).slice(0, mostTerms).join(" ");
+    const matches = this.#index.search(terms, searchOptions);
+    const ranked = matches.map(({ id, score }) => ({ name: String(id), score }));
+    ranked.sort((one, other) => other.score - one.score || (one.name < other.name ? -1 : 1));
+    const names = new Set([...exact, ...ranked.map(({ name }) => name)]);
+    return Array.from(names, (name) => byName.get(name))
+      .filter((tool) => tool !== undefined)
+      .slice(0, most);
+  }
+
+  #update(tools: readonly ToolDefinition[]): void {
+    const isSame = tools.length === this.#tools.length && tools.every((tool, position) => tool === this.#tools[position]);
+    if (isSame) return;
+    this.#tools = tools;
+    this.#index = createIndex(tools);
+  }
+}
+
+function createIndex(tools: readonly ToolDefinition[]): MiniSearch<IndexedTool> {
+  const index = new MiniSearch<IndexedTool>({ idField: "name", fields: [...fields], tokenize: toTerms, processTerm: toStem });
+  index.addAll(
+    tools.map(({ name, description, inputSchema }) => ({
+      name,
+      description: cutText(description, longestText),
+      parameters: cutText(listParameters(inputSchema).join(" "), longestText),
+    })),
+  );
+  return index;
+}
+
+/** Splits also at "_" and before capital letters: `createIssue` and `create_issue` have the same words. */
+function toTerms(text: string): string[] {
+  const spaced = text.replace(/([\p{Ll}\p{N}])(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})/gu, "$1$2 ");
+  return spaced.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
+}
+
+function toStem(term: string): string {
+  const word = term.toLowerCase();
+  return word.length > 3 && word.endsWith("s") && !word.endsWith("ss") ? word.slice(0, -1) : word;
+}
+
+function listParameters(schema: unknown): readonly string[] {
+  const texts: string[] = [];
+  const visit = (value: unknown, depth: number): void => {
+    if (!isRecord(value) || depth > deepestSchema) return;
+    const { properties, items } = value;
+    visit(items, depth + 1);
+    if (!isRecord(properties)) return;
+    for (const [name, field] of Object.entries(properties)) {
+      if (texts.length >= mostParameters) return;
+      const description = isRecord(field) ? field["description"] : undefined;
+      texts.push(typeof description === "string" ? `${name} ${cutText(description, longestText)}` : name);
+      visit(field, depth + 1);
+    }
+  };
+  visit(schema, 0);
+  return texts;
+}
 
 /** The options of `withToolSearch`. */
 export interface ToolSearchOptions {

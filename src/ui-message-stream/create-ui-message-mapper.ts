@@ -1,13 +1,216 @@
-import { checkFields, type LoopEvent, type LoopEvents, type LoopEventType } from "../core/entry-kit.ts";
-import { addToCost, type EventItem, type EventMapper, mayBeDiscarded, noCost } from "../core/web-kit.ts";
-import { ApprovalParts } from "./approval-parts.ts";
+import {
+  checkFields,
+  type LoopEvent,
+  type LoopEvents,
+  type LoopEventType,
+  type Json,
+  type LoopStatus,
+  type WaitingCall,
+} from "../core/entry-kit.ts";
+import { addToCost, type EventItem, type EventMapper, mayBeDiscarded, noCost, toPlain, toCallPath } from "../core/web-kit.ts";
 import { toBrokenChunks, toEndingChunks } from "./ending-chunks.ts";
 import { EmittedParts, MessageWriter } from "./message-writer.ts";
-import { NestedProgress } from "./nested-progress.ts";
 import { toUserParts } from "./to-ui-messages.ts";
-import { isDeferred, ToolParts } from "./tool-parts.ts";
-import type { UICompaction, UICost, UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
+import { isDeferred, ToolParts, type ToolPart } from "./tool-parts.ts";
+import type {
+  UICompaction,
+  UICost,
+  UIMessageChunk,
+  UIVersion,
+  UINestedCall,
+  UINestedProgress,
+  UIQuestion,
+} from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
+
+interface Run {
+  readonly path: readonly string[];
+  text: string;
+  /** The text before the current iteration. If an attempt is discarded, this text is shown again. */
+  before: string;
+  readonly calls: Map<string, { name: string; state: UINestedCall["state"] }>;
+  status: LoopStatus | "running";
+}
+
+/**
+ * A preliminary output is sent when the text is 1/8 longer than in the previous output. Each output repeats the whole text.
+ * Because outputs become rarer, the total size of all outputs stays proportional to the text.
+ */
+const share = 8;
+/** The minimum number of new characters before another preliminary output is sent. */
+const leastNew = 200;
+
+export class NestedProgress {
+  readonly #runs = new Map<string, Run>();
+  #progress: Json | undefined;
+  #length = 0;
+  /** The value of `#length` when the last preliminary output was made. */
+  #sent = 0;
+
+  get hasRuns(): boolean {
+    return this.#runs.size > 0;
+  }
+
+  /**
+   * True if a nested run is suspended. The outer call then ends as `interrupted`, and continues when the outermost run is
+   * resumed.
+   */
+  get isSuspended(): boolean {
+    return [...this.#runs.values()].some(({ status }) => status === "suspended");
+  }
+
+  /** Stores the most recent value that the tool itself passed to `context.progress`. */
+  setProgress(data: unknown): void {
+    this.#progress = toPlain(data);
+  }
+
+  /** Adds an event of a nested run. Returns true if a new preliminary output must be sent. */
+  note(event: LoopEvent): boolean {
+    const run = this.#runOf(event);
+    if (event.type !== "text-delta") return noteFact(run, event);
+    run.text += event.text;
+    this.#length += event.text.length;
+    return this.#length - this.#sent >= Math.max(leastNew, this.#sent / share);
+  }
+
+  toOutput(): UINestedProgress {
+    this.#sent = this.#length;
+    const runs = [...this.#runs.values()].map(({ path, text, calls, status }) => ({
+      path,
+      text,
+      calls: [...calls].map(([callId, call]) => ({ callId, ...call })),
+      status,
+    }));
+    return this.#progress === undefined ? { runs } : { runs, progress: this.#progress };
+  }
+
+  #runOf({ runId, path = [] }: LoopEvent): Run {
+    const known = this.#runs.get(runId);
+    if (known !== undefined) return known;
+    const run: Run = { path, text: "", before: "", calls: new Map(), status: "running" };
+    this.#runs.set(runId, run);
+    return run;
+  }
+}
+
+function noteFact(run: Run, event: LoopEvent): boolean {
+  const { type } = event;
+  if (type === "iteration-start") run.before = run.text;
+  else if (type === "attempt-discarded") run.text = run.before;
+  else if (type === "tool-start") run.calls.set(event.callId, { name: event.name, state: "running" });
+  else if (type === "tool-end") run.calls.set(event.callId, { name: event.name, state: event.outcome });
+  else if (type === "run-end") run.status = event.status;
+  else if (type === "iteration-end")
+    for (const { callId, name, outcome } of event.calls) run.calls.set(callId, { name, state: outcome });
+  else return false;
+  return type !== "iteration-start";
+}
+
+type Decided = LoopEvents["approval-decided"];
+
+export interface ApprovalTargets {
+  readonly writer: MessageWriter;
+  readonly tools: ToolParts;
+  readonly version: UIVersion;
+}
+
+type AskedUser = Omit<UIQuestion, "toolCallId" | "toolName">;
+
+export class ApprovalParts {
+  readonly #writer: MessageWriter;
+  readonly #tools: ToolParts;
+  readonly #version: UIVersion;
+  /** The questions that wait in the process of the run, by id. */
+  readonly #live = new Map<string, AskedUser>();
+
+  constructor({ writer, tools, version }: ApprovalTargets) {
+    this.#writer = writer;
+    this.#tools = tools;
+    this.#version = version;
+  }
+
+  /** Shows a waiting call on the page. If the call waits for a decision, requests this decision. */
+  request(call: WaitingCall): void {
+    const part = this.#tools.add(toCallPath(call), call);
+    this.#tools.show(part, call.name);
+    if (call.waitsFor !== "result") this.#ask(part, call.id);
+    else if (call.question !== undefined) {
+      const { question, id, fromPage } = call;
+      this.#writeQuestion(part, { ...question, questionId: this.#tools.toId(id), isLive: false, fromPage: fromPage === true });
+    }
+    // The part still shows an approval. Without a reset, `useChat` would send this approval again.
+    else if (part.isApproved && this.#version !== 5) this.#tools.showAgain(part, call.fromPage === true);
+  }
+
+  #writeQuestion({ id: toolCallId, name: toolName }: ToolPart, question: AskedUser): void {
+    const data = { ...question, toolCallId, toolName };
+    this.#writer.writeBeside({ type: "data-question", id: question.questionId, data });
+  }
+
+  /** Shows a question that waits in the process of the run. */
+  askLive(part: ToolPart, { id: questionId, question, fromPage }: LoopEvents["question-asked"]): void {
+    this.#live.set(questionId, { ...question, questionId, isLive: true, fromPage: fromPage === true });
+    this.#tools.show(part);
+    this.#showLive(part, questionId);
+  }
+
+  endLive(part: ToolPart, { id, answer }: LoopEvents["question-answered"]): void {
+    this.#showLive(part, id, answer);
+    this.#live.delete(id);
+  }
+
+  #showLive(part: ToolPart, id: string, answer?: UIQuestion["answer"]): void {
+    const question = this.#live.get(id);
+    if (question !== undefined) this.#writeQuestion(part, answer === undefined ? question : { ...question, answer });
+  }
+
+  /** Shows a decision about a tool call of the outermost run. */
+  decide(key: string, decided: Decided): void {
+    const part = this.#tools.find(key);
+    if (part !== undefined && part.state !== "new") this.#show(part, key, decided);
+  }
+
+  /**
+   * Shows a decision about a tool call of a nested run. The page has a part for a call of a nested run only if this call has
+   * waited for the page.
+   */
+  decideNested(key: string, decided: Decided): void {
+    const part = this.#tools.find(key);
+    if (part === undefined || decided.question === undefined) return;
+    this.#tools.show(part, decided.name);
+    this.#show(part, key, decided);
+  }
+
+  #show(part: ToolPart, key: string, { args, decision, reason, name, callId, question }: Decided): void {
+    if (args !== undefined) this.#tools.edit(part, args);
+    const hasWaited = question !== undefined;
+    part.isApproved = hasWaited && isApproval(decision);
+    if (!hasWaited && decision !== "deny") return;
+    const id = key.slice(0, key.length - callId.length) + (question ?? callId);
+    const approvalId = this.#tools.toId(id);
+    if (this.#version === 5 && hasWaited) {
+      const data = { approvalId, toolCallId: part.id, toolName: name, input: part.args, decision };
+      this.#writer.writeBeside({ type: "data-approval", id: approvalId, data });
+    }
+    if (this.#version !== 7 || decision === "failed") return;
+    this.#ask(part, id, hasWaited ? {} : { isAutomatic: true });
+    const approved = isApproval(decision);
+    this.#writer.writeBeside({ type: "tool-approval-response", approvalId, approved, ...(reason !== undefined && { reason }) });
+  }
+
+  #ask({ id: toolCallId, name, args }: ToolPart, question: string, more: { readonly isAutomatic?: true } = {}): void {
+    const approvalId = this.#tools.toId(question);
+    if (this.#version !== 5) this.#writer.writeBeside({ type: "tool-approval-request", approvalId, toolCallId, ...more });
+    else {
+      const data = { approvalId, toolCallId, toolName: name, input: args };
+      this.#writer.write({ type: "data-approval", id: approvalId, data });
+    }
+  }
+}
+
+function isApproval(decision: Decided["decision"]): boolean {
+  return decision === "approve" || decision === "modify";
+}
 
 /** Converts the events of a run to chunks of a UI message, one event at a time. */
 export type UIMessageMapper = EventMapper<UIMessageChunk>;

@@ -1,6 +1,6 @@
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { RunEnds } from "../../src/dbos/run-ends.ts";
+import { RunEnds } from "../../src/dbos/worker.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout"] }));
 afterEach(() => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { readEdited, startLine, streamLine } from "./edited-log.ts";
-import { toLoggedOutcome } from "../../src/inspect/rerun/logged-outcomes.ts";
+import { toLoggedOutcome } from "../../src/inspect/rerun/past-of-log.ts";
 
 it("toLoggedOutcome: keeps the known cost of a nested run whose cost is partly unknown", () => {
   const call = { run: 0, iteration: 0, callId: "c", name: "ask", index: 0 };

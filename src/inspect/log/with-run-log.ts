@@ -1,9 +1,289 @@
-import { checkFields, checkNeeded, type Checks, is, isRecord, type LoopOptions, type Tool } from "../../core/entry-kit.ts";
-import { observeRun, type StartObserving } from "../../core/observe-kit.ts";
+import {
+  checkFields,
+  checkNeeded,
+  type Checks,
+  is,
+  isRecord,
+  type LoopOptions,
+  type Tool,
+  type EmittedPart,
+  isContent,
+  type LoopEvent,
+  type Message,
+  type ModelChunk,
+  type ModelRequest,
+  type Provider,
+  textOf,
+  type ToolContext,
+  toPlainError,
+} from "../../core/entry-kit.ts";
+import {
+  observeRun,
+  type StartObserving,
+  type ObservedRun,
+  type RunObserver,
+  type StreamObserver,
+} from "../../core/observe-kit.ts";
 import { Cleaner, type RedactText } from "./clean-values.ts";
-import { callSafely, openLog, type RunLogSink } from "./log-writer.ts";
-import { heardEvents } from "./noted-events.ts";
-import { type RecorderPorts, type RunPlace, RunRecorder } from "./run-recorder.ts";
+import { callSafely, openLog, type RunLogSink, type LogWriter } from "./log-writer.ts";
+import { heardEvents, cleanPart, describeRun, describeTools, EmittedTexts, type NotedEvent, places } from "./noted-events.ts";
+import { type KnownRun, type LogFields, runKey, type SentMessage, stepOf } from "./log-lines.ts";
+import { OutputDraft } from "./output-draft.ts";
+import { measure, type Measured, measureList } from "./shared-values.ts";
+
+export interface RecorderPorts {
+  readonly writer: LogWriter;
+  readonly cleaner: Cleaner;
+  now(): number;
+  release(): void;
+  startNested(place: RunPlace): StartObserving;
+}
+
+/** The place of a nested run: the ids of the calls that contain it, and the number of its outer run in the log. */
+export interface RunPlace {
+  readonly path: readonly string[];
+  readonly parent?: number | undefined;
+}
+
+/** True for the last events of a run: its end, and the notice directly before it. */
+function isEnd(event: NotedEvent): boolean {
+  return event.type === "run-end" || (event.type === "notice" && event.kind !== "still-working");
+}
+
+const contentOf: { readonly [Type in ModelChunk["type"]]?: string } = {
+  "text-delta": "text",
+  "refusal-delta": "text",
+  "reasoning-delta": "reasoning",
+  "call-start": "call",
+  "call-args-delta": "call",
+  "call-ready": "call",
+};
+
+interface Content {
+  readonly data: unknown;
+  readonly metadata: unknown;
+  readonly part: EmittedPart;
+}
+
+export class RunRecorder implements RunObserver {
+  readonly #ports: RecorderPorts;
+  readonly #place: RunPlace;
+  readonly #run: KnownRun;
+  /** The fields of the run-start line until it is written. */
+  #first: LogFields | undefined;
+  /** The number of events about each step in this execution. Undefined if the run is new in the log. */
+  readonly #seen: Map<string, number> | undefined;
+  readonly #emitted = new EmittedTexts();
+  #draft: OutputDraft | undefined;
+  #tools: { readonly source: ModelRequest["tools"]; readonly measured: Measured } | undefined;
+  #hasRequest = false;
+  #hasContent = false;
+  #isLive = false;
+  /** True after the first event in this execution that was not replayed. */
+  #wasLive = false;
+  #isClosed = false;
+  readonly #stream: StreamObserver = { run: (step) => step(), onChunk: (chunk) => this.#takeChunk(chunk) };
+
+  constructor(run: ObservedRun, ports: RecorderPorts, place: RunPlace) {
+    this.#ports = ports;
+    this.#place = place;
+    const { path, parent } = place;
+    this.#run = ports.writer.findRun(runKey(ports.cleaner.id(run.runId), path));
+    const isKnown = this.#run.written.size > 0;
+    this.#seen = isKnown ? new Map() : undefined;
+    const nested = path.length === 0 ? {} : { path: [...path], parent };
+    this.#first = { at: ports.now(), runId: run.runId, ...nested, ...describeRun(run, ports.cleaner) };
+    // If the log has lines of a nested run from an earlier execution, the new run-start line is written only before another new
+    // line. If the whole nested run is replayed, no line is written.
+    if (path.length === 0 || !isKnown) this.#begin();
+  }
+
+  #begin(): void {
+    const { at, ...first } = this.#first ?? {};
+    if (this.#first === undefined) return;
+    this.#first = undefined;
+    const { writer, cleaner } = this.#ports;
+    writer.write(this.#run, { type: "run-start", at: at as number, ...cleaner.names(first) });
+  }
+
+  #write(type: string, fields: LogFields): void {
+    this.#begin();
+    const { writer, cleaner, now } = this.#ports;
+    writer.write(this.#run, { type, at: now(), ...cleaner.names(fields) });
+  }
+
+  /** Runs code of the recorder. If the code throws, the log ends and the run continues. */
+  #safely(call: () => void): void {
+    if (this.#isClosed || !this.#ports.writer.isOpen) return;
+    try {
+      call();
+    } catch (error) {
+      this.#ports.writer.fail(error);
+    }
+  }
+
+  onEvent(event: LoopEvent): void {
+    this.#safely(() => {
+      for (const noted of this.#emitted.take(event as NotedEvent)) this.#take(noted);
+    });
+  }
+
+  #take(event: NotedEvent): void {
+    if (event.type === "text-delta" || event.type === "reasoning-delta") return this.#draft?.addText(event.type, event.text);
+    if (event.type === "tool-args-end") return this.#draft?.addCall(event, this.#ports.now());
+    if (event.type === "iteration-start") {
+      this.#endOutput();
+      this.#draft = new OutputDraft(event, this.#ports.cleaner);
+      [this.#hasRequest, this.#hasContent, this.#isLive] = [false, false, event.replayed !== true];
+    } else if (event.type !== "attempt-discarded" && this.#isOutputOver(event)) this.#endOutput();
+    if (event.replayed !== true && !isEnd(event)) [this.#isLive, this.#wasLive] = [true, true];
+    this.#note(event);
+  }
+
+  /** In a live stream, calls that start early have events before the output is complete. */
+  #isOutputOver({ type, replayed }: NotedEvent): boolean {
+    return replayed === true || type === "iteration-end" || type === "run-end" || this.#draft?.isOver === true;
+  }
+
+  #endOutput(): void {
+    const fields = this.#draft?.takeFields();
+    if (fields !== undefined && this.#isNew("output", fields, fields["replayed"] === true)) this.#write("output", fields);
+  }
+
+  #note(event: NotedEvent): void {
+    const { type, runId: _runId, path: _path, iteration, replayed, ...rest } = event;
+    const { data, metadata, part, ...facts } = rest as typeof rest & Partial<Content>;
+    const { cleaner } = this.#ports;
+    const cleaned = cleaner.fields(facts, places[type]);
+    const fields: LogFields = {
+      iteration,
+      replayed,
+      ...(isRecord(cleaned) ? cleaned : {}),
+      ...(type === "attempt-discarded" && this.#discarded()),
+      data: cleaner.content(data, "progress"),
+      part: part && cleanPart(part, cleaner),
+      metadata: cleaner.content(metadata, "metadata"),
+    };
+    if (this.#isNew(type, fields, this.#isRepeated(event))) this.#write(type, fields);
+  }
+
+  /** Returns the output of a discarded attempt, which would otherwise become part of the iteration's output. */
+  #discarded(): LogFields {
+    const { text, reasoning } = this.#draft?.takeFields() ?? {};
+    return { text, reasoning };
+  }
+
+  /**
+   * True for an event that an earlier execution may have written. The end of an iteration is marked as replayed if its stream was
+   * replayed, but the end is new if calls of the iteration ran in this execution. The end of a nested run is never marked as
+   * replayed.
+   */
+  #isRepeated(event: NotedEvent): boolean {
+    if (isEnd(event)) return this.#place.path.length > 0 && !this.#wasLive;
+    return event.replayed === true && (event.type !== "iteration-end" || !this.#isLive);
+  }
+
+  #isNew(type: string, fields: LogFields, isReplayed: boolean): boolean {
+    if (this.#seen === undefined) return true;
+    const step = stepOf(type, fields);
+    const count = (this.#seen.get(step) ?? 0) + 1;
+    this.#seen.set(step, count);
+    return !isReplayed || count > (this.#run.written.get(step) ?? 0);
+  }
+
+  /**
+   * Returns undefined for a second stream of an iteration. An iteration has a second stream if a hook returned a provider that is
+   * already observed.
+   */
+  startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
+    if (this.#hasRequest || !this.#ports.writer.isOpen) return undefined;
+    this.#hasRequest = true;
+    this.#safely(() => this.#writeRequest(request, provider));
+    return this.#stream;
+  }
+
+  #writeRequest(
+    { messages, system, output, tools, toolChoice, settings }: ModelRequest,
+    { id, model }: Pick<Provider, "id" | "model">,
+  ): void {
+    const { cleaner } = this.#ports;
+    if (this.#tools?.source !== tools) this.#tools = { source: tools, measured: measure(describeTools(tools, cleaner)) };
+    const { iteration, continuation } = this.#draft?.place ?? {};
+    this.#write("request", {
+      iteration,
+      continuation,
+      provider: textOf(id),
+      model: textOf(model),
+      settings: cleaner.fields(settings, "settings"),
+      toolChoice,
+      system: system === undefined ? undefined : cleaner.text(system, "system"),
+      output: output === undefined ? undefined : cleaner.fields(output.schema, "system"),
+      tools: tools.length === 0 ? undefined : this.#tools.measured,
+      ...this.#diffMessages(messages),
+    });
+  }
+
+  #diffMessages(messages: readonly Message[]): LogFields {
+    const { sent: before } = this.#run;
+    const sent: SentMessage[] = [];
+    const changed = new Map<number, Measured>();
+    let keep = 0;
+    for (const [index, message] of messages.entries()) {
+      const old = before[index];
+      if (old?.source === message) {
+        sent.push(old);
+        keep = index + 1;
+        continue;
+      }
+      const measured = measure(this.#ports.cleaner.fields(message, "messages") ?? null);
+      const isSame = old?.key === measured.key;
+      if (isSame) keep = index + 1;
+      else changed.set(index, measured);
+      sent.push({ key: measured.key, source: message });
+    }
+    this.#run.sent = sent;
+    const replaced = [...changed].filter(([index]) => index < keep).map(([index, message]) => measureList([index, message]));
+    const added = [...changed].filter(([index]) => index >= keep).map(([, message]) => message);
+    return { keep, replace: replaced.length === 0 ? undefined : measureList(replaced), add: measureList(added) };
+  }
+
+  #takeChunk(chunk: ModelChunk): boolean {
+    this.#safely(() => {
+      this.#draft?.addChunk(chunk);
+      const place = this.#draft?.place;
+      if (chunk.type === "attempt-start") {
+        const { attempt, provider, model, isFinal } = chunk;
+        this.#hasContent = false;
+        this.#write("attempt-start", { ...place, attempt, provider, model, isFinal });
+      }
+      const kind = this.#hasContent || !isContent(chunk) ? undefined : contentOf[chunk.type];
+      if (kind === undefined) return;
+      this.#hasContent = true;
+      this.#write("first-token", { ...place, kind });
+    });
+    return !this.#isClosed;
+  }
+
+  runTool<Value>(_call: ToolContext, execute: () => Value): Value {
+    return execute();
+  }
+
+  nest({ callId }: ToolContext): StartObserving {
+    return this.#ports.startNested({ path: [...this.#place.path, this.#ports.cleaner.id(callId)], parent: this.#run.number });
+  }
+
+  close(failure: { readonly error: unknown } | undefined): void {
+    this.#safely(() => {
+      this.#endOutput();
+      const error: unknown = failure && toPlainError(failure.error);
+      if (error !== undefined) this.#write("run-error", { error: this.#ports.cleaner.fields(error, "error") });
+      // The messages of a closed run must not stay in memory.
+      this.#run.sent = this.#run.sent.map(({ key }) => ({ key }));
+    });
+    this.#isClosed = true;
+    this.#ports.release();
+  }
+}
 
 /** The options of `withRunLog`. */
 export interface RunLogOptions {
