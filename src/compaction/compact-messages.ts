@@ -245,11 +245,11 @@ function readOptions(options: CompactionOptions): Settings {
   if (summarise.provider !== undefined) assertProvider("policies.compaction.summarise.provider", summarise.provider);
   if (isShare(when) === isShare(keep) && keep >= when)
     throw invalidOption("policies.compaction.keep", "smaller than `when`", keep);
-  return { when, keep, contextWindow, summarise: { ...summarise }, native };
+  return { when, keep, contextWindow, summarise, native };
 }
 
 function createCompactor(settings: Settings, earlier: CompactedMessages | undefined): Compactor {
-  return Object.freeze<Compactor>({
+  return {
     kind: "compaction",
     earlierOf: (messages) => (earlier === undefined ? undefined : checkFit(earlier, messages)),
     startWith: (found) =>
@@ -258,13 +258,13 @@ function createCompactor(settings: Settings, earlier: CompactedMessages | undefi
     compact: (run) => compact(run, settings),
     thresholdFor: (provider) =>
       isNative(provider, settings) ? toTokens(settings.when, windowOf(settings, provider)) : undefined,
-  });
+  };
 }
 
 function checkEarlier(given: CompactedMessages): CompactedMessages {
   if (!isCompaction(given)) throw invalidOption("policies.compaction.startWith()", "the `compaction` of a result", given);
   const { summary, count, kept } = given;
-  return Object.freeze({ summary, count, kept: Object.freeze([...kept]) });
+  return { summary, count, kept };
 }
 
 /**

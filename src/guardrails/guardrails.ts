@@ -92,7 +92,7 @@ function createGuardrails(options: GuardrailOptions): Guardrails {
     begin: (run, key) => guardRequest(run, key, { input, output }),
     around: (approve?: Approve) => (tools.length === 0 ? approve : approveWithChecks(tools, approve)),
   };
-  return Object.freeze(feature);
+  return feature;
 }
 
 function readChecks<Check extends object>(

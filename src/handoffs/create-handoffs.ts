@@ -200,7 +200,7 @@ function collectTools(agents: ReadonlyMap<string, AgentOptions>): readonly Tool[
   const targets = new Set([...agents.values()].flatMap(({ handoffs = [] }) => handoffs));
   const names = new Set([...targets].map(transferName));
   for (const target of targets) add(createTransferTool(target, { description: agents.get(target)?.description ?? "", names }));
-  return Object.freeze([...byName.values()]);
+  return [...byName.values()];
 }
 
 interface TableParts {
@@ -254,7 +254,7 @@ function createTable<T extends Tool, Context>(parts: TableParts): AgentHandoffs<
       return view(messages);
     },
   };
-  return Object.freeze(table);
+  return table;
 }
 
 /** The names of the tools that the agent has in addition to the tools that no agent lists. */

@@ -28,7 +28,7 @@ function addFields(value: object, todo: unknown[]): number {
     for (let index = 0; index < Math.min(fields.length, mostValues); index += 1) todo.push(fields[index]);
     return 32 + 8 * fields.length;
   } catch {
-    // The event may contain a getter or a proxy that throws. Such a value counts as 0 bytes.
+    // A getter in a tool's data may throw. Such a value counts as 0 bytes.
     return 0;
   }
 }

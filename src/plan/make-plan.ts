@@ -3,7 +3,7 @@ import {
   hiddenContent,
   isContent,
   isRecord,
-  isThenable,
+  dropPromise,
   type Message,
   type ModelChunk,
   type ModelRequest,
@@ -176,7 +176,7 @@ function allow(read: DecisionRead, chosen: string | undefined): DecisionRead {
 /** Checks the texts that the option `prompt` returns, because a missing text would be sent as "undefined". */
 function callPrompt({ prompt, input }: Planning): PlannerPrompt {
   const made: unknown = prompt(input);
-  if (isThenable(made)) Promise.resolve(made).catch(() => {});
+  dropPromise(made);
   if (isRecord(made) && typeof made["system"] === "string" && typeof made["user"] === "string") {
     return { system: made["system"], user: made["user"] };
   }

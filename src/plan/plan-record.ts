@@ -118,10 +118,7 @@ function toRecords(message: AssistantMessage, results: readonly ToolResultPart[]
   const byId = new Map<string, ToolResultPart>();
   for (const result of results) if (!byId.has(result.callId)) byId.set(result.callId, result);
   const commands = planOf(message)?.["commands"];
-  const records = calls.map((call, index) =>
-    Object.freeze(toRecord(call, Array.isArray(commands) ? commands[index] : undefined, byId.get(call.callId))),
-  );
-  return Object.freeze(records);
+  return calls.map((call, index) => toRecord(call, Array.isArray(commands) ? commands[index] : undefined, byId.get(call.callId)));
 }
 
 function planOf({ providerMetadata }: AssistantMessage): UnknownRecord | undefined {

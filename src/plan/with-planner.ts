@@ -58,8 +58,7 @@ async function* streamIteration(
   const asked = { ...request, tools: [], toolChoice: undefined, transcript: undefined };
   const userInput = userInputOf(transcript);
   const makeInput = (): PlannerInput => {
-    // The planner gets a copy of the rounds, because a planner may change its input.
-    const { donePlans, lastRoundRecords, roundIndex } = structuredClone(rounds);
+    const { donePlans, lastRoundRecords, roundIndex } = rounds;
     const { system } = request;
     return {
       userInput,

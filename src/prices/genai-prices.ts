@@ -128,10 +128,8 @@ function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
  */
 export function genaiPrices(options: GenaiPricesOptions = {}): Pricing {
   checkFields("options", options, priceChecks);
-  const { provider, model } = options;
+  const { provider, model, date } = options;
   checkProvider(provider);
-  // The date is copied, so that later changes to the caller's Date object have no effect.
-  const date = options.date && new Date(options.date);
   return (usage, used) =>
     priceOf(usage, {
       providerId: toCatalogueId(provider ?? used.provider),

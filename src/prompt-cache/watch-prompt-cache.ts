@@ -51,11 +51,11 @@ export function watchPromptCache(): PromptCacheWatch {
 }
 
 function createWatch(earlier: LastRequest | undefined): CacheWatch {
-  return Object.freeze<CacheWatch>({
+  return {
     kind: "prompt-cache",
     startWith: (found) => createWatch(found === undefined ? earlier : checkLastRequest(found)),
     createWatcher: () => new RunWatcher(earlier),
-  });
+  };
 }
 
 type Sender = Pick<RequestPrefix, "provider" | "model">;

@@ -4,7 +4,6 @@ import { describe, expect, it } from "vitest";
 import { createLoopControl, defineTool, type LoopOptions, memoryJournal, runToolLoop } from "turnwright";
 import { parseRunLog, readRunLog, type RunLogOptions, withRunLog } from "turnwright/inspect";
 import { makeFolder } from "../journal/folder.ts";
-import { thenable } from "../loop/thenable.ts";
 import { linesOf, lookUp, optionsFor, runLogged } from "./log-run.ts";
 
 describe("a run whose log cannot be written", () => {
@@ -69,17 +68,6 @@ describe("a run whose log cannot be written", () => {
           },
         },
         onError: () => Promise.reject(new Error("no")) as never,
-      },
-      {
-        to: {
-          write: () =>
-            thenable({
-              get: () => {
-                throw new Error("no");
-              },
-            }),
-        },
-        onError: () => undefined,
       },
     ];
     for (const how of hostile) expect((await runToolLoop(withRunLog(optionsFor(1), how))).text).toBe("Done.");

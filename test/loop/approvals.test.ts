@@ -91,14 +91,6 @@ describe("policies.approve", () => {
       },
     ],
     ["returns arguments that JSON cannot represent", () => ({ kind: "modify", args: { amount: 7n } as never })],
-    [
-      "returns an unreadable decision",
-      () => ({
-        get kind(): never {
-          throw new Error("broken");
-        },
-      }),
-    ],
   ])("fails the approval without running the call if the function %s", async ([, approve]) => {
     const result = await asking(approve).result;
     expect(answersOf(result).map((part) => part.result)).toEqual([failed]);

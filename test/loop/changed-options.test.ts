@@ -40,8 +40,12 @@ function createOptions(): Fields {
   };
 }
 
+/** True for a value that a function of the package has made. Its fields are no options. */
+const isMade = (value: object): boolean =>
+  "kind" in value && ["loop-detection", "result-processing", "masking"].includes(String(value.kind));
+
 function pathsIn(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
-  if (typeof value !== "object" || value === null || value instanceof Map || Object.isFrozen(value)) return [];
+  if (typeof value !== "object" || value === null || value instanceof Map || isMade(value)) return [];
   return Object.keys(value).flatMap((key) => [[...path, key], ...pathsIn((value as Fields)[key], [...path, key])]);
 }
 
@@ -76,13 +80,6 @@ async function run(change: (options: Fields) => void): Promise<unknown> {
   }));
   return JSON.parse(JSON.stringify({ ...result, journal: undefined, requests }));
 }
-
-it("detectLoops, processResults and maskResults return frozen values", () => {
-  const { loopDetection, results, masking } = createOptions()["policies"] as Fields;
-  const data = Object.values(loopDetection as Fields).filter((value) => typeof value === "object");
-  const made = [loopDetection, results, masking, ...data];
-  expect([made.length, made.filter((value) => !Object.isFrozen(value))]).toEqual([4, []]);
-});
 
 describe("a change to the options of a running loop", () => {
   const rows = pathsIn(createOptions()).flatMap((path) => Object.keys(wrong).map((how) => [path.join("."), how] as const));

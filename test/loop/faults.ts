@@ -1,16 +1,9 @@
 import { never } from "./play.ts";
-import { thenable } from "./thenable.ts";
 
 export type Fault = () => unknown;
 
 export const fail = (): never => {
   throw new Error("fault");
-};
-
-const revoked = (): object => {
-  const { proxy, revoke } = Proxy.revocable({}, {});
-  revoke();
-  return proxy;
 };
 
 const throwing =
@@ -24,18 +17,13 @@ export function once<T>(first: T, second: () => unknown): () => unknown {
   return () => (asked++ === 0 ? first : second());
 }
 
-const accept = (resolve: (value: unknown) => void): void => resolve(1);
-const broken = { get: fail, has: fail, ownKeys: fail, getPrototypeOf: fail, getOwnPropertyDescriptor: fail };
-
 export const faults: { readonly [what: string]: Fault } = {
   throws: fail,
   "throws undefined": throwing(() => undefined),
   "throws a string": throwing(() => "fault"),
   "throws a frozen object": throwing(() => Object.freeze({ message: 1n })),
-  "throws a revoked proxy": throwing(revoked),
   rejects: () => Promise.reject(new Error("fault")),
   "rejects with undefined": () => Promise.reject(undefined),
-  "rejects with a revoked proxy": () => Promise.reject(revoked()),
   "gives a number": () => 42,
   "gives a bigint": () => 42n,
   "gives a symbol": () => Symbol("nonsense"),
@@ -44,17 +32,6 @@ export const faults: { readonly [what: string]: Fault } = {
   "gives null": () => null,
   "gives undefined": () => undefined,
   "gives a function that throws": () => fail,
-  "gives a revoked proxy": revoked,
-  "gives an object that cannot be read": () => new Proxy({}, broken),
-  "gives a promise of an object that cannot be read": async () =>
-    [new Proxy({}, { ...broken, get: (_, key) => (key === "then" ? undefined : fail()) })][0],
-  "gives a thenable whose then throws": () => thenable({ value: fail }),
-  "gives a thenable whose then cannot be read": () => thenable({ get: fail }),
-  "gives a thenable whose then cannot be read again": () => thenable({ get: once(accept, fail) }),
-  "gives a thenable whose then is gone when it is read again": () => thenable({ get: once(accept, () => undefined) }),
-  "gives a promise whose then cannot be read again": () => thenable({ get: once(accept, fail) }, Promise.resolve(1)),
-  "gives a thenable that answers twice, and throws": () =>
-    thenable({ value: (resolve: (n: number) => void) => (resolve(1), resolve(2), fail()) }),
 };
 
 /** A function that gives no answer before `settle` is called, or never. */

@@ -96,11 +96,6 @@ describe("the option provider", () => {
   ])("of %s gets the same advice", ([, make]) => {
     expect(make).toThrow(aiSdkAdvice);
   });
-
-  it("refuses a value whose getters throw", async () => {
-    const { code } = await refusal({ provider: Object.defineProperty({}, "chat", { get: () => expect.unreachable() }) });
-    expect(code).toBe("invalid-option");
-  });
 });
 
 describe("options in the wrong place", () => {

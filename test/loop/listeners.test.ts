@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { createLoopEvents, type ModelChunk, type Provider } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { never, play, tool, type Playing } from "./play.ts";
-import { thenable } from "./thenable.ts";
 
 describe("an event listener", () => {
   const broken = new Error("no");
@@ -15,15 +14,6 @@ describe("an event listener", () => {
       },
     ],
     ["rejects", () => Promise.reject(broken)],
-    [
-      "returns a thenable whose then() throws",
-      () =>
-        thenable({
-          value: () => {
-            throw broken;
-          },
-        }),
-    ],
   ])("that %s has its error reported once, without effect on the run or other listeners", async ([, listener]) => {
     const playing = play([[text("Hello", { chunks: 5 }), toolCall("t")], text("Done.")], { tools: [tool("t", () => 1)] });
     const heard: string[] = [];

@@ -59,12 +59,7 @@ function describeEnd(end: End): string {
 /** The result of a run, or the partial result in a journal error. Undefined for other failures. */
 function keptOf(end: End): LoopResult | PartialResult | undefined {
   if ("status" in end) return end;
-  try {
-    return (end.error as { readonly details?: { readonly partial?: PartialResult } } | undefined)?.details?.partial;
-  } catch {
-    // A revoked proxy cannot be read.
-    return undefined;
-  }
+  return (end.error as { readonly details?: { readonly partial?: PartialResult } } | undefined)?.details?.partial;
 }
 
 function canBeWritten(end: End): boolean {

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { type Json, type ModelChunk, type Provider, toolResult } from "turnwright";
 import { createTestClock, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
-import { thenable } from "./thenable.ts";
 
 const cyclic: { self?: unknown } = {};
 cyclic.self = cyclic;
@@ -75,42 +74,9 @@ describe("tool results", () => {
       }),
       "broken getter",
     ],
-    [
-      "is a thenable whose then() throws",
-      () =>
-        thenable({
-          value: () => {
-            throw new Error("broken then");
-          },
-        }),
-      "broken then",
-    ],
-    [
-      "is a thenable whose then cannot be read",
-      () =>
-        thenable({
-          get: () => {
-            throw new Error("broken look");
-          },
-        }),
-      "broken look",
-    ],
   ])("fail the call if the value that the tool returned %s", async ([, given, reason]) => {
     const [outcome, read] = await answerTo(given);
     expect([outcome, JSON.stringify(read)]).toEqual(["failed", expect.stringContaining(reason)]);
-  });
-
-  it("use only the first value of a thenable that settles several times", async () => {
-    const twice = thenable({
-      value: (resolve: (value: unknown) => void, reject: (error: Error) => void) => {
-        resolve("first");
-        reject(new Error("second"));
-        resolve("third");
-      },
-    });
-    const playing = play([toolCall("work"), text("Done.")], { tools: [tool("work", () => twice)] });
-    expect(answersOf(await playing.result).map((part) => part.result)).toEqual(["first"]);
-    expect(playing.recording.of("late-result")).toEqual([]);
   });
 
   it("put image content into the message for the model and into the function history", async () => {

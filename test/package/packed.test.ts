@@ -110,7 +110,7 @@ describe("packed package", () => {
     expect(readFileSync(join(folder, "run.html"), "utf8")).toContain('"name":"run.jsonl"');
   });
 
-  it("recognizes errors of both copies if ESM and CommonJS are loaded", () => {
+  it("runs tools, registries, agents and journals of the other copy if ESM and CommonJS are loaded", () => {
     const { folder } = install(["eventemitter3"]);
     expect(run(folder, ["copies.mjs"])).toEqual({ status: 0, output: "ran both copies" });
   });

@@ -4,7 +4,6 @@ import type { Planner, PlannerAnswer } from "turnwright/plan";
 import { createMockProvider, text } from "turnwright/testing";
 import { countListeners } from "../loop/count-listeners.ts";
 import { never, type Playing } from "../loop/play.ts";
-import { thenable } from "../loop/thenable.ts";
 import { createDeafModel, playOver } from "./leaving-stage.ts";
 
 const said = (words: string): ModelChunk => ({ type: "text-delta", text: words });
@@ -78,15 +77,6 @@ it.for<[how: string, onLeft: () => unknown]>([
   ],
   ["rejects", () => Promise.reject(new Error("no"))],
   ["returns undefined", () => undefined],
-  [
-    "returns a broken promise",
-    () =>
-      thenable({
-        value: () => {
-          throw new Error("no");
-        },
-      }),
-  ],
 ])("withPlanner: requests the answer even if return() of the plan's stream %s", async ([, onLeft]) => {
   const model = createDeafModel([[asksForAnswer], [said("Here."), finished]], onLeft);
   const playing = playOver(model);
@@ -168,16 +158,6 @@ describe("withPlanner: a planner function", () => {
     ["rejects", () => Promise.reject(new Error("no idea")), "no idea"],
     ["rejects with a string", () => Promise.reject("no idea"), "no idea"],
     ["rejects with undefined", () => Promise.reject(), "undefined"],
-    [
-      "returns a broken promise",
-      () =>
-        thenable({
-          value: () => {
-            throw new Error("no idea");
-          },
-        }) as PromiseLike<never>,
-      "no idea",
-    ],
   ])("ends the run with an error before any request if the function %s", async ([, planner, message]) => {
     const model = createMockProvider([text("Here.")]);
     const playing = playOver(model, undefined, { planner });

@@ -5,9 +5,6 @@ import { type CancelReason, CancelScope } from "./cancel-scope.ts";
 
 const none = Number.POSITIVE_INFINITY;
 const never = new Promise<never>(() => {});
-const withProperty = (name: string, value: unknown): object => Object.defineProperty({}, name, { value });
-const thenable = (then: (resolve: (value: unknown) => void) => void): PromiseLike<unknown> =>
-  withProperty("then", then) as PromiseLike<unknown>;
 const stop: CancelReason = { kind: "stop" };
 
 interface Race {
@@ -92,30 +89,6 @@ describe("Deadline.race with limitMs", () => {
     const { clock, late } = start({}, after(10, 7));
     await clock.advance(5_000);
     expect(late).toEqual([]);
-  });
-
-  it.for<[what: string, work: () => PromiseLike<unknown>, end: object]>([
-    [
-      "throws",
-      () =>
-        thenable(() => {
-          throw new Error("broken");
-        }),
-      { kind: "thrown", error: { message: "broken" } },
-    ],
-    [
-      "resolves twice",
-      () =>
-        thenable((resolve) => {
-          resolve(1);
-          resolve(2);
-        }),
-      { kind: "value", value: 1 },
-    ],
-  ])("ends once if a thenable %s", async ([, work, end]) => {
-    const { clock, ended, late } = start({}, work);
-    await clock.flush();
-    expect([ended, late]).toMatchObject([[[0, end]], []]);
   });
 });
 

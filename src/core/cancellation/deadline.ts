@@ -157,18 +157,13 @@ export class Deadline implements Cancellable {
         if (this.#over || cause !== undefined) onLate?.(raced.kind === "value");
         end(cause === undefined ? raced : { kind: "cancelled", cause });
       };
-      // A thenable from outside the package may throw in `then`, or call its callbacks twice.
       const take = (value: T): void => settle({ kind: "value", value });
       const fail = (error: unknown): void => settle({ kind: "thrown", error });
-      try {
-        Promise.resolve(work).then((value) => {
-          const rest = follow?.(value);
-          if (rest === undefined) take(value);
-          else rest.then(take, fail);
-        }, fail);
-      } catch (error) {
-        settle({ kind: "thrown", error });
-      }
+      work.then((value) => {
+        const rest = follow?.(value);
+        if (rest === undefined) take(value);
+        else rest.then(take, fail);
+      }, fail);
     });
     scope.join(this);
     if (scope.cause !== undefined) this.cancel(scope.cause);

@@ -72,20 +72,16 @@ const classes: { readonly [name: string]: (model: string) => string } = {
   googleGenerateContent: generate,
 };
 
-/** Returns advice for a value that is not a provider. Never throws, because the getters of a client may throw. */
+/** Returns advice for a value that is not a provider. */
 export function adviseProvider(value: unknown): Advice | undefined {
   if (value === undefined) return { instead: chat(anyModel) };
   if (typeof value === "string") return adviseModelName(value);
   if (!isHolder(value)) return undefined;
-  try {
-    const found = wrongProviders.find(([fits]) => fits(value));
-    if (found !== undefined) return found[1];
-    const { name } = value as { readonly name?: unknown };
-    const isNamed = typeof value === "function" && typeof name === "string" && Object.hasOwn(classes, name);
-    return isNamed ? { received: `the function ${name}`, instead: classes[name]?.(anyModel) ?? chat(anyModel) } : undefined;
-  } catch {
-    return undefined;
-  }
+  const found = wrongProviders.find(([fits]) => fits(value));
+  if (found !== undefined) return found[1];
+  const { name } = value as { readonly name?: unknown };
+  const isNamed = typeof value === "function" && typeof name === "string" && Object.hasOwn(classes, name);
+  return isNamed ? { received: `the function ${name}`, instead: classes[name]?.(anyModel) ?? chat(anyModel) } : undefined;
 }
 
 /** Returns advice for a value of the option `messages` that is not an array. */

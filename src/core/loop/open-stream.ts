@@ -8,7 +8,7 @@ import type { Ending } from "../types/termination.ts";
 import { isForced } from "../providers/forced-choice.ts";
 import type { Judgement } from "../providers/judge-finish.ts";
 import { freezeDeep } from "../utils/json.ts";
-import { textOf, textOrNone, toPlainError } from "../utils/plain-error.ts";
+import { toPlainError } from "../utils/plain-error.ts";
 import { whenReady } from "../utils/promises.ts";
 import { endingOfReason } from "../cancellation/cancel-scope.ts";
 import { checkPlan } from "./start/check-options.ts";
@@ -233,14 +233,14 @@ function unstreamed(run: Run, judgement: Judgement): StreamResult {
     costUSD: 0,
     durationMs: 0,
   };
-  return { ...judgement, ...nothing, provider: textOf(id), model: textOf(model), family: textOrNone(family) };
+  return { ...judgement, ...nothing, provider: id, model, family };
 }
 
 /** Returns undefined if an approval, a stop rule or `maxToolCalls` may still prevent calls of the message. */
 function createEagerPorts(run: Run): EagerPorts | undefined {
   const { policies } = run.options;
   if (!run.visibleTools.hasEager) return undefined;
-  if (policies?.stopWhen !== undefined || run.features.loopDetection?.action === "stop") return undefined;
+  if (run.stopConditions.length > 0 || run.features.loopDetection?.action === "stop") return undefined;
   if (policies?.approve !== undefined || run.meter.maxToolCalls !== Number.POSITIVE_INFINITY) return undefined;
   let running = 0;
   const start = (call: ToolCall): ReturnType<EagerPorts["start"]> => {

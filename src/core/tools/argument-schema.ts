@@ -254,9 +254,7 @@ function toValidation(result: StandardResult<unknown>): Validation {
 function toIssue({ message, path = [] }: StandardIssue): Issue {
   const said: unknown = message;
   const text = typeof said === "string" ? cutText(said, longestMessage) : misfit;
-  // Copies to a plain array, because `path` may be an instance of a subclass of Array. The methods of such an array return
-  // instances of the subclass.
-  return path.length === 0 ? { message: text } : { message: text, path: Array.from(path.slice(0, longestPath), toKey) };
+  return path.length === 0 ? { message: text } : { message: text, path: path.slice(0, longestPath).map(toKey) };
 }
 
 function toKey(segment: PropertyKey | { readonly key: PropertyKey }): string | number {

@@ -150,8 +150,7 @@ function isExact(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || value === null)
     return value === null || typeof value === "string" || typeof value === "boolean";
-  if (Array.isArray(value))
-    return Array.from({ length: value.length }, (_, index) => index in value && isExact(value[index])).every(Boolean);
+  if (Array.isArray(value)) return value.every(isExact);
   return isLiteral(value) && Object.values(value).every((field) => field === undefined || isExact(field));
 }
 
@@ -171,16 +170,7 @@ export function concludeOutside(given: OutsideResult): Conclusion<"completed" | 
 
 export function toFailure(thrown: unknown): Conclusion<"failed"> {
   const error = toPlainError(thrown);
-  return wasThrownFatal(thrown) ? { kind: "failed", error, fatal: true } : { kind: "failed", error };
-}
-
-/** False if the thrown value cannot be read, for example because of a getter that throws. */
-function wasThrownFatal(thrown: unknown): boolean {
-  try {
-    return isFatalToolError(thrown);
-  } catch {
-    return false;
-  }
+  return isFatalToolError(thrown) ? { kind: "failed", error, fatal: true } : { kind: "failed", error };
 }
 
 function complete(value: unknown): Conclusion<"completed" | "failed"> {

@@ -27,11 +27,7 @@ export function isEmitter(value: unknown): boolean {
 }
 
 export function hasBrand(value: unknown, brand: symbol): value is object {
-  try {
-    return typeof value === "object" && value !== null && brand in value;
-  } catch {
-    return false;
-  }
+  return typeof value === "object" && value !== null && brand in value;
 }
 
 /** Sets a field whose name is untrusted. Assigning to "__proto__" would replace the prototype instead. */

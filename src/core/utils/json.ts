@@ -129,9 +129,6 @@ const tooDeep = "a value nested too deeply";
 
 /** Searches for a cycle only after a failure, because the search would double the time of each copy. */
 function copyOrExplain(value: unknown, headroom: number): Copied {
-  // Saves the counts, because a `toJSON` method may call this function again.
-  const outer = units;
-  const outerParts = parts;
   units = 0;
   parts = 0;
   try {
@@ -139,12 +136,8 @@ function copyOrExplain(value: unknown, headroom: number): Copied {
     if (units > mostUnits) assertShort(copied);
     return copied;
   } catch (error) {
-    if (isStackOverflow(error)) throw new TypeError(tooDeep);
     if (!(error instanceof TypeError) || error.message !== tooDeep) throw error;
     throw new TypeError(isCyclic(value, 0, new Map()) ? "a cyclic value" : tooDeep);
-  } finally {
-    units += outer;
-    parts += outerParts;
   }
 }
 
@@ -210,10 +203,6 @@ function hasToJson(value: object | bigint): value is { toJSON(key: string): unkn
 
 function isBoxed(value: object): boolean {
   return value instanceof Number || value instanceof String || value instanceof Boolean || value instanceof BigInt;
-}
-
-function isStackOverflow(error: unknown): boolean {
-  return error instanceof RangeError && error.message.includes("call stack");
 }
 
 /** True if a value contains itself. Visits each object once. "open" means that the object contains the current value. */

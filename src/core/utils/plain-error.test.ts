@@ -67,14 +67,6 @@ describe("toPlainError", () => {
       },
     ],
     [
-      "a revoked proxy",
-      (() => {
-        const { proxy, revoke } = Proxy.revocable({}, {});
-        revoke();
-        return proxy;
-      })(),
-    ],
-    [
       "a cycle without a message",
       (() => {
         const value: { self?: unknown } = {};

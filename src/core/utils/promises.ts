@@ -14,17 +14,7 @@ export function whenAllReady<T>(values: readonly (T | PromiseLike<T>)[]): readon
 /** Returns a promise for a value with a `then` method, and any other value unchanged. */
 export function promiseOrValue<T>(value: PromiseLike<T> | T): Promise<T> | T {
   if (value instanceof Promise) return value as Promise<T>;
-  return isThenable(value) ? adopt(value) : value;
-}
-
-/**
- * A separate function, because V8 would otherwise allocate the scope of the closure at each call of `promiseOrValue`, even if no
- * promise is made.
- */
-function adopt<T>(thenable: PromiseLike<T>): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    thenable.then(resolve, reject);
-  });
+  return isThenable(value) ? Promise.resolve(value) : value;
 }
 
 /**

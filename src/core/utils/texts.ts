@@ -49,16 +49,8 @@ export function describeValue(value: unknown): string {
   if (typeof value === "string") return describeText(value);
   if (typeof value === "number") return String(value);
   if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function") return `a ${typeof value}`;
-  return describeObject(value);
-}
-
-function describeObject(value: object): string {
-  try {
-    if (Array.isArray(value)) return `an array of ${value.length} ${value.length === 1 ? "item" : "items"}`;
-    return value instanceof Promise ? "a promise" : "an object";
-  } catch {
-    return "an object";
-  }
+  if (Array.isArray(value)) return `an array of ${value.length} ${value.length === 1 ? "item" : "items"}`;
+  return value instanceof Promise ? "a promise" : "an object";
 }
 
 /** Quotes an untrusted name, cut to 64 characters. Escapes control characters and invisible characters. */

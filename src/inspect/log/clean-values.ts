@@ -1,6 +1,6 @@
 // Prepares values for a run log: copies them as plain data, calls `redact`, and removes credentials.
 
-import { dropPromise, isRecord, isThenable, type Json, namesSecret, redactSecrets, toJson } from "../../core/entry-kit.ts";
+import { dropPromise, isRecord, type Json, namesSecret, redactSecrets, toJson } from "../../core/entry-kit.ts";
 import type { LogFields } from "./log-lines.ts";
 import { isList } from "./shared-reader.ts";
 import { measure, Measured, type Writable } from "./shared-values.ts";
@@ -140,7 +140,7 @@ export class Cleaner {
     try {
       const redacted: unknown = this.#redact(text, place);
       if (typeof redacted === "string") return redacted;
-      if (isThenable(redacted)) dropPromise(redacted);
+      dropPromise(redacted);
       return failed;
     } catch {
       return failed;

@@ -1,7 +1,7 @@
 // Appends the lines of runs to one log: a file or a sink. After an error, the log is closed and the runs continue.
 
 import { resolve } from "node:path";
-import { dropPromise, isThenable, promiseOrValue } from "../../core/entry-kit.ts";
+import { dropPromise, promiseOrValue } from "../../core/entry-kit.ts";
 import { createLogState, findRun, type KnownRun, type LogFields, noteLine, toLine } from "./log-lines.ts";
 import { logVersion } from "./parse-line.ts";
 import { type LineTarget, openLogFile } from "./log-file.ts";
@@ -135,8 +135,7 @@ function createLog(to: string | RunLogSink): OpenLog {
 /** Calls a function of the caller, and ignores its errors. */
 export function callSafely(call: () => unknown): void {
   try {
-    const answer = call();
-    if (isThenable(answer)) dropPromise(answer);
+    dropPromise(call());
   } catch {
     // There is no other place to report this error.
   }

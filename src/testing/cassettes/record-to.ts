@@ -4,7 +4,7 @@ import {
   type Checks,
   invalidOption,
   is,
-  isThenable,
+  dropPromise,
   iterateChunks,
   type ModelCall,
   type ModelChunk,
@@ -121,7 +121,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     const redacted: unknown = redact({ stream, chunk: copy });
     const written = copyOf(redacted);
     if (isChunk(written)) return written;
-    if (isThenable(redacted)) Promise.resolve(redacted).catch(() => {});
+    dropPromise(redacted);
     throw invalidOption("redact", "a function that synchronously returns a chunk", redacted);
   }
 

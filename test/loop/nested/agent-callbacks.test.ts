@@ -13,7 +13,6 @@ import {
 } from "turnwright";
 import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, type Playing } from "../play.ts";
-import { thenable } from "../thenable.ts";
 import { question, tokens } from "./nesting.ts";
 
 type Prepare = () => unknown;
@@ -52,18 +51,6 @@ describe("the prepare function of defineAgentTool", () => {
     ],
     ["returns an unknown option", () => ({ ...answers(), maxIteration: 3 }), 'There is no option "maxIteration".'],
     ["returns an invalid limit", () => ({ ...answers(), limits: { maxTokens: -1 } }), 'Option "limits.maxTokens" must be'],
-    [
-      "returns a getter that throws",
-      () => ({
-        ...answers(),
-        get: 1,
-        get tools() {
-          return broken("got")();
-        },
-      }),
-      "got",
-    ],
-    ["returns a thenable that throws", () => thenable({ value: broken("then") }), "then"],
     ["takes too long", () => never, "The hook took longer than 30000 ms."],
   ])("fails the call if prepare %s", async ([, prepare, reason]) => {
     const playing = playAgent(agent(prepare));

@@ -4,13 +4,12 @@
 import type { Message, ToolResultPart } from "../../types/message.ts";
 import { estimateMedia } from "../../utils/estimate-media.ts";
 import { cutText, estimateTokens } from "../../utils/texts.ts";
-
 import { forgetView, seal } from "../state/transcript.ts";
 import type { ReleasedResults } from "../state/loop-state.ts";
 import type { MaskingOptions } from "../../types/policies.ts";
 import type { Masking } from "../../types/common.ts";
 import { checkFields, type Checks, numberWithin } from "../../errors/check-fields.ts";
-import type { Masked, MaskedView, MaskingSource } from "./features.ts";
+import type { Masked, MaskedView, MaskingSource, ResultMasking } from "./features.ts";
 
 const count = /* @__PURE__ */ numberWithin({ min: 0 });
 
@@ -36,7 +35,8 @@ export function maskResults(options: MaskingOptions = {}): Masking {
   checkFields("policies.masking", options, checks);
   const { keepIterations = 2, minTokens = leastMasked, batchOf = 1, force } = options;
   const rules = { keepIterations, minTokens, batchOf };
-  return Object.freeze({ kind: "masking", force, createView: (): MaskedView => new View(rules) });
+  const masking: ResultMasking = { kind: "masking", force, createView: () => new View(rules) };
+  return masking;
 }
 
 interface MaskingRules {

@@ -5,7 +5,7 @@ import type { Pricing, Usage } from "../../types/common.ts";
 import type { AttemptSpending } from "../../types/provider.ts";
 import type { CostUnknownWhy, EndReason } from "../../types/termination.ts";
 import { describeValue } from "../../utils/texts.ts";
-import { textOf, toPlainError, toUsage } from "../../utils/plain-error.ts";
+import { toPlainError, toUsage } from "../../utils/plain-error.ts";
 import { promiseOrValue } from "../../utils/promises.ts";
 import type { Run } from "./run.ts";
 
@@ -65,7 +65,7 @@ export function priceAttempts({ options, state, events }: Run, attempts: readonl
     const usage = toUsage(attempt.usage);
     tokens += usage.totalTokens;
     if (pricing === undefined) continue;
-    const by = { provider: textOf(attempt.provider), model: textOf(attempt.model), iteration: state.iteration };
+    const by = { provider: attempt.provider, model: attempt.model, iteration: state.iteration };
     const cost = costOf(usage, by, { pricing, events });
     if (typeof cost !== "number") continue;
     lastCostUSD = cost;

@@ -40,9 +40,8 @@ export function claimRun({ options, runId, scope, nesting, maxInterrupts }: Clai
   if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
   const journal = options.journal?.durable === false ? options.journal : undefined;
   if (journal !== undefined && liveJournals.has(journal)) throw new LoopError("already-running", { what: "journal" });
-  // Follows the signal before anything is reserved, because the caller's signal may throw.
+  const control = options.control === undefined ? undefined : claimControl(options.control, scope, maxInterrupts);
   const letGo = scope.follow(options.signal);
-  const control = options.control === undefined ? undefined : claimControl(options.control, { scope, maxInterrupts, letGo });
   liveRunIds.add(runId);
   if (journal !== undefined) liveJournals.add(journal);
   const untie = nesting === undefined ? undefined : tie(scope, nesting.run.scope);
@@ -58,19 +57,11 @@ export function claimRun({ options, runId, scope, nesting, maxInterrupts }: Clai
   };
 }
 
-function claimControl(
-  control: LoopControl,
-  { scope, maxInterrupts, letGo }: Pick<Claiming, "scope" | "maxInterrupts"> & { readonly letGo: () => void },
-): ControlClaim {
-  try {
-    const claim = claims.get(control);
-    if (claim !== undefined) return claim(scope, maxInterrupts);
-    const expected = "a control made by createLoopControl";
-    throw new LoopError("invalid-option", { option: "control", expected, received: "another object" });
-  } catch (error) {
-    letGo();
-    throw error;
-  }
+function claimControl(control: LoopControl, scope: CancelScope, maxInterrupts: number): ControlClaim {
+  const claim = claims.get(control);
+  if (claim !== undefined) return claim(scope, maxInterrupts);
+  const expected = "a control made by createLoopControl";
+  throw new LoopError("invalid-option", { option: "control", expected, received: "another object" });
 }
 
 function tie(scope: CancelScope, outer: CancelScope): () => void {

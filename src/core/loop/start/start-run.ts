@@ -24,7 +24,7 @@ import type { ToolDefinition } from "../../types/tool.ts";
 import { invalidOption } from "../../errors/check-fields.ts";
 import { dropPromise } from "../../utils/promises.ts";
 import { isRecord } from "../../utils/guards.ts";
-import type { DeliberateGate, LoopPolicies, RestartPolicy } from "../../types/policies.ts";
+import type { DeliberateGate, LoopPolicies } from "../../types/policies.ts";
 import type { Session } from "../../types/common.ts";
 import { wrapTools } from "../../tools/wave.ts";
 
@@ -36,9 +36,8 @@ export interface StartPorts {
 
 /** Checks the options and reserves the resources of the run. If `startRun` throws a LoopError, nothing stays reserved. */
 export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPorts): Run {
-  const checked = readOptions(given);
-  checkOptions(checked);
-  const options = snapshotOptions(checked);
+  checkOptions(given);
+  const options = copyOptions(given);
   const settings = settle(options, nesting);
   const { runId, clock } = settings;
   const scope = new CancelScope(nesting?.run.scope, settings.bounds.reserve?.ms);
@@ -219,30 +218,22 @@ function isTools(value: unknown): boolean {
   return Array.isArray(value) && value.every((tool) => isRecord(tool) && typeof tool["name"] === "string");
 }
 
-/** Reads each option and each field of an option group once, before the checks. A getter could return another value later. */
-export function readOptions(given: LoopOptions): LoopOptions {
-  if (!isRecord(given)) return given;
-  const options = { ...given };
-  for (const group of ["limits", "timeouts", "policies", "hooks"] as const) {
-    const fields = options[group];
-    if (isRecord(fields)) Object.assign(options, { [group]: { ...fields } });
-  }
-  return options;
-}
-
-/** Replaces objects of the caller by copies, so that later changes by the caller do not affect the run. */
-export function snapshotOptions(options: LoopOptions): LoopOptions {
-  const { modelSettings, toolChoice, decisions, policies } = options;
-  return Object.assign(options, {
+/** Copies options that the run reads later, so that changes by the caller do not affect the run. */
+function copyOptions(given: LoopOptions): LoopOptions {
+  const { timeouts, hooks, modelSettings, toolChoice, decisions, policies } = given;
+  return {
+    ...given,
+    timeouts: { ...timeouts },
+    hooks: { ...hooks },
     modelSettings: copyData(modelSettings),
-    toolChoice: typeof toolChoice === "object" ? Object.freeze({ name: toolChoice.name }) : toolChoice,
+    toolChoice: copyData(toolChoice),
     decisions: copyData(decisions),
-    policies: policies === undefined ? undefined : snapshotPolicies(policies),
-  });
+    policies: copyPolicies(policies),
+  };
 }
 
 /** Copies the session fields that the loop uses. Tools and approvals get the original object of the caller. */
-export function readSession({ surfaceUserErrors, detailsLabel, responseTarget }: Session = {}): Session {
+function readSession({ surfaceUserErrors, detailsLabel, responseTarget }: Session = {}): Session {
   const { kind, name } = responseTarget ?? {};
   return { surfaceUserErrors, detailsLabel, responseTarget: kind === undefined ? undefined : { kind, name } };
 }
@@ -251,18 +242,18 @@ function copyData<T>(data: T | undefined): T | undefined {
   return data === undefined ? undefined : (freezeDeep(toJson(data)) as T);
 }
 
-function snapshotPolicies(policies: LoopPolicies): LoopPolicies {
-  const { gate, restarts, stopWhen, approve } = policies;
+function copyPolicies(policies: LoopPolicies = {}): LoopPolicies {
+  const { gate, restarts, stopWhen = [], approve } = policies;
   return {
     ...policies,
     approve: readFeatures(policies).guardrails?.around(approve) ?? approve,
-    gate: gate === undefined ? undefined : snapshotGate(gate),
-    restarts: restarts === undefined ? undefined : snapshotRestarts(restarts),
-    stopWhen: Array.isArray(stopWhen) ? [...stopWhen] : stopWhen,
+    gate: gate && copyGate(gate),
+    restarts: restarts && { effects: copyData(restarts.effects), stash: restarts.stash },
+    stopWhen: [stopWhen].flat(),
   };
 }
 
-function snapshotGate(gate: DeliberateGate): DeliberateGate {
+function copyGate(gate: DeliberateGate): DeliberateGate {
   const { active, allowedNames, triggerMatchByToolName: triggers, retain } = gate;
   return {
     active,
@@ -270,8 +261,4 @@ function snapshotGate(gate: DeliberateGate): DeliberateGate {
     triggerMatchByToolName: triggers instanceof Map ? new Map(triggers) : triggers,
     ...(retain === undefined ? {} : { retain: retain.bind(gate) }),
   };
-}
-
-function snapshotRestarts({ effects, stash }: RestartPolicy): RestartPolicy {
-  return { effects: copyData(effects), stash };
 }

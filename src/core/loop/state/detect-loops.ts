@@ -25,9 +25,9 @@ const checks: Checks<LoopDetectionOptions> = {
 export function detectLoops(options: LoopDetectionOptions = {}): LoopDetection {
   checkFields("policies.loopDetection", options, checks);
   const { threshold = 3, action = "warn", maxCycle = 4, compareResults = false } = options;
-  const cycles = Object.freeze({ maxCycle, compareResults });
+  const cycles = { maxCycle, compareResults };
   const detection = { kind: "loop-detection", threshold, action, cycles, begin: () => createRepetition(cycles) } as const;
-  return Object.freeze(detection);
+  return detection;
 }
 
 interface CountedIteration {

@@ -25,7 +25,7 @@ import type { EndReason } from "../../types/termination.ts";
 import type { CacheWatcher, StreamWatch } from "../run/features.ts";
 import { textIn } from "../../utils/texts.ts";
 import { toJson } from "../../utils/json.ts";
-import { countOf, textOf, textOrNone, toUsage } from "../../utils/plain-error.ts";
+import { countOf, textOrNone, toUsage } from "../../utils/plain-error.ts";
 import {
   type CallChunk,
   type CallDraft,
@@ -108,10 +108,9 @@ export class StreamDraft implements GuardedStream {
     this.#idOf = createCallIds({ iteration: this.iteration, heldIds, places });
     this.open = provider.stream.bind(provider, request);
     this.#events = events;
-    // Converted to text, because the result contains these values and must be serializable.
-    this.provider = textOf(provider.id);
-    this.model = textOf(provider.model);
-    this.family = textOrNone(provider.family);
+    this.provider = provider.id;
+    this.model = provider.model;
+    this.family = provider.family;
   }
 
   /** True after an error chunk. The stream is then over, even if the provider keeps it open. */

@@ -48,9 +48,17 @@ export function structuredOutput<Output>(
   const { jsonSchema = schemaOf(schema), native = true, maxRetries = 2 } = options;
   const ask = "Give your final answer as JSON that fits this JSON Schema, with nothing before or after it:";
   const prompt = `${ask}\n${JSON.stringify(jsonSchema)}`;
-  const requested = native ? Object.freeze({ schema: jsonSchema, instructions: prompt }) : undefined;
+  const requested = native ? { schema: jsonSchema, instructions: prompt } : undefined;
   const judge: OutputReader["judge"] = (run, mayAskAgain) => judgeOutput(run, { schema, mayAskAgain });
-  return Object.freeze({ kind: "structured-output", schema, prompt, requested, maxRetries, judge });
+  const reader: OutputReader & StructuredOutput<Output> = {
+    kind: "structured-output",
+    schema,
+    prompt,
+    requested,
+    maxRetries,
+    judge,
+  };
+  return reader;
 }
 
 function schemaOf(schema: StandardSchema): JsonSchema {

@@ -150,14 +150,6 @@ async function awaitValidation(
 }
 
 function judgeInput(ready: ReadyCall, validation: unknown): ReadyCall | ToolOutcome {
-  try {
-    return readValidation(ready, validation);
-  } catch (error) {
-    return refuseInput(ready, [{ message: toPlainError(error).message }]);
-  }
-}
-
-function readValidation(ready: ReadyCall, validation: unknown): ReadyCall | ToolOutcome {
   const issues = readIssues(validation);
   if (issues !== undefined) return refuseInput(ready, issues);
   const { kind, call, definition, approvedArgs, unfit, unvalidated, execute } = ready;

@@ -57,7 +57,8 @@ const cacherChecks: Checks<ResultCacher> = {
 export function processResults(given: ResultPipeline): ResultProcessing {
   const pipeline = copyPipeline(given);
   const process: ResultProcessor["process"] = (run, settled) => processBatchOf(run, settled, pipeline);
-  return Object.freeze({ kind: "result-processing", toolName: pipeline.cacher?.toolName, process });
+  const processing: ResultProcessor = { kind: "result-processing", toolName: pipeline.cacher?.toolName, process };
+  return processing;
 }
 
 function copyPipeline(given: ResultPipeline): ResultPipeline {

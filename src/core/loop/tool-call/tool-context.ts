@@ -191,7 +191,9 @@ export class CallContext implements ToolContext {
     if (this.#deadline.isOver) throw new Error("The tool call has ended, so it cannot start a nested run.");
     const { ports } = this.#run;
     const made = `${this.idempotencyKey}/run${ports.countNested(callId)}`;
-    const { run, drive } = startNested({ run: this.#run, callId }, { ...options, runId: runIdOf(options) ?? made });
+    // Untyped tools may call `runToolLoop` without options.
+    const given = { ...options };
+    const { run, drive } = startNested({ run: this.#run, callId }, { ...given, runId: given.runId ?? made });
     const nested = { run, result: drive() };
     ports.addNested(callId, nested);
     this.#deadline.holdWhile(nested.result);
@@ -213,11 +215,6 @@ export class CallContext implements ToolContext {
 
 function findControl(run: Run | undefined): ControlClaim | undefined {
   return run?.control ?? (run && findControl(run.outer));
-}
-
-/** Untyped tools may call `runToolLoop` without options. */
-function runIdOf(options: NestedLoopOptions | undefined): string | undefined {
-  return options?.runId;
 }
 
 export function startNested(nesting: Nesting, options: NestedLoopOptions): StartedRun {
