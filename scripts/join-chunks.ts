@@ -3,7 +3,7 @@
 
 import { readdirSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
-import { type GetModuleInfo, rollup } from "rollup";
+import { type GetModuleInfo, type Plugin, rollup } from "rollup";
 import { entries } from "./entries.ts";
 
 /** The entries that import the whole loop. */
@@ -25,6 +25,15 @@ function reach(files: readonly string[], getModuleInfo: GetModuleInfo): Readonly
   return found;
 }
 
+/** The calls with which esbuild loads a package that has CommonJS only. */
+const loading = /(?<== )(?=__(?:commonJS|toESM)\()|(?<=__toESM\()(?=require_\w+\(\))/g;
+
+/** Marks these calls as pure. Without the mark, the bundle of a program contains the package even if nothing uses it. */
+const markPure: Plugin = {
+  name: "mark-pure",
+  transform: (code) => ({ code: code.replace(loading, "/* @__PURE__ */ "), map: null }),
+};
+
 /** Joins the chunks of the ESM build in a directory. Writes the result as ESM and as CommonJS. */
 export async function joinChunks(directory: string): Promise<void> {
   const files = readdirSync(directory).filter((file) => file.endsWith(".js"));
@@ -34,6 +43,7 @@ export async function joinChunks(directory: string): Promise<void> {
     input: Object.fromEntries(names.map((name) => [name, pathOf(name)])),
     external: (id) => !id.startsWith(".") && !id.startsWith("/"),
     treeshake: { moduleSideEffects: false },
+    plugins: [markPure],
   });
   let groups: { readonly core: ReadonlySet<string>; readonly shared: ReadonlySet<string> } | undefined;
   const outputs = [
