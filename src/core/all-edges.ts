@@ -1,9 +1,14 @@
 // The functions that the main entry and the adapters add to `edges`.
 
 import { describeError } from "./errors/error-messages.ts";
-import { adviseMessage, adviseMessages, adviseProvider, adviseTool, advisePart, replacementOf } from "./errors/foreign-words.ts";
+import { adviseMessage, adviseMessages, adviseProvider, advisePart, replacementOf } from "./errors/foreign-words.ts";
+import { wordsOf } from "./errors/loop-ended-error.ts";
 import { toProviderError } from "./errors/read-sdk-error.ts";
 import { checkAnswer } from "./loop/state/check-answer.ts";
+import { findAnswerIssue } from "./tools/answer-issue.ts";
+import { findRootProblem } from "./tools/root-schema.ts";
+import { adviseSchema, explainSchema } from "./tools/schema-problems.ts";
+import { describeField, findToolProblem } from "./tools/tool-problems.ts";
 import { findSchemaChanges } from "./tools/schema-changes.ts";
 import { addEdges, type Edges } from "./utils/edges.ts";
 import { nearestName } from "./utils/nearest-name.ts";
@@ -16,10 +21,16 @@ const allEdges: Edges = {
   describeError,
   findSchemaChanges,
   checkRecord: checkAnswer,
+  describeReason: wordsOf,
+  findSchemaProblem: explainSchema,
+  findRootProblem,
+  findAnswerIssue,
+  findToolProblem,
+  describeField,
   nearestName,
   replacementOf,
   advisePart,
-  adviseTool,
+  adviseSchema,
   adviseMessage,
   adviseProvider,
   adviseMessages,

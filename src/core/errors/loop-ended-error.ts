@@ -13,7 +13,7 @@ const because: { readonly [Why in CostUnknownWhy]: string } = {
   "pricing-failed": ', because "pricing" threw, or did not return a number of at least 0 (see the event "listener-error")',
 };
 
-export function describeCost(reason: CostReason): string {
+function describeCost(reason: CostReason): string {
   if (reason.kind === "max-cost") {
     const { limitUSD, spentUSD, expectedUSD } = reason;
     const next = expectedUSD === undefined ? "" : `, the next request is expected to cost $${round(expectedUSD)}`;
@@ -28,7 +28,7 @@ export function describeCost(reason: CostReason): string {
 
 type Refusal = Extract<EndReason, GuardrailRefusal>;
 
-export function describeRefusal(reason: Refusal): string {
+function describeRefusal(reason: Refusal): string {
   const refused = { "input-guardrail": "the input", "output-guardrail": "the answer", "tool-guardrail": "a call of" };
   const of = reason.kind === "tool-guardrail" ? ` ${quote(reason.toolName)}` : "";
   return `the guardrail ${quote(reason.guardrail)} refused ${refused[reason.kind]}${of}${behind(reason.reason)}`;
@@ -104,7 +104,8 @@ function describeEnding({ status, reason }: Pick<LoopResult, "status" | "reason"
   return said.endsWith(".") ? said : `${said}.`;
 }
 
-function wordsOf(reason: EndReason): string | undefined {
+/** Says in words why a run ended. */
+export function wordsOf(reason: EndReason): string | undefined {
   // Each function accepts only its own kind of reason. The compiler cannot see that the kinds match, so the call casts to
   // `never`.
   const table: { readonly [kind: string]: ((reason: never) => string) | undefined } = words;

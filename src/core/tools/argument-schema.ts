@@ -3,9 +3,8 @@ import { LoopError } from "../errors/loop-error.ts";
 import { cutText, describeValue, quote } from "../utils/texts.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
-import { stableJson, toJson } from "../utils/json.ts";
-import { memoize, promiseOrValue } from "../utils/promises.ts";
-import { findRootProblem } from "./root-schema.ts";
+import { isPlainData, toJson } from "../utils/json.ts";
+import { promiseOrValue } from "../utils/promises.ts";
 import { edges } from "../utils/edges.ts";
 
 const remedy = 'Give the tool a "jsonSchema" to show to the model';
@@ -24,7 +23,7 @@ const converted = new WeakMap<object, JsonSchema>();
  */
 export function toJsonSchema(schema: ToolSchema, toolName: string): JsonSchema {
   const json = isStandardSchema(schema) ? convert(schema, toolName) : checkJson(schema, toolName);
-  const problem = findRootProblem(json);
+  const problem = edges.findRootProblem?.(json) ?? "";
   if (problem !== "") throw invalidSchema(toolName, problem);
   return json;
 }
@@ -38,7 +37,7 @@ export function convertSchema(schema: StandardSchema): ConvertedSchema {
   const { vendor, jsonSchema } = schema["~standard"];
   if (jsonSchema === undefined) {
     return {
-      problem: `cannot be converted to JSON Schema, because ${zodAdviceOf(schema) ?? `${vendor} has no conversion`}`,
+      problem: `cannot be converted to JSON Schema, because ${edges.adviseSchema?.(schema) ?? `${vendor} has no conversion`}`,
     };
   }
   try {
@@ -51,13 +50,6 @@ export function convertSchema(schema: StandardSchema): ConvertedSchema {
   }
 }
 
-function zodAdviceOf(schema: object): string | undefined {
-  if ("_zod" in schema) return 'zod/mini and zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" })';
-  return "_def" in schema && "safeParse" in schema
-    ? 'zod 3 has no conversion; write the schema with "z" from "zod/v4", which zod has since 3.25'
-    : undefined;
-}
-
 function convert(schema: StandardSchema, toolName: string): JsonSchema {
   const made = convertSchema(schema);
   if ("problem" in made) throw invalidSchema(toolName, `${made.problem}. ${remedy}`, made.cause);
@@ -68,7 +60,7 @@ function checkJson(schema: JsonSchema, toolName: string): JsonSchema {
   if (converted.has(schema)) return schema;
   const prototype: unknown = Object.getPrototypeOf(schema);
   if (prototype !== Object.prototype && prototype !== null) {
-    const advice = zodAdviceOf(schema);
+    const advice = edges.adviseSchema?.(schema);
     const problem = "is neither a Standard Schema nor a plain JSON Schema object";
     throw invalidSchema(toolName, advice === undefined ? problem : `${problem}: ${advice}`);
   }
@@ -90,45 +82,10 @@ function invalidSchema(toolName: string, problem: string, cause?: unknown): Loop
 
 /**
  * Returns the reason why an object is not a JSON Schema, as text that comes directly after the name of the schema in messages.
- * Returns "" for a JSON Schema. Cached for each object.
+ * Returns "" for a JSON Schema.
  */
-export const findSchemaProblem: (schema: object) => string = memoize((schema: object) => {
-  if (!isRecord(schema)) return "";
-  const field = Object.keys(schema).find((key) => vendorOf(schema[key]) !== undefined);
-  if (field !== undefined) return describeShape(field, vendorOf(schema[field]));
-  try {
-    toJson(schema);
-  } catch (error) {
-    return `is not JSON: ${toPlainError(error).message}`;
-  }
-  return findForeignValue(schema, "", new Set()) ?? "";
-});
-
-function describeShape(field: string, vendor: string | undefined): string {
-  const example = vendor === "zod" ? "z.object({ ... })" : `an object schema from ${vendor}`;
-  return `is an object whose field ${quote(field)} is a ${vendor} schema. Wrap all fields in one schema: inputSchema: ${example}`;
-}
-
-function findForeignValue(fields: UnknownRecord | readonly unknown[], path: string, seen: Set<object>): string | undefined {
-  for (const [key, value] of Object.entries(fields)) {
-    const at = path === "" ? key : `${path}.${key}`;
-    const vendor = vendorOf(value);
-    if (vendor !== undefined) return `is not JSON: ${quote(at)} is a ${vendor} schema, which a JSON Schema cannot contain`;
-    const kind = foreignKindOf(value);
-    if (kind !== undefined) return `is not JSON: ${quote(at)} is ${kind}`;
-    if (typeof value !== "object" || value === null || seen.has(value) || hasToJson(value)) continue;
-    seen.add(value);
-    const found = findForeignValue(value as UnknownRecord, at, seen);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-function foreignKindOf(value: unknown): string | undefined {
-  if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
-  if (!isRecord(value) || hasToJson(value)) return undefined;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || isPlain(prototype) ? undefined : "an instance of a class";
+export function findSchemaProblem(schema: object): string {
+  return edges.findSchemaProblem?.(schema) ?? (isPlainData(schema) ? "" : "is not JSON");
 }
 
 /** In some libraries, a Standard Schema is a function. */
@@ -136,19 +93,6 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
   const standard: unknown = Reflect.get(value, "~standard");
   return isRecord(standard) && typeof standard["validate"] === "function";
-}
-
-function vendorOf(value: unknown): string | undefined {
-  return isStandardSchema(value) ? value["~standard"].vendor : undefined;
-}
-
-/** Also true for `Object.prototype` of another realm. */
-function isPlain(prototype: unknown): boolean {
-  return typeof prototype === "object" && prototype !== null && Object.getPrototypeOf(prototype) === null;
-}
-
-function hasToJson(value: object): boolean {
-  return "toJSON" in value && typeof value.toJSON === "function";
 }
 
 /**
@@ -180,46 +124,6 @@ export function issue(message: string, field?: string): { readonly issues: reado
 }
 
 const misfit = "does not fit the schema";
-
-/**
- * Checks an answer with the most common keywords of JSON Schema only. When the tool runs, it checks the answer again with the
- * complete schema.
- */
-export function findAnswerIssue(schema: unknown, value: unknown, path: readonly (string | number)[] = []): Issue | undefined {
-  if (!isRecord(schema)) return undefined;
-  const { type, enum: allowed, required, properties, items } = schema;
-  const types = [type].flat().filter((one) => typeof one === "string");
-  if (types.length > 0 && !types.some((one) => isOfType(value, one)))
-    return { path, message: `must be of the type ${types.join(" or ")}` };
-  if (Array.isArray(allowed) && !allowed.some((one) => stableJson(one) === stableJson(value)))
-    return { path, message: "must be one of the values of the question" };
-  if (Array.isArray(value)) return firstOf(value.entries(), ([index, one]) => findAnswerIssue(items, one, [...path, index]));
-  if (!isRecord(value)) return undefined;
-  const missing = Array.isArray(required)
-    ? required.find((name) => typeof name === "string" && !Object.hasOwn(value, name))
-    : undefined;
-  if (missing !== undefined) return { path: [...path, missing as string], message: "is required" };
-  return firstOf(Object.entries(isRecord(properties) ? properties : {}), ([name, one]) =>
-    Object.hasOwn(value, name) ? findAnswerIssue(one, value[name], [...path, name]) : undefined,
-  );
-}
-
-function firstOf<T>(items: Iterable<T>, find: (item: T) => Issue | undefined): Issue | undefined {
-  for (const item of items) {
-    const found = find(item);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-/** An unknown type accepts any value. */
-function isOfType(value: unknown, type: string): boolean {
-  if (type === "null") return value === null;
-  if (type === "array") return Array.isArray(value);
-  if (type === "object") return isRecord(value) && !Array.isArray(value);
-  if (type === "integer") return Number.isInteger(value);
-  return !["string", "number", "boolean"].includes(type) || typeof value === type;
-}
 
 // Limits for the issues that a model reads, because arguments may be huge or hostile.
 const mostIssues = 20;
@@ -254,7 +158,8 @@ function toValidation(result: StandardResult<unknown>): Validation {
 function toIssue({ message, path = [] }: StandardIssue): Issue {
   const said: unknown = message;
   const text = typeof said === "string" ? cutText(said, longestMessage) : misfit;
-  return path.length === 0 ? { message: text } : { message: text, path: path.slice(0, longestPath).map(toKey) };
+  // Copies to a plain array, because the `path` of arktype is an instance of a subclass of Array, whose methods return such instances.
+  return path.length === 0 ? { message: text } : { message: text, path: Array.from(path.slice(0, longestPath), toKey) };
 }
 
 function toKey(segment: PropertyKey | { readonly key: PropertyKey }): string | number {

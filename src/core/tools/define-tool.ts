@@ -1,141 +1,84 @@
 import type { ExecutableTool, Tool, Unvalidated } from "../types/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { edges } from "../utils/edges.ts";
-import { describeValue, quote } from "../utils/texts.ts";
+import { describeValue } from "../utils/texts.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { findTimeoutProblem, is, isText, isWithin } from "../errors/check-fields.ts";
+import { isFunction, isText, isWithin, timeLimit } from "../errors/check-fields.ts";
 import { findSchemaProblem, isStandardSchema } from "./argument-schema.ts";
 import type { JsonSchema, StandardSchema, ToolSchema } from "../types/common.ts";
 import type { ToolTraits } from "../types/tool.ts";
 import type { CallOf } from "../types/typed-call.ts";
 
-type Check = (value: unknown) => string | undefined;
+type Fits = (value: unknown) => boolean;
 
-export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Check } = {
-  sequential: optional(isFlag),
-  timeoutMs: optional(findTimeoutProblem),
-  idleTimeoutMs: optional(findTimeoutProblem),
-  idempotent: optional(isFlag),
-  retry: optional(isRetry),
-  polls: optional(isFlag),
-  requiresFollowUp: optional(isFlag),
-  eager: optional(isFlag),
-  needsApproval: optional((value) =>
-    unless(typeof value === "boolean" || typeof value === "function", "true, false or a function"),
-  ),
-  replay: optional((value) => unless(value === "safe" || value === "never", '"safe" or "never"')),
-  origin: optional((value) => unless(typeof value === "string", "a string")),
-  deferred: optional(isFlag),
-  findsTools: optional(isFlag),
-  triggers: optional((value) => unless(isText(value) || is.texts[1](value), "a string or an array of strings")),
-  masking: optional((value) => unless(isMasking(value), "a value made by maskResults")),
+const isFlag: Fits = (value) => typeof value === "boolean";
+const isTimeout: Fits = (value) => isWithin(value, timeLimit);
+const isMade =
+  (kind: string, method: string): Fits =>
+  (value) =>
+    isRecord(value) && value["kind"] === kind && typeof value[method] === "function";
+
+/** Absent traits always fit. */
+export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Fits } = {
+  sequential: isFlag,
+  timeoutMs: isTimeout,
+  idleTimeoutMs: isTimeout,
+  idempotent: isFlag,
+  retry: (value) =>
+    isRecord(value) && isWithin(value["maxAttempts"], { min: 2, infinite: false }) && Object.keys(value).length === 1,
+  polls: isFlag,
+  requiresFollowUp: isFlag,
+  eager: isFlag,
+  needsApproval: (value) => isFlag(value) || isFunction(value),
+  replay: (value) => value === "safe" || value === "never",
+  origin: isText,
+  deferred: isFlag,
+  findsTools: isFlag,
+  triggers: (value) => [value].flat().every(isText),
+  masking: /* @__PURE__ */ isMade("masking", "createView"),
 };
 
-const checks: { readonly [Field in keyof Tool]-?: Check } = {
-  name: (value) => unless(typeof value === "string" && /^[\w-]{1,64}$/.test(value), '1 to 64 letters, digits, "_" or "-"'),
-  description: (value) => unless(typeof value === "string", "a string"),
-  inputSchema: (value) => unless(isRecord(value) || typeof value === "function", "a Standard Schema or a JSON Schema"),
-  jsonSchema: optional((value) => unless(isRecord(value), "a JSON Schema")),
-  execute: optional((value) => unless(typeof value === "function", "a function")),
-  outputSchema: optional((value) =>
-    unless(isStandardSchema(value), 'a Standard Schema (fromJsonSchema of "turnwright/json-schema" makes one)'),
-  ),
-  agent: optional((value) => unless(isAgent(value), "a value made by defineAgentTool")),
+export const requiredChecks: { readonly [Field in "name" | "description" | "inputSchema"]: Fits } = {
+  name: (value) => typeof value === "string" && /^[\w-]{1,64}$/.test(value),
+  description: isText,
+  inputSchema: (value) => isRecord(value) || isFunction(value),
+};
+
+export const optionalChecks: { readonly [Field in Exclude<keyof Tool, keyof typeof requiredChecks>]-?: Fits } = {
+  jsonSchema: isRecord,
+  execute: isFunction,
+  outputSchema: isStandardSchema,
+  agent: /* @__PURE__ */ isMade("agent", "run"),
   ...traitChecks,
 };
-
-const fieldNames = /* @__PURE__ */ Object.keys(checks) as readonly (keyof Tool)[];
 
 /** Throws LoopError "invalid-tool" for a wrong shape, and "invalid-schema" for a schema that is not JSON. */
 export function assertTool(value: unknown): asserts value is Tool {
   if (!isRecord(value)) throw refuseTool("", `must be an object, but is ${describeValue(value)}`);
-  const problem = problemOf(value);
-  const toolName = typeof value["name"] === "string" ? value["name"] : "";
-  const advice = problem === undefined ? undefined : edges.adviseTool?.(value);
-  if (problem !== undefined) throw refuseTool(toolName, advice === undefined ? problem : `${problem}. ${advice}`);
+  const toolName = value["name"];
+  const problem = edges.findToolProblem?.(value) ?? (isTool(value) ? undefined : "has a field that is missing, unknown or wrong");
+  if (problem !== undefined) throw refuseTool(toolName, problem);
   for (const schema of [value["inputSchema"], value["jsonSchema"]]) {
     const schemaProblem = isRecord(schema) && isLiteral(schema) && !isStandardSchema(schema) ? findSchemaProblem(schema) : "";
-    if (schemaProblem !== "") throw new LoopError("invalid-schema", { toolName, problem: schemaProblem });
+    if (schemaProblem !== "") throw new LoopError("invalid-schema", { toolName: String(toolName), problem: schemaProblem });
   }
 }
 
-function problemOf(fields: UnknownRecord): string | undefined {
-  for (const field of fieldNames) {
-    const problem = describeField(fields, field, checks[field]);
-    if (problem !== undefined) return problem;
-  }
-  if (fields["retry"] !== undefined && fields["idempotent"] !== true) {
-    return 'needs "idempotent: true" to have "retry"';
-  }
-  const veto = fields["eager"] === true ? findVeto(fields) : undefined;
-  if (veto !== undefined) return veto;
-  const unknown = isLiteral(fields) ? Object.keys(fields).find((key) => !Object.hasOwn(checks, key)) : undefined;
-  return unknown === undefined ? undefined : `has an unknown field ${quote(unknown)}${didYouMean(unknown)}`;
-}
-
-function describeField(fields: UnknownRecord, field: string, check: Check): string | undefined {
-  const value = fields[field];
-  // A missing `execute` is an error only if a function with another name looks like a misnamed `execute`. Otherwise, calls of the
-  // tool wait for results from outside the run.
-  const expected = check(value) ?? (field === "execute" && value === undefined ? "a function" : undefined);
-  if (expected === undefined) return undefined;
-  const word = value === undefined ? findWordFor(field, fields) : undefined;
-  if (field === "execute" && value === undefined && word === undefined) return undefined;
-  const problem = `has an invalid ${quote(field)}: it must be ${expected}, but is ${describeValue(value)}`;
-  return word === undefined ? problem : `${problem}. Rename ${quote(word)} to ${quote(field)}`;
-}
-
-function findVeto({ execute, replay, sequential, needsApproval = false }: UnknownRecord): string | undefined {
-  if (execute === undefined) return 'has "eager" without "execute". Add "execute", or remove "eager"';
-  if (replay === "never") return excludes("replay: never");
-  if (sequential === true) return excludes("sequential: true");
-  return needsApproval === false ? undefined : excludes("needsApproval");
-}
-
-function excludes(trait: string): string {
-  return `has both "eager" and "${trait}", which exclude each other. Remove one of them`;
-}
-
-function findWordFor(field: string, fields: UnknownRecord): string | undefined {
-  return Object.keys(fields).find(
-    (word) => !Object.hasOwn(checks, word) && edges.replacementOf?.(word, [field])?.nearest === field,
+function isTool(fields: UnknownRecord): boolean {
+  const { retry, idempotent, eager, execute, replay, sequential, needsApproval = false } = fields;
+  const isEagerFit = execute !== undefined && replay !== "never" && sequential !== true && needsApproval === false;
+  return (
+    Object.entries(requiredChecks).every(([field, fits]) => fits(fields[field])) &&
+    Object.entries(optionalChecks).every(([field, fits]) => fields[field] === undefined || fits(fields[field])) &&
+    (retry === undefined || idempotent === true) &&
+    (eager !== true || isEagerFit) &&
+    (!isLiteral(fields) ||
+      Object.keys(fields).every((key) => Object.hasOwn(requiredChecks, key) || Object.hasOwn(optionalChecks, key)))
   );
-}
-
-function didYouMean(field: string): string {
-  const replacement = edges.replacementOf?.(field, fieldNames);
-  if (replacement?.instead !== undefined) return ` (write: ${replacement.instead})`;
-  const nearest = replacement?.nearest ?? edges.nearestName?.(field, fieldNames);
-  return nearest === undefined ? "" : ` (did you mean ${quote(nearest)}?)`;
 }
 
 export function refuseTool(toolName: unknown, problem: string): LoopError<"invalid-tool"> {
   return new LoopError("invalid-tool", { toolName: typeof toolName === "string" ? toolName : "", problem });
-}
-
-function unless(fits: boolean, expected: string): string | undefined {
-  return fits ? undefined : expected;
-}
-
-function optional(check: Check): Check {
-  return (value) => (value === undefined ? undefined : check(value));
-}
-
-function isFlag(value: unknown): string | undefined {
-  return unless(typeof value === "boolean", "true or false");
-}
-
-function isRetry(value: unknown): string | undefined {
-  const fits = isRecord(value) && isWithin(value["maxAttempts"], { min: 2, infinite: false }) && Object.keys(value).length === 1;
-  return unless(fits, "{ maxAttempts } with a whole number of at least 2");
-}
-
-function isMasking(value: unknown): boolean {
-  return isRecord(value) && value["kind"] === "masking" && typeof value["createView"] === "function";
-}
-
-function isAgent(value: unknown): boolean {
-  return isRecord(value) && value["kind"] === "agent" && typeof value["run"] === "function";
 }
 
 declare const fromSchema: unique symbol;

@@ -7,9 +7,9 @@ import { describeValue, quote } from "../utils/texts.ts";
 import { invalidOption } from "../errors/check-fields.ts";
 import { findSchemaProblem, toJsonSchema, validateArgs } from "./argument-schema.ts";
 import type { Validation } from "../types/common.ts";
-import { findRootProblem } from "./root-schema.ts";
+import { edges } from "../utils/edges.ts";
 import { assertTool, refuseTool, traitChecks } from "./define-tool.ts";
-import { deferredToPage, toolResult } from "./to-outcome.ts";
+import { deferredToPage, failedResult } from "./to-outcome.ts";
 
 export function findTool(registry: ToolRegistry, name: string): ToolDefinition | undefined {
   try {
@@ -67,16 +67,15 @@ export function checkDefinitions(definitions: readonly ToolDefinition[]): void {
     checkTrait(name, "idleTimeoutMs", idleTimeoutMs);
     checkTrait(name, "masking", masking);
     const problem = isRecord(inputSchema)
-      ? findSchemaProblem(inputSchema) || findRootProblem(inputSchema)
+      ? findSchemaProblem(inputSchema) || (edges.findRootProblem?.(inputSchema) ?? "")
       : `is not JSON: ${describeValue(inputSchema)}`;
     if (problem !== "") throw new LoopError("invalid-schema", { toolName: name, problem });
   }
 }
 
 function checkTrait(toolName: string, trait: "timeoutMs" | "idleTimeoutMs" | "masking", value: unknown): void {
-  const expected = traitChecks[trait](value);
-  if (expected === undefined) return;
-  throw refuseTool(toolName, `has an invalid "${trait}": it must be ${expected}, but is ${describeValue(value)}`);
+  if (value === undefined || traitChecks[trait](value)) return;
+  throw refuseTool(toolName, edges.describeField?.(trait, value) ?? `has an invalid "${trait}"`);
 }
 
 /** A registry in which tools can be added and removed. A running loop uses a change from its next iteration on. */
@@ -141,7 +140,7 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
     },
     executeTool(name: string, args: unknown, context: ToolContext): unknown {
       const entry = entries.get(name);
-      if (entry === undefined) return toolResult({ success: false, error: `The tool ${quote(name)} is not available.` });
+      if (entry === undefined) return failedResult(`The tool ${quote(name)} is not available.`);
       const { tool } = entry;
       // The casts are safe: the schema of the tool has validated the arguments, and the type of the options requires the context.
       return tool.execute === undefined ? deferredToPage : tool.execute(args as never, context as ToolContext<never>);

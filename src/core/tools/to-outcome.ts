@@ -44,6 +44,12 @@ export function toolResult(fields: ToolResultFields): ToolResult {
   return content === undefined ? result : Object.assign(result, { content: content.map(toContentPart) });
 }
 
+/** Makes the same result as `toolResult({ error })`, without its checks. */
+export function failedResult(error: string): ToolResult {
+  const result: ToolResult & { readonly [brand]: true } = { [brand]: true, success: false, error };
+  return result;
+}
+
 /** True for a value made by `toolResult`, from any copy of the package. */
 export function isToolResult(value: unknown): value is ToolResult {
   return hasBrand(value, brand);

@@ -2,7 +2,9 @@
 // SDKs, and remove credentials. The loop calls them through `edges`. The main entry adds them, and so does each adapter. A bundler leaves
 // them out if a program needs neither: messages then give no advice, errors of a provider have the code "server", and texts hide more.
 
-import type { Json, ProviderError } from "../types/common.ts";
+import type { Issue, Json, JsonSchema, ProviderError } from "../types/common.ts";
+import type { EndReason } from "../types/termination.ts";
+import type { ToolTraits } from "../types/tool.ts";
 import type { ToolChange } from "../types/tool-outcome.ts";
 
 export interface Edges {
@@ -20,11 +22,22 @@ export interface Edges {
   checkRecord?(key: string, record: unknown): void;
   /** Returns the name that is most similar to `name`. */
   nearestName?(name: string, candidates: Iterable<string>): string | undefined;
+  /** Says in words why a run ended. */
+  describeReason?(reason: EndReason): string | undefined;
+  /** Says why an object is not a JSON Schema, or why the arguments of a call, which are an object, never fit it. "" if it is one. */
+  findSchemaProblem?(schema: object): string;
+  findRootProblem?(schema: JsonSchema): string;
+  /** Finds out why an answer does not fit the schema of its question. The tool checks the answer again. */
+  findAnswerIssue?(schema: unknown, answer: unknown): Issue | undefined;
+  /** Says which field of a tool is wrong. */
+  findToolProblem?(tool: { readonly [field: string]: unknown }): string | undefined;
+  /** Says what a wrong field of a tool must be. */
+  describeField?(field: keyof ToolTraits, value: unknown): string;
   /** Returns what to write instead of a name from another library. */
   replacementOf?(word: string, known: readonly string[]): Replacement | undefined;
   /** Advice on a content part, a tool or a message of another library: a sentence without its full stop. */
   advisePart?(part: object): string | undefined;
-  adviseTool?(tool: object): string | undefined;
+  adviseSchema?(schema: object): string | undefined;
   adviseMessage?(message: object): string | undefined;
   /** Advice on a value that is not a provider, or not an array of messages. */
   adviseProvider?(value: unknown): Advice | undefined;

@@ -5,7 +5,7 @@ import type { UserMessage } from "../../types/message.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
 import type { RunCall } from "../../types/typed-call.ts";
 import type { ToolHistoryEntry } from "../../types/tool-outcome.ts";
-import { describeCost, describeRefusal } from "../../errors/loop-ended-error.ts";
+import { edges } from "../../utils/edges.ts";
 import { endWaitingResults, frozenView, isNamed } from "../state/transcript.ts";
 import { type LoopState, neededBy } from "../state/loop-state.ts";
 
@@ -108,11 +108,11 @@ function joinDetails(text: string, details: string, label: string | undefined): 
 }
 
 function errorOf(reason: EndReason): PlainError | undefined {
-  if (reason.kind === "max-cost" || reason.kind === "cost-unknown") {
-    return { name: "CostLimitError", message: `The run ended as ${reason.kind}: ${describeCost(reason)}.` };
-  }
-  if ("guardrail" in reason) {
-    return { name: "GuardrailError", message: `The run ended as ${reason.kind}: ${describeRefusal(reason)}.` };
-  }
-  return "error" in reason ? reason.error : undefined;
+  if ("error" in reason) return reason.error;
+  const { kind } = reason;
+  const isCost = kind === "max-cost" || kind === "cost-unknown";
+  if (!isCost && !("guardrail" in reason)) return undefined;
+  const words = edges.describeReason?.(reason);
+  const message = `The run ended as ${kind}${words === undefined ? "" : `: ${words}`}.`;
+  return { name: isCost ? "CostLimitError" : "GuardrailError", message };
 }

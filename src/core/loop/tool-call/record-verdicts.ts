@@ -11,7 +11,7 @@ import { concludeOutside, isOutsideResult } from "../../tools/to-outcome.ts";
 import { type GivenAnswer, type Misfit, pageProblem } from "../run/decisions.ts";
 import { addSpending } from "../../utils/count-usage.ts";
 import { describeValue } from "../../utils/texts.ts";
-import { findAnswerIssue } from "../../tools/argument-schema.ts";
+import { edges } from "../../utils/edges.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import type { Step } from "../../types/journal.ts";
 import { findMisfit, prepareCall, toUnfit } from "./prepare-call.ts";
@@ -170,7 +170,7 @@ export async function findResultProblem(
     const issues = await findMisfit(call, given, run);
     return issues && { schema: '"outputSchema" of its tool', issues };
   }
-  const issue = given.kind === "result" ? findAnswerIssue(question.schema, given.result) : undefined;
+  const issue = given.kind === "result" ? edges.findAnswerIssue?.(question.schema, given.result) : undefined;
   return issue && { schema: "schema of its question", issues: [issue] };
 }
 

@@ -1,0 +1,72 @@
+// Finds out why a value is not the JSON Schema of a tool. The loop calls these functions through `edges`.
+
+import { isRecord, type UnknownRecord } from "../utils/guards.ts";
+import { toJson } from "../utils/json.ts";
+import { toPlainError } from "../utils/plain-error.ts";
+import { memoize } from "../utils/promises.ts";
+import { quote } from "../utils/texts.ts";
+import { isStandardSchema } from "./argument-schema.ts";
+
+/** Returns advice for a schema of zod that cannot be converted. */
+export function adviseSchema(schema: object): string | undefined {
+  if ("_zod" in schema) return 'zod/mini and zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" })';
+  return "_def" in schema && "safeParse" in schema
+    ? 'zod 3 has no conversion; write the schema with "z" from "zod/v4", which zod has since 3.25'
+    : undefined;
+}
+
+/**
+ * Returns the reason why an object is not a JSON Schema, as text that comes directly after the name of the schema in messages.
+ * Returns "" for a JSON Schema. Cached for each object.
+ */
+export const explainSchema: (schema: object) => string = /* @__PURE__ */ memoize((schema: object) => {
+  if (!isRecord(schema)) return "";
+  const field = Object.keys(schema).find((key) => vendorOf(schema[key]) !== undefined);
+  if (field !== undefined) return describeShape(field, vendorOf(schema[field]));
+  try {
+    toJson(schema);
+  } catch (error) {
+    return `is not JSON: ${toPlainError(error).message}`;
+  }
+  return findForeignValue(schema, "", new Set()) ?? "";
+});
+
+function describeShape(field: string, vendor: string | undefined): string {
+  const example = vendor === "zod" ? "z.object({ ... })" : `an object schema from ${vendor}`;
+  return `is an object whose field ${quote(field)} is a ${vendor} schema. Wrap all fields in one schema: inputSchema: ${example}`;
+}
+
+function findForeignValue(fields: UnknownRecord | readonly unknown[], path: string, seen: Set<object>): string | undefined {
+  for (const [key, value] of Object.entries(fields)) {
+    const at = path === "" ? key : `${path}.${key}`;
+    const vendor = vendorOf(value);
+    if (vendor !== undefined) return `is not JSON: ${quote(at)} is a ${vendor} schema, which a JSON Schema cannot contain`;
+    const kind = foreignKindOf(value);
+    if (kind !== undefined) return `is not JSON: ${quote(at)} is ${kind}`;
+    if (typeof value !== "object" || value === null || seen.has(value) || hasToJson(value)) continue;
+    seen.add(value);
+    const found = findForeignValue(value as UnknownRecord, at, seen);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function foreignKindOf(value: unknown): string | undefined {
+  if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
+  if (!isRecord(value) || hasToJson(value)) return undefined;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || isPlain(prototype) ? undefined : "an instance of a class";
+}
+
+function vendorOf(value: unknown): string | undefined {
+  return isStandardSchema(value) ? value["~standard"].vendor : undefined;
+}
+
+/** Also true for `Object.prototype` of another realm. */
+function isPlain(prototype: unknown): boolean {
+  return typeof prototype === "object" && prototype !== null && Object.getPrototypeOf(prototype) === null;
+}
+
+function hasToJson(value: object): boolean {
+  return "toJSON" in value && typeof value.toJSON === "function";
+}

@@ -1,0 +1,47 @@
+import { afterEach, expect, it } from "vitest";
+import { edges } from "../utils/edges.ts";
+import { defineTool } from "./define-tool.ts";
+import { createToolRegistry } from "./registry.ts";
+
+const whole = { ...edges };
+afterEach(() => void Object.assign(edges, whole));
+
+function leaveOut(...names: readonly (keyof typeof edges)[]): void {
+  for (const name of names) Reflect.deleteProperty(edges, name);
+}
+
+const tool = { name: "work", description: "", inputSchema: { type: "object" }, execute: () => 1 };
+
+const rows: readonly [what: string, fields: object, problem: string | undefined][] = [
+  ["no wrong field", {}, undefined],
+  ["a wrong name", { name: "a b" }, 'has an invalid "name"'],
+  ["no description", { description: undefined }, 'has an invalid "description"'],
+  ["a text as inputSchema", { inputSchema: "object" }, 'has an invalid "inputSchema"'],
+  ["a misnamed execute", { execute: undefined, run: () => 1 }, 'Rename "run" to "execute"'],
+  ["a wrong trait", { sequential: "yes" }, 'has an invalid "sequential"'],
+  ["retry without idempotent", { retry: { maxAttempts: 2 } }, 'needs "idempotent: true"'],
+  ["retry and idempotent", { retry: { maxAttempts: 2 }, idempotent: true }, undefined],
+  ["eager without execute", { eager: true, execute: undefined }, 'has "eager" without "execute"'],
+  ["eager and sequential", { eager: true, sequential: true }, "exclude each other"],
+  ["eager and needsApproval", { eager: true, needsApproval: true }, "exclude each other"],
+  ["a masking that maskResults did not make", { masking: {} }, 'has an invalid "masking"'],
+  ["an unknown field", { sequental: true }, 'did you mean "sequential"?'],
+  ["a field of Object.prototype", { toString: () => "" }, 'has an unknown field "toString"'],
+];
+
+it.for(rows)("defineTool: a tool with %s is judged alike with and without the words", ([, fields, problem]) => {
+  const define = (): unknown => defineTool({ ...tool, ...fields } as never);
+  if (problem === undefined) expect(define).not.toThrow();
+  else expect(define).toThrow(problem);
+  leaveOut("findToolProblem");
+  if (problem === undefined) expect(define).not.toThrow();
+  // The words see a misnamed field. Without them, it is only unknown.
+  else expect(define).toThrow("has a field that is missing, unknown or wrong");
+});
+
+it("a registry refuses a schema that is not JSON, also without the words", () => {
+  const define = (): unknown => createToolRegistry([{ ...tool, inputSchema: { type: "object", default: 1n as never } }]);
+  expect(define).toThrow("is not JSON: a BigInt");
+  leaveOut("findSchemaProblem", "findRootProblem");
+  expect(define).toThrow("is not JSON");
+});

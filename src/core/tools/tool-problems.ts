@@ -1,0 +1,99 @@
+// Says what is wrong with a tool. The loop calls these functions through `edges`.
+
+import { describeRule, timeLimit } from "../errors/check-fields.ts";
+import { adviseTool, replacementOf } from "../errors/foreign-words.ts";
+import type { Tool } from "../types/loop-options.ts";
+import { isLiteral, type UnknownRecord } from "../utils/guards.ts";
+import { nearestName } from "../utils/nearest-name.ts";
+import { describeValue, quote } from "../utils/texts.ts";
+import { optionalChecks, requiredChecks } from "./define-tool.ts";
+
+const time = /* @__PURE__ */ describeRule(timeLimit);
+const flag = "true or false";
+
+const expected: { readonly [Field in keyof Tool]-?: string } = {
+  name: '1 to 64 letters, digits, "_" or "-"',
+  description: "a string",
+  inputSchema: "a Standard Schema or a JSON Schema",
+  jsonSchema: "a JSON Schema",
+  execute: "a function",
+  outputSchema: 'a Standard Schema (fromJsonSchema of "turnwright/json-schema" makes one)',
+  agent: "a value made by defineAgentTool",
+  sequential: flag,
+  timeoutMs: time,
+  idleTimeoutMs: time,
+  idempotent: flag,
+  retry: "{ maxAttempts } with a whole number of at least 2",
+  polls: flag,
+  requiresFollowUp: flag,
+  eager: flag,
+  needsApproval: "true, false or a function",
+  replay: '"safe" or "never"',
+  origin: "a string",
+  deferred: flag,
+  findsTools: flag,
+  triggers: "a string or an array of strings",
+  masking: "a value made by maskResults",
+};
+
+const fieldNames = /* @__PURE__ */ Object.keys(expected) as readonly (keyof Tool)[];
+
+/** Returns text that comes directly after the name of the tool. Returns undefined for a tool. */
+export function findToolProblem(fields: UnknownRecord): string | undefined {
+  const problem = findShapeProblem(fields);
+  const advice = problem === undefined ? undefined : adviseTool(fields);
+  return advice === undefined ? problem : `${problem}. ${advice}`;
+}
+
+function findShapeProblem(fields: UnknownRecord): string | undefined {
+  for (const field of fieldNames) {
+    const problem = findFieldProblem(fields, field);
+    if (problem !== undefined) return problem;
+  }
+  if (fields["retry"] !== undefined && fields["idempotent"] !== true) return 'needs "idempotent: true" to have "retry"';
+  const veto = fields["eager"] === true ? findVeto(fields) : undefined;
+  if (veto !== undefined) return veto;
+  const unknown = isLiteral(fields) ? Object.keys(fields).find((key) => !Object.hasOwn(expected, key)) : undefined;
+  return unknown === undefined ? undefined : `has an unknown field ${quote(unknown)}${didYouMean(unknown)}`;
+}
+
+/**
+ * A missing `execute` is an error only if a function with another name looks like a misnamed `execute`. Otherwise, calls of the tool
+ * wait for results from outside the run.
+ */
+function findFieldProblem(fields: UnknownRecord, field: keyof Tool): string | undefined {
+  const value = fields[field];
+  if (value === undefined) {
+    const word = field in requiredChecks || field === "execute" ? findWordFor(field, fields) : undefined;
+    if (word !== undefined) return `${describeField(field, value)}. Rename ${quote(word)} to ${quote(field)}`;
+    return field in requiredChecks ? describeField(field, value) : undefined;
+  }
+  const checks: { readonly [name: string]: ((given: unknown) => boolean) | undefined } = { ...requiredChecks, ...optionalChecks };
+  return checks[field]?.(value) === false ? describeField(field, value) : undefined;
+}
+
+export function describeField(field: keyof Tool, value: unknown): string {
+  return `has an invalid ${quote(field)}: it must be ${expected[field]}, but is ${describeValue(value)}`;
+}
+
+function findVeto({ execute, replay, sequential, needsApproval = false }: UnknownRecord): string | undefined {
+  if (execute === undefined) return 'has "eager" without "execute". Add "execute", or remove "eager"';
+  if (replay === "never") return excludes("replay: never");
+  if (sequential === true) return excludes("sequential: true");
+  return needsApproval === false ? undefined : excludes("needsApproval");
+}
+
+function excludes(trait: string): string {
+  return `has both "eager" and "${trait}", which exclude each other. Remove one of them`;
+}
+
+function findWordFor(field: string, fields: UnknownRecord): string | undefined {
+  return Object.keys(fields).find((word) => !Object.hasOwn(expected, word) && replacementOf(word, [field])?.nearest === field);
+}
+
+function didYouMean(field: string): string {
+  const replacement = replacementOf(field, fieldNames);
+  if (replacement?.instead !== undefined) return ` (write: ${replacement.instead})`;
+  const nearest = replacement?.nearest ?? nearestName(field, fieldNames);
+  return nearest === undefined ? "" : ` (did you mean ${quote(nearest)}?)`;
+}
