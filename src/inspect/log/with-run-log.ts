@@ -319,7 +319,7 @@ const checks: Checks<RunLogOptions> = {
 };
 
 function warn(error: unknown): void {
-  const message = error instanceof Error ? error.message : "unknown error";
+  const { message } = toPlainError(error);
   globalThis.process?.emitWarning?.(
     `The run log cannot be written and has ended. The run continues. Cause: ${message}`,
     "RunLogWarning",

@@ -1,0 +1,32 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { addEdges, bareEdges, edges, type Edges } from "../../src/core/utils/edges.ts";
+import { secretKinds } from "./secret-kinds.ts";
+import { type Ways, waysOfEntries, waysOfRuns } from "./ways-out.ts";
+
+const all: Edges = { ...edges };
+
+afterEach(() => addEdges(all));
+
+/** Removes what the main entry and the adapters have added, as in a bundle that names neither. */
+function removeEdges(): void {
+  for (const name of Object.keys(edges)) Reflect.deleteProperty(edges, name);
+  addEdges(bareEdges);
+}
+
+/** Each kind of text must have left, without its secret. */
+async function check(leave: Ways[number][1]): Promise<void> {
+  const left = await leave();
+  expect(secretKinds.filter(({ secret }) => left.includes(secret)).map(({ kind }) => kind)).toEqual([]);
+  expect(secretKinds.filter(({ mark }) => !left.includes(mark)).map(({ kind }) => kind)).toEqual([]);
+}
+
+describe("no kind of secret leaves", () => {
+  it.each([...waysOfRuns(), ...waysOfEntries()])("by %s", (_way, leave) => check(leave));
+});
+
+describe("no kind of secret leaves, in a bundle without the exact redaction,", () => {
+  it.each(waysOfRuns())("by %s", async (_way, leave) => {
+    removeEdges();
+    await check(leave);
+  });
+});
