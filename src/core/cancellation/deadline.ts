@@ -1,3 +1,5 @@
+// Limits the time of code outside the package. Such code may ignore its signal, so the loop stops waiting after a grace period.
+
 import pTimeout from "p-timeout";
 import { IdleTimer, LazySignal, onAbort } from "./signals.ts";
 import { dropPromise, Lull } from "../utils/promises.ts";

@@ -1,3 +1,6 @@
+// Abort signals that cost little: a signal of the caller gets one listener for any number of runs and calls, and a signal for others is
+// created when it is first read.
+
 import type { Clock } from "../types/common.ts";
 
 interface Listening {

@@ -1,3 +1,5 @@
+// The errors that `unwrap` throws, and the words for each way in which a run ends.
+
 import type { GuardrailRefusal } from "../types/guardrails.ts";
 import type { CostUnknownWhy, EndReason, LoopStatus } from "../types/termination.ts";
 import { quote } from "../utils/texts.ts";

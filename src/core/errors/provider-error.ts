@@ -1,3 +1,5 @@
+// The one form of an error of a model service. Adapters make it, and the loop reads only this form.
+
 import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import { isRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";

@@ -1,3 +1,5 @@
+// The loop as one function for callers that have the descriptions of their tools and one function that runs them.
+
 import type { LoopHooks, LoopOptions, Tool, ToolContext } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Message } from "../types/message.ts";

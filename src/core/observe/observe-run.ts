@@ -1,3 +1,5 @@
+// Adds an observer to the options of a run, without a change of its events, results or errors.
+
 import type {
   Agent,
   IterationPlan,

@@ -1,3 +1,5 @@
+// Reads a provider that may try several times. The output of a failed attempt is announced as discarded, so that readers can drop it.
+
 import type { ProviderError, Timeouts, Usage } from "../types/common.ts";
 import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
 import { isRecord, assertNever } from "../utils/guards.ts";

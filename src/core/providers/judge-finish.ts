@@ -1,3 +1,5 @@
+// Decides what the end of an answer means. Services differ in their finish reasons, and some give a wrong one.
+
 import type { FinishReason, StreamResult } from "../types/provider.ts";
 import { isRecord } from "../utils/guards.ts";
 import type { Check } from "../errors/check-fields.ts";

@@ -1,3 +1,5 @@
+// Rewrites schemas for services that accept only objects, or only the current draft of JSON Schema.
+
 import type { JsonSchema } from "../types/common.ts";
 import { mayBeObject, resolveReference } from "../tools/root-schema.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";

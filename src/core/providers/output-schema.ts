@@ -1,3 +1,5 @@
+// Reduces the schema of an answer to the keywords that all services support. The run validates the answer against the whole schema anyway.
+
 import type { Json, JsonSchema } from "../types/common.ts";
 import type { ModelRequest } from "../types/provider.ts";
 import { resolveReference } from "../tools/root-schema.ts";

@@ -1,3 +1,5 @@
+// Repeats a request without the part that the service refused, and remembers the refusal for later requests.
+
 import { toProviderError } from "../errors/read-sdk-error.ts";
 import type { ProviderError } from "../types/common.ts";
 import type { Message } from "../types/message.ts";

@@ -1,3 +1,5 @@
+// Streams the attempts of `withRetry` and `withFallback`. The signal and the budget of the run are checked before each attempt.
+
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import { providerError } from "../errors/provider-error.ts";
 import { toProviderError } from "../errors/read-sdk-error.ts";

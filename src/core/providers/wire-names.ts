@@ -1,3 +1,5 @@
+// Names of tools and parameters in a form that a service accepts. Its answers get the original names back, also in fragments of arguments.
+
 import type { Message, ToolCallPart } from "../types/message.ts";
 import type { ModelChunk, ModelRequest } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";

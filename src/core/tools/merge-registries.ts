@@ -1,3 +1,5 @@
+// Registries made of other registries. A registry may change its tools at any time, so nothing here keeps a list of them.
+
 import type { Agent, ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { Validation } from "../types/common.ts";
 import type { ToolDefinition } from "../types/tool.ts";

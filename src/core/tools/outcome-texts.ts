@@ -1,3 +1,5 @@
+// The texts that the model reads instead of a result if a call did not complete.
+
 import type { ContentPart, Issue, Json } from "../types/common.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
 import { cutText, quote } from "../utils/texts.ts";

@@ -1,3 +1,5 @@
+// The interface between the loop and its journals. Everything with an effect is a step, so a replay repeats no effect.
+
 import type { Json } from "./common.ts";
 
 /** The kind of a step. Workflow engines use the kind to find the code of the step on another machine. */

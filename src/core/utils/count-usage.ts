@@ -1,3 +1,5 @@
+// Adds token counts and costs. An unknown count or cost stays unknown in each sum.
+
 import type { Usage } from "../types/common.ts";
 import type { NestedSpending } from "../types/tool-outcome.ts";
 

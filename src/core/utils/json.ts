@@ -1,3 +1,5 @@
+// Copies, compares and writes plain data. The values of tools and the records of journals may contain anything.
+
 import type { Json } from "../types/common.ts";
 import { setField } from "./guards.ts";
 

@@ -1,3 +1,5 @@
+// Finds out what an image or a file is: base64, text or a URL, and its media type. Nothing is fetched.
+
 import type { ContentPart } from "../types/common.ts";
 import { memoize } from "./promises.ts";
 

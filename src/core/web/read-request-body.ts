@@ -1,3 +1,5 @@
+// Reads the body of a request from a page. The page is not trusted, so its length, depth and duration are limited.
+
 import { systemClock } from "../cancellation/signals.ts";
 import type { Clock } from "../types/common.ts";
 import { hasBrand, isRecord } from "../utils/guards.ts";

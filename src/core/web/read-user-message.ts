@@ -1,3 +1,5 @@
+// Reads the new user message of a request from a page, which is not trusted. Its length and its files are limited.
+
 import { type Checks, is, numberWithin, timeLimit } from "../errors/check-fields.ts";
 import type { UserPart } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";

@@ -1,3 +1,5 @@
+// Writes chunks as Server-Sent Events, only as fast as the page reads them.
+
 import { longestTimerMs, systemClock } from "../cancellation/signals.ts";
 import { type Checks, numberWithin } from "../errors/check-fields.ts";
 import type { Clock } from "../types/common.ts";

@@ -1,3 +1,6 @@
+// The two tools around a context restart: a stash for items that are too large for a result, and a tool with which the model gives up
+// results that it no longer needs.
+
 import type { Clock, Json, StandardResult, StandardSchema } from "../../types/common.ts";
 import type { ContextStash } from "../../types/policies.ts";
 import { checkFields, type Checks, isFunction, numberWithin } from "../../errors/check-fields.ts";

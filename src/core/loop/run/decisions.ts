@@ -1,3 +1,6 @@
+// The answers of the caller to calls that wait: approvals, results from outside, and answers to the questions of tools. A wrong answer is
+// refused before the run continues, and the call keeps waiting.
+
 import type { LoopOptions, QuestionFields } from "../../types/loop-options.ts";
 import type { CallDecision, ApprovalDecision, OutsideResult } from "../../types/policies.ts";
 import type { Deferred } from "../../types/tool.ts";

@@ -1,3 +1,5 @@
+// The defaults and ranges of all limits and timeouts. Each limit is resolved once, when the run starts.
+
 import type { Timeouts } from "../../types/common.ts";
 import type { LoopLimits, LoopOptions } from "../../types/loop-options.ts";
 import {

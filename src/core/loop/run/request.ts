@@ -1,3 +1,5 @@
+// The types of one request to the model: its visible tools, the record of these tools, and the views of the transcript.
+
 import type { Message } from "../../types/message.ts";
 import type { RequestTranscript, StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";

@@ -1,3 +1,5 @@
+// The types of a run in progress. A run owns the mutable state, and the parts that act on it: events, journal, limits, scope and features.
+
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Clock, Session, Timeouts } from "../../types/common.ts";
 import type { Agent, IterationPlan, LoopOptions, LoopControl } from "../../types/loop-options.ts";

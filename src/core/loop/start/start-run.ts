@@ -1,3 +1,5 @@
+// Makes a run from the options of the caller. Everything that can be refused is refused here, before the first step.
+
 import type { LoopEvent } from "../../types/loop-event.ts";
 import type { LoopOptions, ToolRegistry } from "../../types/loop-options.ts";
 import { LoopError } from "../../errors/loop-error.ts";

@@ -1,3 +1,6 @@
+// Changes the state of a run after a tool call, or after the calls of one iteration. These functions also run in a replay, so they only
+// depend on records.
+
 import type { LoopAction } from "../../types/loop-event.ts";
 import type { ContentPart } from "../../types/common.ts";
 import type { AssistantMessage, Message, ToolResultPart } from "../../types/message.ts";

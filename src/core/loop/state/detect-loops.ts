@@ -1,3 +1,6 @@
+// Detects repeated iterations. A run gets this code only with the value of `detectLoops`, so a bundle without that value does not contain
+// it.
+
 import type { ToolResultPart } from "../../types/message.ts";
 import type { LoopDetection, LoopDetectionOptions } from "../../types/policies.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";

@@ -1,3 +1,5 @@
+// The results of the steps of a run, as the journal records them.
+
 import type { Issue, Json, PlainError, Usage } from "../../types/common.ts";
 import type { UserMessage } from "../../types/message.ts";
 import type { CompactionAnswer } from "../../types/policies.ts";

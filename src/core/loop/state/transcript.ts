@@ -1,3 +1,5 @@
+// The messages of a run, and the changes that steps make to them. A message that was sent to a model is frozen.
+
 import { emptyMessage, type LoopState, neededBy, type CurrentMessage } from "./loop-state.ts";
 import type { SettledCall } from "./step-result.ts";
 import type {

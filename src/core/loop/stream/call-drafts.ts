@@ -1,3 +1,5 @@
+// Assembles texts and calls from the chunks of a stream. Providers number, interleave and repeat chunks in different ways.
+
 import type { ModelChunk, PartStart, RequestChange, StreamResult } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { assertNever, isRecord } from "../../utils/guards.ts";

@@ -1,3 +1,6 @@
+// Checks a call of the model before it runs: its name, its arguments and its tool. A refused call becomes an outcome that tells the model
+// what to do.
+
 import { quote } from "../../utils/texts.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome, ToolQuestion } from "../../types/tool-outcome.ts";

@@ -1,3 +1,5 @@
+// Shortens successful results before they enter the transcript. Each stage has a budget, and its usage counts for the run.
+
 import type { ExtractedResult, ResultCacher, ResultExtractor, ResultPipeline, ResultProcessing } from "../../types/policies.ts";
 import {
   type Check,
