@@ -32,7 +32,7 @@ export interface OuterRun {
   readonly events: RunEvents;
 }
 
-export class NestedRuns {
+class NestedRuns {
   readonly #outer: OuterRun;
   readonly #runs = new Map<string, NestedRun>();
 

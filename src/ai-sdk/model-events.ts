@@ -23,7 +23,7 @@ import { type ModelWords, RawEnding, readFinish, readModelUsage, toFinishReason,
 import type { ModelSettings, MessagePart } from "./model-options.ts";
 import { type ApprovalAnswer, toMetadataItems } from "./provider-metadata.ts";
 
-export function toFilePart({ type, mediaType, data }: UnknownRecord): MessagePart | undefined {
+function toFilePart({ type, mediaType, data }: UnknownRecord): MessagePart | undefined {
   const place = toPlace(
     isRecord(data) && !(data instanceof Uint8Array) && !(data instanceof URL) ? (data.data ?? data.url) : data,
   );
@@ -54,7 +54,7 @@ interface PartDraft {
   metadata: unknown;
 }
 
-export function createMessageParts(): MessageParts {
+function createMessageParts(): MessageParts {
   const drafts: PartDraft[] = [];
   const open = { text: new Map<unknown, PartDraft>(), reasoning: new Map<unknown, PartDraft>() };
 
@@ -109,7 +109,7 @@ interface OpenCall {
   argsText: string;
 }
 
-export class MessageCalls {
+class MessageCalls {
   readonly #ports: CallPorts;
   readonly #open = new Map<unknown, OpenCall>();
   readonly #ofService = new Map<unknown, ServiceCall>();

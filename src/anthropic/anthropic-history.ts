@@ -38,11 +38,7 @@ import { type Accepted, removeRefusedBlocks } from "./refused-blocks.ts";
 import { readMetadata } from "./provider-metadata.ts";
 
 /** Without an `owner`, content that only one model accepts, such as signatures of thinking, is not kept. */
-export function readAnthropicMessages(
-  messages: readonly FieldReader[],
-  draft: HistoryDraft,
-  owner: MetadataReader | undefined,
-): void {
+function readAnthropicMessages(messages: readonly FieldReader[], draft: HistoryDraft, owner: MetadataReader | undefined): void {
   for (const message of messages) {
     const blocks = readGivenBlocks(message);
     const role = message.text("role");
@@ -145,7 +141,7 @@ function toPiece(block: FieldReader): Piece {
   return { ...block.piece, value: normalizeBlock(block.fields) };
 }
 
-export function createBlockWriter(owner: MetadataReader | undefined): PieceWriter {
+function createBlockWriter(owner: MetadataReader | undefined): PieceWriter {
   const convert = createMessageConverter(owner ?? { id: "", model: "" });
   return (messages) => messages.flatMap((message) => convert(message).wire.content.map(normalizeBlock));
 }

@@ -49,7 +49,7 @@ import { invalidJsonKey, isThinkingBlock, readMetadata, toContainerField } from 
 import { type Accepted, betaBlocks, removeRefusedBlocks } from "./refused-blocks.ts";
 
 /** Puts the search tool at the end. The final tool may get a cache mark, and the service rejects a mark on a deferred tool. */
-export function toWireTools(
+function toWireTools(
   tools: readonly ToolDefinition[],
   { serverTools, toolSearch }: Pick<MessagesSettings, "serverTools" | "toolSearch">,
 ): readonly object[] {
@@ -71,7 +71,7 @@ const toWireTool = memoize(({ name, description, inputSchema }: ToolDefinition):
 const toDeferredTool = memoize((tool: ToolDefinition): object => ({ ...toWireTool(tool), defer_loading: true }));
 
 /** The names in calls of server tools are not always those of the declared tools, for example in code execution. */
-export function findDeclared(tools: readonly object[], extra: UnknownRecord): Pick<Accepted, "declares" | "hasTool"> {
+function findDeclared(tools: readonly object[], extra: UnknownRecord): Pick<Accepted, "declares" | "hasTool"> {
   const names = tools.map((tool) => ("name" in tool ? tool.name : undefined));
   const types = tools.flatMap((tool) => ("type" in tool ? String(tool.type) : []));
   const isOpen = extra["tools"] !== undefined || extra["mcp_servers"] !== undefined;

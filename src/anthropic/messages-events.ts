@@ -72,7 +72,7 @@ interface OpenBlock {
  * If the block of a text delta is missing or has another type, the delta begins a new block. No text is lost, and each block that
  * is sent back has only the fields of its type.
  */
-export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
+function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   const blocks: OpenBlock[] = [];
   const byIndex = new Map<unknown, OpenBlock>();
   const finished = new FinishedCalls<OpenCall>();

@@ -29,7 +29,7 @@ import { unsampledVersion } from "../services/anthropic.ts";
 import { type ClaudeFacts, findClaudeFacts } from "../services/claude-models.ts";
 
 /** Returns a default header of the client. The SDK accepts headers in several forms. */
-export function headerOf(client: object, name: string): string | undefined {
+function headerOf(client: object, name: string): string | undefined {
   const { _options: options } = client as UnknownRecord;
   for (const [key, value] of listHeaders(recordOf(options).defaultHeaders)) {
     if (String(key).toLowerCase() !== name) continue;
@@ -50,7 +50,7 @@ function listHeaders(given: unknown): Iterable<readonly unknown[]> {
  * Returns the API version that the client's SDK sends. @anthropic-ai/sdk sends 2026-10-21 since its version 1.0.0. The clients for
  * Bedrock and Vertex AI are built on it, and do the same.
  */
-export function sdkVersionOf(client: object): string | undefined {
+function sdkVersionOf(client: object): string | undefined {
   const { getUserAgent: read } = client as UnknownRecord;
   const agent: unknown = typeof read === "function" ? Reflect.apply(read, client, []) : undefined;
   const major = typeof agent === "string" ? /\/JS (\d+)\./.exec(agent)?.[1] : undefined;

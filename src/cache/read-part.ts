@@ -27,7 +27,7 @@ type JsonRequest = Extract<ReadRequest, { readonly action: "json" }>;
  */
 const longest = { path: 250, value: 650, onlyValue: 1_700 };
 
-export async function queryJson(text: string, { path, startMatch }: JsonRequest): Promise<string> {
+async function queryJson(text: string, { path, startMatch }: JsonRequest): Promise<string> {
   const document = parseDocument(text);
   // The JSONPath library is half as large as the rest of `turnwright/cache`, so the library is loaded only when needed.
   const { selectNodes } = await import("./select-nodes.ts");
@@ -88,7 +88,7 @@ function scalarOf(value: unknown, longest: number): string {
 }
 
 /** The maximum size of a JSON text, in bytes. Parsing a text of this size takes about 0.1 seconds. */
-export const mostJsonBytes: number = 8 * 1_024 * 1_024;
+const mostJsonBytes: number = 8 * 1_024 * 1_024;
 
 const mostValues = 1_000_000;
 
@@ -108,7 +108,7 @@ function parseDocument(text: string): unknown {
   }
 }
 
-export function tooLarge(bytes: number): Error {
+function tooLarge(bytes: number): Error {
   return new Error(
     `The text has ${bytes} bytes, and json reads at most ${mostJsonBytes}. Use the actions grep and read to find the part that you need.`,
   );

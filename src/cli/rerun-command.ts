@@ -34,7 +34,7 @@ interface LoadedModule {
 
 const fromLog = ["messages", "decisions", "resume"] as const;
 
-export async function loadOptions(module: string | undefined, facts: ModuleFacts, io: CliIO): Promise<LoadedOptions> {
+async function loadOptions(module: string | undefined, facts: ModuleFacts, io: CliIO): Promise<LoadedOptions> {
   if (module === undefined) return {};
   const { options, ignored } = await loadModule(module, io.cwd, facts);
   if (ignored.length > 0) io.note(`Ignores ${ignored.join(", ")} of ${module}: the new run takes them from the log.`);
@@ -112,7 +112,7 @@ const sdks: { readonly [id: string]: Sdk | undefined } = {
 type Client = new (options: { readonly apiKey: string }) => unknown;
 
 /** Makes the provider with the id that a log has. Reads its key from the environment. */
-export async function createSdkProvider(id: string, model: string, { cwd, env }: CliIO): Promise<Provider> {
+async function createSdkProvider(id: string, model: string, { cwd, env }: CliIO): Promise<Provider> {
   const sdk = Object.hasOwn(sdks, id) ? sdks[id] : undefined;
   if (sdk === undefined) {
     const known = Object.keys(sdks).join(", ");
@@ -146,7 +146,7 @@ interface Completed {
 }
 
 /** Adds the tools that only the log has. They have no `execute`, so calls of these tools suspend the run. */
-export function completeTools({ tools = [] }: LoadedOptions, past: Past): Completed {
+function completeTools({ tools = [] }: LoadedOptions, past: Past): Completed {
   if (!Array.isArray(tools)) return { tools, missing: [] };
   const own = tools as readonly Tool[];
   const names = new Set(own.map(({ name }) => name));

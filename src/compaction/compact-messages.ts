@@ -57,7 +57,7 @@ export interface Cut extends Omit<CompactedMessages, "summary"> {
   readonly tokens: number;
 }
 
-export function findCut(messages: readonly Message[], rules: CutRules): Cut | undefined {
+function findCut(messages: readonly Message[], rules: CutRules): Cut | undefined {
   const { earlier, minCount = 0, mayStay = () => true } = rules;
   const found = findCount(messages, rules);
   const before = earlier?.count ?? 0;
@@ -133,11 +133,11 @@ const estimateMessage: (message: Message) => number = /* @__PURE__ */ memoize((m
   }
 });
 
-export function estimateMessages(messages: readonly Message[]): number {
+function estimateMessages(messages: readonly Message[]): number {
   return messages.reduce((sum, message) => sum + estimateMessage(message), 0);
 }
 
-export function estimateJson(value: unknown): number {
+function estimateJson(value: unknown): number {
   return estimateTokens(typeof value === "string" ? value : JSON.stringify(value));
 }
 

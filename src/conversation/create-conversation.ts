@@ -56,7 +56,7 @@ interface Ended {
  * Stores the last change of a run. If the store fails, for example because its database restarts, tries again while the lease
  * holds. If all tries fail, rejects with the error of the store, whose property `result` is the result of the run.
  */
-export async function appendEnd(
+async function appendEnd(
   lock: ConversationLock,
   change: ConversationChange,
   { result, clock = systemClock }: Ended,

@@ -65,7 +65,7 @@ interface FollowUps {
   isFollowUp(text: string): boolean;
 }
 
-export function createFollowUps(phrases: readonly string[] = englishFollowUps): FollowUps {
+function createFollowUps(phrases: readonly string[] = englishFollowUps): FollowUps {
   const problems: TriggerProblem[] = [];
   const known = new Set<string>();
   for (const trigger of phrases) {
@@ -107,7 +107,7 @@ interface Success {
 
 const nothing: RememberedTurn = { retained: new Map(), retain: () => {} };
 
-export function createRetention({ retainTurns, maxConversations }: RetentionLimits): Retention {
+function createRetention({ retainTurns, maxConversations }: RetentionLimits): Retention {
   /** The conversations by id, least recently used first. */
   const conversations = new Map<string, Conversation>();
 

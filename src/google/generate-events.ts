@@ -76,7 +76,7 @@ interface Assembly {
  * part. Vertex AI may stream a call as several parts: the first has the name and `willContinue`, further parts have `partialArgs`,
  * and the final part has no `willContinue`.
  */
-export function createPartAssembly(out: ModelChunk[]): PartAssembly {
+function createPartAssembly(out: ModelChunk[]): PartAssembly {
   const assembly: Assembly = { out, kept: [], finished: new FinishedCalls(), calls: 0, open: undefined };
   return {
     get hasCalls() {

@@ -34,11 +34,7 @@ import { OutputGate, StoppedStream } from "./output-gate.ts";
  * Runs the checks, or replays their records. Returns undefined if the request has no new user messages. `modelKey` is the journal
  * key of the request. If an earlier execution without guardrails recorded the request, the input of the request is not checked.
  */
-export function checkInput(
-  run: Run,
-  modelKey: string,
-  checks: readonly InputCheck[],
-): Promise<readonly GuardrailRecord[]> | undefined {
+function checkInput(run: Run, modelKey: string, checks: readonly InputCheck[]): Promise<readonly GuardrailRecord[]> | undefined {
   const { messages, hasNewInput } = run.state;
   const newMessages = hasNewInput && checks.length > 0 ? findNewMessages(messages) : [];
   if (newMessages.length === 0) return undefined;

@@ -5,7 +5,7 @@ import type { HostedEvent } from "./run-host.ts";
 const mostValues = 10_000;
 
 /** Estimates the memory that an event uses, in bytes. Strings and binary data count by length, and other values by a fixed size. */
-export function countEventBytes(event: LoopEvent): number {
+function countEventBytes(event: LoopEvent): number {
   const seen = new Set<object>();
   const todo: unknown[] = [event];
   let bytes = 0;

@@ -118,7 +118,7 @@ const messageCheck: Check = [
 ];
 
 /** Returns the new user message. Rejects other roles, because a page could otherwise forge messages of the model or of tools. */
-export function toPageMessage(message: unknown): PageMessage {
+function toPageMessage(message: unknown): PageMessage {
   if (typeof message === "string" && isFilled(message)) return { role: "user", content: message };
   const copy: PageMessage | undefined = copyUserMessage(message);
   if (copy !== undefined && copy.content !== "") return copy;

@@ -25,7 +25,7 @@ export interface OpenFile {
   readonly names: readonly string[];
 }
 
-export async function openFile(path: string): Promise<OpenFile> {
+async function openFile(path: string): Promise<OpenFile> {
   const place = await findPlace(path);
   const file = await open(place, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | openGuards, 0o600);
   try {
@@ -38,7 +38,7 @@ export async function openFile(path: string): Promise<OpenFile> {
 }
 
 /** A reader takes no lock and writes nothing, so the hard links and the mode of the file are not checked. */
-export async function openForReading(path: string): Promise<FileHandle> {
+async function openForReading(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const facts = await file.stat();
@@ -118,7 +118,7 @@ function readEscapes(name: string): string {
  * Throws LoopError "journal-refused" if another file is at the path now, because the lock belongs to the path and would no longer
  * protect the open file.
  */
-export async function checkPlace(path: string, { file, place }: Placed): Promise<void> {
+async function checkPlace(path: string, { file, place }: Placed): Promise<void> {
   if (await isAt(place, file)) return;
   throw refused(path, "the file was moved or removed while the run was writing it: restore the file, and repeat the call");
 }

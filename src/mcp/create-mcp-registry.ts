@@ -28,7 +28,7 @@ import {
 /**
  * Never runs `act` twice at the same time. Calls of the returned function while `act` runs share a single further run of `act`.
  */
-export function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
+function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   const start = (): Promise<void> => {
@@ -76,7 +76,7 @@ interface Later {
 }
 
 /** Runs `list` at each request, but pauses after each run. Requests during a pause cause one run after the pause. */
-export function withRests(list: () => Promise<void>, restMs: number): Listing {
+function withRests(list: () => Promise<void>, restMs: number): Listing {
   let rest: ReturnType<typeof setTimeout> | undefined;
   let current: Promise<void> | undefined;
   let later: Later | undefined;

@@ -22,13 +22,13 @@ interface ObjectScan {
   isObject: boolean | undefined;
 }
 
-export function createObjectScan(text: string): ObjectScan {
+function createObjectScan(text: string): ObjectScan {
   const scan: ObjectScan = { text: "", depth: 0, inString: false, isEscaped: false, state: "open", isObject: undefined };
   extendScan(scan, text);
   return scan;
 }
 
-export function extendScan(scan: ObjectScan, piece: string): void {
+function extendScan(scan: ObjectScan, piece: string): void {
   scan.text += piece;
   for (let index = 0; index < piece.length && scan.state !== "broken"; index += 1) {
     const code = piece.charCodeAt(index);
@@ -37,7 +37,7 @@ export function extendScan(scan: ObjectScan, piece: string): void {
   }
 }
 
-export function isWholeObject(scan: ObjectScan): boolean {
+function isWholeObject(scan: ObjectScan): boolean {
   if (scan.state !== "closed") return false;
   scan.isObject ??= isRecord(parseJson(scan.text));
   return scan.isObject;
@@ -92,7 +92,7 @@ interface CallIndex<Call extends IndexedCall> {
 }
 
 /** Finds calls by id or index in constant time. If several calls share an id or index, a lookup returns the latest call. */
-export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
+function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   const all: Call[] = [];
   const byIndex = new Map<number, Call>();
   const byId = new Map<string, Call>();
@@ -212,7 +212,7 @@ function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean 
  * True if the fragment is a second copy of a complete call, or of its arguments. Some servers send the arguments in fragments and
  * then whole, even as JSON within a JSON string (github.com/BerriAI/litellm/issues/20480).
  */
-export function isRepetition(call: IndexedCall, { id, name, args }: Fragment): boolean {
+function isRepetition(call: IndexedCall, { id, name, args }: Fragment): boolean {
   if (name === "" ? call.name === "" : id === undefined || id !== call.id || name !== call.name) return false;
   if (args.trim() === "" || !isWholeObject(call.args)) return false;
   const inner = args.trimStart().startsWith('"') ? parseJson(args) : undefined;
@@ -220,7 +220,7 @@ export function isRepetition(call: IndexedCall, { id, name, args }: Fragment): b
 }
 
 /** True for `{}`, `{` and blank text. Some servers send `{}` before the real arguments. */
-export function mayBePrefix(text: string): boolean {
+function mayBePrefix(text: string): boolean {
   return text.length < 16 && /^\s*(?:\{\s*(?:\}\s*)?)?$/.test(text);
 }
 

@@ -44,7 +44,7 @@ import { separateRoles } from "../services/separate-roles.ts";
 import type { Quirks } from "../services/service.ts";
 
 /** Arranges the messages in an order that the service accepts. Messages that need no change stay the same objects. */
-export function orderMessages(messages: readonly ChatMessage[], quirks: Quirks): readonly ChatMessage[] {
+function orderMessages(messages: readonly ChatMessage[], quirks: Quirks): readonly ChatMessage[] {
   const { emptyText, callText = null } = quirks;
   const filled = emptyText === undefined ? messages : messages.map((message) => fillMessage(message, { emptyText, callText }));
   return separateRoles(quirks.alternates === true ? mergeRoles(filled) : filled, quirks, (role, content) => ({ role, content }));

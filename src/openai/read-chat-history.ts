@@ -185,7 +185,7 @@ function readResult(message: FieldReader, callId: string): Parameters<HistoryDra
  * Prepares a message for the comparison that finds lost content. Removes differences of form that have no meaning. Also removes
  * reasoning, which the transcript contains as text.
  */
-export function normalizeChat(message: UnknownRecord): Json {
+function normalizeChat(message: UnknownRecord): Json {
   const { content, reasoning_content: _one, reasoning: _other, tool_calls: calls, ...rest } = message;
   const parts = typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
   const joins = message.role !== "user";

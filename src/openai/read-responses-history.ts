@@ -163,7 +163,7 @@ function readInputPart(part: FieldReader): readonly ContentPart[] {
 /**
  * Prepares an item for the comparison that finds lost content. Removes ids, states, and differences of form that have no meaning.
  */
-export function normalizeItem(item: UnknownRecord): Json {
+function normalizeItem(item: UnknownRecord): Json {
   const { id: _id, status: _status, created_by: _by, type, content, output, summary, ...rest } = item;
   const isMessage = typeof item.role === "string";
   return withoutDefaults({

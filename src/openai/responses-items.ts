@@ -63,7 +63,7 @@ export interface ItemIndex {
  *    (github.com/vercel/ai/pull/18548).
  * 3. The latest item of the right type, if the event has no index or the item at the index has another type.
  */
-export function createItemIndex(flow: TextFlow): ItemIndex {
+function createItemIndex(flow: TextFlow): ItemIndex {
   const all: OpenItem[] = [];
   const byId = new Map<unknown, OpenItem>();
   const byIndex = new Map<unknown, OpenItem[]>();

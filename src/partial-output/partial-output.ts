@@ -7,7 +7,7 @@ const deepest = 200;
  * Reads JSON piece by piece, and completes it to valid JSON at any time. Reads each character once. Does not detect syntax
  * errors. If the JSON has a syntax error, the completed text is invalid too.
  */
-export class JsonPrefix {
+class JsonPrefix {
   #text = "";
   readonly #closers: string[] = [];
   #token: "string" | "bare" | undefined;

@@ -11,7 +11,7 @@ import { countShared, isSamePart, type Part, toText } from "./part.ts";
 import { type Prefix, sumBytes } from "./prefix.ts";
 import { settingPlaces } from "./read-body.ts";
 
-export function findToolCause(before: readonly Part[], next: readonly Part[], at: number): CacheBreakCause {
+function findToolCause(before: readonly Part[], next: readonly Part[], at: number): CacheBreakCause {
   const [old, part] = [before[at], next[at]];
   const hasName = (parts: readonly Part[], name: string | undefined): boolean => parts.some((each) => each.name === name);
   if (old !== undefined && part !== undefined && old.name === part.name) {
@@ -22,7 +22,7 @@ export function findToolCause(before: readonly Part[], next: readonly Part[], at
   return { kind: "tools-reordered" };
 }
 
-export function findMessageCause(before: Prefix, next: Prefix, at: number): CacheBreakCause {
+function findMessageCause(before: Prefix, next: Prefix, at: number): CacheBreakCause {
   const [old, part] = [before.messages[at], next.messages[at]];
   if (old === undefined || part === undefined) return { kind: "messages-removed", count: before.messages.length - at };
   if (hasSameFields(old, part)) return { kind: "message-keys-reordered", count: 1 };
@@ -80,7 +80,7 @@ interface Replaced {
 }
 
 /** Finds the first message in which a policy of the run has replaced content with a text. */
-export function findReplaced(
+function findReplaced(
   before: Prefix,
   next: Prefix,
   { request, from }: { readonly request: ModelRequest; readonly from: number },

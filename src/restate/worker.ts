@@ -25,10 +25,7 @@ export interface ServerOptions {
 
 type EndpointServices = Parameters<typeof createEndpointHandler>[0]["services"];
 
-export async function serveHandlers(
-  services: EndpointServices,
-  { port, host, identityKeys }: ServerOptions,
-): Promise<HandlerServer> {
+async function serveHandlers(services: EndpointServices, { port, host, identityKeys }: ServerOptions): Promise<HandlerServer> {
   const keys = identityKeys === undefined ? {} : { identityKeys: [...identityKeys] };
   // The server of Restate shows failed attempts, so the log of the SDK is dropped.
   const server = createServer(createEndpointHandler({ services, ...keys, logger: () => {} }));

@@ -5,7 +5,7 @@ import type { Refused, Rule } from "./rule.ts";
 import { eachSchema, firstOf, recordAt, recordsIn, repeatedTool, show, sniffType, unknownField, when } from "./rule-checks.ts";
 
 /** Names of tools begin with a letter or "_" (docstring of `FunctionDeclaration.name` in @google/genai). */
-export const googleNames: RegExp = /^[a-z_]/i;
+const googleNames: RegExp = /^[a-z_]/i;
 
 /**
  * Google's endpoints with OpenAI's wire. From Gemini 3 on, the first call of a message needs a thought signature, and calls of other

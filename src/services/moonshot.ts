@@ -26,7 +26,7 @@ interface Conversion {
  * except beside `anyOf` and `$ref`. References point to `$defs` of the root, and a required property is declared. The result may accept
  * more than the schema, so the run validates the arguments with the schema itself.
  */
-export const toMoonshotTool: ToolConverter = /* @__PURE__ */ createConverter((root) => {
+const toMoonshotTool: ToolConverter = /* @__PURE__ */ createConverter((root) => {
   const conversion: Conversion = { root, definitions: new Map(), inlines: 100 };
   const schema = convert(root, conversion);
   const $defs = Object.fromEntries(conversion.definitions);

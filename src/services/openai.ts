@@ -11,7 +11,7 @@ import type { ChatStyle } from "./oddities.ts";
  * gpt-6-astra, gpt-6.1-sol and gpt-6.2 have no effort "none". A reasoning model refuses `temperature` and `top_p`, and GPT-6 also
  * `stop` (github.com/bolna-ai/bolna/issues/1019).
  */
-export const openaiModels: readonly ModelQuirks[] = [
+const openaiModels: readonly ModelQuirks[] = [
   { model: /^(?:o\d|gpt-5(?:$|-(?!chat)))/, quirks: { reasons: "always" } },
   { model: /^gpt-5\.[1-5](?!\d)/, quirks: { reasons: "on-request" } },
   { model: /^gpt-5\.[45](?!\d)/, quirks: { toolsNeedResponses: true } },

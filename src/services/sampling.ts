@@ -3,7 +3,7 @@ import { checkCount, type QuirkPorts } from "./plan-tools.ts";
 import type { Quirks } from "./service.ts";
 
 /** True if the model reasons in a request with this reasoning effort. */
-export function isReasoning({ reasons }: Quirks, effort: unknown): boolean {
+function isReasoning({ reasons }: Quirks, effort: unknown): boolean {
   if (reasons === undefined || reasons === "always") return reasons === "always";
   return effort === undefined || effort === null ? reasons === "by-default" : effort !== "none";
 }

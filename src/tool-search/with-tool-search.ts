@@ -49,11 +49,7 @@ interface Group {
  * Returns the definition of `find_tools`, whose description lists the names of the deferred tools as far as they fit. The JSON of
  * the definition has at most `maxTokens` estimated tokens.
  */
-export function describeFinder(
-  definition: ToolDefinition,
-  deferred: readonly ToolDefinition[],
-  maxTokens: number,
-): ToolDefinition {
+function describeFinder(definition: ToolDefinition, deferred: readonly ToolDefinition[], maxTokens: number): ToolDefinition {
   const withText = (description: string): ToolDefinition => Object.freeze({ ...definition, description });
   const empty = JSON.stringify(withText(`${intro} ${explanation}`));
   const groups = toGroups(deferred.map(({ name }) => toLine(name, longestName)));
@@ -136,7 +132,7 @@ function split({ prefix, names }: Group): readonly Group[] {
   return alone.length === 0 ? groups : [...groups, { prefix, names: alone.sort() }];
 }
 
-export function toLine(text: string, longest: number): string {
+function toLine(text: string, longest: number): string {
   // The text is cut before the replacement, because a text from a server may be of any length.
   const start = takeStart(text, longest * 4);
   const line = start.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ").trim();
@@ -166,7 +162,7 @@ const searchOptions: SearchOptions = {
 /**
  * Searches the names, descriptions and parameters of tools. Makes a new index if the tools differ from those of the last search.
  */
-export class ToolIndex {
+class ToolIndex {
   #tools: readonly ToolDefinition[] = [];
   #index = createIndex([]);
 

@@ -40,7 +40,7 @@ const share = 8;
 /** The minimum number of new characters before another preliminary output is sent. */
 const leastNew = 200;
 
-export class NestedProgress {
+class NestedProgress {
   readonly #runs = new Map<string, Run>();
   #progress: Json | undefined;
   #length = 0;
@@ -116,7 +116,7 @@ export interface ApprovalTargets {
 
 type AskedUser = Omit<UIQuestion, "toolCallId" | "toolName">;
 
-export class ApprovalParts {
+class ApprovalParts {
   readonly #writer: MessageWriter;
   readonly #tools: ToolParts;
   readonly #version: UIVersion;

@@ -15,7 +15,7 @@ const bounds = ["Minimum", "Maximum"] as const;
  * `exclusiveMinimum: true` of draft 4 (github.com/Dokploy/mcp/issues/74) and lists in `items` of draft 7
  * (github.com/hyperdxio/hyperdx/issues/2925). A schema without such keywords stays the same object.
  */
-export function toCurrentDraft(root: JsonSchema): JsonSchema {
+function toCurrentDraft(root: JsonSchema): JsonSchema {
   const made = mapSchemas(root, (schema) => withReference(withTuple(bounds.reduce(withBound, schema)), root)) as JsonSchema;
   if (made === root) return root;
   // The old name of the draft would give the new keywords another meaning. Without a name, services assume 2020-12.

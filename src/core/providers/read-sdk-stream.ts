@@ -14,7 +14,7 @@ import { toProviderError } from "../errors/read-sdk-error.ts";
  * Services report a filtered prompt and a malformed call as an error, or as the end of an answer. Both ways end the stream alike:
  * another provider does not get a filtered prompt, and the model is asked for the call again.
  */
-export function settleError(error: unknown, errorWords?: readonly ErrorWord[]): readonly ModelChunk[] | undefined {
+function settleError(error: unknown, errorWords?: readonly ErrorWord[]): readonly ModelChunk[] | undefined {
   const read = toProviderError(error);
   const found = withErrorWords(read, errorWords);
   const { code, message } = found;

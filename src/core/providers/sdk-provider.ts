@@ -45,7 +45,7 @@ const tailLength = 100;
  * again. The call is not run, because a model may also write such text when it quotes a page. If an answer has no text, its
  * reasoning is searched. Returns `reader` if the model may not call tools.
  */
-export function watchLeaks(reader: EventReader, out: ModelChunk[], { tools, toolChoice }: ModelRequest): EventReader {
+function watchLeaks(reader: EventReader, out: ModelChunk[], { tools, toolChoice }: ModelRequest): EventReader {
   if (tools.length === 0 || toolChoice === "none") return reader;
   let [text, reasoning, hasCalls] = ["", "", false];
   const watch = (chunk: ModelChunk): ModelChunk => {

@@ -321,6 +321,6 @@ export function markSignal(result: ToolResult, signal: LoopSignal): ToolResult {
   return marked;
 }
 
-export function signalOf(result: ToolResult): LoopSignal {
+function signalOf(result: ToolResult): LoopSignal {
   return mark in result ? (result as Marked)[mark] : {};
 }

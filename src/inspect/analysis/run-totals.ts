@@ -48,7 +48,7 @@ function totalsOfIteration(iteration: LoggedIteration): RunTotals {
   return { ...nested.reduce(addTotals, own), iterations: 0 };
 }
 
-export function spendingOf({ usage, costUSD }: LoggedIteration | LoggedCompaction): RunTotals {
+function spendingOf({ usage, costUSD }: LoggedIteration | LoggedCompaction): RunTotals {
   return {
     ...noTotals,
     inputTokens: usage?.inputTokens ?? 0,

@@ -36,7 +36,7 @@ interface PartOptions {
 }
 
 /** Returns a part for each execution of a run. A run that was suspended has several. */
-export function toRunParts(run: LoggedRun, options: PartOptions): readonly TracePart[] {
+function toRunParts(run: LoggedRun, options: PartOptions): readonly TracePart[] {
   const { runId, path, provider, model, status, reason, error, usage, costUSD, toolCallsExecuted } = run;
   return executionsOf(run).map(({ from, to: lastAt }, index, executions): TracePart => {
     const next = executions[index + 1]?.from;

@@ -43,7 +43,7 @@ interface MessagesPlace {
  * Writes all messages of the first request. Of later requests, writes only new user messages: the iterations already show the
  * outputs and results.
  */
-export function writeMessages({ request }: LoggedIteration, { before, place }: MessagesPlace): readonly string[] {
+function writeMessages({ request }: LoggedIteration, { before, place }: MessagesPlace): readonly string[] {
   if (request === undefined) return [];
   const { system } = request;
   const isNew = place.system && system !== undefined && system !== before?.system;

@@ -45,7 +45,7 @@ export interface CallWriter {
 }
 
 /** Writes all calls of the current message. `settled` is undefined if some calls have not ended. */
-export function writeCalls(writer: CallWriter, state: LoopState, settled: readonly SettledCall[] | undefined): void {
+function writeCalls(writer: CallWriter, state: LoopState, settled: readonly SettledCall[] | undefined): void {
   const begin = writer.at;
   const ends = state.current.calls.map((call, index) => {
     const one: WrittenCall = { state, call, index, settled: settled?.[index] ?? findSettled(writer.records, state, call) };

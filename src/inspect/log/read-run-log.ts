@@ -218,7 +218,7 @@ function callOf(parts: RunParts, line: LogLine): CallDraft {
 const mostNested = 100;
 
 /** Adds lines to runs. The methods throw a TypeError for a line that does not fit. */
-export class RunBuilder {
+class RunBuilder {
   readonly runs: LoggedRun[] = [];
   readonly #parts: RunParts[] = [];
 

@@ -65,7 +65,7 @@ interface Content {
   readonly part: EmittedPart;
 }
 
-export class RunRecorder implements RunObserver {
+class RunRecorder implements RunObserver {
   readonly #ports: RecorderPorts;
   readonly #place: RunPlace;
   readonly #run: KnownRun;

@@ -139,7 +139,7 @@ interface PastMessages {
 }
 
 /** Reads the transcript from the first request that runs again, and from the requests around each compaction. */
-export function readMessages(run: LoggedRun, { requests, contextItems, from }: RequestReading): PastMessages {
+function readMessages(run: LoggedRun, { requests, contextItems, from }: RequestReading): PastMessages {
   const compactions = new Map<number, PastCompaction>();
   const messagesAt = (index: number): readonly Message[] =>
     withoutContext(requests[index]?.request.messages() ?? [], contextItems);

@@ -59,7 +59,7 @@ interface ReplayOptions {
 const passed: HookAnswer = { kind: "continue" };
 const accepted: OutputAnswer = { kind: "valid", value: null };
 
-export function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLoops }: ReplayOptions): Journal {
+function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLoops }: ReplayOptions): Journal {
   const known = toSteps(past);
   const added = new Map<number, readonly UserMessage[]>();
   for (const [iteration, messages] of past.added)
@@ -147,7 +147,7 @@ interface DraftIteration {
  * Reads the iterations before `from` from a journal. Rejects like `inspectJournal`, and with LoopError "rerun-refused" if the run
  * cannot be repeated up to there.
  */
-export async function readPastOfJournal(source: string | Journal, from: number): Promise<Past> {
+async function readPastOfJournal(source: string | Journal, from: number): Promise<Past> {
   const { records, record } = await readRecords(source);
   if (record === undefined) throw refuseRerun(from, "its journal has no run yet");
   const collector = new PastCollector(from);

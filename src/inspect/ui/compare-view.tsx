@@ -25,7 +25,7 @@ const texts = [
   ["Details", "details"],
 ] as const;
 
-export function ComparedContent({ compared, names, links }: ComparedContentProps): JSX.Element {
+function ComparedContent({ compared, names, links }: ComparedContentProps): JSX.Element {
   const { left, right, requestParts, calls } = compared;
   return (
     <>

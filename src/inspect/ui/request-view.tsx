@@ -25,7 +25,7 @@ interface RequestChangesProps extends MessageContext {
   readonly difference: RequestDifference;
 }
 
-export function RequestChanges({ difference, ...context }: RequestChangesProps): JSX.Element {
+function RequestChanges({ difference, ...context }: RequestChangesProps): JSX.Element {
   const { fields, tools, system, messages } = difference;
   return (
     <>

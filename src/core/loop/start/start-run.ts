@@ -195,7 +195,7 @@ function toRegistry(tools: LoopOptions["tools"] = []): ToolRegistry {
 /**
  * Wraps a registry, and checks the tools and agents that it returns. The method `definitions` throws LoopError "invalid-option".
  */
-export function readRegistry(registry: ToolRegistry): ToolRegistry {
+function readRegistry(registry: ToolRegistry): ToolRegistry {
   let checked: unknown;
   const definitions = (): readonly ToolDefinition[] => {
     const given: unknown = registry.definitions();

@@ -57,7 +57,7 @@ export interface DraftPorts {
 const nothing: readonly never[] = [];
 
 /** Collects the chunks of one stream, and emits its events. */
-export class StreamDraft implements GuardedStream {
+class StreamDraft implements GuardedStream {
   readonly open: GuardedStream["open"];
   readonly #firstIndex: number;
   readonly #events: EventSink;

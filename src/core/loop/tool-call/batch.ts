@@ -218,7 +218,7 @@ export function batchKey({ state }: Run, step: CallStep, { call, index, round, a
   return callKey(state, step, { index, name: call.name, round, answers: answers.length });
 }
 
-export function cutOff({ call, deferred }: Pick<BatchCall, "call" | "deferred">): ToolOutcome {
+function cutOff({ call, deferred }: Pick<BatchCall, "call" | "deferred">): ToolOutcome {
   return deferred === undefined ? { call, durationMs: 0, kind: "not-run" } : { ...keptFactsOf(deferred), kind: "interrupted" };
 }
 

@@ -33,7 +33,7 @@ import type { BegunRecord } from "./record-verdicts.ts";
 
 type NestedEnd = { readonly kind: "ended"; readonly result: LoopResult; readonly nested: Run } | Lost;
 
-export async function runAgent(run: Run, one: BatchCall): Promise<void> {
+async function runAgent(run: Run, one: BatchCall): Promise<void> {
   const { call } = one;
   const begun = await beginAgent(run, one);
   if (begun.kind === "must-ask") {

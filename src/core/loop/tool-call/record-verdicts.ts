@@ -252,7 +252,7 @@ function keepFit({ ports }: Run, found: ReadyCall | ToolOutcome): ReadyCall | To
   return found.kind === "ready" ? found : toUnfit(found, ports);
 }
 
-export function take(one: BatchCall, found: ReadyCall | ToolOutcome): void {
+function take(one: BatchCall, found: ReadyCall | ToolOutcome): void {
   if (found.kind === "ready") one.ready = found;
   else one.outcome = found;
 }

@@ -35,7 +35,7 @@ import { askResults } from "./settle-call.ts";
 import { Wave } from "../../tools/wave.ts";
 
 /** Dispatches the calls of a batch. Usually the first wave contains all calls, so that `runRemaining` is not needed. */
-export function dispatchCalls(run: Run, calls: readonly BatchCall[], kept?: ReadonlySet<BatchCall>): void | PromiseLike<void> {
+function dispatchCalls(run: Run, calls: readonly BatchCall[], kept?: ReadonlySet<BatchCall>): void | PromiseLike<void> {
   if (kept === undefined && mayExceed(run, calls))
     return findRecorded(run, calls).then((recorded) => dispatchCalls(run, calls, recorded));
   refuseChangedTools(run, calls);
