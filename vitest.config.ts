@@ -1,5 +1,6 @@
 // Runs the tests beside the sources and the whole-run scenarios. What needs a build is in test/package/vitest.config.ts.
 
+import { availableParallelism } from "node:os";
 import type { ViteUserConfig } from "vitest/config";
 import { browserTests, findChromium, noChromium } from "./test/find-chromium.ts";
 
@@ -23,7 +24,7 @@ const config: ViteUserConfig = {
   test: {
     globalSetup: ["test/prepare.ts"],
     projects: [
-      { extends: true, test: { name: "src", include: ["src/**/*.test.ts"], setupFiles } },
+      { extends: true, test: { name: "src", include: ["src/**/*.test.ts"], setupFiles, sequence: { groupOrder: 1 } } },
       {
         extends: true,
         test: {
@@ -31,11 +32,23 @@ const config: ViteUserConfig = {
           include: ["test/**/*.test.ts"],
           exclude: ["test/package/**", "test/growth/**", ...slowing, ...needsBrowser],
           setupFiles,
+          sequence: { groupOrder: 1 },
         },
       },
-      { extends: true, test: { name: "hooked", include: slowing, isolate: true, globalSetup: ["test/dbos/share-postgres.ts"] } },
+      {
+        extends: true,
+        test: {
+          name: "hooked",
+          include: slowing,
+          isolate: true,
+          globalSetup: ["test/dbos/share-postgres.ts"],
+          // These mostly wait for the processes that they start.
+          maxWorkers: availableParallelism() + 1,
+          sequence: { groupOrder: 0 },
+        },
+      },
       // These read the clock: each file has a process to itself, after all others.
-      { extends: true, test: { name: "growth", include: ["test/growth/*.test.ts"], isolate: true, sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: "growth", include: ["test/growth/*.test.ts"], isolate: true, sequence: { groupOrder: 2 } } },
     ],
     // Nothing here waits for real time; a property test on a busy machine may take its own.
     testTimeout: 60_000,

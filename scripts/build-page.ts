@@ -1,7 +1,7 @@
 // Builds the page of turnwright/inspect: src/inspect/page/template.js holds the HTML with its scripts and styles.
 
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
@@ -47,5 +47,9 @@ const html = parts.reduce(
   readFileSync(`${folder}/page.html`, "utf8"),
 );
 
-writeFileSync("src/inspect/page/template.js", `export const template = ${JSON.stringify(html)};\n`);
+// The build and the tests may write the page at the same time, and others may read it meanwhile.
+mkdirSync(".cache", { recursive: true });
+const draft = `.cache/template-${process.pid}.js`;
+writeFileSync(draft, `export const template = ${JSON.stringify(html)};\n`);
+renameSync(draft, "src/inspect/page/template.js");
 console.log(`The page without logs: ${(gzipSync(html).length / 1000).toFixed(1)} KB gzip.`);

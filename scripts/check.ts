@@ -33,6 +33,8 @@ const vitest = (report: string): string =>
 const tsc = "node node_modules/typescript-7/bin/tsc -p";
 
 const gates: readonly Gate[] = [
+  // The tests take longest, and wait for processes at first. The other gates use this time.
+  { name: "tests", command: vitest("source"), report: "source" },
   { name: "build", command: "npm run --silent build" },
   { name: "types", command: `${tsc} .` },
   { name: "page", command: `${tsc} examples/web-chat/page` },
@@ -45,7 +47,6 @@ const gates: readonly Gate[] = [
   { name: "layers", command: "depcruise src examples scripts test" },
   { name: "unused", command: "knip" },
   { name: "dead", command: "knip --production" },
-  { name: "tests", command: vitest("source"), report: "source" },
   { name: "examples", command: "tsx scripts/run-examples.ts" },
   {
     name: "package",

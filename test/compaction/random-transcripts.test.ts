@@ -112,7 +112,7 @@ describe("compactMessages with random transcripts", () => {
         expect(breaks).toBeLessThanOrEqual(done.length);
         summaries += done.length;
       }),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
     expect(summaries).toBeGreaterThan(100);
   });

@@ -102,10 +102,10 @@ describe("parseRunLog with a large log", () => {
 });
 
 describe("the inspect functions with an extreme log", () => {
-  const count = 100_000;
+  const count = 50_000;
   const many = (lineOf: (index: number) => Line): readonly Line[] => Array.from({ length: count }, (_, index) => lineOf(index));
 
-  it("read 100,000 lines of one output", () => {
+  it("read 50,000 lines of one output", () => {
     const run = readEdited([
       ...began,
       ...many(() => ({ type: "output", run: 0, iteration: 0, text: "a", providerMetadata: [1] })),
@@ -114,12 +114,12 @@ describe("the inspect functions with an extreme log", () => {
     expect(run.iterations[0]?.output?.text).toHaveLength(count);
   });
 
-  it("read 100,000 repeated streams", () => {
+  it("read 50,000 repeated streams", () => {
     const run = readEdited([startLine(0), ...many(() => ({ ...streamLine, run: 0 }))]);
     expect(run.iterations).toHaveLength(count);
   });
 
-  it("write 100,000 iterations to a transcript and a trace", () => {
+  it("write 50,000 iterations to a transcript and a trace", () => {
     const streams = many((iteration) => ({ ...streamLine, run: 0, iteration }));
     const run = readEdited([startLine(0), ...streams.flatMap((line) => [line, { ...line, type: "iteration-end" }])]);
     expect(toMarkdown(run).match(/^## Iteration/gm)).toHaveLength(count);
@@ -127,7 +127,7 @@ describe("the inspect functions with an extreme log", () => {
     expect(trace.match(/"cat":"iteration"/g)).toHaveLength(count);
   });
 
-  it("read 100,000 runs", () => {
+  it("read 50,000 runs", () => {
     const lines = many((run) => startLine(run)).map((line) => `${JSON.stringify({ at: 5, ...line })}\n`);
     const log = parseRunLog(['{"type":"log","version":1,"at":1}\n', ...lines].join(""));
     expect(log.runs).toHaveLength(count);

@@ -82,7 +82,7 @@ const kinds: readonly (readonly [what: string, shape: Shape, iterations?: number
   ...[100, 1_000, 5_000, 50_000].map((bytes): readonly [string, Shape, number] => [
     `texts of ${bytes} bytes as results`,
     { resultOf: (n) => textOf(bytes, n) },
-    bytes > 5_000 ? 60 : 300,
+    bytes > 5_000 ? 40 : 120,
   ]),
   ...[100, 1_000, 5_000].map((bytes): readonly [string, Shape] => [
     `records of ${bytes} bytes as results`,
@@ -109,7 +109,7 @@ describe("the size of a run log", () => {
   it.for(kinds)(
     "is at most 1.3 times the new content plus 2 KB per iteration, with %s",
     { timeout: 60_000 },
-    async ([, shape, iterations = 300]) => {
+    async ([, shape, iterations = 120]) => {
       const { log, content, firstHalf } = await measure(iterations, shape);
       expect(log).toBeLessThan(1.3 * content + mostBeside * (iterations + 1));
       expect((log - firstHalf) / firstHalf).toBeCloseTo(1, 1);

@@ -79,7 +79,7 @@ describe("withRunLog", () => {
           streamResults.map((each) => each.text).join(""),
         );
       }),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   });
 

@@ -39,12 +39,23 @@ function readAll(log: RunLog): void {
   }
 }
 
+/** Returns a text that is equal for lines of one type with the same fields, of the same types. */
+function shapeOf(line: unknown): string {
+  return JSON.stringify(line, (key, value: unknown) =>
+    (typeof value === "object" && value !== null) || key === "type" ? value : typeof value,
+  );
+}
+
 /** Finds logs that are read without an error, but cannot be shown. */
 function findProblems(text: string): { readonly problems: ReadonlySet<string>; readonly shown: number } {
   const lines = text.trim().split("\n");
   const problems = new Set<string>();
   let shown = 0;
+  const shapes = new Set<string>();
   for (const [index, line] of lines.entries()) {
+    const shape = shapeOf(JSON.parse(line));
+    if (shapes.has(shape)) continue;
+    shapes.add(shape);
     for (const wrong of mutate(JSON.parse(line))) {
       const log = lines.with(index, JSON.stringify(wrong)).join("\n");
       try {

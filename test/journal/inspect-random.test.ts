@@ -145,7 +145,7 @@ it("inspectJournal agrees with the state and the results of a random run after e
         journal = durable ? open() : memoryJournal(savedOf(journal));
       }
     }),
-    { numRuns: 200, seed: 20_260_101 },
+    { numRuns: 120, seed: 20_260_101 },
   );
 });
 

@@ -69,11 +69,19 @@ async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tic
   const again = await playOn(script, { journal: reopen(result) }, ran).result;
   expect([tick, ...ran]).toEqual([tick, ...new Set(ran)]);
   // A suspended run returns its messages as undelivered. The resumed run must therefore equal a run that got no messages.
-  const first = result.status === "suspended" ? await playOn(script, {}, []).result : result;
+  const first = result.status === "suspended" ? await plainRunOf(script) : plain(result);
   // With a store, a message may arrive while the last inbox step is being written. That step then does not contain the message.
   const differs = kind === "memory" ? {} : { undelivered: [] };
-  expect([tick, { ...plain(again), ...differs }]).toEqual([tick, { ...plain(first), ...differs }]);
+  expect([tick, { ...plain(again), ...differs }]).toEqual([tick, { ...first, ...differs }]);
   return isOver;
+}
+
+const plainRuns = new Map<readonly MockMessage[], object>();
+
+async function plainRunOf(script: readonly MockMessage[]): Promise<object> {
+  const known = plainRuns.get(script) ?? plain(await playOn(script, {}, []).result);
+  plainRuns.set(script, known);
+  return known;
 }
 
 function saidIn({ messages, undelivered, reason }: LoopResult): readonly string[] {

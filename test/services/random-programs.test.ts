@@ -7,7 +7,7 @@ import { programs } from "./random-program.ts";
 import { allMoves, type MoveCounts } from "./watch-moves.ts";
 
 // Programs with a fixed seed, and a few others in each run. To run more: PROGRAMS=2000 SEED=7 npx vitest run test/services/random-programs.test.ts
-const numRuns = Number(process.env["PROGRAMS"] ?? 250);
+const numRuns = Number(process.env["PROGRAMS"] ?? 160);
 const seed = Number(process.env["SEED"] ?? 20_261_128);
 
 interface Seen {
