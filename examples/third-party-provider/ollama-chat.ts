@@ -4,7 +4,6 @@
 import type { FinishReason, Message, ModelChunk, ModelRequest, Provider } from "turnwright";
 import {
   checkFields,
-  checkRequired,
   type Checks,
   countOf,
   createSdkProvider,
@@ -13,6 +12,7 @@ import {
   hasSucceeded,
   is,
   listOf,
+  needed,
   type MediaForms,
   memoize,
   readAssistantMessage,
@@ -38,13 +38,12 @@ interface OllamaOptions {
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
-const checks: Checks<OllamaOptions> = { client: is.object, model: is.name, finishReasons: finishReasonsCheck };
+const checks: Checks<OllamaOptions> = { client: needed(is.object), model: needed(is.name), finishReasons: finishReasonsCheck };
 
 // #region provider
 /** Makes a provider that sends its requests with an Ollama client. */
 export function ollamaChat(options: OllamaOptions): Provider {
   checkFields("ollamaChat", options, checks);
-  checkRequired(options, checks, ["client", "model"]);
   const { client, model } = options;
   const words = withFinishReasons(doneReasons, options.finishReasons);
   return createSdkProvider({ id: "ollama", model }, (request, call, out) => ({

@@ -1,4 +1,4 @@
-import { type Checks, is, oneOf } from "../core/entry-kit.ts";
+import { type Checks, is } from "../core/entry-kit.ts";
 import type { OnError, SSEOptions } from "../core/web-kit.ts";
 import type { AGUIVersion } from "./ag-ui-event.ts";
 
@@ -48,10 +48,10 @@ export interface AGUIResponseOptions extends AGUIOptions, SSEOptions {
 }
 
 export const optionChecks: Checks<AGUIOptions> = {
-  version: oneOf("1.0", "0.0"),
+  version: ["1.0", "0.0"],
   threadId: is.name,
   runId: is.name,
-  from: oneOf("start", "live"),
+  from: ["start", "live"],
   sendReasoning: is.flag,
   holdAttempts: is.flag,
   onError: is.fn,

@@ -4,7 +4,6 @@ import {
   adapterChecks,
   type AdapterOptions,
   checkFields,
-  checkRequired,
   type Checks,
   type FinishReason,
   is,
@@ -191,7 +190,12 @@ export interface ModelSettings extends AiSdkModelOptions {
 
 const checks: Checks<AiSdkModelOptions> = {
   ...adapterChecks,
-  model: ['an AI SDK language model object (v2, v3 or v4), such as openai("gpt-5") (not a model id)', isLanguageModel],
+  model: [
+    'an AI SDK language model object (v2, v3 or v4), such as openai("gpt-5") (not a model id)',
+    isLanguageModel,
+    undefined,
+    true,
+  ],
   providerOptions: ["an object of objects", isRecordOf(isRecord)],
   headers: ["an object of strings", isRecordOf((value) => typeof value === "string")],
   providerTools: ['an object of tools with "id" and "args"', isRecordOf(isProviderTool)],
@@ -200,9 +204,8 @@ const checks: Checks<AiSdkModelOptions> = {
 };
 
 export function checkModelOptions(options: AiSdkModelOptions): ModelSettings {
-  refuseBare(options, checks.model, ["model", 'aiSdkModel({ model: openai("gpt-5") })']);
+  refuseBare(options, isLanguageModel, ["model", 'aiSdkModel({ model: openai("gpt-5") })']);
   checkFields("options", options, checks);
-  checkRequired(options, checks, ["model"]);
   const { provider, modelId } = options.model;
   const { forcedChoice, ...quirks } = findQuirks({ id: provider, model: modelId });
   // The fields that turn thinking off have other names in each package.

@@ -5,7 +5,6 @@ import {
   adapterChecks,
   type AdapterOptions,
   checkFields,
-  checkRequired,
   type Checks,
   createOutputPlanner,
   invalidOption,
@@ -16,11 +15,11 @@ import {
   type Json,
   type JsonSchema,
   type ModelRequest,
-  oneOf,
   type OutputPlan,
   recordOf,
   refuseBare,
   listOf,
+  modelCheck,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
 import { findMessagesQuirks, serviceCheck } from "../services/find-quirks.ts";
@@ -230,8 +229,8 @@ const compactionBeta = "compact-2026-01-12";
 
 const checks: Checks<AnthropicMessagesOptions> = {
   ...adapterChecks,
-  client: ["an Anthropic client", isMessagesClient],
-  model: ["the name of a model", isFilled],
+  client: ["an Anthropic client", isMessagesClient, undefined, true],
+  model: modelCheck,
   service: serviceCheck,
   maxTokens: ["a whole number of at least 1", isCount],
   thinking: ['an object with a "type"; type "enabled" also needs "budget_tokens"', isThinking],
@@ -241,13 +240,12 @@ const checks: Checks<AnthropicMessagesOptions> = {
   apiVersion: ['a date such as "2026-10-21"', (value) => typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value)],
   dropsUnfitThinking: is.flag,
   serverTools: ['a list of objects with a "type"', (value) => isListOf(value, isTyped)],
-  toolSearch: oneOf("bm25", "regex"),
+  toolSearch: ["bm25", "regex"],
 };
 
 export function checkMessagesOptions(options: AnthropicMessagesOptions): MessagesSettings {
-  refuseBare(options, checks.client, ["client", 'anthropicMessages({ client, model: "claude-opus-5" })']);
+  refuseBare(options, isMessagesClient, ["client", 'anthropicMessages({ client, model: "claude-opus-5" })']);
   checkFields("options", options, checks);
-  checkRequired(options, checks, ["client", "model"]);
   const { client, model, id = "anthropic", family, thinking, serverTools = [] } = options;
   const maxTokens = toMaxTokens(options);
   const cacheControl = toCacheControl(options.cache);

@@ -5,7 +5,7 @@ import type { BigIntStats } from "node:fs";
 import { constants } from "node:fs";
 import { type FileHandle, open, opendir, realpath, stat } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { checkFields, type Checks, invalidOption, is, isFilled, isRecord, numberWithin } from "../core/entry-kit.ts";
+import { checkFields, type Checks, invalidOption, is, isFilled, isRecord } from "../core/entry-kit.ts";
 import { noFollow } from "./result-store.ts";
 import type { RangedText, ReadSource, SourceText } from "./read-request.ts";
 
@@ -30,7 +30,7 @@ export const sourceName: readonly [string, (value: unknown) => boolean] = [
   (value) => typeof value === "string" && /^[\w.-]{1,64}$/.test(value) && !/^\.+$/.test(value),
 ];
 
-const checks: Checks<FileSourceOptions> = { name: sourceName, maxBytes: numberWithin({ min: 1 }), accepts: is.fn };
+const checks: Checks<FileSourceOptions> = { name: sourceName, maxBytes: { min: 1 }, accepts: is.fn };
 
 const fallbackBytes = 2 * 1_024 * 1_024 * 1_024;
 

@@ -8,7 +8,6 @@ import {
   isRecord,
   isText,
   maskResults,
-  numberWithin,
   type ResultCacher,
   type ResultStore,
   type StandardSchema,
@@ -154,8 +153,8 @@ function isSource(value: unknown): value is ReadSource {
 const checks: Checks<ResultCacheOptions> = {
   sources: ["an array of sources, each with another name", areSources],
   store: ['a store: an object with "write", "read", "remove" and "list"', (value) => hasMethods(value, methods)],
-  ttlMs: numberWithin({ min: 1 }),
-  maxBytes: numberWithin({ min: 1 }),
-  threshold: numberWithin({ min: 0 }),
+  ttlMs: { min: 1 },
+  maxBytes: { min: 1 },
+  threshold: { min: 0 },
   clock: ['a clock: an object with "now"', (value) => hasMethods(value, ["now"])],
 };

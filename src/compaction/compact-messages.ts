@@ -2,7 +2,7 @@
 // refuse the request otherwise.
 
 import {
-  assertProvider,
+  providerCheck,
   checkFields,
   type Checks,
   type CompactedMessages,
@@ -16,10 +16,8 @@ import {
   is,
   isCompaction,
   isFunction,
-  isRecord,
   isWithin,
   type Message,
-  numberWithin,
   type PlainError,
   type Provider,
   type Run,
@@ -194,6 +192,13 @@ const size: readonly [string, (value: unknown) => boolean] = [
   (value) => isWithin(value, { min: 0, fraction: true, infinite: false }) && value > 0,
 ];
 
+const summaryChecks: Checks<SummaryOptions> = {
+  provider: providerCheck,
+  maxOutputTokens: { min: 1, infinite: false },
+  maxCostUSD: { min: 0, fraction: true },
+  instructions: is.text,
+};
+
 const checks: Checks<CompactionOptions> = {
   when: size,
   keep: size,
@@ -201,15 +206,8 @@ const checks: Checks<CompactionOptions> = {
     "a number of tokens, or a function",
     (value) => isFunction(value) || isWithin(value, { min: 1, infinite: false }),
   ],
-  summarise: ["an object", isRecord],
+  summarise: summaryChecks,
   native: is.flag,
-};
-
-const summaryChecks: Checks<SummaryOptions> = {
-  provider: ["a provider", isRecord],
-  maxOutputTokens: numberWithin({ min: 1, infinite: false }),
-  maxCostUSD: numberWithin({ min: 0, fraction: true }),
-  instructions: is.text,
 };
 
 interface Settings extends CompactionOptions {
@@ -241,8 +239,6 @@ export function compactMessages(options: CompactionOptions = {}): Compaction {
 function readOptions(options: CompactionOptions): Settings {
   checkFields("policies.compaction", options, checks);
   const { when = 0.8, keep = 0.1, contextWindow, summarise = {}, native } = options;
-  checkFields("policies.compaction.summarise", summarise, summaryChecks);
-  if (summarise.provider !== undefined) assertProvider("policies.compaction.summarise.provider", summarise.provider);
   if (isShare(when) === isShare(keep) && keep >= when)
     throw invalidOption("policies.compaction.keep", "smaller than `when`", keep);
   return { when, keep, contextWindow, summarise, native };

@@ -8,7 +8,6 @@ import {
   describeValue,
   invalidOption,
   is,
-  isFunction,
   isRecord,
   longestTimerMs,
   redactSecrets,
@@ -77,17 +76,14 @@ const variables: Variables = {
   },
 };
 
-const optionChecks: Checks<EnvironmentOptions> = {
-  names: ["an object", isRecord],
-  onProblem: ["a function", isFunction],
-};
-
-const nameChecks: Checks<NonNullable<EnvironmentOptions["names"]>> = {
+const names: Checks<NonNullable<EnvironmentOptions["names"]>> = {
   maxIterations: is.name,
   maxConsecutiveToolErrors: is.name,
   streamIdleMs: is.name,
   toolMs: is.name,
 };
+
+const optionChecks: Checks<EnvironmentOptions> = { names, onProblem: is.fn };
 
 const longestShown = 64;
 
@@ -132,7 +128,6 @@ export function readEnvironment(env: Environment = hostEnvironment(), options: E
   if (!isRecord(env)) throw invalidOption("env", "an object with variables by name", env);
   checkFields("options", options, optionChecks);
   const { names = {}, onProblem } = options;
-  checkFields("options.names", names, nameChecks);
   const problems: EnvironmentProblem[] = [];
   const read = (option: EnvironmentName, variable: Variable, fallback: number): number => {
     const name = names[option] ?? variable.name;

@@ -8,7 +8,6 @@ import {
   type LoopStream,
   memoryJournal,
   type Message,
-  numberWithin,
   type Plain,
   runToolLoop,
   streamToolLoop,
@@ -171,7 +170,7 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
 
   async fork(id: string, options: ForkOptions = {}): Promise<Conversation<Output, T>> {
     checkId(id);
-    checkFields("options", options, { atMessage: numberWithin({ min: 1, infinite: false }) });
+    checkFields("options", options, { atMessage: { min: 1, infinite: false } });
     const stored = await this.#load();
     if (stored === undefined) throw refused(this.id, "has no messages yet, so it cannot be forked. Call send first");
     const recovered = (await this.#given.store.isLocked(this.id)) ? undefined : await this.#recover(stored);

@@ -1,4 +1,4 @@
-import { checkFields, type Message, numberWithin } from "../core/entry-kit.ts";
+import { checkFields, type Message } from "../core/entry-kit.ts";
 import { busy, checkId } from "./check-id.ts";
 import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
 
@@ -22,7 +22,7 @@ interface Kept {
  * const store = memoryConversationStore({ maxConversations: 10_000 });
  */
 export function memoryConversationStore(options: MemoryConversationStoreOptions = {}): ConversationStore {
-  checkFields("options", options, { maxConversations: numberWithin({ min: 1 }) });
+  checkFields("options", options, { maxConversations: { min: 1 } });
   const { maxConversations = Number.POSITIVE_INFINITY } = options;
   /** The conversations by id, the least recently changed first. */
   const kept = new Map<string, Kept>();

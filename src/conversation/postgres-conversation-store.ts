@@ -1,15 +1,7 @@
 // Stores conversations in two tables of Postgres. A lock is a lease: a live process renews its lock, and the lock of a dead
 // process expires.
 
-import {
-  checkFields,
-  invalidOption,
-  isFunction,
-  isRecord,
-  longestTimerMs,
-  type Message,
-  numberWithin,
-} from "../core/entry-kit.ts";
+import { checkFields, invalidOption, isFunction, isRecord, longestTimerMs, type Message } from "../core/entry-kit.ts";
 import { busy, checkId } from "./check-id.ts";
 import { type Lines, shareLines } from "./lines.ts";
 import type {
@@ -104,7 +96,7 @@ const deleteChat = `
  */
 export function postgresConversationStore(pool: PostgresPool, options: PostgresConversationStoreOptions = {}): ConversationStore {
   if (!isRecord(pool) || !isFunction(pool.query)) throw invalidOption("pool", 'a pool of "pg"', pool);
-  checkFields("options", options, { leaseMs: numberWithin({ min: 100, max: longestTimerMs, infinite: false }) });
+  checkFields("options", options, { leaseMs: { min: 100, max: longestTimerMs, infinite: false } });
   const { leaseMs = 30_000 } = options;
   let migrated: Promise<unknown> | undefined;
   const query: Query = async (text, values) => {

@@ -1,7 +1,6 @@
 import {
   checkFields,
   checkOptions,
-  checkRequired,
   type Checks,
   copyUserMessage,
   invalidOption,
@@ -11,11 +10,9 @@ import {
   isRecord,
   type LoopOptions,
   longestTimerMs,
-  numberWithin,
   refuseLoopOptions,
-  resolveLimits,
-  resolveTimeouts,
   type UserMessage,
+  needed,
 } from "../core/entry-kit.ts";
 import { keepRunsCheck } from "../host/keep-runs.ts";
 import { refuseMessage } from "../host/start-options.ts";
@@ -24,26 +21,26 @@ import { checkId, idCheck } from "./check-id.ts";
 import type { ConversationOptions, ConversationRunOptions, NewMessages, ResumeOverrides } from "./conversation.ts";
 
 const checks: Checks<ConversationOptions> = {
-  id: idCheck,
+  id: /* @__PURE__ */ needed(idCheck),
   store: [
     "an object with the methods load, lock, isLocked and remove",
     (value) => isRecord(value) && ["load", "lock", "isLocked", "remove"].every((name) => isFunction(value[name])),
     () => ({ instead: 'fileConversationStore("chats"), from "turnwright/conversation"' }),
+    true,
   ],
-  options: is.object,
+  options: /* @__PURE__ */ needed(is.object),
   journal: is.fn,
   removeJournal: is.fn,
   keepRuns: keepRunsCheck,
   whenSuspended: whenSuspendedCheck,
   wrapOptions: is.fn,
-  waitMs: /* @__PURE__ */ numberWithin({ min: 0, max: longestTimerMs }),
+  waitMs: { min: 0, max: longestTimerMs },
 };
 
 export function checkConversation(options: ConversationOptions<never>): void {
   if (isRecord(options) && typeof options.id === "string") checkId(options.id);
   refuseLoopOptions(options, checks, (name) => `options: { ${name} }, because "options" are those of each run`);
   checkFields("options", options, checks);
-  checkRequired<ConversationOptions>(options, checks, ["id", "store", "options"]);
   checkRun(options.options, false);
 }
 
@@ -61,9 +58,6 @@ function checkRun(options: object, resumes: boolean): void {
     if (value !== undefined) throw invalidOption(name, `omitted, because ${reasons[name]}`, value);
   }
   checkOptions({ ...options, messages: [{ role: "user", content: "" }] });
-  const { limits, timeouts } = options as AnyOptions;
-  resolveLimits(limits);
-  resolveTimeouts(timeouts);
 }
 
 const reasons: { readonly [Name in OwnedOption]: string } = {

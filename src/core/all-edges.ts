@@ -1,7 +1,7 @@
 // The functions that the main entry and the adapters add to `edges`.
 
 import { describeError } from "./errors/error-messages.ts";
-import { adviseMessage, adviseMessages, adviseProvider, advisePart, replacementOf } from "./errors/foreign-words.ts";
+import { adviseMessage, adviseName, adviseOption, advisePart } from "./errors/foreign-words.ts";
 import { wordsOf } from "./errors/loop-ended-error.ts";
 import { toProviderError } from "./errors/read-sdk-error.ts";
 import { checkAnswer } from "./loop/state/check-answer.ts";
@@ -28,12 +28,11 @@ const allEdges: Edges = {
   findToolProblem,
   describeField,
   nearestName,
-  replacementOf,
+  adviseName,
   advisePart,
   adviseSchema,
   adviseMessage,
-  adviseProvider,
-  adviseMessages,
+  adviseOption,
 };
 
 /**

@@ -4,10 +4,10 @@ export { type CancelReason, CancelScope } from "./cancellation/cancel-scope.ts";
 export { followSignal, longestTimerMs, systemClock } from "./cancellation/signals.ts";
 export {
   type Check,
+  checkField,
   checkFields,
-  checkNeeded,
-  checkRequired,
   type Checks,
+  type Choice,
   describeRule,
   invalidOption,
   refuseOption,
@@ -16,13 +16,12 @@ export {
   isFunction,
   isText,
   isWithin,
+  needed,
   type NumberRule,
-  numberWithin,
-  oneOf,
 } from "./errors/check-fields.ts";
 export { bindJournal, memoryJournal } from "./journal/memory-journal.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
-export { assertProvider, isProviderError, providerError } from "./errors/provider-error.ts";
+export { assertProvider, isProviderError, providerCheck, providerError } from "./errors/provider-error.ts";
 export { toProviderError } from "./errors/read-sdk-error.ts";
 export { nextStep, type NextStep } from "./loop/next-step.ts";
 export { type AgentReport, reportOf } from "./loop/tool-call/agent-report.ts";
@@ -32,8 +31,17 @@ export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { maskResults } from "./loop/run/mask-results.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { buildResult } from "./loop/result/build-result.ts";
-export { checkNeededTools, checkOptions, refuseLoopOptions } from "./loop/start/check-options.ts";
-export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
+export { checkNeededTools, checkOptions, refuseLoopOptions, refuseTools } from "./loop/start/check-options.ts";
+export {
+  limitChecks,
+  limitRules,
+  modelSettingsChecks,
+  optionChecks,
+  sessionChecks,
+  timeoutRules,
+  toolChoiceCheck,
+} from "./loop/run/option-table.ts";
+export { type Bounds, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
 export type { CacheWatch, CacheWatcher, StreamWatch } from "./loop/run/features.ts";
 export {
   type AgentTable,

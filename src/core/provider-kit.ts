@@ -1,16 +1,7 @@
 // The entry `turnwright/provider-kit`: functions for adapters to model services. The adapters in this package import nothing else
 // from the core.
 
-export {
-  type Check,
-  checkFields,
-  checkRequired,
-  type Checks,
-  invalidOption,
-  is,
-  isFilled,
-  oneOf,
-} from "./errors/check-fields.ts";
+export { type Check, checkFields, type Checks, invalidOption, is, isFilled, needed, type Rule } from "./errors/check-fields.ts";
 export { isLoopError } from "./errors/loop-error.ts";
 export { keepBody } from "./errors/error-facts.ts";
 export type { ErrorWord } from "./errors/error-words.ts";
@@ -31,7 +22,7 @@ export {
   usageOf,
 } from "./providers/sdk-provider.ts";
 export { checkBody, openAnswer } from "./providers/sdk-provider.ts";
-export { adapterChecks, type AdapterOptions, refuseBare } from "./providers/adapter-options.ts";
+export { adapterChecks, type AdapterOptions, modelCheck, refuseBare } from "./providers/adapter-options.ts";
 export { finishReasonsCheck, type FinishWords, withFinishReasons } from "./providers/judge-finish.ts";
 export { EventTail } from "./providers/event-tail.ts";
 export { meaningOf } from "./providers/finish-words.ts";

@@ -1,5 +1,5 @@
 import { DBOS } from "@dbos-inc/dbos-sdk";
-import { checkFields, type Checks, invalidOption, is, numberWithin, oneOf } from "../core/entry-kit.ts";
+import { checkFields, type Checks, invalidOption, is } from "../core/entry-kit.ts";
 import { withinTime } from "../host/durable/repeat-failed.ts";
 import type { PostgresStore } from "./postgres-store.ts";
 
@@ -61,9 +61,9 @@ const isDate = (value: unknown): boolean => value instanceof Date && !Number.isN
 
 const filterChecks: Checks<RunFilter> = {
   loop: is.text,
-  state: oneOf("live", "ended", "failed"),
+  state: ["live", "ended", "failed"],
   startedBefore: ["a valid Date", isDate],
-  limit: numberWithin({ min: 1, max: 10_000 }),
+  limit: { min: 1, max: 10_000 },
 };
 
 /** The runs to delete. Pass exactly one of the fields. */

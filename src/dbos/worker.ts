@@ -4,7 +4,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { DBOS, type DBOSConfig } from "@dbos-inc/dbos-sdk";
 import { Client, Pool } from "pg";
-import { type Checks, checkFields, checkRequired, is, isFilled, numberWithin } from "../core/entry-kit.ts";
+import { type Checks, checkFields, is, isFilled } from "../core/entry-kit.ts";
 import type { RunSite } from "../host/durable/execute-durable-run.ts";
 import { RunWaits, WorkerSite } from "../host/durable/worker-site.ts";
 import { withinTime } from "../host/durable/repeat-failed.ts";
@@ -167,10 +167,15 @@ export interface Worker {
 }
 
 const checks: Checks<WorkerOptions> = {
-  databaseUrl: ["a URL that begins with postgres:// or postgresql://", (value) => /^postgres(ql)?:\/\//.test(String(value))],
+  databaseUrl: [
+    "a URL that begins with postgres:// or postgresql://",
+    (value) => /^postgres(ql)?:\/\//.test(String(value)),
+    undefined,
+    true,
+  ],
   name: ["a text that is not empty", isFilled],
-  leaseMs: numberWithin({ min: 100, infinite: false }),
-  answerMs: numberWithin({ min: 1, infinite: false }),
+  leaseMs: { min: 100, infinite: false },
+  answerMs: { min: 1, infinite: false },
   executes: is.flag,
 };
 
@@ -206,7 +211,6 @@ export function workerHere(): WorkerProcess {
  */
 export async function launchWorker(options: WorkerOptions): Promise<Worker> {
   checkFields("options", options, checks);
-  checkRequired(options, checks, ["databaseUrl"]);
   if (current !== undefined) throw new Error("A worker already runs in this process. Call its stop() first.");
   const worker = new WorkerProcess(options);
   current = worker;

@@ -7,7 +7,7 @@ import {
   isRecord,
   isText,
   isToolRegistry,
-  numberWithin,
+  needed,
   type ToolDefinition,
   type ToolRegistry,
   type TriggerMatch,
@@ -203,9 +203,9 @@ export interface DeliberateTurnGate extends DeliberateGate {
 const modeChecks: Checks<DeliberateModeOptions> = {
   triggers: ["an object with phrases by tool name", isRecord],
   tools: ["an array of tools, or a registry", (value) => isToolRegistry(value) || isTools(value)],
-  retainTurns: numberWithin({ min: 0, max: 10, infinite: false }),
+  retainTurns: { min: 0, max: 10, infinite: false },
   followUps: is.texts,
-  maxConversations: numberWithin({ min: 1, infinite: false }),
+  maxConversations: { min: 1, infinite: false },
 };
 
 function isTools(value: unknown): boolean {
@@ -214,14 +214,15 @@ function isTools(value: unknown): boolean {
 
 const turnChecks: Checks<DeliberateTurn> = {
   conversationId: ["a string that is not empty", (value) => isText(value) && value !== ""],
-  text: is.text,
+  text: /* @__PURE__ */ needed(is.text),
   recent: is.texts,
 };
 
 function checkModeOptions(options: unknown): asserts options is DeliberateModeOptions {
   checkFields("options", options, modeChecks);
   const { triggers, tools } = options as DeliberateModeOptions;
-  if (triggers === undefined && tools === undefined) throw invalidOption("triggers", modeChecks.triggers[0], triggers);
+  if (triggers === undefined && tools === undefined)
+    throw invalidOption("triggers", "an object with phrases by tool name", triggers);
 }
 
 type Triggers = NonNullable<DeliberateModeOptions["triggers"]>;
@@ -245,8 +246,6 @@ function isTexts(value: unknown): value is readonly string[] {
 
 function checkTurn(turn: unknown): asserts turn is DeliberateTurn {
   checkFields("options", turn, turnChecks);
-  const { text } = turn as DeliberateTurn;
-  if (text === undefined) throw invalidOption("text", turnChecks.text[0], text);
 }
 
 const longestLookBack = 20;

@@ -4,21 +4,19 @@ import {
   adapterChecks,
   type AdapterOptions,
   checkFields,
-  checkRequired,
   type Checks,
   createOutputPlanner,
   invalidOption,
   is,
   isForced,
-  isFilled,
   isRecord,
   type Json,
   listOf,
   type ModelRequest,
-  oneOf,
   type OutputPlan,
   recordOf,
   refuseBare,
+  modelCheck,
 } from "../core/provider-kit.ts";
 import { findQuirks } from "../services/find-quirks.ts";
 import type { Quirks } from "../services/service.ts";
@@ -115,18 +113,17 @@ export interface GenerateSettings {
 
 const checks: Checks<GoogleGenerateContentOptions> = {
   ...adapterChecks,
-  client: ["a Google client", isClient],
-  model: ["the name of a model", isFilled],
-  generation: oneOf(2, 3),
+  client: ["a Google client", isClient, undefined, true],
+  model: modelCheck,
+  generation: [2, 3],
   thinking: is.object,
   streamArguments: is.flag,
   serverTools: ["a list of non-empty objects, such as { googleSearch: {} }", isToolList],
 };
 
 export function checkGenerateOptions(options: GoogleGenerateContentOptions): GenerateSettings {
-  refuseBare(options, checks.client, ["client", 'googleGenerateContent({ client, model: "gemini-3.5-flash" })']);
+  refuseBare(options, isClient, ["client", 'googleGenerateContent({ client, model: "gemini-3.5-flash" })']);
   checkFields("options", options, checks);
-  checkRequired(options, checks, ["client", "model"]);
   const { client, model, family, thinking, streamArguments = false, serverTools = [] } = options;
   // The Gemini API cannot stream arguments, so the SDK would reject every request.
   if (streamArguments && client.vertexai === false) {

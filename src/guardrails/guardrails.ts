@@ -7,7 +7,6 @@ import {
   askCallCheck,
   checkPortsOf,
   checkFields,
-  checkNeeded,
   type Checks,
   describeValue,
   type Guardrails,
@@ -24,6 +23,7 @@ import {
   type ToolCall,
   waitWhereNeeded,
   withSignal,
+  needed,
 } from "../core/entry-kit.ts";
 import type { InputCheck, OutputCheck, ToolCheck } from "./checks.ts";
 import { guardRequest } from "./guard-request.ts";
@@ -42,7 +42,10 @@ const list: readonly [string, (value: unknown) => boolean] = ["an array of check
 const optionChecks: Checks<GuardrailOptions> = { input: list, output: list, tools: list };
 const parts: ReadonlySet<unknown> = new Set(["text", "reasoning"]);
 
-const own: Checks<InputCheck> = { name: ["a string that is not empty", isText], check: is.fn };
+const own: Checks<InputCheck> = {
+  name: ["a string that is not empty", isText, undefined, true],
+  check: /* @__PURE__ */ needed(is.fn),
+};
 const ofOutput: Checks<OutputCheck> = {
   ...own,
   window: ["a whole number of characters, at least 1", (value) => isWithin(value, { min: 1 })],
@@ -103,7 +106,6 @@ function readChecks<Check extends object>(
   return checks.map((check, index) => {
     const option = `guardrails.${stage}[${index}]`;
     if (!isRecord(check)) throw invalidOption(option, 'an object with "name" and "check"', check);
-    for (const name of ["name", "check"] as const) checkNeeded(option, check, { name, check: own[name] });
     checkFields(option, check, rules);
     return { ...check };
   });

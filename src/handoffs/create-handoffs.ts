@@ -1,12 +1,14 @@
 import {
   type AgentTable,
-  assertProvider,
+  modelSettingsChecks,
+  providerCheck,
+  refuseTools,
+  toolChoiceCheck,
   assertTool,
   cutText,
   describeValue,
   frozenView,
   checkFields,
-  checkNeeded,
   type Checks,
   type Handoffs,
   invalidOption,
@@ -17,13 +19,13 @@ import {
   isWithin,
   LoopError,
   type ModelSettings,
-  numberWithin,
   type Provider,
   quote,
   type Run,
   type Session,
   type Tool,
   type ToolChoice,
+  needed,
 } from "../core/entry-kit.ts";
 import { createHistoryView, type HistoryFilter } from "./filter-history.ts";
 import { createTransferTool, transferName, type TransferTool } from "./transfer-tool.ts";
@@ -117,19 +119,19 @@ export interface AgentHandoffs<T extends Tool = Tool, Context = unknown> extends
 }
 
 const optionChecks: Checks<HandoffOptions> = {
-  agents: ["an object with at least one agent", (value) => isRecord(value) && Object.keys(value).length > 0],
-  start: is.text,
-  maxHandoffs: /* @__PURE__ */ numberWithin({ min: 1 }),
+  agents: ["an object with at least one agent", (value) => isRecord(value) && Object.keys(value).length > 0, undefined, true],
+  start: /* @__PURE__ */ needed(is.text),
+  maxHandoffs: { min: 1 },
 };
 
 const agentChecks: Checks<AgentOptions> = {
-  description: is.text,
+  description: /* @__PURE__ */ needed(is.text),
   system: ["a string or a function", (value) => isText(value) || isFunction(value)],
   tools: ["an array of tools and names of tools", Array.isArray],
   handoffs: ["an array of names of agents", is.texts[1]],
-  provider: is.object,
-  modelSettings: is.object,
-  toolChoice: ["a tool choice", (value) => typeof value === "string" || isRecord(value)],
+  provider: providerCheck,
+  modelSettings: modelSettingsChecks,
+  toolChoice: toolChoiceCheck,
   history: is.fn,
 };
 
@@ -158,7 +160,6 @@ export function createHandoffs<const A extends Agents>(
   options: HandoffOptions<A>,
 ): AgentHandoffs<ToolsOf<A>, SystemContextOf<A>> {
   checkFields("createHandoffs", options, optionChecks);
-  for (const name of ["agents", "start"] as const) checkNeeded("createHandoffs", options, { name, check: optionChecks[name] });
   const agents = new Map<string, AgentOptions>(Object.entries(options.agents));
   for (const [name, agent] of agents) checkAgent(name, agent, agents);
   const tools = collectTools(agents);
@@ -172,10 +173,7 @@ function listNames(agents: ReadonlyMap<string, unknown>): string {
 function checkAgent(name: string, agent: AgentOptions, agents: ReadonlyMap<string, AgentOptions>): void {
   const option = `agents.${name}`;
   if (!/^[\w-]{1,50}$/.test(name)) throw invalidOption(option, 'a name of 1 to 50 letters, digits, "_" or "-"', name);
-  if (!isRecord(agent)) throw invalidOption(option, "an object", agent);
-  checkNeeded(option, agent, { name: "description", check: agentChecks.description });
   checkFields(option, agent, agentChecks);
-  if (agent.provider !== undefined) assertProvider(`${option}.provider`, agent.provider);
   for (const tool of agent.tools ?? []) if (typeof tool !== "string") assertTool(tool);
   for (const target of agent.handoffs ?? []) if (target === name || !agents.has(target)) throw refuseTarget(name, target, agents);
 }
@@ -228,7 +226,12 @@ function createTable<T extends Tool, Context>(parts: TableParts): AgentHandoffs<
       if (agent === undefined || !agents.has(agent)) return table;
       return createTable<T, Context>({ ...parts, start: agent, startsAfter: messagesBefore });
     },
-    checkChoices: (names) => {
+    checkTools: (names, option) => {
+      const missing = tools.find(({ name }) => !names.has(name));
+      if (missing !== undefined) {
+        const why = 'one of agents.tools, which "policies.handoffs" needs';
+        throw refuseTools(option, missing.name, why);
+      }
       const shared = [...names].filter((name) => !listed.has(String(name)));
       for (const [name, agent] of agents) {
         checkNames(name, agent, names);

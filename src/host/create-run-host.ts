@@ -1,13 +1,4 @@
-import {
-  checkFields,
-  refuseLoopOptions,
-  type Checks,
-  type Clock,
-  is,
-  longestTimerMs,
-  numberWithin,
-  systemClock,
-} from "../core/entry-kit.ts";
+import { checkFields, refuseLoopOptions, type Checks, type Clock, is, longestTimerMs, systemClock } from "../core/entry-kit.ts";
 import { boundStore } from "./bound-store.ts";
 import { Host } from "./host.ts";
 import type { RunHost, RunHostOptions } from "./run-host.ts";
@@ -32,11 +23,11 @@ const checks: Checks<RunHostOptions> = {
   whenBusy: whenBusyCheck,
   whenSuspended: whenSuspendedCheck,
   keepRuns: keepRunsCheck,
-  maxQueued: /* @__PURE__ */ numberWithin({ min: 0 }),
-  keepMs: /* @__PURE__ */ numberWithin({ min: 0, max: longestTimerMs }),
-  maxBytes: /* @__PURE__ */ numberWithin({ min: 0 }),
+  maxQueued: { min: 0 },
+  keepMs: { min: 0, max: longestTimerMs },
+  maxBytes: { min: 0 },
   stopWhenUnread: is.flag,
-  storeMs: /* @__PURE__ */ numberWithin({ min: 1, max: longestTimerMs }),
+  storeMs: { min: 1, max: longestTimerMs },
   wrapOptions: is.fn,
   clock: ["an object with the methods now, setTimeout and clearTimeout", (value) => hasMethods(value, clockMethods)],
 };

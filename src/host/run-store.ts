@@ -1,12 +1,4 @@
-import {
-  checkFields,
-  type EndReason,
-  type Journal,
-  type LoopStatus,
-  type Message,
-  numberWithin,
-  type UserMessage,
-} from "../core/entry-kit.ts";
+import { checkFields, type EndReason, type Journal, type LoopStatus, type Message, type UserMessage } from "../core/entry-kit.ts";
 import { memoryJournal } from "../core/index.ts";
 import type { ConversationUsage, Handover, RunReport } from "./handover.ts";
 
@@ -114,7 +106,7 @@ interface Kept {
  * const host = createRunHost({ store: memoryRunStore({ maxConversations: 10_000 }) });
  */
 export function memoryRunStore(options: MemoryRunStoreOptions = {}): RunStore {
-  checkFields("options", options, { maxConversations: numberWithin({ min: 1 }) });
+  checkFields("options", options, { maxConversations: { min: 1 } });
   const { maxConversations = Number.POSITIVE_INFINITY } = options;
   /** The conversations by id, sorted by their most recent call of `write` or `journal`, oldest first. */
   const conversations = new Map<string, Kept>();

@@ -1,5 +1,7 @@
 import {
   type Check,
+  checkField,
+  type Choice,
   copyUserMessage,
   type Checks,
   invalidOption,
@@ -9,7 +11,6 @@ import {
   LoopError,
   type LoopOptions,
   type Message,
-  oneOf,
   is,
   refuseOption,
   type UserMessage,
@@ -18,7 +19,7 @@ import type { PageMessage } from "../core/web-kit.ts";
 import { type WhenSuspended, whenSuspendedCheck } from "./waiting-calls.ts";
 import type { HostedLoopOptions, JoinOptions, ResumeOptions, StartOptions, WhenBusy } from "./run-host.ts";
 
-export const whenBusyCheck: Check = /* @__PURE__ */ oneOf("refuse", "steer", "queue");
+export const whenBusyCheck: Choice = ["refuse", "steer", "queue"];
 
 export const signalCheck: Check = ["an AbortSignal", (value) => isRecord(value) && isFunction(value["addEventListener"])];
 
@@ -79,7 +80,7 @@ export function readResume(options: ResumeOptions): Pick<ReadStart, "loop" | "st
   if ("messages" in options)
     throw invalidOption("messages", "omitted, because a resumed run continues with its own messages", options.messages);
   const { stopWhenUnread, whenBusy, ...loop } = options;
-  checkField("whenBusy", whenBusy, oneOf("refuse", "queue"));
+  checkField("whenBusy", whenBusy, ["refuse", "queue"]);
   return { loop, stopWhenUnread, whenBusy };
 }
 
@@ -91,10 +92,6 @@ function checkOptions(options: object): void {
     const value = (options as Partial<LoopOptions>)[name];
     if (value !== undefined) throw invalidOption(name, "omitted, because the host sets it", value);
   }
-}
-
-function checkField(name: string, value: unknown, [expected, fits]: Check): void {
-  if (value !== undefined && !fits(value)) throw invalidOption(name, expected, value);
 }
 
 /** The error for a value that is not a new message, with advice if the value looks like a message of another format. */

@@ -1,12 +1,11 @@
 // Calls of a suspended run that wait for decisions or results, when a new message arrives.
 
 import {
-  type Check,
+  type Choice,
   cutText,
   type EndReason,
   LoopError,
   type Message,
-  oneOf,
   quote,
   renderOutcome,
   type ToolResultPart,
@@ -20,7 +19,7 @@ import {
  */
 export type WhenSuspended = "refuse" | "deny" | "queue";
 
-export const whenSuspendedCheck: Check = /* @__PURE__ */ oneOf("refuse", "deny", "queue");
+export const whenSuspendedCheck: Choice = ["refuse", "deny", "queue"];
 
 /** Returns the calls that wait. A run that was drained is suspended too, but none of its calls wait. */
 export function waitingCallsOf({

@@ -1,7 +1,6 @@
 import {
   bindJournal,
   checkFields,
-  checkRequired,
   type Checks,
   describeValue,
   invalidOption,
@@ -9,7 +8,6 @@ import {
   isThenable,
   type Journal,
   LoopError,
-  numberWithin,
   type Step,
   whenAllReady,
   whenReady,
@@ -39,8 +37,8 @@ const isStore = (value: unknown): boolean =>
   isRecord(value) && typeof value["put"] === "function" && typeof value["get"] === "function";
 
 const checks: Checks<BlobOptions> = {
-  store: ['an object with the methods "put" and "get"', isStore],
-  minBytes: numberWithin({ min: 0 }),
+  store: ['an object with the methods "put" and "get"', isStore, undefined, true],
+  minBytes: { min: 0 },
 };
 
 /**
@@ -58,7 +56,6 @@ const checks: Checks<BlobOptions> = {
 export function withBlobs(journal: Journal, options: BlobOptions): Journal {
   if (!isJournal(journal)) throw invalidOption("journal", "a journal", journal);
   checkFields("options", options, checks);
-  checkRequired(options, checks, ["store"]);
   const { store, minBytes = usualMinBytes } = options;
   const bound = bindJournal(journal);
   const { read, open } = bound;

@@ -1,14 +1,4 @@
-import {
-  checkFields,
-  checkRequired,
-  type Checks,
-  is,
-  isRecord,
-  LoopError,
-  oneOf,
-  type ToolContext,
-  type ToolTraits,
-} from "../core/entry-kit.ts";
+import { checkFields, type Checks, is, isRecord, LoopError, type ToolContext, type ToolTraits } from "../core/entry-kit.ts";
 
 /** Hints from an MCP server about a tool. The hints may be wrong. */
 export interface McpToolAnnotations {
@@ -294,9 +284,9 @@ export interface McpSettings {
 const connected = "a connected MCP client";
 
 const checks: Checks<McpRegistryOptions> = {
-  client: [connected, isClient],
+  client: [connected, isClient, undefined, true],
   prefix: ['1 to 32 letters, digits, "_" or "-"', (value) => typeof value === "string" && /^[\w-]{1,32}$/.test(value)],
-  annotations: oneOf("stated", "assumed", "ignored"),
+  annotations: ["stated", "assumed", "ignored"],
   traits: is.fn,
   meta: is.fn,
   listChanged: is.flag,
@@ -311,7 +301,6 @@ export function checkMcpOptions(options: McpRegistryOptions): McpSettings {
     throw new LoopError("invalid-option", { option: "options", expected, received, instead: "createMcpRegistry({ client })" });
   }
   checkFields("options", options, checks);
-  checkRequired(options, checks, ["client"]);
   const { client, prefix = "", annotations = "stated", traits, meta, listChanged = true, elicitation = false } = options;
   const { onError, reconnect } = options;
   if (!isConnected(client)) {

@@ -8,7 +8,6 @@ import {
   isFunction,
   isRecord,
   listOf,
-  numberWithin,
   recordOf,
   textOf,
   textOrNone,
@@ -54,7 +53,7 @@ const checks: Checks<ResourceSourceOptions> = {
     '1 to 64 letters, digits, ".", "_" or "-"',
     (value) => typeof value === "string" && /^[\w.-]{1,64}$/.test(value) && !/^\.+$/.test(value),
   ],
-  maxBytes: numberWithin({ min: 1 }),
+  maxBytes: { min: 1 },
   accepts: is.fn,
 };
 

@@ -4,15 +4,13 @@ import {
   adapterChecks,
   type AdapterOptions,
   checkFields,
-  checkRequired,
   type Checks,
   is,
-  isFilled,
   idRules,
   isRecord,
-  oneOf,
   toWireId,
   refuseBare,
+  modelCheck,
 } from "../core/provider-kit.ts";
 import { findQuirks, serviceCheck } from "../services/find-quirks.ts";
 import type { Quirks, ServiceName } from "../services/service.ts";
@@ -147,22 +145,21 @@ export interface ChatSettings {
 
 const checks: Checks<OpenAIChatOptions> = {
   ...adapterChecks,
-  client: ["an OpenAI client", isChatClient],
-  model: ["the name of a model", isFilled],
+  client: ["an OpenAI client", isChatClient, undefined, true],
+  model: modelCheck,
   service: serviceCheck,
   includeUsage: is.flag,
-  maxTokensField: oneOf("max_completion_tokens", "max_tokens"),
-  echoReasoning: oneOf("reasoning_content", "reasoning"),
-  toolResultMedia: oneOf("user-message", "tool-message"),
+  maxTokensField: ["max_completion_tokens", "max_tokens"],
+  echoReasoning: ["reasoning_content", "reasoning"],
+  toolResultMedia: ["user-message", "tool-message"],
   toWireCallId: is.fn,
   promptCacheKey: is.name,
   thinkTags: ['true, false or "opened"', (value) => typeof value === "boolean" || value === "opened"],
 };
 
 export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
-  refuseBare(options, checks.client, ["client", 'openaiChat({ client, model: "gpt-5" })']);
+  refuseBare(options, isChatClient, ["client", 'openaiChat({ client, model: "gpt-5" })']);
   checkFields("options", options, checks);
-  checkRequired(options, checks, ["client", "model"]);
   const { client, model, id = "openai", family, includeUsage = true } = options;
   const quirks = findQuirks(options);
   const {

@@ -19,7 +19,6 @@ import {
   isRecord,
   listOf,
   type Message,
-  oneOf,
   readOwnItems,
   toWellFormed,
   type UnknownRecord,
@@ -83,7 +82,7 @@ export interface OpenAIHistory<Item> {
 }
 
 const checks: Checks<OpenAIHistoryOptions> = {
-  api: /* @__PURE__ */ oneOf("chat", "responses"),
+  api: ["chat", "responses"],
   provider: historyProviderCheck,
   store: is.flag,
 };

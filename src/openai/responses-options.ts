@@ -4,14 +4,13 @@ import {
   adapterChecks,
   type AdapterOptions,
   checkFields,
-  checkRequired,
   type Checks,
   is,
   isFilled,
   isRecord,
   type Json,
-  oneOf,
   refuseBare,
+  modelCheck,
 } from "../core/provider-kit.ts";
 import { findQuirks, serviceCheck } from "../services/find-quirks.ts";
 import type { Quirks, ServiceName } from "../services/service.ts";
@@ -135,8 +134,8 @@ export interface ResponsesSettings {
 
 const checks: Checks<OpenAIResponsesOptions> = {
   ...adapterChecks,
-  client: ["an OpenAI client", isResponsesClient],
-  model: ["the name of a model", isFilled],
+  client: ["an OpenAI client", isResponsesClient, undefined, true],
+  model: modelCheck,
   service: serviceCheck,
   store: is.flag,
   include: ["a list of names", (value) => Array.isArray(value) && value.every(isFilled)],
@@ -145,14 +144,13 @@ const checks: Checks<OpenAIResponsesOptions> = {
   customTools: ['an object with a format for each tool, such as { type: "text" }', isFormats],
   serverTools: ['a list of objects with a "type"', (value) => Array.isArray(value) && value.every(isTyped)],
   toolSearch: is.flag,
-  toolResultMedia: oneOf("tool-message", "user-message"),
+  toolResultMedia: ["tool-message", "user-message"],
   promptCacheKey: is.name,
 };
 
 export function checkResponsesOptions(options: OpenAIResponsesOptions): ResponsesSettings {
-  refuseBare(options, checks.client, ["client", 'openaiResponses({ client, model: "gpt-5" })']);
+  refuseBare(options, isResponsesClient, ["client", 'openaiResponses({ client, model: "gpt-5" })']);
   checkFields("options", options, checks);
-  checkRequired(options, checks, ["client", "model"]);
   const {
     client,
     model,

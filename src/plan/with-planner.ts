@@ -7,7 +7,6 @@ import {
   is,
   type ModelChunk,
   type ModelRequest,
-  numberWithin,
   type Provider,
   providerError,
   type ToolDefinition,
@@ -129,14 +128,14 @@ export interface PlannerOptions {
 }
 
 const checks: Checks<PlannerOptions> = {
-  maxRounds: numberWithin({ min: 1 }),
+  maxRounds: { min: 1 },
   enabled: is.flag,
   extraRequirement: is.text,
   extraInstruction: is.text,
   prompt: is.fn,
   planner: is.fn,
   executor: is.fn,
-  planRetries: numberWithin({ min: 0, infinite: false }),
+  planRetries: { min: 0, infinite: false },
   closesEarly: is.flag,
 };
 

@@ -1,6 +1,6 @@
 // A process that Restate calls over HTTP/2 to execute durable loops.
 
-import { type Checks, checkFields, checkRequired, invalidOption, is, numberWithin } from "../core/entry-kit.ts";
+import { type Checks, checkFields, invalidOption, is, needed, type NumberRule } from "../core/entry-kit.ts";
 import { WorkerSite } from "../host/durable/worker-site.ts";
 import { Admin } from "./admin.ts";
 import { requireNode22 } from "./restate-journal.ts";
@@ -91,18 +91,18 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-const atLeastZero = numberWithin({ min: 0, infinite: false });
+const atLeastZero: NumberRule = { min: 0, infinite: false };
 const checks: Checks<WorkerOptions> = {
-  ingressUrl: is.text,
-  adminUrl: is.text,
+  ingressUrl: /* @__PURE__ */ needed(is.text),
+  adminUrl: /* @__PURE__ */ needed(is.text),
   name: is.text,
-  port: numberWithin({ min: 0, max: 65_535, infinite: false }),
+  port: { min: 0, max: 65_535, infinite: false },
   host: is.text,
   url: is.text,
   identityKeys: is.texts,
   suspendMs: atLeastZero,
   retentionMs: atLeastZero,
-  answerMs: numberWithin({ min: 1, infinite: false }),
+  answerMs: { min: 1, infinite: false },
   executes: is.flag,
 };
 
@@ -168,7 +168,6 @@ export function workerHere(): WorkerProcess {
 export async function launchWorker(options: WorkerOptions): Promise<Worker> {
   requireNode22();
   checkFields("options", options, checks);
-  checkRequired(options, checks, ["ingressUrl", "adminUrl"]);
   const settings = settingsOf(options);
   const { name } = settings;
   if (!/^[a-zA-Z][\w.-]*$/.test(name))

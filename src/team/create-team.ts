@@ -4,7 +4,6 @@
 import {
   type AgentReport,
   checkFields,
-  checkNeeded,
   checkNeededTools,
   type Checks,
   type ContextOf,
@@ -15,17 +14,20 @@ import {
   isRecord,
   isText,
   type Json,
+  limitChecks,
   limitRules,
   type LoopLimits,
   type LoopOptions,
   type LoopResult,
   type LoopStatus,
   type NestedLoopOptions,
-  numberWithin,
-  oneOf,
+  optionChecks,
+  providerCheck,
   reportOf,
+  timeoutRules,
   type Tool,
   type ToolSchema,
+  needed,
 } from "../core/entry-kit.ts";
 
 /** The options of the nested runs of a member. */
@@ -94,42 +96,32 @@ export interface MemberReport {
   readonly report?: Json | undefined;
 }
 
-const teamChecks: Checks<TeamOptions> = {
-  lead: is.object,
-  members: [
-    "an object with at least one member by name, such as { researcher: { description, system } }",
-    (value) => isRecord(value) && Object.keys(value).length > 0,
-  ],
-  limits: is.object,
-  maxParallel: numberWithin(limitRules.toolConcurrency),
-};
-
-const leadChecks: Checks<NonNullable<TeamOptions["lead"]>> = {
-  system: is.text,
-  tools: ["an array of tools", Array.isArray],
-};
-
 const memberChecks: Checks<TeamMember> = {
-  description: is.text,
-  system: is.text,
+  description: /* @__PURE__ */ needed(is.text),
+  system: /* @__PURE__ */ needed(is.text),
   inputSchema: ["a Standard Schema or a JSON Schema", (value) => isRecord(value) || typeof value === "function"],
-  maxTasks: numberWithin({ min: 1 }),
+  maxTasks: { min: 1 },
   tools: ["an array of tools, or a registry", (value) => typeof value === "object" && value !== null],
-  provider: is.object,
-  modelSettings: is.object,
-  toolChoice: ["a tool choice", (value) => isText(value) || isRecord(value)],
-  limits: is.object,
-  timeouts: is.object,
-  policies: is.object,
-  hooks: is.object,
+  provider: providerCheck,
+  modelSettings: optionChecks.modelSettings,
+  toolChoice: optionChecks.toolChoice,
+  limits: limitChecks,
+  timeouts: timeoutRules,
+  policies: optionChecks.policies,
+  hooks: optionChecks.hooks,
   pricing: is.fn,
 };
 
-const limitChecks: Checks<LoopLimits> = {
-  ...(Object.fromEntries(Object.entries(limitRules).map(([name, rule]) => [name, numberWithin(rule)])) as Checks<
-    Omit<LoopLimits, "onUnknownCost">
-  >),
-  onUnknownCost: oneOf("end", "continue"),
+const teamChecks: Checks<TeamOptions> = {
+  lead: { system: is.text, tools: ["an array of tools", Array.isArray] },
+  members: [
+    "an object with at least one member by name, such as { researcher: { description, system } }",
+    (value) => isRecord(value) && Object.keys(value).length > 0,
+    undefined,
+    true,
+  ],
+  limits: limitChecks,
+  maxParallel: limitRules.toolConcurrency,
 };
 
 const taskSchema = {
@@ -168,10 +160,7 @@ export function createTeam<T extends Tool = never, const M extends TeamMembers =
   options: TeamOptions<T, M>,
 ): Team<T | MemberTools<M>> {
   checkFields("options", options, teamChecks);
-  checkNeeded("options", options, { name: "members", check: teamChecks.members });
   const { lead = {}, members, limits, maxParallel } = options;
-  checkFields("lead", lead, leadChecks);
-  if (limits !== undefined) checkFields("limits", limits, limitChecks);
   const agents = Object.entries(members).map(([name, member]) => toAgent(name, member));
   return {
     system: lead.system,
@@ -183,11 +172,8 @@ export function createTeam<T extends Tool = never, const M extends TeamMembers =
 
 function toAgent(name: string, member: TeamMember): Tool {
   checkFields(`members.${name}`, member, memberChecks);
-  for (const field of ["description", "system"] as const)
-    checkNeeded(`members.${name}`, member, { name: field, check: memberChecks[field] });
   const { description, inputSchema = taskSchema, maxTasks, ...own } = member;
-  if (own.limits !== undefined) checkFields(`members.${name}.limits`, own.limits, limitChecks);
-  checkNeededTools(own, `members.${name}`);
+  checkNeededTools(own, `members.${name}.`);
   const countTask = maxTasks === undefined ? undefined : createTaskCounter(name, maxTasks);
   return defineAgentTool<unknown, ToolSchema>({
     name,

@@ -1,4 +1,5 @@
 import {
+  type Check,
   checkFields,
   type Checks,
   type Clock,
@@ -30,14 +31,12 @@ export interface ShowTeamOptions extends Pick<RunTreeOptions, "name"> {
   readonly clock?: Clock | undefined;
 }
 
-const checks: Checks<ShowTeamOptions> = {
-  name: is.text,
-  clock: is.object,
-  output: [
-    "a stream with the method write",
-    (value) => typeof value === "object" && value !== null && typeof Reflect.get(value, "write") === "function",
-  ],
-};
+const outputCheck: Check = [
+  "a stream with the method write",
+  (value) => typeof value === "object" && value !== null && typeof Reflect.get(value, "write") === "function",
+];
+
+const checks: Checks<ShowTeamOptions> = { name: is.text, clock: is.object, output: outputCheck };
 
 /** The time between two drawings, in milliseconds. */
 const frameMs = 100;
@@ -62,7 +61,7 @@ export function showTeam(events: LoopEmitter, options: ShowTeamOptions): () => v
   if (!isEmitter(events)) throw invalidOption("events", "an emitter made by createLoopEvents", events);
   checkFields("options", options, checks);
   const { output, name, clock = systemClock } = options;
-  if ((output as unknown) === undefined) throw invalidOption("output", checks.output[0], output);
+  if ((output as unknown) === undefined) throw invalidOption("output", outputCheck[0], output);
   const tree = createRunTree({ name, now: () => clock.now() });
   const screen = output.isTTY === true ? createScreen(output) : undefined;
   let timer: unknown;

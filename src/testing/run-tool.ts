@@ -1,7 +1,7 @@
 import {
   answerQuestion,
   CancelScope,
-  type Check,
+  checkField,
   checkFields,
   type Checks,
   type Clock,
@@ -17,13 +17,14 @@ import {
   type LoopOptions,
   type LoopResult,
   type NestedLoopOptions,
-  numberWithin,
   type Provider,
   type QuestionFields,
   readQuestion,
   resolveTimeouts,
   runToolLoop,
+  sessionChecks,
   systemClock,
+  timeoutRules,
   toEmittedPart,
   toJson,
   toPreliminary,
@@ -139,23 +140,21 @@ export type RunToolOverrides<Context = unknown> = ToolContextOverrides<Context> 
   readonly onMetadata?: ((metadata: unknown) => void) | undefined;
 };
 
-const anything: Check = ["anything", () => true];
-
 const overrideChecks: Checks<RunToolOverrides> = {
   runId: is.text,
   callId: is.text,
-  iteration: numberWithin({ min: 0, infinite: false }),
+  iteration: { min: 0, infinite: false },
   messages: ["an array", Array.isArray],
   contextItems: ["an array", Array.isArray],
-  messageIdMap: anything,
+  messageIdMap: is.any,
   provider: is.object,
   showKillHint: is.flag,
   suppressProgressNotices: is.flag,
   budget: is.object,
   idempotencyKey: is.text,
-  session: is.object,
-  context: anything,
-  depth: numberWithin({ min: 0, infinite: false }),
+  session: sessionChecks,
+  context: is.any,
+  depth: { min: 0, infinite: false },
   defer: is.fn,
   answers: ["an array", Array.isArray],
   runToolLoop: is.fn,
@@ -196,6 +195,7 @@ export async function runTool<T extends Tool>(
   checkFields("overrides", overrides, overrideChecks);
   const { clock = systemClock, signal, callId = "call_1", answers = [], onProgress, onEmit, onMetadata } = overrides;
   const registry = createToolRegistry([tool]);
+  checkField("timeouts", overrides.timeouts, timeoutRules);
   const timeouts = resolveTimeouts(overrides.timeouts);
   const call = { callId, name: tool.name, args: toJson(args) };
   const scope = new CancelScope();

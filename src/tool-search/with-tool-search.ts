@@ -13,7 +13,6 @@ import {
   LoopError,
   markSignal,
   memoize,
-  numberWithin,
   type StandardResult,
   type StandardSchema,
   type Tool,
@@ -254,8 +253,8 @@ const deferCheck: Check = ["true, or a function that returns true or false", (va
 
 const checks: Checks<ToolSearchOptions> = {
   defer: deferCheck,
-  maxResults: /* @__PURE__ */ numberWithin({ min: 1, max: 50, infinite: false }),
-  maxTokens: /* @__PURE__ */ numberWithin({ min: 300 }),
+  maxResults: { min: 1, max: 50, infinite: false },
+  maxTokens: { min: 300 },
 };
 
 const finderName = "find_tools";

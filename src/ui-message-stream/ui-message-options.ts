@@ -1,4 +1,4 @@
-import { type Checks, is, oneOf } from "../core/entry-kit.ts";
+import { type Checks, is } from "../core/entry-kit.ts";
 import type { OnError } from "../core/web-kit.ts";
 import type { UIVersion } from "./ui-message-chunk.ts";
 
@@ -34,7 +34,7 @@ export interface UIMessageOptions {
 
 export const messageChecks: Checks<UIMessageOptions> = {
   version: ["5, 6 or 7", (value) => value === 5 || value === 6 || value === 7],
-  from: oneOf("start", "live"),
+  from: ["start", "live"],
   messageId: is.name,
   sendReasoning: is.flag,
   metadata: is.object,

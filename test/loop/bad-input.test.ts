@@ -77,7 +77,9 @@ describe("the options of runToolLoop", () => {
     ["resume", ["yes", true]],
     ["clock", [{}, Date]],
     ["session", [7, [], "me"]],
-    ["session.responseTarget", [null, "default", {}, { kind: 7 }, { kind: "persona", name: 7 }]],
+    ["session.responseTarget", [null, "default"]],
+    ["session.responseTarget.kind", [undefined, null, 7]],
+    ["session.userId", [7]],
   ])("are rejected if the option %s has a value of the wrong type", async ([option, values]) => {
     const path = option.split(".");
     for (const value of values) {
@@ -113,6 +115,25 @@ describe("the options of runToolLoop", () => {
       "policies.restarts.effects",
     ],
     ["a misspelled hook", { hooks: { onIteratoin: () => 1 } }, "hooks.onIteratoin", "hooks.onIteration"],
+    [
+      "a misspelled field of the session",
+      { session: { surfaceUserError: false } },
+      "session.surfaceUserError",
+      "session.surfaceUserErrors",
+    ],
+    ["an unknown field of the session", { session: { tenant: "a" } }, "session.tenant", undefined],
+    [
+      "a misspelled field of the response target",
+      { session: { responseTarget: { kind: "persona", nam: "Ada" } } },
+      "session.responseTarget.nam",
+      "session.responseTarget.name",
+    ],
+    [
+      "a misspelled field of policies.preToolText",
+      { policies: { preToolText: { endAfterTextFamily: [] } } },
+      "policies.preToolText.endAfterTextFamily",
+      "policies.preToolText.endAfterTextFamilies",
+    ],
     ["a limit named __proto__", JSON.parse('{"limits": {"__proto__": 5}}'), "limits.__proto__", undefined],
     ["a limit named toString", { limits: { toString: 5 } }, "limits.toString", undefined],
     ["an unknown option with the value undefined", { something: undefined }, "something", undefined],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Check, checkEither, checkFields, invalidOption, unknownOption } from "./check-fields.ts";
+import { type Check, checkEither, checkFields, invalidOption } from "./check-fields.ts";
 import { isLoopError } from "./loop-error.ts";
 
 const checks: { readonly [name: string]: Check } = {
@@ -55,8 +55,8 @@ it("invalidOption: describes the received value without its content", () => {
   expect(invalidOption("key", "a function", "sk-abc123def456ghi789").message).not.toContain("sk-");
 });
 
-it("unknownOption: suggests the nearest valid option of the same group", () => {
-  expect(unknownOption("maxIteration", "limits", ["maxIterations"]).message).toBe(
+it("checkFields: suggests the nearest valid option of the same group", () => {
+  expect(() => checkFields("limits", { maxIteration: 1 }, { maxIterations: { min: 1 } })).toThrow(
     'There is no option "limits.maxIteration". Did you mean "limits.maxIterations"?',
   );
 });

@@ -1,15 +1,18 @@
 import { longestTimerMs } from "../cancellation/signals.ts";
 import { describeValue } from "../utils/texts.ts";
 import { isRecord } from "../utils/guards.ts";
-import { type Advice, edges, type Replacement } from "../utils/edges.ts";
+import { type Advice, type AdvisedOption, edges } from "../utils/edges.ts";
 import { LoopError } from "./loop-error.ts";
 
+/** A number. Whole, at most `Number.MAX_SAFE_INTEGER` and with `Infinity` allowed, unless the rule says otherwise. */
 export interface NumberRule {
   readonly min: number;
   readonly max?: number | undefined;
   readonly fraction?: boolean | undefined;
   /** Set to false to reject `Infinity`. Default: `Infinity` is allowed, and means no limit. */
   readonly infinite?: false | undefined;
+  /** The default of an option of a run. */
+  readonly fallback?: number | undefined;
 }
 
 export const timeLimit: { readonly min: number; readonly max: number } = { min: 1, max: longestTimerMs };
@@ -28,29 +31,37 @@ export function describeRule({ min, max, fraction, infinite }: NumberRule): stri
   return `${number} ${range}${infinite === false ? "" : ", or Infinity"}`;
 }
 
-/** Returns undefined if the value is a valid time limit, otherwise the rule for time limits in words. */
-export function findTimeoutProblem(value: unknown): string | undefined {
-  return isWithin(value, timeLimit) ? undefined : describeRule(timeLimit);
-}
-
 /**
  * A check: the expected value in words, a function that returns true if a value fits, and a function that returns advice for a
- * value that does not fit.
+ * value that does not fit. The advice on some options is in `edges`. With `isNeeded`, the field must be present.
  */
 export type Check = readonly [
   expected: string,
   fits: (value: unknown) => boolean,
-  advise?: (value: unknown) => Advice | undefined,
+  advise?: ((value: unknown) => Advice | undefined) | AdvisedOption | undefined,
+  isNeeded?: true,
 ];
 
-/** One check for each field of `T`. A field without a check does not compile. */
-export type Checks<T> = { readonly [Key in keyof Required<T>]: Check };
+/** The allowed values, at least two. The first one is the default, if there is a default. */
+export type Choice = readonly [first: string | number, second: string | number, ...others: (string | number)[]];
+
+/** The rule for a field: a check, a number, a choice, the default of a flag, or the rules for the fields of an object. */
+export type Rule = Check | NumberRule | Choice | boolean | Fields;
+
+/** The rules for the fields of an object. The rule for "*" is used for all other names. */
+export interface Fields {
+  readonly [name: string]: Rule;
+}
+
+/** One rule for each field of `T`. A field without a rule does not compile. */
+export type Checks<T> = { readonly [Key in keyof Required<T>]: Rule };
 
 export const isFunction = (value: unknown): boolean => typeof value === "function";
 export const isText = (value: unknown): value is string => typeof value === "string";
 
 /** Checks for options of common types. */
-export const is: { readonly [Kind in "text" | "texts" | "name" | "flag" | "fn" | "object"]: Check } = {
+export const is: { readonly [Kind in "any" | "text" | "texts" | "name" | "flag" | "fn" | "object"]: Check } = {
+  any: ["anything", () => true],
   text: ["a string", isText],
   texts: ["an array of strings", (value) => Array.isArray(value) && value.every(isText)],
   name: ["a name", isFilled],
@@ -59,50 +70,55 @@ export const is: { readonly [Kind in "text" | "texts" | "name" | "flag" | "fn" |
   object: ["an object", isRecord],
 };
 
-export function numberWithin(rule: NumberRule): Check {
-  return [describeRule(rule), (value) => isWithin(value, rule)];
+export function needed([expected, fits, advise]: Check): Check {
+  return [expected, fits, advise, true];
 }
 
-/** Makes a check for one of several values. */
-export function oneOf(...values: readonly unknown[]): Check {
-  const names = values.map((value) => JSON.stringify(value));
-  return [[names.slice(0, -1).join(", "), ...names.slice(-1)].join(" or "), (value) => values.includes(value)];
+export function isFields(rule: unknown): rule is Fields {
+  return isRecord(rule) && typeof rule["min"] !== "number";
+}
+
+function toCheck(rule: Exclude<Rule, Fields>): Check {
+  if (typeof rule === "boolean") return is.flag;
+  if ("min" in rule) return [describeRule(rule), (value) => isWithin(value, rule)];
+  if (isFunction(rule[1])) return rule as Check;
+  const names = rule.map((value) => JSON.stringify(value));
+  const last = names.pop();
+  return [`${names.join(", ")} or ${last}`, (value) => (rule as readonly unknown[]).includes(value)];
 }
 
 /** The group of the top-level options. Error messages omit this name from the path of an option. */
 const top = "options";
 
-/** Throws LoopError "unknown-option" or "invalid-option" if a field of `value` is unknown or fails its check. Absent fields pass. */
-export function checkFields(group: string, value: unknown, checks: { readonly [key: string]: Check }): void {
-  if (!isRecord(value)) throw invalidOption(group, "an object", value);
-  for (const [name, field] of Object.entries(value)) {
-    if (!Object.hasOwn(checks, name)) throw unknownOption(name, group, Object.keys(checks));
-    const check = checks[name];
-    if (field !== undefined && check?.[1](field) === false) throw refuseOption(pathOf(group, name), check, field);
-  }
-}
-
-/** Throws LoopError "invalid-option" if a required option is missing. */
-export function checkRequired<Options extends object>(
-  options: Options,
-  checks: Checks<Options>,
-  names: readonly (keyof Options & string)[],
-): void {
-  for (const name of names) if (options[name] === undefined) throw refuseOption(name, checks[name], undefined);
-}
-
 /**
- * Throws LoopError "invalid-option" if the field `name` is missing. Does not throw if another field looks like a misspelling of
- * `name`, because the error "unknown-option" about the misspelt field is more helpful.
+ * Throws LoopError "unknown-option" if a field of `value` is unknown, and "invalid-option" if a field breaks its rule or a needed
+ * field is missing. Other absent fields pass. Of several problems, a misspelt name comes first, and another unknown name last.
  */
-export function checkNeeded(
-  group: string,
-  value: unknown,
-  { name, check }: { readonly name: string; readonly check: Check },
-): void {
-  if (!isRecord(value) || value[name] !== undefined) return;
-  const isMisspelt = Object.keys(value).some((key) => key !== name && edges.nearestName?.(key, [name]) !== undefined);
-  if (!isMisspelt) throw invalidOption(pathOf(group, name), check[0], undefined);
+export function checkFields(group: string, value: unknown, fields: Fields): void {
+  if (!isRecord(value)) throw invalidOption(group, "an object", value);
+  const ruleOf = (name: string): Rule | undefined => fields[Object.hasOwn(fields, name) ? name : "*"];
+  const unknown = Object.keys(value).flatMap((name) => (ruleOf(name) === undefined ? [unknownOption(name, group, fields)] : []));
+  const misspelt = unknown.find(({ details }) => details.nearest !== undefined);
+  if (misspelt !== undefined) throw misspelt;
+  for (const name of Object.keys({ ...value, ...fields })) {
+    const rule = ruleOf(name);
+    if (rule !== undefined && (name !== "*" || name in value)) checkField(pathOf(group, name), value[name], rule);
+  }
+  for (const error of unknown) throw error;
+}
+
+/** Throws LoopError "invalid-option" if the value breaks the rule. An absent value passes, unless it is needed. */
+export function checkField(option: string, value: unknown, rule: Rule): void {
+  if (value === undefined && !(Array.isArray(rule) && rule[3] === true)) return;
+  if (isFields(rule)) return checkFields(option, value, rule);
+  const check = toCheck(rule);
+  if (!check[1](value)) throw refuseOption(option, check, value);
+}
+
+/** Returns the expected value in words, or undefined if the value fits the rule. */
+export function findMisfit(rule: Exclude<Rule, Fields>, value: unknown): string | undefined {
+  const [expected, fits] = toCheck(rule);
+  return fits(value) ? undefined : expected;
 }
 
 export function checkEither(group: string, value: object, names: readonly [string, string]): void {
@@ -123,18 +139,15 @@ export function invalidOption(option: string, expected: string, received: unknow
 
 /** Makes the LoopError "invalid-option" for a value that fails a check, with the advice of the check. */
 export function refuseOption(option: string, [expected, , advise]: Check, value: unknown): LoopError<"invalid-option"> {
-  const advice = advise?.(value);
-  const { received = describeValue(value), instead } = advice ?? {};
-  return new LoopError("invalid-option", { option, expected, received, ...(instead === undefined ? {} : { instead }) });
+  const advice = typeof advise === "string" ? edges.adviseOption?.(advise, value) : advise?.(value);
+  const { received = describeValue(value), instead, hint = "" } = advice ?? {};
+  return new LoopError("invalid-option", { option, expected: expected + hint, received, ...(instead && { instead }) });
 }
 
-export function unknownOption(name: string, group: string, known: readonly string[]): LoopError<"unknown-option"> {
-  const { nearest = edges.nearestName?.(name, known), instead }: Partial<Replacement> = edges.replacementOf?.(name, known) ?? {};
-  return new LoopError("unknown-option", {
-    option: pathOf(group, name),
-    nearest: nearest === undefined ? undefined : pathOf(group, nearest),
-    instead,
-  });
+function unknownOption(name: string, group: string, fields: Fields): LoopError<"unknown-option"> {
+  const { nearest, instead } = edges.adviseName?.(name, fields) ?? {};
+  const option = pathOf(group, name);
+  return new LoopError("unknown-option", { option, nearest: nearest && pathOf(group, nearest), instead });
 }
 
 function pathOf(group: string, name: string): string {
@@ -143,5 +156,5 @@ function pathOf(group: string, name: string): string {
 
 /** True for a string that is not blank. */
 export function isFilled(value: unknown): boolean {
-  return typeof value === "string" && value.trim() !== "";
+  return isText(value) && value.trim() !== "";
 }

@@ -1,6 +1,8 @@
 // Advice on what belongs to another library: the name of an option, or a model, client, tool or message in the wrong place.
 
-import type { Advice, Replacement } from "../utils/edges.ts";
+import type { Advice, AdvisedOption, Replacement } from "../utils/edges.ts";
+import { nearestName } from "../utils/nearest-name.ts";
+import { isFields } from "./check-fields.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 
 const chat = (model: string, client = "new OpenAI()"): string =>
@@ -73,7 +75,7 @@ const classes: { readonly [name: string]: (model: string) => string } = {
 };
 
 /** Returns advice for a value that is not a provider. */
-export function adviseProvider(value: unknown): Advice | undefined {
+function adviseProvider(value: unknown): Advice | undefined {
   if (value === undefined) return { instead: chat(anyModel) };
   if (typeof value === "string") return adviseModelName(value);
   if (!isHolder(value)) return undefined;
@@ -84,11 +86,25 @@ export function adviseProvider(value: unknown): Advice | undefined {
   return isNamed ? { received: `the function ${name}`, instead: classes[name]?.(anyModel) ?? chat(anyModel) } : undefined;
 }
 
-/** Returns advice for a value of the option `messages` that is not an array. */
-export function adviseMessages(value: unknown): Advice | undefined {
-  return typeof value === "string" || isRecord(value)
-    ? { instead: `messages: [${isRecord(value) ? "message" : '{ role: "user", content: "..." }'}]` }
-    : undefined;
+const adviceOn: { readonly [Option in AdvisedOption]: (value: unknown) => Advice | undefined } = {
+  provider: adviseProvider,
+  messages: (value) =>
+    typeof value === "string" || isRecord(value)
+      ? { instead: `messages: [${isRecord(value) ? "message" : '{ role: "user", content: "..." }'}]` }
+      : undefined,
+  tools: () => ({ hint: ' (for tools in an object: importTools(tools) from "turnwright/interop")' }),
+  signal: (value) =>
+    value instanceof AbortController ? { received: "an AbortController", instead: "controller.signal" } : undefined,
+  journal: (value) => ({
+    hint: " (for a saved journal: memoryJournal(saved))",
+    instead: typeof value === "string" ? 'fileJournal("run.jsonl"), from "turnwright/journal"' : undefined,
+  }),
+  pricing: () => ({ instead: 'genaiPrices(), from "turnwright/prices"' }),
+  handoffs: () => ({ instead: "tools: agents.tools, policies: { handoffs: agents }" }),
+};
+
+export function adviseOption(option: AdvisedOption, value: unknown): Advice | undefined {
+  return adviceOn[option](value);
 }
 
 const openAiTypes: ReadonlySet<unknown> = new Set([
@@ -103,11 +119,28 @@ const openAiTypes: ReadonlySet<unknown> = new Set([
 ]);
 const anthropicTypes: ReadonlySet<unknown> = new Set(["tool_use", "tool_result", "thinking", "server_tool_use"]);
 
-/**
- * Returns the function that converts a message of another library, or undefined if the format is not known. The advice is a
- * sentence without its full stop.
- */
+const systemAdvice =
+  'Pass system text in the option "system", or convert the messages, for example with fromOpenAIMessages from "turnwright/openai"';
+
+/** Returns advice for a message of another library, or with a part that is one. The advice is a sentence without its full stop. */
 export function adviseMessage(message: UnknownRecord): string | undefined {
+  try {
+    const { role, content, results } = message;
+    if (role === "system" || role === "developer") return systemAdvice;
+    const parts = [content, [results, content].flat().map(contentOf)].flat(2);
+    const advice = findConverter(message) ?? parts.flatMap((part) => (isRecord(part) ? (advisePart(part) ?? []) : [])).at(0);
+    return advice ?? (role === "user" || role === "assistant" || role === "tool" ? undefined : systemAdvice);
+  } catch {
+    return undefined;
+  }
+}
+
+function contentOf(result: unknown): readonly unknown[] {
+  return isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
+}
+
+/** Names the function that converts a message of another library. Returns undefined if the format is not known. */
+function findConverter(message: UnknownRecord): string | undefined {
   const { role, parts, content, type } = message;
   if (Array.isArray(parts)) {
     return parts.some((part) => isRecord(part) && "type" in part)
@@ -279,9 +312,18 @@ export function advisePart(part: UnknownRecord): string | undefined {
 
 const experimental = /^(?:experimental|unstable)_/;
 
+/** Returns what to write instead of a name from another library. */
 export function replacementOf(word: string, known: readonly string[]): Replacement | undefined {
   const name = word.replace(experimental, "");
   const rows = Object.hasOwn(replacements, name) ? replacements[name] : undefined;
   const found = rows?.find(({ nearest }) => known.includes(nearest.replace(/\..*/, "")));
   return found ?? (name !== word && known.includes(name) ? { nearest: name } : undefined);
+}
+
+/** Finds the known name for an unknown one. An option may also be beside its group, such as `limits`, instead of in it. */
+export function adviseName(name: string, fields: object): Replacement | undefined {
+  const known = Object.keys(fields);
+  const group = Object.entries(fields).find(([, rule]) => isFields(rule) && Object.hasOwn(rule, name))?.[0];
+  const nearest = group === undefined ? nearestName(name, known) : `${group}.${name}`;
+  return replacementOf(name, known) ?? (nearest === undefined ? undefined : { nearest });
 }

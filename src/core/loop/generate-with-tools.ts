@@ -6,7 +6,7 @@ import type { Message } from "../types/message.ts";
 import type { Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { Pricing } from "../types/common.ts";
-import { checkEither, checkFields, type Checks, invalidOption, is, isFunction, numberWithin } from "../errors/check-fields.ts";
+import { checkEither, checkFields, type Checks, invalidOption, is, isFunction } from "../errors/check-fields.ts";
 import { isRecord } from "../utils/guards.ts";
 import { driveRun, nest } from "./run-tool-loop.ts";
 import { startRun } from "./start/start-run.ts";
@@ -51,18 +51,17 @@ export interface GenerateOptions {
 }
 
 const defaultIterations = 10;
-const isAnything = (): boolean => true;
 
 const requestChecks: Checks<GenerateRequest> = {
   messages: ["an array of messages", Array.isArray],
   prompt: is.text,
-  system: ["a string", isAnything],
-  modelSettings: ["an object", isAnything],
-  toolChoice: ["a tool choice", isAnything],
+  system: is.any,
+  modelSettings: is.any,
+  toolChoice: is.any,
 };
 
 const optionChecks: Checks<GenerateOptions> = {
-  maxIterations: numberWithin({ min: 1 }),
+  maxIterations: { min: 1 },
   maxCostUSD: ["a number greater than 0", (value) => typeof value === "number" && value > 0],
   pricing: is.fn,
   onIteration: is.fn,

@@ -1,4 +1,4 @@
-import { type Check, type Checks, is } from "../errors/check-fields.ts";
+import { type Check, type Checks, is, isFilled } from "../errors/check-fields.ts";
 import type { ErrorWord } from "../errors/error-words.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { errorWordsCheck } from "../errors/provider-error.ts";
@@ -22,11 +22,18 @@ export interface AdapterOptions {
 }
 
 /** Throws LoopError "invalid-option" if the caller passed the client or the model itself instead of an object with it. */
-export function refuseBare(value: unknown, [, fits]: Check, [name, write]: readonly [name: string, write: string]): void {
+export function refuseBare(
+  value: unknown,
+  fits: (value: unknown) => boolean,
+  [name, write]: readonly [name: string, write: string],
+): void {
   if (!fits(value)) return;
   const [expected, received] = [`an object with the ${name}`, `the ${name} itself`];
   throw new LoopError("invalid-option", { option: "options", expected, received, instead: write });
 }
+
+/** The check of the required option `model` of an adapter. */
+export const modelCheck: Check = ["the name of a model", isFilled, undefined, true];
 
 /** The checks of `AdapterOptions`, and of the options `id` and `structuredOutput`, which all adapters have too. */
 export const adapterChecks: Checks<AdapterOptions & { readonly id?: string; readonly structuredOutput?: boolean }> = {

@@ -1,6 +1,6 @@
 import type { Message } from "../types/message.ts";
 import type { ModelCall, ModelRequest, Provider } from "../types/provider.ts";
-import { checkFields, type Checks, invalidOption, numberWithin, timeLimit } from "../errors/check-fields.ts";
+import { checkFields, type Checks, invalidOption, timeLimit } from "../errors/check-fields.ts";
 import { assertProvider } from "../errors/provider-error.ts";
 import { isResent } from "./judge-finish.ts";
 import type { Fault, PlannedAttempt } from "./attempt-reader.ts";
@@ -24,9 +24,9 @@ export interface FallbackOptions {
 }
 
 const checks: Checks<FallbackOptions> = {
-  firstChunkMs: /* @__PURE__ */ numberWithin(timeLimit),
-  streamIdleMs: /* @__PURE__ */ numberWithin(timeLimit),
-  restMs: /* @__PURE__ */ numberWithin({ min: 0 }),
+  firstChunkMs: timeLimit,
+  streamIdleMs: timeLimit,
+  restMs: { min: 0 },
 };
 
 /**

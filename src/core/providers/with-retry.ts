@@ -1,6 +1,6 @@
 import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import type { Provider } from "../types/provider.ts";
-import { type Check, checkFields, type Checks, is, numberWithin } from "../errors/check-fields.ts";
+import { type Check, checkFields, type Checks, is, isWithin } from "../errors/check-fields.ts";
 import { assertProvider } from "../errors/provider-error.ts";
 import { longestTimerMs } from "../cancellation/signals.ts";
 import { wrapProvider } from "../utils/wrap-provider.ts";
@@ -26,11 +26,13 @@ export interface RetryOptions {
   readonly random?: (() => number) | undefined;
 }
 
-const [, isDelay] = numberWithin({ min: 0, max: longestTimerMs, infinite: false });
-const delay: Check = [`a whole number of milliseconds from 0 to ${longestTimerMs}`, isDelay];
+const delay: Check = [
+  `a whole number of milliseconds from 0 to ${longestTimerMs}`,
+  (value) => isWithin(value, { min: 0, max: longestTimerMs, infinite: false }),
+];
 
 const checks: Checks<RetryOptions> = {
-  maxAttempts: /* @__PURE__ */ numberWithin({ min: 1, infinite: false }),
+  maxAttempts: { min: 1, infinite: false },
   baseDelayMs: delay,
   maxDelayMs: delay,
   maxRetryAfterMs: delay,

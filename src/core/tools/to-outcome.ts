@@ -1,9 +1,7 @@
 import type { ContentPart, Json, PlainError } from "../types/common.ts";
 import type { Steps } from "../cancellation/deadline.ts";
-import { unknownOption } from "../errors/check-fields.ts";
-import { LoopError } from "../errors/loop-error.ts";
+import { type Check, checkFields, type Checks, invalidOption, is } from "../errors/check-fields.ts";
 import { edges } from "../utils/edges.ts";
-import { describeValue } from "../utils/texts.ts";
 import { hasBrand, isLiteral, isRecord, isThenable, type UnknownRecord } from "../utils/guards.ts";
 import type { ContextRelease, Handoff, ToolOutcome } from "../types/tool-outcome.ts";
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
@@ -16,14 +14,16 @@ export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?
 
 const brand: unique symbol = Symbol.for("turnwright.ToolResult");
 
-const fieldTypes: { readonly [Field in keyof ToolResult]-?: "boolean" | "string" | "array" | "anything" } = {
-  success: "boolean",
-  data: "anything",
-  error: "string",
-  message: "string",
-  endTurn: "boolean",
-  content: "array",
-  metadata: "anything",
+const flag: Check = ["a boolean", is.flag[1]];
+
+const resultChecks: Checks<ToolResult> = {
+  success: flag,
+  data: is.any,
+  error: is.text,
+  message: is.text,
+  endTurn: flag,
+  content: ["an array", Array.isArray],
+  metadata: is.any,
 };
 
 /**
@@ -36,8 +36,7 @@ const fieldTypes: { readonly [Field in keyof ToolResult]-?: "boolean" | "string"
  * @example return toolResult({ success: false, message: "The inbox is full." });
  */
 export function toolResult(fields: ToolResultFields): ToolResult {
-  if (!isRecord(fields)) throw invalidField("", "an object", fields);
-  for (const [field, value] of Object.entries(fields)) checkField(field, value);
+  checkFields("toolResult", fields, resultChecks);
   const { success = fields.error === undefined, content } = fields;
   // The brand is enumerable, so that a copy made with `{ ...result }` is still a tool result.
   const result: ToolResult & { readonly [brand]: true } = Object.assign({ [brand]: true } as const, fields, { success });
@@ -76,26 +75,12 @@ export function isContentPart(part: unknown): part is ContentPart {
   );
 }
 
-function checkField(field: string, value: unknown): void {
-  if (!isField(field)) {
-    throw unknownOption(field, "toolResult", Object.keys(fieldTypes));
-  }
-  const type = fieldTypes[field];
-  if (value === undefined || type === "anything") return;
-  const fits = type === "array" ? Array.isArray(value) : typeof value === type;
-  if (!fits) throw invalidField(`.${field}`, type === "array" ? "an array" : `a ${type}`, value);
-}
-
-function isField(name: string): name is keyof ToolResult {
-  return Object.hasOwn(fieldTypes, name);
-}
-
 function toContentPart(part: unknown, index: number): ContentPart {
-  const at = `.content[${index}]`;
-  if (!isRecord(part)) throw invalidField(at, "a content part", part);
+  const at = `toolResult.content[${index}]`;
+  if (!isRecord(part)) throw invalidOption(at, "a content part", part);
   const { type, text, mediaType, data, filename } = part;
   if (type === "text") return { type, text: textOf(text, `${at}.text`) };
-  if (type !== "image" && type !== "file") throw invalidField(`${at}.type`, '"text", "image" or "file"', type);
+  if (type !== "image" && type !== "file") throw invalidOption(`${at}.type`, '"text", "image" or "file"', type);
   return {
     type,
     mediaType: textOf(mediaType, `${at}.mediaType`),
@@ -108,16 +93,12 @@ function dataOf(data: unknown, part: UnknownRecord, at: string): string {
   const text = data instanceof URL ? data.href : data;
   if (typeof text === "string") return text;
   const advice = edges.advisePart?.(part);
-  throw invalidField(at, `base64 text or a URL${advice === undefined ? "" : ` (${advice})`}`, text);
+  throw invalidOption(at, `base64 text or a URL${advice === undefined ? "" : ` (${advice})`}`, text);
 }
 
 function textOf(value: unknown, at: string): string {
   if (typeof value === "string") return value;
-  throw invalidField(at, "a string", value);
-}
-
-function invalidField(at: string, expected: string, received: unknown): LoopError<"invalid-option"> {
-  return new LoopError("invalid-option", { option: `toolResult${at}`, expected, received: describeValue(received) });
+  throw invalidOption(at, "a string", value);
 }
 
 type WithoutCall<Outcome> = Outcome extends unknown ? Omit<Outcome, "call" | "durationMs" | "approvedArgs"> : never;

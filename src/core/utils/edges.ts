@@ -33,15 +33,17 @@ export interface Edges {
   findToolProblem?(tool: { readonly [field: string]: unknown }): string | undefined;
   /** Says what a wrong field of a tool must be. */
   describeField?(field: keyof ToolTraits, value: unknown): string;
-  /** Returns what to write instead of a name from another library. */
-  replacementOf?(word: string, known: readonly string[]): Replacement | undefined;
-  /** Advice on a content part, a tool or a message of another library: a sentence without its full stop. */
+  /**
+   * Returns what to write instead of an unknown name of a field: the name from this library, the place of a field of a group, or the
+   * most similar name. `fields` has the known names, and the fields of groups.
+   */
+  adviseName?(name: string, fields: object): Replacement | undefined;
+  /** Advice on a content part, a schema, or a message or its parts, of another library: a sentence without its full stop. */
   advisePart?(part: object): string | undefined;
   adviseSchema?(schema: object): string | undefined;
   adviseMessage?(message: object): string | undefined;
-  /** Advice on a value that is not a provider, or not an array of messages. */
-  adviseProvider?(value: unknown): Advice | undefined;
-  adviseMessages?(value: unknown): Advice | undefined;
+  /** Advice on a wrong value of an option. */
+  adviseOption?(option: AdvisedOption, value: unknown): Advice | undefined;
 }
 
 export type SchemaChange = Omit<ToolChange, "toolName">;
@@ -52,10 +54,14 @@ export interface Replacement {
   readonly instead?: string | undefined;
 }
 
-/** The kind of a value in words, and the code to write instead of it. */
+/** The options for whose wrong values there is advice. */
+export type AdvisedOption = "provider" | "messages" | "tools" | "signal" | "journal" | "pricing" | "handoffs";
+
+/** The kind of a value in words, the code to write instead of it, and a hint to append to the expected value. */
 export interface Advice {
   readonly received?: string | undefined;
-  readonly instead: string;
+  readonly instead?: string | undefined;
+  readonly hint?: string | undefined;
 }
 
 export const redacted = "[redacted]";

@@ -1,6 +1,6 @@
 // Reads the new user message of a request from a page, which is not trusted. Its length and its files are limited.
 
-import { type Checks, is, numberWithin, timeLimit } from "../errors/check-fields.ts";
+import { type Checks, is, timeLimit } from "../errors/check-fields.ts";
 import type { UserPart } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
@@ -39,12 +39,12 @@ export interface PageMessage extends UserMessage {
 }
 
 export const requestChecks: Checks<RequestLimits> = {
-  maxBytes: /* @__PURE__ */ numberWithin({ min: 1 }),
-  bodyMs: /* @__PURE__ */ numberWithin(timeLimit),
+  maxBytes: { min: 1 },
+  bodyMs: timeLimit,
   clock: sseChecks.clock,
-  maxTextChars: /* @__PURE__ */ numberWithin({ min: 1 }),
+  maxTextChars: { min: 1 },
   allowedMediaTypes: is.texts,
-  maxFiles: /* @__PURE__ */ numberWithin({ min: 0 }),
+  maxFiles: { min: 0 },
   allowWebUrls: is.flag,
 };
 

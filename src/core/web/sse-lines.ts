@@ -1,7 +1,7 @@
 // Writes chunks as Server-Sent Events, only as fast as the page reads them.
 
 import { longestTimerMs, systemClock } from "../cancellation/signals.ts";
-import { type Checks, numberWithin } from "../errors/check-fields.ts";
+import { type Checks } from "../errors/check-fields.ts";
 import type { Clock } from "../types/common.ts";
 import { isLiteral, isRecord } from "../utils/guards.ts";
 import type { ChunkBatches } from "./chunk-batches.ts";
@@ -30,8 +30,8 @@ export interface SSEOptions {
 
 export const sseChecks: Checks<SSEOptions> = {
   headers: ["a plain object whose values are strings (Object.fromEntries converts a Headers object)", isTexts],
-  keepAliveMs: /* @__PURE__ */ numberWithin({ min: 1, max: longestTimerMs }),
-  unreadMs: /* @__PURE__ */ numberWithin({ min: 1, max: longestTimerMs }),
+  keepAliveMs: { min: 1, max: longestTimerMs },
+  unreadMs: { min: 1, max: longestTimerMs },
   clock: [
     "an object with the methods setTimeout and clearTimeout",
     (value) => typeof value === "object" && value !== null && "setTimeout" in value && "clearTimeout" in value,

@@ -8,7 +8,6 @@ import {
   type Json,
   type LoopStatus,
   type StopRequest,
-  refuseOption,
 } from "../../core/entry-kit.ts";
 import type { HostedStream, WhenBusy } from "../run-host.ts";
 import { continueLast, isReplacing, placeMessages, refuseKnown } from "../next-messages.ts";
@@ -57,7 +56,7 @@ const failed: ReadonlySet<string> = new Set<LoopStatus>(["error", "timeout", "st
 type PlacedInput = Omit<RunInput, "id" | "input">;
 
 const resumeChecks: Checks<Parameters<DurableHost["resume"]>[1]> = {
-  decisions: ["an object with a decision for each call", isRecord],
+  decisions: ["an object with a decision for each call", isRecord, undefined, true],
 };
 
 const durableJoinChecks: Checks<DurableJoinOptions> = { ...joinChecks, endsWhenWaiting: is.flag };
@@ -149,7 +148,6 @@ class Conversations implements DurableHost {
   ): Promise<DurableResumeAnswer> {
     checkFields("options", options ?? {}, resumeChecks);
     const { decisions } = options ?? {};
-    if (decisions === undefined) throw refuseOption("decisions", resumeChecks.decisions, decisions);
     const last = await this.#runs.findLast(id);
     if (last?.state !== "live") return this.#refuse(last);
     const { store } = this.#engineOf();

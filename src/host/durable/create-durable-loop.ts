@@ -3,7 +3,6 @@ import {
   type CallDecision,
   checkFields,
   checkMessages,
-  checkRequired,
   type Checks,
   invalidOption,
   is,
@@ -11,10 +10,10 @@ import {
   type Json,
   LoopError,
   memoryJournal,
-  numberWithin,
   refuseLoopOptions,
   type StopRequest,
   type UserMessage,
+  needed,
 } from "../../core/entry-kit.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 import { rebuildJournal, type RebuiltRun, toInspection } from "../../journal/inspect/inspect-journal.ts";
@@ -34,10 +33,10 @@ const eventsChecks: Checks<DurableEventsOptions> = {
 };
 
 const fieldChecks: Checks<DurableLoopFields<never>> = {
-  name: is.text,
-  options: is.fn,
+  name: /* @__PURE__ */ needed(is.text),
+  options: /* @__PURE__ */ needed(is.fn),
   wrapOptions: is.fn,
-  maxCrashes: numberWithin({ min: 0 }),
+  maxCrashes: { min: 0 },
 };
 
 /** Advice for an option of a run that was passed beside the function `options`. */
@@ -48,7 +47,6 @@ export function toReturned(name: string): string {
 export function checkLoopFields<Input>(fields: DurableLoopFields<Input>): void {
   refuseLoopOptions(fields, fieldChecks, toReturned);
   checkFields("options", fields, fieldChecks);
-  checkRequired(fields, fieldChecks, ["name", "options"]);
 }
 
 /** The maximum length of a run id. Ids must be short, because notifications and logs contain them. */

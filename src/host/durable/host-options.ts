@@ -1,13 +1,12 @@
 import {
   checkFields,
   checkMessages,
-  checkRequired,
   type Checks,
   is,
   type Json,
   type Message,
-  numberWithin,
   refuseLoopOptions,
+  needed,
 } from "../../core/entry-kit.ts";
 import { type Handover, noHandover, withHandover } from "../handover.ts";
 import { whenSuspendedCheck } from "../waiting-calls.ts";
@@ -30,19 +29,18 @@ export interface RunInput {
 }
 
 const fieldChecks: Checks<DurableHostFields> = {
-  name: is.text,
-  options: is.fn,
+  name: /* @__PURE__ */ needed(is.text),
+  options: /* @__PURE__ */ needed(is.fn),
   wrapOptions: is.fn,
   whenBusy: whenBusyCheck,
   whenSuspended: whenSuspendedCheck,
-  maxCrashes: numberWithin({ min: 0 }),
+  maxCrashes: { min: 0 },
 };
 
 /** Returns the fields of the durable loop that executes the runs of a host. */
 export function toLoopFields(fields: DurableHostFields): DurableLoopFields<Json> {
   refuseLoopOptions(fields, fieldChecks, toReturned);
   checkFields("options", fields, fieldChecks);
-  checkRequired(fields, fieldChecks, ["name", "options"]);
   return {
     name: fields.name,
     maxCrashes: fields.maxCrashes,
@@ -63,16 +61,14 @@ export function checkConversation(id: string): void {
   checkRunId(id, 500);
 }
 
-const isAnything = (): boolean => true;
-
 /** `readMessage` and `toInputText` check the fields that accept any value here. */
 const startChecks: Checks<DurableStartOptions> = {
-  message: ["a message", isAnything],
-  messages: ["an array of messages", isAnything],
-  regenerate: ["true", isAnything],
+  message: is.any,
+  messages: is.any,
+  regenerate: is.any,
   whenBusy: whenBusyCheck,
   whenSuspended: whenSuspendedCheck,
-  input: ["plain data", isAnything],
+  input: is.any,
 };
 
 export type DurableStart = Pick<ReadStart, "message" | "messages" | "whenBusy" | "whenSuspended">;

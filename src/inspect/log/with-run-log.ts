@@ -1,6 +1,5 @@
 import {
   checkFields,
-  checkNeeded,
   type Checks,
   is,
   isRecord,
@@ -312,6 +311,8 @@ const checks: Checks<RunLogOptions> = {
   to: [
     "the path of a file, or an object with the method `write`",
     (to) => (typeof to === "string" ? to !== "" : hasMethod(to, "write")),
+    undefined,
+    true,
   ],
   redact: is.fn,
   clock: ["an object with the method `now`", (clock) => hasMethod(clock, "now")],
@@ -344,7 +345,6 @@ export function withRunLog<Output = unknown, T extends Tool = Tool>(
   options: LoopOptions<Output, T>,
   log: RunLogOptions,
 ): LoopOptions<Output, T> {
-  checkNeeded("log", log, { name: "to", check: checks.to });
   checkFields("log", log, checks);
   const { to, redact, clock = Date, onError = warn } = log;
   const cleaner = new Cleaner(redact);

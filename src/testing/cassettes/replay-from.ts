@@ -6,7 +6,6 @@ import {
   type ModelCall,
   type ModelChunk,
   type ModelRequest,
-  oneOf,
   type Provider,
   type ProviderError,
 } from "../../core/entry-kit.ts";
@@ -81,7 +80,7 @@ export interface ReplayOptions {
   readonly onTornLine?: ((torn: CutLine) => void) | undefined;
 }
 
-const optionChecks: Checks<ReplayOptions> = { match: oneOf("request", "order"), timing: is.flag, onTornLine: is.fn };
+const optionChecks: Checks<ReplayOptions> = { match: ["request", "order"], timing: is.flag, onTornLine: is.fn };
 
 /**
  * Makes a provider that replays a cassette, with the recorded id, model, family and `compacts`. `file` is a path or a `Cassette`, which is

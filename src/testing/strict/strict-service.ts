@@ -1,4 +1,13 @@
-import { checkFields, type Clock, invalidOption, is, isFunction, oneOf, systemClock } from "../../core/entry-kit.ts";
+import {
+  checkField,
+  checkFields,
+  type Choice,
+  type Clock,
+  invalidOption,
+  is,
+  isFunction,
+  systemClock,
+} from "../../core/entry-kit.ts";
 import { checkMockMessage, type MockMessage } from "../mock-parts.ts";
 import { answerRequest, type ReceivedText, type StrictRefusal, type StrictRequest } from "./answer-request.ts";
 import { chatOddities } from "../../services/oddities.ts";
@@ -40,7 +49,7 @@ export interface StrictService {
   listen(): Promise<StrictServer>;
 }
 
-const oddityNames = Object.keys(chatOddities);
+const oddityNames = Object.keys(chatOddities) as readonly string[] as Choice;
 
 const checks = {
   answers: ["an array of messages or a function", (value: unknown) => Array.isArray(value) || isFunction(value)],
@@ -55,8 +64,7 @@ function checkOddities(oddities: readonly string[], kind: StrictServiceKind): vo
   if (kinds[kind].wires.chat === undefined) {
     throw invalidOption("oddities", `true, false or a number for "${kind}", because the names are of Chat Completions`, oddities);
   }
-  const unknown = oddities.findIndex((name) => !oddityNames.includes(name));
-  if (unknown >= 0) throw invalidOption(`oddities[${unknown}]`, oneOf(...oddityNames)[0], oddities[unknown]);
+  for (const [index, name] of oddities.entries()) checkField(`oddities[${index}]`, name, oddityNames);
 }
 
 /**

@@ -125,14 +125,14 @@ describe("the prepare function of defineAgentTool", () => {
       },
     });
     const script = [[toolCall("agent", { city: "Oslo" }), toolCall("agent", { city: 7 })], text("Done.")];
-    const playing = play(script, { tools: [asks], context: "mine", session: { userName: "Ada" } as never });
+    const playing = play(script, { tools: [asks], context: "mine", session: { userId: "Ada" } });
     const result = await playing.result;
     expect(answersOf(result).map(({ outcome, result: said }) => [outcome, said])).toMatchObject([
       ["completed", "OSLO"],
       ["invalid-input", {}],
     ]);
     const key = `${playing.options.runId}/i0/tool/0/agent`;
-    expect(seen).toEqual([["OSLO", 3, "call_i0_0", "agent", 0, 0, key, "mine", { userName: "Ada" }, 2, false]]);
+    expect(seen).toEqual([["OSLO", 3, "call_i0_0", "agent", 0, 0, key, "mine", { userId: "Ada" }, 2, false]]);
   });
 
   it("cannot set the journal or the runId of the nested run", async () => {

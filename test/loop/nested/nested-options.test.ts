@@ -24,13 +24,13 @@ describe.for(kinds)("options that a nested run in an %s does not set", (kind) =>
       {
         tools: [child],
         context: "mine",
-        session: { userName: "Ada" } as never,
+        session: { userId: "Ada" },
         pricing: ({ totalTokens }) => totalTokens,
       },
     );
     const result = await playing.result;
     expect([result.text, result.costUSD, playing.provider.calls]).toEqual(["Done.", 1_111, 4]);
-    expect(seen).toEqual([["mine", { userName: "Ada" }, "mock-model"]]);
+    expect(seen).toEqual([["mine", { userId: "Ada" }, "mock-model"]]);
   });
 
   it("are inherited: timeouts and clock", async () => {

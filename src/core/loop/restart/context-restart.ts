@@ -7,7 +7,7 @@ import { isRecord } from "../../utils/guards.ts";
 import type { ContextRestart, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { ToolResult } from "../../types/tool.ts";
 import { markSignal, toolResult } from "../../tools/to-outcome.ts";
-import { checkFields, checkNeeded, type Checks, is } from "../../errors/check-fields.ts";
+import { checkFields, type Checks, is } from "../../errors/check-fields.ts";
 
 /** The fields of `contextRestart`. */
 export interface ContextRestartFields {
@@ -34,12 +34,11 @@ const namespace = "context_restart_";
 export function contextRestart(fields: ContextRestartFields): ToolResult {
   // This table is local, because bundlers could not remove an unused module-level table that reads `is`.
   const checks: Checks<ContextRestartFields> = {
-    type: [`"${namespace}" followed by a suffix`, isRestartType],
+    type: [`"${namespace}" followed by a suffix`, isRestartType, undefined, true],
     enhanced_context_item: ["an object or an array", (value) => typeof value === "object"],
     disable_tools: is.texts,
     pending_context_key: is.text,
   };
-  checkNeeded("contextRestart", fields, { name: "type", check: checks.type });
   checkFields("contextRestart", fields, checks);
   return markSignal(toolResult({ data: { ...fields } }), { restart: true });
 }

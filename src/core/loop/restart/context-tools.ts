@@ -3,7 +3,7 @@
 
 import type { Clock, Json, StandardResult, StandardSchema } from "../../types/common.ts";
 import type { ContextStash } from "../../types/policies.ts";
-import { checkFields, type Checks, isFunction, numberWithin } from "../../errors/check-fields.ts";
+import { checkFields, type Checks, isFunction } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { systemClock } from "../../cancellation/signals.ts";
 import { describeValue } from "../../utils/texts.ts";
@@ -88,8 +88,8 @@ export function createContextStash(options: ContextStashOptions = {}): ContextSt
 const newKey = "a function that returns a new string each time";
 
 const checks: Checks<ContextStashOptions> = {
-  ttlMs: numberWithin({ min: 1 }),
-  maxEntries: numberWithin({ min: 1, infinite: false }),
+  ttlMs: { min: 1 },
+  maxEntries: { min: 1, infinite: false },
   clock: ['a clock: an object with "now"', (value) => isRecord(value) && isFunction(value["now"])],
   createKey: [newKey, isFunction],
 };

@@ -8,7 +8,7 @@ import type { ToolQuestion, WaitingCall } from "../../types/tool-outcome.ts";
 import type { Issue, StandardSchema, Validation } from "../../types/common.ts";
 import { renderIssues } from "../../tools/outcome-texts.ts";
 import { convertSchema, isStandardSchema, issue, validateArgs } from "../../tools/argument-schema.ts";
-import { checkFields, checkNeeded, type Checks, is, isFilled, isText } from "../../errors/check-fields.ts";
+import { checkFields, type Checks, is, isFilled, isText } from "../../errors/check-fields.ts";
 import { deferred, deferredToPage, toRecordedResult } from "../../tools/to-outcome.ts";
 import { toDecision } from "../../policies/approval.ts";
 import { LoopError } from "../../errors/loop-error.ts";
@@ -69,21 +69,22 @@ export interface Asked {
   readonly wait: boolean;
 }
 
+const schemaExpected = "a Standard Schema, such as a zod schema";
+
 const questionChecks: Checks<QuestionFields & { readonly schema: StandardSchema }> = {
-  question: ["a string that is not blank", isFilled],
-  schema: ["a Standard Schema, such as a zod schema", isStandardSchema],
+  question: ["a string that is not blank", isFilled, undefined, true],
+  schema: [schemaExpected, isStandardSchema],
   fromPage: is.flag,
   wait: is.flag,
 };
 
 export function readQuestion(fields: QuestionFields & { readonly schema?: StandardSchema | undefined }): Asked {
   checkFields("question", fields, questionChecks);
-  checkNeeded("question", fields, { name: "question", check: questionChecks.question });
   const { question: text, schema, fromPage = false, wait = false } = fields;
   const converted = schema === undefined ? { json: { type: "string" } } : convertSchema(schema);
   if ("problem" in converted) {
     const received = `a schema that ${converted.problem}`;
-    throw new LoopError("invalid-option", { option: "question.schema", expected: questionChecks.schema[0], received });
+    throw new LoopError("invalid-option", { option: "question.schema", expected: schemaExpected, received });
   }
   return { question: { text, schema: converted.json }, schema, fromPage, wait };
 }

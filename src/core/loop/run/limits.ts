@@ -2,55 +2,14 @@
 
 import type { Timeouts } from "../../types/common.ts";
 import type { LoopLimits, LoopOptions } from "../../types/loop-options.ts";
-import {
-  checkFields,
-  checkNeeded,
-  type Checks,
-  describeRule,
-  invalidOption,
-  is,
-  isWithin,
-  type NumberRule,
-  numberWithin,
-  timeLimit,
-  unknownOption,
-} from "../../errors/check-fields.ts";
-import { defaultStreamMs } from "../../providers/guard-stream.ts";
-import { longestTimerMs } from "../../cancellation/signals.ts";
+import { checkFields, invalidOption, is, type NumberRule } from "../../errors/check-fields.ts";
+import { type LimitName, limitRules, none, reserveChecks, timeoutRules } from "./option-table.ts";
 import type { FinalAnswerReserve, LoopPolicies, PreToolTextPolicy } from "../../types/policies.ts";
 import type { Ending } from "../../types/termination.ts";
 import type { LoopState } from "../state/loop-state.ts";
 import type { LoopRule } from "../state/apply-call.ts";
 
-interface Rule extends NumberRule {
-  readonly fallback: number;
-}
-
-const none = Number.POSITIVE_INFINITY;
-
-type LimitName = Exclude<keyof LoopLimits, "onUnknownCost">;
-
 export type ResolvedLimits = { readonly [Name in LimitName]: number } & { readonly unknownCostEnds: boolean };
-
-const timeRule = (fallback: number): Rule => ({ fallback, ...timeLimit });
-
-// The function calls in these tables are marked as pure, so that bundlers can remove unused tables.
-
-export const limitRules: { readonly [Name in LimitName]: Rule } = {
-  maxIterations: { fallback: 100, min: 1 },
-  softWarnIteration: { fallback: 20, min: 0 },
-  maxConsecutiveToolErrors: { fallback: 5, min: 1 },
-  maxRestarts: { fallback: 5, min: 0 },
-  maxInterrupts: { fallback: 3, min: 0 },
-  maxIdenticalCalls: { fallback: 10, min: 2 },
-  maxPauses: { fallback: 10, min: 0 },
-  maxDepth: { fallback: 3, min: 1 },
-  toolConcurrency: { fallback: 10, min: 1 },
-  maxToolCalls: { fallback: none, min: 1 },
-  maxTokens: { fallback: none, min: 1 },
-  maxCostUSD: { fallback: none, min: 0, fraction: true },
-  wallClockMs: /* @__PURE__ */ timeRule(none),
-};
 
 /** Limits that never end a run. Used to read a journal, whose records already contain the endings. */
 export const noLimits: ResolvedLimits = /* @__PURE__ */ turnOff(limitRules);
@@ -60,46 +19,25 @@ function turnOff(rules: typeof limitRules): ResolvedLimits {
   return { ...off, unknownCostEnds: false };
 }
 
-export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Rule } = {
-  streamIdleMs: /* @__PURE__ */ timeRule(120_000),
-  firstChunkMs: /* @__PURE__ */ timeRule(300_000),
-  streamMs: /* @__PURE__ */ timeRule(defaultStreamMs),
-  toolMs: /* @__PURE__ */ timeRule(300_000),
-  settleMs: { fallback: 5_000, min: 0, max: longestTimerMs },
-  approvalMs: /* @__PURE__ */ timeRule(none),
-  hookMs: /* @__PURE__ */ timeRule(30_000),
-  journalMs: /* @__PURE__ */ timeRule(60_000),
-};
-
-export function resolveLimits(limits: LoopLimits = {}): ResolvedLimits {
-  const { onUnknownCost = "end", ...numbers } = limits;
-  if (onUnknownCost !== "end" && onUnknownCost !== "continue") {
-    throw invalidOption("limits.onUnknownCost", '"end" or "continue"', onUnknownCost);
-  }
-  return { unknownCostEnds: onUnknownCost === "end", ...resolveNumbers("limits", numbers, limitRules) };
+/** Adds the default limits to checked limits. */
+export function resolveLimits({ onUnknownCost, ...limits }: LoopLimits = {}): ResolvedLimits {
+  return { unknownCostEnds: onUnknownCost !== "continue", ...resolveNumbers(limits, limitRules) };
 }
 
-export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): { readonly [Name in keyof Timeouts]-?: number } {
-  const resolved = resolveNumbers("timeouts", timeouts, timeoutRules);
+/** Adds the default timeouts to checked timeouts. */
+export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): Numbers<keyof Timeouts> {
+  const resolved = resolveNumbers(timeouts, timeoutRules);
   return { ...resolved, firstChunkMs: timeouts.firstChunkMs ?? Math.max(resolved.streamIdleMs, resolved.firstChunkMs) };
 }
 
-type Numbers<Name extends string> = { readonly [Key in Name]: number };
+type Numbers<Name extends string> = { readonly [Key in Name]-?: number };
 
 function resolveNumbers<Name extends string>(
-  group: string,
-  given: object,
-  rules: { readonly [Key in Name]: Rule },
+  given: { readonly [Key in Name]?: number | undefined },
+  rules: { readonly [Key in Name]: NumberRule },
 ): Numbers<Name> {
-  const resolved: { [key: string]: number } = {};
-  for (const name of Object.keys(given)) if (!Object.hasOwn(rules, name)) throw unknownOption(name, group, Object.keys(rules));
-  for (const name of Object.keys(rules) as Name[]) {
-    const rule = rules[name];
-    const value: unknown = Reflect.get(given, name);
-    if (value !== undefined && !isWithin(value, rule)) throw invalidOption(`${group}.${name}`, describeRule(rule), value);
-    resolved[name] = typeof value === "number" ? value : rule.fallback;
-  }
-  return resolved as Numbers<Name>;
+  const names = Object.keys(rules) as Name[];
+  return Object.fromEntries(names.map((name) => [name, given[name] ?? rules[name].fallback])) as Numbers<Name>;
 }
 
 export type Reserve = { readonly [Field in keyof FinalAnswerReserve]-?: number };
@@ -160,12 +98,6 @@ export function toBounds(
   };
 }
 
-const reserveChecks: Checks<FinalAnswerReserve> = {
-  tokens: /* @__PURE__ */ numberWithin({ min: 1, infinite: false }),
-  costUSD: /* @__PURE__ */ numberWithin({ min: 0, fraction: true, infinite: false }),
-  ms: /* @__PURE__ */ numberWithin({ ...timeLimit, infinite: false }),
-};
-
 const reservedLimits = { tokens: "maxTokens", costUSD: "maxCostUSD", ms: "wallClockMs" } as const;
 
 /** Throws LoopError "invalid-option" if the limit of a reserve is not set, or if a reserve is not less than its limit. */
@@ -175,8 +107,7 @@ export function resolveReserve(
 ): Reserve | undefined {
   if (policy === undefined || typeof policy === "boolean") return undefined;
   const path = "policies.finalAnswer";
-  checkFields(path, policy, { reserve: is.object });
-  checkNeeded(path, policy, { name: "reserve", check: is.object });
+  checkFields(path, policy, { reserve: is.any });
   checkFields(`${path}.reserve`, policy.reserve, reserveChecks);
   const { tokens = 0, costUSD = 0, ms = 0 } = policy.reserve;
   const reserve = { tokens, costUSD, ms };

@@ -8,16 +8,16 @@ import { forgetView, seal } from "../state/transcript.ts";
 import type { ReleasedResults } from "../state/loop-state.ts";
 import type { MaskingOptions } from "../../types/policies.ts";
 import type { Masking } from "../../types/common.ts";
-import { checkFields, type Checks, numberWithin } from "../../errors/check-fields.ts";
+import { checkFields, type Checks } from "../../errors/check-fields.ts";
 import type { Masked, MaskedView, MaskingSource, ResultMasking } from "./features.ts";
 
-const count = /* @__PURE__ */ numberWithin({ min: 0 });
+const count = { min: 0 };
 
 const checks: Checks<MaskingOptions> = {
   keepIterations: count,
   minTokens: count,
   force: ["a Set of iteration numbers", (value) => value instanceof Set],
-  batchOf: /* @__PURE__ */ numberWithin({ min: 1, infinite: false }),
+  batchOf: { min: 1, infinite: false },
 };
 
 /** The default of `minTokens`: smaller results are not masked. */

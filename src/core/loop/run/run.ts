@@ -179,8 +179,11 @@ export interface AgentTable extends Handoffs {
   /** The number of messages before the handoff to `start`. Undefined if no earlier run made such a handoff. */
   readonly startsAfter: number | undefined;
   readonly maxHandoffs: number;
-  /** Throws LoopError "invalid-option" if an agent has a `toolChoice` of a tool that it lacks. `names` are the tools of the run. */
-  checkChoices(names: ReadonlySet<unknown>): void;
+  /**
+   * Throws LoopError "invalid-option" if the run lacks a tool of the agents, or if an agent has a `toolChoice` of a tool that it lacks.
+   * `names` are the tools of the run, and `option` is the place of the option `tools`.
+   */
+  checkTools(names: ReadonlySet<unknown>, option: string): void;
   /** Returns the same agents with other providers. */
   mapProviders(map: (provider: Provider) => Provider): AgentTable;
   /** Returns the plan of the current agent. Throws if the agents of a resumed run lack this agent. */

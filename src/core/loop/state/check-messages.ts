@@ -138,23 +138,9 @@ const problems: { readonly [Role in Message["role"]]: (message: { readonly [fiel
  * Adds advice if a part has the format of another library. `given` is the message of the caller, because our copy of the message
  * contains no binary data.
  */
-function withAdvice(problem: string, given: UnknownRecord): string {
-  try {
-    const foreign = edges.adviseMessage?.(given);
-    if (foreign !== undefined) return `${problem}. ${foreign}`;
-    const { content, results } = given;
-    const parts = [content, [results, content].flat().map(contentOf)].flat(2);
-    const advice = parts
-      .map((part) => (isRecord(part) ? edges.advisePart?.(part) : undefined))
-      .find((found) => found !== undefined);
-    return advice === undefined ? problem : `${problem}. ${advice}`;
-  } catch {
-    return problem;
-  }
-}
-
-function contentOf(result: unknown): readonly unknown[] {
-  return isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
+function withAdvice(problem: string, given: unknown): string {
+  const advice = isRecord(given) ? edges.adviseMessage?.(given) : undefined;
+  return advice === undefined ? problem : `${problem}. ${advice}`;
 }
 
 export function toUserMessage(given: unknown): UserMessage | undefined {
@@ -172,19 +158,13 @@ function assertMessage(given: unknown, index: number): Message {
   if (!isRecord(value)) throw invalid(index, "is not an object");
   const { role } = value;
   if (role !== "user" && role !== "assistant" && role !== "tool") {
-    const problem = 'must have the role "user", "assistant" or "tool"';
-    const advised = isRecord(given) ? withAdvice(problem, given) : problem;
-    const isSystem = role === "system" || role === "developer";
-    throw invalid(index, advised === problem || isSystem ? `${problem}. ${systemAdvice}` : advised);
+    throw invalid(index, withAdvice('must have the role "user", "assistant" or "tool"', given));
   }
   const problem = problems[role](value);
-  if (problem !== undefined) throw invalid(index, isRecord(given) ? withAdvice(problem, given) : problem);
+  if (problem !== undefined) throw invalid(index, withAdvice(problem, given));
   if (!isMetadataKept(given, value)) throw invalid(index, 'must have an object of plain data as "metadata"');
   return seal(value as unknown as Message);
 }
-
-const systemAdvice =
-  'Pass system text in the option "system", or convert the messages, for example with fromOpenAIMessages from "turnwright/openai"';
 
 /** Accepts a string as the content of an assistant message, as it is for users. The transcript has a text part instead. */
 function withTextPart(value: unknown): unknown {

@@ -4,16 +4,16 @@
 import type { ToolResultPart } from "../../types/message.ts";
 import type { LoopDetection, LoopDetectionOptions } from "../../types/policies.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
-import { checkFields, type Checks, is, numberWithin, oneOf } from "../../errors/check-fields.ts";
+import { checkFields, type Checks, is } from "../../errors/check-fields.ts";
 import { digest, stableJson } from "../../utils/json.ts";
 import type { Repetition } from "./loop-state.ts";
 import type { Repeats } from "./step-result.ts";
 import type { CycleRules } from "./step-key.ts";
 
 const checks: Checks<LoopDetectionOptions> = {
-  threshold: /* @__PURE__ */ numberWithin({ min: 2 }),
-  action: /* @__PURE__ */ oneOf("warn", "stop", "inject-warning"),
-  maxCycle: /* @__PURE__ */ numberWithin({ min: 1, max: 100, infinite: false }),
+  threshold: { min: 2 },
+  action: ["warn", "stop", "inject-warning"],
+  maxCycle: { min: 1, max: 100, infinite: false },
   compareResults: is.flag,
 };
 

@@ -1,16 +1,7 @@
 // Shortens successful results before they enter the transcript. Each stage has a budget, and its usage counts for the run.
 
 import type { ExtractedResult, ResultCacher, ResultExtractor, ResultPipeline, ResultProcessing } from "../../types/policies.ts";
-import {
-  type Check,
-  checkFields,
-  checkNeeded,
-  type Checks,
-  invalidOption,
-  is,
-  isFunction,
-  numberWithin,
-} from "../../errors/check-fields.ts";
+import { checkFields, type Checks, type Fields, is, needed } from "../../errors/check-fields.ts";
 import type { ResultProcessor } from "../run/run.ts";
 import type { Usage } from "../../types/common.ts";
 import { isLiteral, isRecord } from "../../utils/guards.ts";
@@ -30,7 +21,7 @@ import { stepKey } from "../state/step-key.ts";
 /** The default thresholds, in estimated tokens. A stage only processes results that exceed its threshold. */
 const thresholds = { extractor: 15_000, cacher: 2_000 };
 
-const count = /* @__PURE__ */ numberWithin({ min: 0 });
+const count = { min: 0 };
 
 const pipelineChecks: Checks<ResultPipeline> = {
   processor: is.fn,
@@ -38,11 +29,11 @@ const pipelineChecks: Checks<ResultPipeline> = {
   cacher: ['an object with "store"', isRecord],
 };
 
-const extractorChecks: Checks<ResultExtractor> = { threshold: count, extract: is.fn };
+const extractorChecks: Checks<ResultExtractor> = { threshold: count, extract: /* @__PURE__ */ needed(is.fn) };
 
 const cacherChecks: Checks<ResultCacher> = {
   threshold: count,
-  store: is.fn,
+  store: /* @__PURE__ */ needed(is.fn),
   toolName: is.text,
 };
 
@@ -66,8 +57,8 @@ export function processResults(given: ResultPipeline): ResultProcessing {
 function copyPipeline(given: ResultPipeline): ResultPipeline {
   checkFields("policies.results", given, pipelineChecks);
   const { processor, extractor, cacher } = given;
-  if (extractor !== undefined) checkStage("policies.results.extractor", extractor, { checks: extractorChecks, does: "extract" });
-  if (cacher !== undefined) checkStage("policies.results.cacher", cacher, { checks: cacherChecks, does: "store" });
+  if (extractor !== undefined) checkStage("policies.results.extractor", extractor, extractorChecks);
+  if (cacher !== undefined) checkStage("policies.results.cacher", cacher, cacherChecks);
   return {
     ...(processor === undefined ? {} : { processor }),
     extractor: extractor && { threshold: extractor.threshold, extract: extractor.extract.bind(extractor) },
@@ -75,19 +66,12 @@ function copyPipeline(given: ResultPipeline): ResultPipeline {
   };
 }
 
-function checkStage(
-  option: string,
-  stage: object,
-  { checks, does }: { checks: { readonly [field: string]: Check }; does: string },
-): void {
-  if (isLiteral(stage)) {
-    checkNeeded(option, stage, { name: does, check: is.fn });
-    checkFields(option, stage, checks);
-  }
-  const threshold: unknown = Reflect.get(stage, "threshold");
-  if (threshold !== undefined && !count[1](threshold)) throw invalidOption(`${option}.threshold`, count[0], threshold);
-  const method: unknown = Reflect.get(stage, does);
-  if (!isFunction(method)) throw invalidOption(`${option}.${does}`, "a function", method);
+/** Checks only the known fields of an instance of a class. */
+function checkStage(option: string, stage: object, checks: Fields): void {
+  const fields = isLiteral(stage)
+    ? stage
+    : Object.fromEntries(Object.keys(checks).map((name) => [name, Reflect.get(stage, name)]));
+  checkFields(option, fields, checks);
 }
 
 function readExtract(answer: unknown): ExtractedResult {

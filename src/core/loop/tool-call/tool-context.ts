@@ -18,7 +18,7 @@ import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { findableKey, mayRunKey } from "../../tools/registry.ts";
 import { type Wave, waveKey } from "../../tools/wave.ts";
 import { deferred, deferredToPage } from "../../tools/to-outcome.ts";
-import { invalidOption } from "../../errors/check-fields.ts";
+import { checkFields, type Checks, is, needed } from "../../errors/check-fields.ts";
 import { isRecord } from "../../utils/guards.ts";
 import { isPlainData, toJson } from "../../utils/json.ts";
 import { addSpending, noUsage } from "../../utils/count-usage.ts";
@@ -270,17 +270,22 @@ function endRun({ run, result }: NestedRun): Promise<Raced<LoopResult>> {
   return new Deadline({ limitMs }, { clock: run.clock, scope: new CancelScope() }).race(result);
 }
 
-export function toEmittedPart(part: unknown): EmittedPart {
-  if (!isRecord(part)) throw invalidOption("emit(part)", "an object", part);
-  const { type, text, name, data, id } = part;
-  if (type === "text") {
-    if (typeof text !== "string") throw invalidOption("emit(part).text", "a string", text);
-    return { type, text };
-  }
-  if (type !== "data") throw invalidOption("emit(part).type", '"text" or "data"', type);
-  if (typeof name !== "string" || !/^[\w-]{1,64}$/.test(name))
-    throw invalidOption("emit(part).name", '1 to 64 letters, digits, "_" or "-"', name);
-  if (id !== undefined && typeof id !== "string") throw invalidOption("emit(part).id", "a string", id);
-  if (!isPlainData(data)) throw invalidOption("emit(part).data", "plain data", data);
-  return { type, name, data: toJson(data), ...(id !== undefined && { id }) };
+const textPart: Checks<Extract<EmittedPart, { readonly type: "text" }>> = { type: is.any, text: /* @__PURE__ */ needed(is.text) };
+
+const dataPart: Checks<Extract<EmittedPart, { readonly type: "data" }>> = {
+  type: ['"text" or "data"', (type) => type === "data", undefined, true],
+  name: [
+    '1 to 64 letters, digits, "_" or "-"',
+    (name) => typeof name === "string" && /^[\w-]{1,64}$/.test(name),
+    undefined,
+    true,
+  ],
+  data: ["plain data", isPlainData, undefined, true],
+  id: is.text,
+};
+
+export function toEmittedPart(given: unknown): EmittedPart {
+  checkFields("emit(part)", given, isRecord(given) && given["type"] === "text" ? textPart : dataPart);
+  const part = given as EmittedPart;
+  return part.type === "text" ? { ...part } : { ...part, data: toJson(part.data) };
 }

@@ -1,5 +1,5 @@
 import type { ResultPipeline, ResultProcessing } from "../../types/policies.ts";
-import { checkEither, checkFields, type Checks, numberWithin, oneOf } from "../../errors/check-fields.ts";
+import { checkEither, checkFields, type Checks } from "../../errors/check-fields.ts";
 import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../../utils/texts.ts";
 import { processResults } from "./process-results.ts";
 
@@ -18,9 +18,9 @@ const leastBytes = 200;
 const leastTokens = leastBytes / bytesPerToken;
 
 const checks: Checks<TruncateResultsOptions> = {
-  maxTokens: numberWithin({ min: leastTokens, infinite: false }),
-  maxBytes: numberWithin({ min: leastBytes, infinite: false }),
-  keep: oneOf("head", "head-and-tail"),
+  maxTokens: { min: leastTokens, infinite: false },
+  maxBytes: { min: leastBytes, infinite: false },
+  keep: ["head", "head-and-tail"],
 };
 
 /** Cuts long results. Can be used as `policies.results`, or as the `processor` of `processResults`. */

@@ -1,0 +1,209 @@
+// The options of a run: the type, the range and the default of each option. The checks, the defaults, and the tests of the docs read
+// these tables. Calls in a table are marked as pure, so that bundlers can remove unused tables.
+
+import type { Timeouts } from "../../types/common.ts";
+import type { IterationPlan, LoopHooks, LoopLimits, LoopOptions } from "../../types/loop-options.ts";
+import type { DeliberateGate, FinalAnswerReserve, LoopPolicies, PreToolTextPolicy, RestartPolicy } from "../../types/policies.ts";
+import type { ModelSettings } from "../../types/provider.ts";
+import type { ResponseTarget, Session } from "../../types/common.ts";
+import {
+  type Check,
+  type Checks,
+  is,
+  isFunction,
+  isText,
+  needed,
+  type NumberRule,
+  timeLimit,
+} from "../../errors/check-fields.ts";
+import { longestTimerMs } from "../../cancellation/signals.ts";
+import { isApproval } from "../../policies/approval.ts";
+import { defaultStreamMs } from "../../providers/guard-stream.ts";
+import { providerCheck } from "../../errors/provider-error.ts";
+import { isOutsideResult } from "../../tools/to-outcome.ts";
+import { isEmitter, isRecord } from "../../utils/guards.ts";
+import { isPlainData } from "../../utils/json.ts";
+import { describeValue } from "../../utils/texts.ts";
+
+export const none: number = Number.POSITIVE_INFINITY;
+
+export type LimitName = Exclude<keyof LoopLimits, "onUnknownCost">;
+
+/** The rule for a number that has a default. */
+type Limit = NumberRule & { readonly fallback: number };
+
+export const limitRules: { readonly [Name in LimitName]: Limit } = {
+  maxIterations: { min: 1, fallback: 100 },
+  softWarnIteration: { min: 0, fallback: 20 },
+  maxConsecutiveToolErrors: { min: 1, fallback: 5 },
+  maxRestarts: { min: 0, fallback: 5 },
+  maxInterrupts: { min: 0, fallback: 3 },
+  maxIdenticalCalls: { min: 2, fallback: 10 },
+  maxPauses: { min: 0, fallback: 10 },
+  maxDepth: { min: 1, fallback: 3 },
+  toolConcurrency: { min: 1, fallback: 10 },
+  maxToolCalls: { min: 1, fallback: none },
+  maxTokens: { min: 1, fallback: none },
+  maxCostUSD: { min: 0, fraction: true, fallback: none },
+  wallClockMs: { ...timeLimit, fallback: none },
+};
+
+export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Limit } = {
+  streamIdleMs: { ...timeLimit, fallback: 120_000 },
+  firstChunkMs: { ...timeLimit, fallback: 300_000 },
+  streamMs: { ...timeLimit, fallback: defaultStreamMs },
+  toolMs: { ...timeLimit, fallback: 300_000 },
+  settleMs: { min: 0, max: longestTimerMs, fallback: 5_000 },
+  approvalMs: { ...timeLimit, fallback: none },
+  hookMs: { ...timeLimit, fallback: 30_000 },
+  journalMs: { ...timeLimit, fallback: 60_000 },
+};
+
+export const limitChecks: Checks<LoopLimits> = { ...limitRules, onUnknownCost: ["end", "continue"] };
+
+export const reserveChecks: Checks<FinalAnswerReserve> = {
+  tokens: { min: 1, infinite: false },
+  costUSD: { min: 0, fraction: true, infinite: false },
+  ms: { ...timeLimit, infinite: false },
+};
+
+const isObject = (value: unknown): value is object => isRecord(value) || isFunction(value);
+
+const has =
+  (...methods: readonly string[]) =>
+  (value: unknown): boolean =>
+    isObject(value) && methods.every((name) => isFunction(Reflect.get(value, name)));
+
+/** A copy that JSON made has no functions. */
+const madeBy = (maker: string, kind: string): Check => [
+  `made by ${maker}`,
+  (value) => isObject(value) && Reflect.get(value, "kind") === kind && Object.values(value).some(isFunction),
+];
+
+const number: Check = ["a number", Number.isFinite];
+const filledText: Check = ["a string that is not empty", (value) => isText(value) && value !== ""];
+const toolNames: Check = ["an array of tool names", is.texts[1]];
+
+export const modelSettingsChecks: Checks<ModelSettings> = {
+  maxOutputTokens: ["a whole number of at least 1", (value) => Number.isInteger(value) && Number(value) > 0],
+  temperature: number,
+  topP: number,
+  stopSequences: is.texts,
+  seed: number,
+  extra: ["an object of plain data, with extra fields for the provider API", (value) => isRecord(value) && isPlainData(value)],
+};
+
+export const toolChoiceCheck: Check = [
+  '"auto", "required", "none" or { name }',
+  (value) => value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"])),
+];
+
+// Unknown fields must throw, because a gate with a misspelt `allowedNames` would allow all tools.
+const gate: Checks<DeliberateGate> = {
+  active: /* @__PURE__ */ needed(is.flag),
+  allowedNames: [
+    "an array or a set of tool names",
+    (value) => typeof value === "object" && value !== null && Symbol.iterator in value,
+  ],
+  triggerMatchByToolName: ["a Map", /* @__PURE__ */ has("get")],
+  unsearched: ["an array of triggers", is.texts[1]],
+  retain: is.fn,
+};
+
+const restarts: Checks<RestartPolicy> = {
+  effects: { "*": /* @__PURE__ */ needed(toolNames) },
+  stash: ["a stash, for example createContextStash()", /* @__PURE__ */ has("take")],
+};
+
+const preToolText: Checks<PreToolTextPolicy> = {
+  endAfterTextFamilies: ["an array of provider families", is.texts[1]],
+  suppressFollowUpAfterText: toolNames,
+};
+
+const policies: Checks<LoopPolicies> = {
+  gate,
+  approve: is.fn,
+  allowToolChange: is.fn,
+  restarts,
+  preToolText,
+  finalAnswer: ["true, false or { reserve }", (value) => typeof value === "boolean" || isRecord(value)],
+  stopWhen: ["a function, or an array of functions", (value) => [value].flat().every(isFunction)],
+  loopDetection: /* @__PURE__ */ madeBy("detectLoops", "loop-detection"),
+  output: /* @__PURE__ */ madeBy("structuredOutput", "structured-output"),
+  results: /* @__PURE__ */ madeBy("processResults", "result-processing"),
+  masking: /* @__PURE__ */ madeBy("maskResults", "masking"),
+  compaction: /* @__PURE__ */ madeBy("compactMessages", "compaction"),
+  promptCache: /* @__PURE__ */ madeBy("watchPromptCache", "prompt-cache"),
+  guardrails: /* @__PURE__ */ madeBy("guardrails", "guardrails"),
+  handoffs: /* @__PURE__ */ madeBy("createHandoffs", "handoffs"),
+};
+
+const hooks: Checks<LoopHooks> = { prepareIteration: is.fn, onIteration: is.fn };
+
+const responseTarget: Checks<ResponseTarget> = { kind: /* @__PURE__ */ needed(is.text), name: is.text };
+
+export const sessionChecks: Checks<Session> = {
+  conversationId: is.text,
+  userId: is.text,
+  locale: is.text,
+  responseTarget,
+  surfaceUserErrors: true,
+  detailsLabel: is.text,
+};
+
+/** An invalid decision must throw, because it would otherwise deny or fail the call. */
+const decision: Check = [
+  'an object whose "kind" is approve, deny, modify (with "args"), ask, result (with plain data as "result") or failed (with a string "error")',
+  (value) => {
+    // Check a copy with only the own fields, because the run uses such a copy.
+    const own: unknown = isRecord(value) ? { ...value } : value;
+    return isApproval(own) || isOutsideResult(own) || (isRecord(own) && own["kind"] === "ask");
+  },
+  (value) => ({
+    received: describeValue((isRecord(value) && Object.hasOwn(value, "kind") ? value["kind"] : undefined) ?? value),
+  }),
+  true,
+];
+
+export const optionChecks: Checks<LoopOptions> = {
+  provider: /* @__PURE__ */ needed(providerCheck),
+  tools: [
+    "an array of tools, or a registry",
+    (value) => Array.isArray(value) || has("definitions", "executeTool")(value),
+    "tools",
+  ],
+  messages: ["an array of at least one message", (value) => Array.isArray(value) && value.length > 0, "messages", true],
+  system: is.text,
+  modelSettings: modelSettingsChecks,
+  toolChoice: toolChoiceCheck,
+  contextItems: ["an array of plain data", (value) => Array.isArray(value) && value.every(isPlainData)],
+  messageIdMap: is.any,
+  repair: false,
+  limits: limitChecks,
+  timeouts: timeoutRules,
+  pricing: is.fn,
+  policies,
+  hooks,
+  control: ["a control made by createLoopControl", /* @__PURE__ */ has("stop", "kill")],
+  signal: ["an AbortSignal", (value) => value instanceof AbortSignal, "signal"],
+  events: ["an eventemitter3 emitter, for example createLoopEvents()", isEmitter],
+  journal: ["a journal", /* @__PURE__ */ has("step", "all"), "journal"],
+  runId: filledText,
+  version: filledText,
+  resume: ['"retry-last"', (value) => value === "retry-last"],
+  decisions: { "*": decision },
+  clock: [
+    'a clock: an object with "now", "setTimeout" and "clearTimeout"',
+    /* @__PURE__ */ has("now", "setTimeout", "clearTimeout"),
+  ],
+  session: sessionChecks,
+  context: is.any,
+};
+
+export const planChecks: Checks<IterationPlan> = {
+  provider: providerCheck,
+  modelSettings: modelSettingsChecks,
+  tools: toolNames,
+  toolChoice: toolChoiceCheck,
+  system: is.text,
+};
