@@ -146,7 +146,8 @@ function findSpent(
   { spending, lastCostUSD }: Spent,
   attempts: readonly AttemptSpending[],
 ): EndReason | undefined {
-  const priced = priceAttempts(run, attempts);
+  const { options, state, events } = run;
+  const priced = priceAttempts(attempts, state.iteration, { pricing: options.pricing, events });
   const expectedUSD = priced.lastCostUSD ?? lastCostUSD;
   const spentUSD = knownCostOf(spending) + priced.costUSD;
   if (spentUSD + expectedUSD > maxCostUSD) return { kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD };

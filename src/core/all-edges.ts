@@ -1,17 +1,18 @@
 // The functions that the main entry and the adapters add to `edges`.
 
 import { describeError } from "./errors/error-messages.ts";
-import { adviseMessage, adviseName, adviseOption, advisePart } from "./errors/foreign-words.ts";
+import { adviseMessage, adviseName, adviseOption, advisePart, refuseSteps } from "./errors/foreign-words.ts";
 import { wordsOf } from "./errors/loop-ended-error.ts";
 import { toProviderError } from "./errors/read-sdk-error.ts";
 import { checkAnswer } from "./loop/state/check-answer.ts";
 import { findAnswerIssue } from "./tools/answer-issue.ts";
 import { findRootProblem } from "./tools/root-schema.ts";
 import { adviseSchema, explainSchema } from "./tools/schema-problems.ts";
-import { describeField, findToolProblem } from "./tools/tool-problems.ts";
+import { describeDeferral, describeField, findToolProblem } from "./tools/tool-problems.ts";
 import { findSchemaChanges } from "./tools/schema-changes.ts";
 import { addEdges, type Edges } from "./utils/edges.ts";
 import { nearestName } from "./utils/nearest-name.ts";
+import { putInWords } from "./utils/value-words.ts";
 import { redactJson, redactText } from "./utils/redact-secrets.ts";
 
 const allEdges: Edges = {
@@ -21,7 +22,10 @@ const allEdges: Edges = {
   describeError,
   findSchemaChanges,
   checkRecord: checkAnswer,
+  describeValue: putInWords,
   describeReason: wordsOf,
+  describeDeferral,
+  refuseSteps,
   findSchemaProblem: explainSchema,
   findRootProblem,
   findAnswerIssue,

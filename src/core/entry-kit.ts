@@ -59,7 +59,8 @@ export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep, malformedNote, misfitNote, warnOfLoop } from "./loop/state/apply-step.ts";
 export { checkAnswer, isCompaction } from "./loop/state/check-answer.ts";
 export { checkMessages, toUserMessage as copyUserMessage } from "./loop/state/check-messages.ts";
-export { findLoop, ignoredHandoff } from "./loop/state/apply-call.ts";
+export { findLoop } from "./loop/state/apply-call.ts";
+export { handOver, ignoredHandoff } from "./loop/state/hand-over.ts";
 export { createLoopState, type LoopState, suspensionOf, toContextMessage } from "./loop/state/loop-state.ts";
 export type {
   HookAnswer,

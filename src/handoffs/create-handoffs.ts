@@ -26,6 +26,7 @@ import {
   type Tool,
   type ToolChoice,
   needed,
+  handOver,
 } from "../core/entry-kit.ts";
 import { createHistoryView, type HistoryFilter } from "./filter-history.ts";
 import { createTransferTool, transferName, type TransferTool } from "./transfer-tool.ts";
@@ -221,6 +222,7 @@ function createTable<T extends Tool, Context>(parts: TableParts): AgentHandoffs<
     start,
     startsAfter,
     maxHandoffs,
+    handOver,
     startWith: (agent, messagesBefore) => {
       checkCount(messagesBefore);
       if (agent === undefined || !agents.has(agent)) return table;

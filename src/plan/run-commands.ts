@@ -58,7 +58,7 @@ interface Arrival extends PlacedCommand {
 
 /** Returns a registry that passes the calls of planned messages to `executor`. Other calls run as usual. */
 export function joinCommands(registry: ToolRegistry, executor: PlanExecutor): JoiningRegistry {
-  const groups = new WeakMap<Wave, CommandGroup>();
+  const groups = new WeakMap<CommandWave, CommandGroup>();
   let known: readonly ToolDefinition[] | undefined;
   let shown: readonly ToolDefinition[] = [];
   return {
@@ -70,8 +70,9 @@ export function joinCommands(registry: ToolRegistry, executor: PlanExecutor): Jo
       return shown;
     },
     joins: (messages) => hasPlan(messages.findLast(isAssistant)),
+    createWave: (callIds) => new CommandWave(callIds),
     executeTool: (name, args, context) => {
-      const wave = waveOf(context);
+      const wave = waveOf(context) as CommandWave | undefined;
       const found = wave && findCommand(context);
       if (wave === undefined || found === undefined) return registry.executeTool(name, args, context);
       const open = groups.get(wave);
@@ -109,14 +110,36 @@ function findCommand({ messages, callId }: ToolContext): PlacedCommand | undefin
   return { index, command: { purpose, tool_name, tool_kwargs: isRecord(kwargs) ? kwargs : {}, todo_suggestion, next } };
 }
 
+/** The calls that begin together and have not ended. */
+class CommandWave implements Wave {
+  readonly #open: Set<string>;
+  readonly #listeners: (() => void)[] = [];
+
+  constructor(callIds: readonly string[]) {
+    this.#open = new Set(callIds);
+  }
+
+  get open(): ReadonlySet<string> {
+    return this.#open;
+  }
+
+  onLeave(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  leave(callId: string): void {
+    if (this.#open.delete(callId)) for (const listener of this.#listeners) listener();
+  }
+}
+
 /** Calls the executor when all open calls of the wave have arrived. A call that is refused leaves the wave instead. */
 class CommandGroup {
-  readonly #wave: Wave;
+  readonly #wave: CommandWave;
   readonly #executor: PlanExecutor;
   readonly #arrivals = new Map<string, Arrival>();
   isClosed = false;
 
-  constructor(wave: Wave, executor: PlanExecutor) {
+  constructor(wave: CommandWave, executor: PlanExecutor) {
     this.#wave = wave;
     this.#executor = executor;
     wave.onLeave(() => this.#check());

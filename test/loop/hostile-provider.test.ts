@@ -93,7 +93,11 @@ describe("an async function in place of a synchronous function", () => {
       { provider: { id: "p", model: "m", stream: (async () => Promise.reject(new Error("no"))) as never } },
       "async generator",
     ],
-    ["pricing", { pricing: (() => Promise.reject(new Error("no"))) as never }, "pricing must return the cost synchronously"],
+    [
+      "pricing",
+      { pricing: (() => Promise.reject(new Error("no"))) as never },
+      "pricing must return the cost in USD (0 or more) or undefined, but returned a promise.",
+    ],
   ])("is reported and leaves no unhandled rejection (function: %s)", async ([, more, said]) => {
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);

@@ -327,3 +327,13 @@ export function adviseName(name: string, fields: object): Replacement | undefine
   const nearest = group === undefined ? nearestName(name, known) : `${group}.${name}`;
   return replacementOf(name, known) ?? (nearest === undefined ? undefined : { nearest });
 }
+
+/** Stop conditions of the AI SDK, such as `stepCountIs`, read `steps`. The error says so, instead of only mentioning `undefined`. */
+export function refuseSteps(context: object): void {
+  const get = (): never => {
+    throw new TypeError(
+      'The stop condition uses "steps", which only the AI SDK has. Use iterationCountIs or hasToolCall from "turnwright", or your own function.',
+    );
+  };
+  Object.defineProperty(context, "steps", { get });
+}

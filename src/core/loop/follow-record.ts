@@ -5,7 +5,7 @@ import { type NextStep, nextStep } from "./next-step.ts";
 import type { LoopState } from "./state/loop-state.ts";
 import { endingKey, inboxKey, lastInboxKey, stepKey, streamKey } from "./state/step-key.ts";
 import type { InboxAnswer } from "./state/step-result.ts";
-import type { Bounds } from "./run/limits.ts";
+import { type Bounds, noLimits } from "./run/limits.ts";
 import type { Run } from "./run/run.ts";
 import { isRecorded, isReplayed, runStep } from "./run/run-step.ts";
 
@@ -88,15 +88,8 @@ function isLimit({ reason }: Ending): boolean {
 function withoutLimits(bounds: Bounds): Bounds {
   return {
     ...bounds,
-    maxIterations: none,
-    maxConsecutiveToolErrors: none,
-    maxRestarts: none,
-    maxIdenticalCalls: none,
-    maxPauses: none,
+    ...noLimits,
     maxHandoffs: none,
-    maxTokens: none,
-    maxCostUSD: none,
-    wallClockMs: none,
     reserve: undefined,
     loopRule: undefined,
     ...(bounds.outputRetries !== undefined && { outputRetries: none }),

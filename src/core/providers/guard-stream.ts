@@ -6,7 +6,6 @@ import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import { IdleTimer, LazySignal } from "../cancellation/signals.ts";
-import { isThenable } from "../utils/guards.ts";
 import { dropPromise, Lull } from "../utils/promises.ts";
 import { isContent } from "../utils/texts.ts";
 import { abortReasonOf, type Cancellable, type CancelReason, type CancelScope } from "../cancellation/cancel-scope.ts";
@@ -62,13 +61,9 @@ const givenUp = (): unknown => new DOMException("The stream was abandoned.", "Ab
 
 export function iterateChunks(stream: AsyncIterable<ModelChunk>): AsyncIterator<ModelChunk> {
   const given: unknown = stream;
-  if (isThenable(given)) {
-    dropPromise(given);
-    throw new TypeError("The provider's stream() returned a promise. Make it an async generator.");
-  }
-  const isIterable = typeof given === "object" && given !== null && Symbol.asyncIterator in given;
-  if (!isIterable) throw new TypeError("The provider's stream() did not return an async iterable. Make it an async generator.");
-  return stream[Symbol.asyncIterator]();
+  if (typeof given === "object" && given !== null && Symbol.asyncIterator in given) return stream[Symbol.asyncIterator]();
+  dropPromise(given);
+  throw new TypeError("The provider's stream() did not return an async iterable. Make it an async generator.");
 }
 
 export class StreamGuard implements ModelCall, Cancellable {

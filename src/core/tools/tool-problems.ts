@@ -2,6 +2,7 @@
 
 import { describeRule, timeLimit } from "../errors/check-fields.ts";
 import { adviseTool, replacementOf } from "../errors/foreign-words.ts";
+import type { DeferralCause } from "../utils/edges.ts";
 import type { Tool } from "../types/loop-options.ts";
 import { isLiteral, type UnknownRecord } from "../utils/guards.ts";
 import { nearestName } from "../utils/nearest-name.ts";
@@ -96,4 +97,15 @@ function didYouMean(field: string): string {
   if (replacement?.instead !== undefined) return ` (write: ${replacement.instead})`;
   const nearest = replacement?.nearest ?? nearestName(field, fieldNames);
   return nearest === undefined ? "" : ` (did you mean ${quote(nearest)}?)`;
+}
+
+const deferrals: { readonly [Cause in DeferralCause]: readonly [because: string, remedy: string] } = {
+  agent: ["", 'Return a result from "toResult".'],
+  eager: [', because it has "eager"', 'Remove "eager" from the tool.'],
+  nested: [", because it belongs to a nested run that an ordinary tool started", "Start that run with defineAgentTool."],
+};
+
+export function describeDeferral(cause: DeferralCause, toolName: string, action: string): string {
+  const [because, remedy] = deferrals[cause];
+  return `The ${cause === "agent" ? "agent tool" : "tool"} ${quote(toolName)} cannot ${action}${because}. ${remedy}`;
 }

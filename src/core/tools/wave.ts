@@ -11,31 +11,15 @@ export const waveKey: unique symbol = Symbol.for("turnwright.Wave");
 export const wrapToolsKey: unique symbol = Symbol.for("turnwright.WrapTools");
 
 /** The calls that begin together and have not ended. */
-export class Wave {
-  readonly #open: Set<string>;
-  readonly #listeners: (() => void)[] = [];
-
-  constructor(callIds: readonly string[]) {
-    this.#open = new Set(callIds);
-  }
-
-  get open(): ReadonlySet<string> {
-    return this.#open;
-  }
-
-  onLeave(listener: () => void): void {
-    this.#listeners.push(listener);
-  }
-
-  leave(callId: string): void {
-    if (this.#open.delete(callId)) for (const listener of this.#listeners) listener();
-  }
+export interface Wave {
+  leave(callId: string): void;
 }
 
 /** A registry that runs all calls of some messages together, with any number of calls at the same time. */
 export interface JoiningRegistry extends ToolRegistry {
   /** True if the calls of the last assistant message belong together. */
   joins?(messages: readonly Message[]): boolean;
+  createWave?(callIds: readonly string[]): Wave;
 }
 
 type WrapTools = (registry: ToolRegistry) => JoiningRegistry;

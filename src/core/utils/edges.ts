@@ -22,6 +22,8 @@ export interface Edges {
   checkRecord?(key: string, record: unknown): void;
   /** Returns the name that is most similar to `name`. */
   nearestName?(name: string, candidates: Iterable<string>): string | undefined;
+  /** Describes a value without its content. Without this function, messages name only its type. */
+  describeValue?(value: unknown): string;
   /** Says in words why a run ended. */
   describeReason?(reason: EndReason): string | undefined;
   /** Says why an object is not a JSON Schema, or why the arguments of a call, which are an object, never fit it. "" if it is one. */
@@ -29,6 +31,10 @@ export interface Edges {
   findRootProblem?(schema: JsonSchema): string;
   /** Finds out why an answer does not fit the schema of its question. The tool checks the answer again. */
   findAnswerIssue?(schema: unknown, answer: unknown): Issue | undefined;
+  /** Says why a tool must not ask or defer, and what to do. */
+  describeDeferral?(cause: DeferralCause, toolName: string, action: string): string;
+  /** Lets stop conditions of the AI SDK, which read `steps`, throw a clear error. */
+  refuseSteps?(context: object): void;
   /** Says which field of a tool is wrong. */
   findToolProblem?(tool: { readonly [field: string]: unknown }): string | undefined;
   /** Says what a wrong field of a tool must be. */
@@ -45,6 +51,9 @@ export interface Edges {
   /** Advice on a wrong value of an option. */
   adviseOption?(option: AdvisedOption, value: unknown): Advice | undefined;
 }
+
+/** Why a tool must not ask a question or defer its result. */
+export type DeferralCause = "agent" | "eager" | "nested";
 
 export type SchemaChange = Omit<ToolChange, "toolName">;
 

@@ -35,22 +35,11 @@ export function isContent(chunk: ModelChunk): boolean {
   return !bookkeeping.has(chunk.type);
 }
 
-const longestShown = 24;
 const longestQuoted = 64;
 
-const harmless = /^[\w .:+-]*$/;
-
-/**
- * Describes a value, for example as `"10"`, `-1`, `an array of 3 items` or `a promise`. Never shows the content of an object.
- * Shows a string only if it is short, harmless and no credential.
- */
+/** Describes a value in error messages, without its content. Without the words in `edges`, names only its type. */
 export function describeValue(value: unknown): string {
-  if (value === null || value === undefined || typeof value === "boolean") return String(value);
-  if (typeof value === "string") return describeText(value);
-  if (typeof value === "number") return String(value);
-  if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function") return `a ${typeof value}`;
-  if (Array.isArray(value)) return `an array of ${value.length} ${value.length === 1 ? "item" : "items"}`;
-  return value instanceof Promise ? "a promise" : "an object";
+  return edges.describeValue?.(value) ?? (value === null ? "null" : typeof value);
 }
 
 /** Quotes an untrusted name, cut to 64 characters. Escapes control characters and invisible characters. */
@@ -66,11 +55,6 @@ const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 function escapeUnits(text: string): string {
   return text.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
-
-function describeText(text: string): string {
-  const shown = text.length <= longestShown && harmless.test(text) && edges.redactText(text, longestShown) === text;
-  return shown ? `"${text}"` : `a string of ${text.length} characters`;
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type Bounds,
   type CompactionAnswer,
   createLoopState,
+  handOver,
   createRepetition,
   describeMisfit,
   type Ending,
@@ -156,7 +157,8 @@ const someLimit: Ending = { status: "timeout", reason: { kind: "max-iterations",
 export function rebuildRun(records: Records, start: RunStart, watch?: WatchSteps): Rebuilt {
   const { messages, priced = false, loops, compaction, agent, agentSince } = start;
   const repetition = loops && createRepetition(loops.repetition);
-  const state = createLoopState({ messages, heldIds: [], contextItems: [], priced, repetition, compaction, agent, agentSince });
+  const fields = { heldIds: [], contextItems: [], priced, repetition, compaction, agent, agentSince };
+  const state = createLoopState({ messages, ...fields, handOver: agent === undefined ? undefined : handOver });
   const reading = { records, state, start, endingKeys: findEndingKeys(records), watch };
   for (;;) {
     const stop = readNext(reading);

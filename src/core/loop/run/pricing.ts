@@ -2,11 +2,11 @@
 
 import type { EventSink } from "../../types/loop-event.ts";
 import type { Pricing, Usage } from "../../types/common.ts";
-import type { AttemptSpending } from "../../types/provider.ts";
+import type { AttemptSpending, StreamResult } from "../../types/provider.ts";
 import type { CostUnknownWhy, EndReason } from "../../types/termination.ts";
 import { describeValue } from "../../utils/texts.ts";
 import { toPlainError, toUsage } from "../../utils/plain-error.ts";
-import { promiseOrValue } from "../../utils/promises.ts";
+import { dropPromise } from "../../utils/promises.ts";
 import type { Run } from "./run.ts";
 
 interface Answerer {
@@ -24,13 +24,10 @@ export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events
   if (usage === undefined) return "no-usage";
   const { provider, model, iteration } = by;
   try {
-    const cost: unknown = promiseOrValue(pricing?.(usage, { provider, model }));
-    if (cost instanceof Promise) {
-      cost.catch(() => {});
-      throw new TypeError("pricing must return the cost synchronously, but returned a promise.");
-    }
+    const cost: unknown = pricing?.(usage, { provider, model });
     if (cost === undefined) return "no-price";
     if (typeof cost === "number" && Number.isFinite(cost) && cost >= 0) return cost;
+    dropPromise(cost);
     throw new TypeError(`pricing must return the cost in USD (0 or more) or undefined, but returned ${describeValue(cost)}.`);
   } catch (error) {
     events.send({ type: "listener-error", runId: events.runId, iteration, event: "pricing", error: toPlainError(error) });
@@ -44,32 +41,36 @@ export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events
  * next stream.
  */
 export function findSpent(run: Run, attempts: readonly AttemptSpending[], isFinal: boolean): EndReason | undefined {
-  const { tokens, costUSD, lastCostUSD } = priceAttempts(run, attempts);
+  const { options, state, events } = run;
+  const { tokens, costUSD, lastCostUSD } = priceAttempts(attempts, state.iteration, { pricing: options.pricing, events });
   return run.meter.findSpent(lastCostUSD ?? run.state.lastCostUSD, { tokens, costUSD }, isFinal);
 }
 
 interface PricedAttempts {
   readonly tokens: number;
+  /** The sum of the known costs, in USD. */
   readonly costUSD: number;
+  /** The last known cost, in USD. */
   readonly lastCostUSD: number | undefined;
+  /** The first attempt with an unknown cost. */
+  readonly unpriced: StreamResult["unpriced"];
 }
 
-/** Unknown costs are not counted. */
-export function priceAttempts({ options, state, events }: Run, attempts: readonly AttemptSpending[]): PricedAttempts {
-  const { pricing } = options;
+/** Computes the cost of each attempt with its own provider and model. */
+export function priceAttempts(attempts: readonly AttemptSpending[], iteration: number, ports: PricingPorts): PricedAttempts {
   let tokens = 0;
   let costUSD = 0;
   let lastCostUSD: number | undefined;
-  for (const attempt of attempts) {
-    if (attempt.usage === undefined) continue;
-    const usage = toUsage(attempt.usage);
-    tokens += usage.totalTokens;
-    if (pricing === undefined) continue;
-    const by = { provider: attempt.provider, model: attempt.model, iteration: state.iteration };
-    const cost = costOf(usage, by, { pricing, events });
-    if (typeof cost !== "number") continue;
-    lastCostUSD = cost;
-    costUSD += cost;
+  let unpriced: StreamResult["unpriced"];
+  for (const { usage: given, provider, model } of attempts) {
+    const usage = given && toUsage(given);
+    tokens += usage?.totalTokens ?? 0;
+    if (ports.pricing === undefined) continue;
+    const cost = costOf(usage, { provider, model, iteration }, ports);
+    if (typeof cost === "number") {
+      lastCostUSD = cost;
+      costUSD += cost;
+    } else unpriced ??= { provider, model, why: cost };
   }
-  return { tokens, costUSD, lastCostUSD };
+  return { tokens, costUSD, lastCostUSD, unpriced };
 }

@@ -26,7 +26,7 @@ import type {
 import type { GuardrailRecord, Guardrails } from "../../types/guardrails.ts";
 import type { Deadline } from "../../cancellation/deadline.ts";
 import type { IdleTimer } from "../../cancellation/signals.ts";
-import type { LoopState } from "../state/loop-state.ts";
+import type { HandOver, LoopState } from "../state/loop-state.ts";
 import type { SettledCall, InboxMessage } from "../state/step-result.ts";
 import type { ReadyCall, ToolCallPorts } from "./call.ts";
 import type { Asked, CallQuestions, Decisions, GivenAnswer } from "./decisions.ts";
@@ -179,6 +179,7 @@ export interface AgentTable extends Handoffs {
   /** The number of messages before the handoff to `start`. Undefined if no earlier run made such a handoff. */
   readonly startsAfter: number | undefined;
   readonly maxHandoffs: number;
+  readonly handOver: HandOver;
   /**
    * Throws LoopError "invalid-option" if the run lacks a tool of the agents, or if an agent has a `toolChoice` of a tool that it lacks.
    * `names` are the tools of the run, and `option` is the place of the option `tools`.

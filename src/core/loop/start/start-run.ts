@@ -176,8 +176,19 @@ function createState(options: LoopOptions, features: Features): LoopState {
   const compaction = features.compaction?.earlierOf(messages);
   const priced = options.pricing !== undefined;
   const loadedTools = findLoadedTools(messages);
-  const { start: agent, startsAfter: agentSince } = features.handoffs ?? {};
-  return createLoopState({ messages, heldIds, loadedTools, contextItems, priced, repetition, compaction, agent, agentSince });
+  const { start: agent, startsAfter: agentSince, handOver } = features.handoffs ?? {};
+  return createLoopState({
+    messages,
+    heldIds,
+    loadedTools,
+    contextItems,
+    priced,
+    repetition,
+    compaction,
+    agent,
+    agentSince,
+    handOver,
+  });
 }
 
 /** Adds `ports`, which refer to the complete run. */

@@ -81,42 +81,6 @@ function readFound(result: unknown): readonly string[] {
   return tools.flatMap((tool: unknown) => (isRecord(tool) && typeof tool["name"] === "string" ? [tool["name"]] : []));
 }
 
-export const ignoredHandoff = "This handoff was ignored. Only the first handoff in a message is carried out.";
-
-/**
- * Refuses all handoffs of a message after the first one. Their tools have usually refused them already. A tool cannot know about an
- * earlier handoff that waited for an approval when the tool ran.
- */
-export function ignoreLaterHandoffs(settled: readonly SettledCall[]): readonly SettledCall[] {
-  const first = settled.findIndex(isHandoff);
-  if (first === -1) return settled;
-  return settled.map((one, index): SettledCall => {
-    if (index <= first || !isHandoff(one)) return one;
-    const { call, durationMs, approvedArgs } = one.outcome;
-    const error = { name: "ToolFailure", message: ignoredHandoff };
-    return { outcome: { call, durationMs, approvedArgs, kind: "failed", error } };
-  });
-}
-
-function isHandoff({ outcome }: SettledCall): boolean {
-  return outcome.kind === "completed" && outcome.handoff !== undefined;
-}
-
-/** Carries out the first handoff in a message, unless an earlier call waits, which may be another handoff. */
-export function applyHandoff(state: LoopState, settled: readonly SettledCall[]): void {
-  const { agent: from, iteration, messages } = state;
-  if (from === undefined) return;
-  for (const one of settled) {
-    const { outcome } = one;
-    if (isWaiting(one)) return;
-    if (outcome.kind !== "completed" || outcome.handoff === undefined) continue;
-    const { to, reason } = outcome.handoff;
-    state.agent = to;
-    state.handoffs.push({ from, to, reason, iteration, callId: outcome.call.callId, messagesBefore: messages.length });
-    return;
-  }
-}
-
 /**
  * Adds the usage of the guardrails. `input` contains the checks of new user messages. If a check did not pass, the next request
  * checks the messages again.
@@ -158,7 +122,7 @@ export function countErrors(state: LoopState, settled: readonly SettledCall[]): 
   else if (isMalformed || settled.some(({ outcome }) => countsAsError(outcome.kind))) state.consecutiveToolErrors += 1;
 }
 
-function isWaiting({ awaiting, suspended }: Pick<SettledCall, "awaiting" | "suspended">): boolean {
+export function isWaiting({ awaiting, suspended }: Pick<SettledCall, "awaiting" | "suspended">): boolean {
   return awaiting !== undefined || suspended !== undefined;
 }
 

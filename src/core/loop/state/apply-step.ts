@@ -5,16 +5,7 @@ import type { CompactionAnswer } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { Ending } from "../../types/termination.ts";
 import { assertNever } from "../../utils/guards.ts";
-import {
-  applyCall,
-  applyChecks,
-  applyHandoff,
-  applyNested,
-  applySpending,
-  countErrors,
-  countIdenticalCalls,
-  ignoreLaterHandoffs,
-} from "./apply-call.ts";
+import { applyCall, applyChecks, applyNested, applySpending, countErrors, countIdenticalCalls } from "./apply-call.ts";
 import {
   earlyOutcomesOf,
   isNamed,
@@ -240,7 +231,7 @@ function applyMessage(state: LoopState, result: StreamResult): void {
 }
 
 function applyBatch(state: LoopState, { settled: made, loop }: Extract<StepResult, { kind: "batch" }>): void {
-  const settled = state.agent === undefined ? made : ignoreLaterHandoffs(made);
+  const settled = state.handOver?.keepFirst(made) ?? made;
   const results = placeResults(state, settled);
   state.chainStarted ||= settled.length > 0;
   state.toolLimitBroken = state.toolLimitReached && settled.length > 0;
@@ -249,7 +240,7 @@ function applyBatch(state: LoopState, { settled: made, loop }: Extract<StepResul
   countErrors(state, settled);
   settled.forEach((call, index) => applyCall(state, call, results[index]));
   keepUndelivered(state, settled);
-  applyHandoff(state, settled);
+  state.handOver?.apply(state, settled);
   if (state.streamResults.at(-1)?.finish === "malformed-call") state.messages.push({ role: "user", content: malformedNote });
   applyRepetition(state, results, loop);
 }

@@ -55,6 +55,14 @@ export interface Repetition {
   findRepeats(threshold: number): Repeats | undefined;
 }
 
+/** Applies the handoffs of a message. */
+export interface HandOver {
+  /** Refuses all handoffs of a message after the first one. */
+  keepFirst(settled: readonly SettledCall[]): readonly SettledCall[];
+  /** Carries out the first handoff of a message. */
+  apply(state: LoopState, settled: readonly SettledCall[]): void;
+}
+
 export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };
 
 /** The state of a run. Only `applyStep` writes its fields. */
@@ -98,6 +106,8 @@ export interface LoopState {
   agent: string | undefined;
   /** The number of messages before the handoff to the first agent, if an earlier run made this handoff. */
   agentSince: number | undefined;
+  /** Carries out handoffs. Undefined without `policies.handoffs`. */
+  readonly handOver: HandOver | undefined;
   /** The handoffs so far. */
   readonly handoffs: Handoff[];
   /** True if there are new user messages that have not passed the input checks of `policies.guardrails` yet. */
@@ -173,6 +183,8 @@ export interface InitialState {
   readonly priced: boolean;
   /** The first agent of `policies.handoffs`. Default: none. */
   readonly agent?: string | undefined;
+  /** Carries out handoffs. Default: there are none. */
+  readonly handOver?: HandOver | undefined;
   /** The number of messages before the handoff to the first agent. Default: no earlier run made a handoff. */
   readonly agentSince?: number | undefined;
   /** The summary of an earlier run. Default: none. */
@@ -223,6 +235,7 @@ export const createLoopState = (initial: InitialState): LoopState => ({
   compaction: initial.compaction,
   lastCompaction: undefined,
   agent: initial.agent,
+  handOver: initial.handOver,
   agentSince: initial.agentSince,
   handoffs: [],
   hasNewInput: true,

@@ -8,6 +8,7 @@ import type { Run } from "../run/run.ts";
 import type { StopContext } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import { describeValue } from "../../utils/texts.ts";
+import { edges } from "../../utils/edges.ts";
 import { addCost, addUsage, noUsage } from "../../utils/count-usage.ts";
 import { joinMessage } from "../state/transcript.ts";
 import { isUnfinished } from "../../providers/judge-finish.ts";
@@ -49,17 +50,8 @@ function toContext({ state }: Run, result: StreamResult): StopContext {
     toolCallsExecuted: state.toolCallsExecuted,
     lastToolResults: state.lastBatch.map(({ outcome }) => freezeDeep(outcome)),
   };
-  return Object.defineProperty(context, "steps", { get: refuseSteps });
-}
-
-/**
- * Throws a clear error for stop conditions of the AI SDK, such as `stepCountIs`, which read `steps`. Without this function, such
- * a condition would fail with an error that only mentions `undefined`.
- */
-function refuseSteps(): never {
-  throw new TypeError(
-    'The stop condition uses "steps", which only the AI SDK has. Use iterationCountIs or hasToolCall from "turnwright", or your own function.',
-  );
+  edges.refuseSteps?.(context);
+  return context;
 }
 
 /** Throws for an invalid value. Otherwise the caller might not notice that the condition never stops the run. */

@@ -16,7 +16,7 @@ import { readProviderError } from "../../errors/provider-error.ts";
 import { assertNever } from "../../utils/guards.ts";
 import { memoize } from "../../utils/promises.ts";
 import { noUsage, addUsage } from "../../utils/count-usage.ts";
-import { costOf } from "../run/pricing.ts";
+import { costOf, priceAttempts } from "../run/pricing.ts";
 import { endingOfReason } from "../../cancellation/cancel-scope.ts";
 import { judgeFinish, type Judgement, type MessageContent, problemOf } from "../../providers/judge-finish.ts";
 import { type EagerPorts, EagerCalls, type SettledEarly } from "./eager-calls.ts";
@@ -122,24 +122,9 @@ class StreamDraft implements GuardedStream {
     return this.finish !== undefined;
   }
 
-  get text(): string {
-    return this.#attempt.text;
-  }
-
-  get reasoning(): string {
-    return this.#attempt.reasoning;
-  }
-
-  get order(): AttemptContent["order"] {
-    return this.#attempt.order;
-  }
-
-  get details(): string {
-    return this.#attempt.details;
-  }
-
-  get thoughtLog(): Json | undefined {
-    return this.#attempt.thoughtLog;
+  /** The content of the current attempt. */
+  get content(): Readonly<AttemptContent> {
+    return this.#attempt;
   }
 
   get providerMetadata(): readonly Json[] {
@@ -370,11 +355,12 @@ interface Iteration {
 
 function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, durationMs }: Iteration): StreamResult {
   const { carried = nothingCarried } = ports;
-  const turn = { text: draft.text.trim() !== "" || carried.text, calls: calls.length + carried.callCount > 0 };
+  const turn = { text: draft.content.text.trim() !== "" || carried.text, calls: calls.length + carried.callCount > 0 };
   const judged = judgeEnd(end, draft, turn);
   const error = judged.reason?.kind === "provider-error" ? judged.reason.error : undefined;
   if (error !== undefined) draft.endAttempt(error);
-  const { usage, text, spendings } = draft;
+  const { usage, spendings } = draft;
+  const { text, reasoning, order, details, thoughtLog } = draft.content;
   const { costUSD, knownCostUSD, unpriced } = costOfAttempts(spendings, draft.iteration, ports);
   // If a limit prevented another attempt, report this limit instead of the error.
   const { status, reason } =
@@ -384,10 +370,10 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     status,
     reason,
     text,
-    reasoning: draft.reasoning,
-    order: draft.order,
-    details: draft.details,
-    thoughtLog: draft.thoughtLog,
+    reasoning,
+    order,
+    details,
+    thoughtLog,
     calls,
     discardedIds: draft.discardedIds,
     finish: draft.finish,
@@ -424,25 +410,16 @@ function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: MessageContent): Jud
   }
 }
 
-/**
- * Computes the cost of each attempt with its own provider and model. The sum is undefined if any cost is unknown. `knownCostUSD`
- * is then the sum of the known costs, and `unpriced` is the first attempt with an unknown cost.
- */
+/** The cost is undefined if the cost of any attempt is unknown. `knownCostUSD` is then the sum of the known costs. */
 function costOfAttempts(
   spendings: readonly AttemptSpending[],
   iteration: number,
   ports: StreamPorts,
 ): Pick<StreamResult, "costUSD" | "knownCostUSD" | "unpriced"> {
   if (ports.pricing === undefined) return {};
-  let known = 0;
-  let unpriced: StreamResult["unpriced"];
-  for (const { usage, provider, model } of spendings) {
-    const cost = costOf(usage, { provider, model, iteration }, ports);
-    if (typeof cost === "number") known += cost;
-    else unpriced ??= { provider, model, why: cost };
-  }
-  if (unpriced === undefined) return { costUSD: known };
-  return { unpriced, ...(known > 0 && { knownCostUSD: known }) };
+  const { costUSD, unpriced } = priceAttempts(spendings, iteration, ports);
+  if (unpriced === undefined) return { costUSD };
+  return { unpriced, ...(costUSD > 0 && { knownCostUSD: costUSD }) };
 }
 
 /** Memoized by the array of tools, so that a long run does not keep thousands of equal arrays of names. */

@@ -11,12 +11,11 @@ import { refuseChanged } from "./execute-tool-call.ts";
 import { validateCall } from "./prepare-call.ts";
 import type { ReadyCall } from "../run/call.ts";
 import { type BatchCall, eventBase, readyOf, type Run } from "../run/run.ts";
-import { frozenView } from "../state/transcript.ts";
 import { denials } from "../../tools/outcome-texts.ts";
 import { findTool } from "../../tools/registry.ts";
 import { toShown } from "../../tools/compare-tools.ts";
 import { batchKey, createRoom } from "./batch.ts";
-import { type RecordedDecision, refuseChangedTools } from "./record-verdicts.ts";
+import { type RecordedDecision, refuseChangedTools, toApprovalPorts } from "./record-verdicts.ts";
 import { runSteps } from "../run/run-step.ts";
 import { type Answered, settleCall, toRecorded } from "./settle-call.ts";
 
@@ -133,20 +132,14 @@ async function askAnew(run: Run, one: BatchCall): Promise<RecordedDecision> {
 }
 
 async function ask(run: Run, one: BatchCall, ready: ReadyCall): Promise<RecordedDecision> {
-  const { events, state, options, timeouts, clock, scope } = run;
-  const { session = {} } = options;
   const { call, definition: tool } = ready;
   const { callId, name, args } = call;
-  const { iteration, messages } = state;
-  events.send({ type: "approval-asked", ...eventBase(run), callId, name, index: one.index, args });
-  const context = { tool, iteration, messages: frozenView(messages), session, context: options.context };
+  run.events.send({ type: "approval-asked", ...eventBase(run), callId, name, index: one.index, args });
   const validated = (): ReturnType<ApprovalPorts["validated"]> =>
     whenReady(validateCall({ ...ready, args: toJson(args) }, run.ports), (checked) =>
       checked.kind === "ready" ? checked : undefined,
     );
-  const approvalMs = Math.min(timeouts.approvalMs, Math.ceil(scope.reserveInMs(clock.now())));
-  const ports = { approve: approveOf(run, one), approvalMs, hookMs: timeouts.hookMs, context, validated, clock, scope };
-  const decided = await askApproval(call, ports);
+  const decided = await askApproval(call, toApprovalPorts(run, tool, { approve: approveOf(run, one), validated }));
   const earlier = one.requests === 0 ? {} : { earlier: one.requests };
   return decided.kind === "ask" ? toRecorded(run, decided, { tool: toShown(tool), ...earlier }) : decided;
 }

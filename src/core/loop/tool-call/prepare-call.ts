@@ -207,9 +207,8 @@ export function findDeferralProblem(
 ): string | undefined {
   const { name } = definition;
   const action = question === undefined ? "defer its result" : "wait for an answer";
-  if (execute !== undefined) return `The agent tool ${quote(name)} cannot ${action}. Return a result from "toResult".`;
-  if (definition.eager === true)
-    return `The tool ${quote(name)} cannot ${action}, because it has "eager". Remove "eager" from the tool.`;
-  if (ports.mayDefer !== false) return undefined;
-  return `The tool ${quote(name)} cannot ${action}, because it belongs to a nested run that an ordinary tool started. Start that run with defineAgentTool.`;
+  const outer = ports.mayDefer === false ? "nested" : undefined;
+  const cause = execute !== undefined ? "agent" : definition.eager === true ? "eager" : outer;
+  if (cause === undefined) return undefined;
+  return edges.describeDeferral?.(cause, name, action) ?? `The tool ${quote(name)} cannot ${action}.`;
 }

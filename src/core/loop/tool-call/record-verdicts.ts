@@ -4,7 +4,7 @@
 import type { ApprovalDecision, OutsideResult } from "../../types/policies.ts";
 import type { ShownTool, ToolCall, ToolChange, ToolOutcome } from "../../types/tool-outcome.ts";
 import { assertNever, isThenable } from "../../utils/guards.ts";
-import { askApproval, type Cancelled, type FailedApproval } from "../../policies/approval.ts";
+import { type ApprovalPorts, askApproval, type Cancelled, type FailedApproval } from "../../policies/approval.ts";
 import type { ReadyCall } from "../run/call.ts";
 import { type BatchCall, type DeferredOutcome, readyOf, type Run } from "../run/run.ts";
 import { concludeOutside, isOutsideResult } from "../../tools/to-outcome.ts";
@@ -14,6 +14,7 @@ import { describeValue } from "../../utils/texts.ts";
 import { edges } from "../../utils/edges.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import type { Step } from "../../types/journal.ts";
+import type { ToolDefinition } from "../../types/tool.ts";
 import { findMisfit, prepareCall, toUnfit } from "./prepare-call.ts";
 import { runStep, runSteps } from "../run/run-step.ts";
 import { callKey, editKey } from "../state/step-key.ts";
@@ -77,16 +78,23 @@ interface Editing {
   readonly decided: RecordedDecision;
 }
 
+export function toApprovalPorts(
+  { state, options, timeouts, clock, scope }: Run,
+  tool: ToolDefinition,
+  asking: Pick<ApprovalPorts, "approve" | "validated">,
+): ApprovalPorts {
+  const { session = {}, context } = options;
+  const { iteration, messages } = state;
+  const approvalMs = Math.min(timeouts.approvalMs, Math.ceil(scope.reserveInMs(clock.now())));
+  const view = { tool, iteration, messages: frozenView(messages), session, context };
+  return { ...asking, approvalMs, hookMs: timeouts.hookMs, context: view, clock, scope };
+}
+
 /** Calls the guardrails for arguments that a person edited. Edited arguments may come from a page, so they are not trusted. */
 export function checkEdit(run: Run, one: BatchCall, { request, decided }: Editing): RecordedDecision | Promise<RecordedDecision> {
   const approve = decided.kind === "modify" ? run.features.guardrails?.around(() => decided) : undefined;
   if (decided.kind !== "modify" || approve === undefined) return decided;
-  const { state, options, timeouts, clock, scope } = run;
-  const { iteration, messages } = state;
-  const { session = {}, context: given } = options;
-  const context = { tool: readyOf(one).definition, iteration, messages: frozenView(messages), session, context: given };
-  const { approvalMs, hookMs } = timeouts;
-  const ports = { approve, approvalMs, hookMs, context, validated: () => undefined, clock, scope };
+  const ports = toApprovalPorts(run, readyOf(one).definition, { approve, validated: () => undefined });
   // If the run was ended during the check, the request stays open.
   return askApproval({ ...one.call, args: decided.args }, ports).then((checked) =>
     checked.kind === "cancelled" || checked.kind === "ask" ? { ...request, token: run.token } : checked,

@@ -32,7 +32,7 @@ import { performCall } from "./execute-tool-call.ts";
 import { checkRecorded, replayCall } from "./call-ports.ts";
 import type { Park } from "../run/parking.ts";
 import { askResults } from "./settle-call.ts";
-import { Wave } from "../../tools/wave.ts";
+import type { Wave } from "../../tools/wave.ts";
 
 /** Dispatches the calls of a batch. Usually the first wave contains all calls, so that `runRemaining` is not needed. */
 function dispatchCalls(run: Run, calls: readonly BatchCall[], kept?: ReadonlySet<BatchCall>): void | PromiseLike<void> {
@@ -109,14 +109,15 @@ function toolStep(run: Run, one: BatchCall): Step<ToolOutcome> {
  */
 function joinedSteps(run: Run, tools: readonly BatchCall[]): readonly Step<ToolOutcome>[] {
   const isWhole = !run.isIterationReplayed || run.journal.has !== undefined;
-  const whole = new Wave(tools.map(({ call }) => call.callId));
+  const begin = (callIds: readonly string[]): Wave | undefined => run.registry.createWave?.(callIds);
+  const whole = begin(tools.map(({ call }) => call.callId));
   return tools.map((one) => {
     const { callId } = one.call;
-    const wave = isWhole ? whole : new Wave([callId]);
-    run.ports.waves.set(callId, wave);
+    const wave = isWhole ? whole : begin([callId]);
+    if (wave !== undefined) run.ports.waves.set(callId, wave);
     const body = (): ToolOutcome | PromiseLike<ToolOutcome> =>
       whenReady(performCall(run, one), (outcome) => {
-        wave.leave(callId);
+        wave?.leave(callId);
         return outcome;
       });
     return { ...toolStep(run, one), run: body };

@@ -1,0 +1,22 @@
+import { edges } from "./edges.ts";
+
+const longestShown = 24;
+const harmless = /^[\w .:+-]*$/;
+
+/**
+ * Describes a value, for example as `"10"`, `-1`, `an array of 3 items` or `a promise`. Never shows the content of an object.
+ * Shows a string only if it is short, harmless and no credential.
+ */
+export function putInWords(value: unknown): string {
+  if (value === null || value === undefined || typeof value === "boolean") return String(value);
+  if (typeof value === "string") return describeText(value);
+  if (typeof value === "number") return String(value);
+  if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function") return `a ${typeof value}`;
+  if (Array.isArray(value)) return `an array of ${value.length} ${value.length === 1 ? "item" : "items"}`;
+  return value instanceof Promise ? "a promise" : "an object";
+}
+
+function describeText(text: string): string {
+  const shown = text.length <= longestShown && harmless.test(text) && edges.redactText(text, longestShown) === text;
+  return shown ? `"${text}"` : `a string of ${text.length} characters`;
+}
