@@ -13,7 +13,6 @@ import {
 import {
   type NodeRequest,
   readId,
-  readMessageId,
   readRequestBody,
   refuseDeep,
   readUserMessage,
@@ -91,12 +90,7 @@ export async function readAGUIRequest(
   const answers = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
   if (!isFromUser && Object.keys(answers.decisions).length + Object.keys(answers.results).length === 0)
     throw new RequestError(400, "The request has neither a new user message, nor answers to interrupts, nor results of tools.");
-  return { ...ids, ...(isFromUser && { message: readMessage(messages, options) }), ...answers };
-}
-
-function readMessage(messages: readonly unknown[], options: RequestLimits): UserMessage {
-  const id = readMessageId(messages);
-  return { ...readUserMessage(toParts(recordOf(messages.at(-1)).content), options), ...(id !== undefined && { id }) };
+  return { ...ids, ...(isFromUser && { message: readUserMessage(messages, toParts(last.content), options) }), ...answers };
 }
 
 function readNeeded(value: unknown, field: string): string {

@@ -24,7 +24,7 @@ export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export { assertProvider, isProviderError, providerCheck, providerError } from "./errors/provider-error.ts";
 export { toProviderError } from "./errors/read-sdk-error.ts";
 export { nextStep, type NextStep } from "./loop/next-step.ts";
-export { type AgentReport, reportOf } from "./loop/tool-call/agent-report.ts";
+export { type AgentReport, reportOf, defineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
 export { detectContextRestart } from "./loop/restart/context-restart.ts";
 export { type JoiningRegistry, type Wave, waveOf, wrapToolsKey } from "./tools/wave.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
@@ -42,16 +42,18 @@ export {
   toolChoiceCheck,
 } from "./loop/run/option-table.ts";
 export { type Bounds, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
-export type { CacheWatch, CacheWatcher, StreamWatch } from "./loop/run/features.ts";
-export {
-  type AgentTable,
-  type Compactor,
-  type DeferredOutcome,
-  type FilteredMessages,
-  type InputOutputGuard,
-  type RequestGuard,
-  type ResultProcessor,
-  type Run,
+export type {
+  CacheWatch,
+  CacheWatcher,
+  StreamWatch,
+  AgentTable,
+  Compactor,
+  DeferredOutcome,
+  FilteredMessages,
+  InputOutputGuard,
+  RequestGuard,
+  ResultProcessor,
+  Run,
 } from "./loop/run/run.ts";
 export { noteGuardrails } from "./loop/run/note-stream.ts";
 export { isRecorded, isReplayed, runStep } from "./loop/run/run-step.ts";
@@ -104,7 +106,6 @@ export {
   toCompacted,
   userTextOf,
 } from "./loop/state/transcript.ts";
-export { defineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
 export { processResults } from "./loop/tool-call/process-results.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export { answerQuestion, createQuestions, type GivenAnswer, readQuestion } from "./loop/run/decisions.ts";

@@ -8,8 +8,7 @@ export type { Bounds } from "./loop/run/limits.ts";
 export type { LoopRule } from "./loop/state/apply-call.ts";
 export { buildResult, type ResultFacts } from "./loop/result/build-result.ts";
 export { detectContextRestart } from "./loop/restart/context-restart.ts";
-export type { ReadyCall, ToolCallPorts } from "./loop/run/call.ts";
-export type { CacheWatcher, StreamWatch } from "./loop/run/features.ts";
+export type { ReadyCall, ToolCallPorts, CacheWatcher, StreamWatch } from "./loop/run/run.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export type { GuardPorts } from "./providers/guard-stream.ts";
 export type { EagerPorts } from "./loop/stream/eager-calls.ts";
@@ -44,8 +43,8 @@ export type { ProviderErrorFacts } from "./errors/provider-error.ts";
 export type { GenerateRequest } from "./loop/generate-with-tools.ts";
 export type { ContextReleaseTool, ReleaseRequest } from "./loop/restart/context-tools.ts";
 export type { ContextStashOptions } from "./loop/restart/context-tools.ts";
-export type { AgentReport } from "./loop/tool-call/agent-report.ts";
 export type {
+  AgentReport,
   AgentContext,
   AgentTool,
   AgentToolFields,

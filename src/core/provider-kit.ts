@@ -23,22 +23,26 @@ export {
 } from "./providers/sdk-provider.ts";
 export { checkBody, openAnswer } from "./providers/sdk-provider.ts";
 export { adapterChecks, type AdapterOptions, modelCheck, refuseBare } from "./providers/adapter-options.ts";
-export { finishReasonsCheck, type FinishWords, withFinishReasons } from "./providers/judge-finish.ts";
-export { EventTail } from "./providers/event-tail.ts";
-export { meaningOf } from "./providers/finish-words.ts";
+export { finishReasonsCheck, type FinishWords, withFinishReasons, meaningOf } from "./providers/judge-finish.ts";
+export { EventTail } from "./providers/event-filter.ts";
 export { type EventReader, readSdkStream, type SdkStream } from "./providers/read-sdk-stream.ts";
 export { Answer, createEventReader, isCleanEnd } from "./providers/read-answer.ts";
 export { keepAlive } from "./providers/stream-attempts.ts";
 export { wrapProvider } from "./utils/wrap-provider.ts";
 export { createOutputPlanner, isClientOf, type OutputPlan, type OutputRules } from "./providers/output-schema.ts";
-export { toObjectSchema } from "./providers/object-schema.ts";
-export { mapSchemas } from "./providers/map-schemas.ts";
+export { toObjectSchema, mapSchemas } from "./providers/object-schema.ts";
 export { resolveReference } from "./tools/root-schema.ts";
-export { findParameters } from "./providers/wire-parameters.ts";
+export {
+  findParameters,
+  type IdRule,
+  idRules,
+  toWireId,
+  continueText,
+  openingText,
+  resultsReadText,
+} from "./providers/wire-names.ts";
 export { toWellFormed } from "./providers/well-formed.ts";
-export { type IdRule, idRules, toWireId } from "./providers/wire-ids.ts";
 export { type ForcedChoice, isForced, toForcedText } from "./providers/forced-choice.ts";
-export { continueText, openingText, resultsReadText } from "./providers/wire-texts.ts";
 export { createMediaFitter, type MediaLimits } from "./providers/fit-media.ts";
 export { createRefusedReasoning, type RefusedReasoning, type SdkAnswer } from "./providers/refused-parts.ts";
 export { readServiceChanges, reportTo } from "./providers/request-changes.ts";

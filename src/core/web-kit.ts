@@ -5,14 +5,7 @@ export { ChunkBatches, type EventItem, type EventMapper, toChunkStream } from ".
 export { failedStatuses, type OnError, toFailureText, type UIFailure } from "./web/page-values.ts";
 export { isRequestError, type NodeRequest, readRequestBody, refuseDeep, RequestError } from "./web/read-request-body.ts";
 export { addToCost, isWaiting, mayBeDiscarded, noCost, type PageCost, toCallPath, toPlain } from "./web/page-values.ts";
-export {
-  type PageMessage,
-  readId,
-  readMessageId,
-  readUserMessage,
-  requestChecks,
-  type RequestLimits,
-} from "./web/read-user-message.ts";
+export { type PageMessage, readId, readUserMessage, requestChecks, type RequestLimits } from "./web/read-user-message.ts";
 export type { OutsideResult } from "./types/policies.ts";
 export {
   type NodeResponse,

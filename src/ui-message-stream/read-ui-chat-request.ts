@@ -13,7 +13,6 @@ import {
   type NodeRequest,
   type PageMessage,
   readId,
-  readMessageId,
   readRequestBody,
   readUserMessage,
   requestChecks,
@@ -108,8 +107,7 @@ function readRegenerated(
 /** Ignores metadata that is not an object. */
 function readMessage(messages: readonly unknown[], limits: RequestLimits): UserMessage {
   const { parts, metadata } = recordOf(messages.at(-1));
-  const id = readMessageId(messages);
-  const message = { ...readUserMessage(listOf(parts), limits), ...(id !== undefined && { id }) };
+  const message = readUserMessage(messages, listOf(parts), limits);
   // The body was parsed from JSON, so the metadata is plain data.
   return isRecord(metadata) ? { ...message, metadata: metadata as UserMessage["metadata"] } : message;
 }

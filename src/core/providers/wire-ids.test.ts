@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { idRules, toWireId } from "./wire-ids.ts";
+import { idRules, toWireId } from "./wire-names.ts";
 
 type RuleName = keyof typeof idRules;
 

@@ -1,4 +1,5 @@
-// Names of tools and parameters in a form that a service accepts. Its answers get the original names back, also in fragments of arguments.
+// Ids of calls and names of tools and parameters in a form that a service accepts. Its answers get the original names back, also in
+// fragments of arguments.
 
 import type { Message, ToolCallPart } from "../types/message.ts";
 import type { ModelChunk, ModelRequest } from "../types/provider.ts";
@@ -6,9 +7,149 @@ import type { ToolDefinition } from "../types/tool.ts";
 import type { EventReader } from "./read-sdk-stream.ts";
 import { memoize } from "../utils/promises.ts";
 import { mapItems } from "./well-formed.ts";
-import { idRules, toWireId } from "./wire-ids.ts";
 import { wrapReader } from "./wrap-reader.ts";
-import { createKeyRenamer, findParameters, type Names, renameKeys, renameParameters } from "./wire-parameters.ts";
+import type { JsonSchema } from "../types/common.ts";
+import { isRecord, type UnknownRecord } from "../utils/guards.ts";
+import { listOf } from "../utils/plain-error.ts";
+import { parseJson, digest } from "../utils/json.ts";
+import { toObjectSchema } from "./object-schema.ts";
+
+/** Names and the names that replace them. */
+export type Names = ReadonlyMap<string, string>;
+
+/** Returns the parameters of a tool whose names are not accepted, with the names to send instead. */
+export function findParameters(schema: JsonSchema, accepted: RegExp | undefined): Names {
+  if (accepted === undefined) return new Map();
+  const refused = Object.keys(propertiesOf(toObjectSchema(schema))).filter((name) => !accepted.test(name));
+  return new Map(refused.map((name) => [name, toWireId(name, idRules.anthropic)]));
+}
+
+/**
+ * Renames the properties at the root of a schema. Services check only these names: "The check is top-level only"
+ * (github.com/aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws/issues/709).
+ */
+export function renameParameters(schema: JsonSchema, names: Names): JsonSchema {
+  const root = toObjectSchema(schema);
+  const properties = Object.entries(propertiesOf(root)).map(([name, property]) => {
+    const wireName = names.get(name);
+    // Without a description, the model would not know what the name stands for.
+    return wireName === undefined
+      ? [name, property]
+      : [wireName, isRecord(property) ? { description: name, ...property } : property];
+  });
+  const required = listOf(root["required"]).map((name) => names.get(String(name)) ?? name);
+  const made = { ...root, properties: Object.fromEntries(properties), ...(required.length === 0 ? {} : { required }) };
+  return followReferences(made, names);
+}
+
+function propertiesOf({ properties }: JsonSchema): UnknownRecord {
+  return isRecord(properties) ? properties : {};
+}
+
+/** Schemas that zod-to-json-schema makes refer to properties, as in "#/properties/$filter". */
+function followReferences(schema: object, names: Names): JsonSchema {
+  const moved = new Map(Array.from(names, ([name, wireName]) => [toStep(name), wireName]));
+  return JSON.parse(JSON.stringify(schema), (keyword, value: unknown) => {
+    if (keyword !== "$ref" || typeof value !== "string") return value;
+    return value.replace(/^(#\/properties\/)([^/]*)/, (_, start: string, step: string) => start + (moved.get(step) ?? step));
+  }) as JsonSchema;
+}
+
+function toStep(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+/** Renames the keys of a call's arguments. Keys inside the values stay. */
+export function renameKeys<Value>(args: Value, names: Names): Value {
+  if (!isRecord(args) || !Object.keys(args).some((key) => names.has(key))) return args;
+  return Object.fromEntries(Object.entries(args).map(([key, value]) => [names.get(key) ?? key, value])) as Value;
+}
+
+/**
+ * Creates a function that renames keys in JSON text that arrives in pieces. It holds back a key until the key is complete. Keys inside
+ * the values stay.
+ */
+export function createKeyRenamer(names: Names): (piece: string) => string {
+  let depth = 0;
+  let mayBeKey = false;
+  let isEscaped = false;
+  /** The string that is being read: a key, a value, or none. */
+  let kind: "key" | "value" | undefined;
+  let key = "";
+  const readString = (character: string): string => {
+    const isKey = kind === "key";
+    if (character === '"' && !isEscaped) kind = undefined;
+    isEscaped = character === "\\" && !isEscaped;
+    if (!isKey) return character;
+    key += character;
+    return kind === undefined ? renameText(key, names) : "";
+  };
+  const readOther = (character: string): string => {
+    if (character === '"') {
+      kind = mayBeKey && depth === 1 ? "key" : "value";
+      mayBeKey = false;
+      key = character;
+      return kind === "key" ? "" : character;
+    }
+    if (character === "{" || character === "[") depth += 1;
+    if (character === "}" || character === "]") depth -= 1;
+    if (character === "{" || character === ",") mayBeKey = true;
+    return character;
+  };
+  return (piece) => {
+    let text = "";
+    for (const character of piece) text += kind === undefined ? readOther(character) : readString(character);
+    return text;
+  };
+}
+
+function renameText(key: string, names: Names): string {
+  const name = names.get(String(parseJson(key)));
+  return name === undefined ? key : JSON.stringify(name);
+}
+
+/** The call ids that a service accepts. */
+export interface IdRule {
+  readonly fits: RegExp;
+  /** The number of characters of the longest accepted id. */
+  readonly longest: number;
+}
+
+/**
+ * The rules of the services. OpenAI accepts at most 40 characters in Chat Completions and 64 in Responses, although some of its
+ * backends send longer ids (github.com/Portkey-AI/gateway/issues/1062, github.com/openclaw/openclaw/pull/137489). Mistral accepts
+ * exactly 9 letters and digits (github.com/karthink/gptel/issues/1203).
+ */
+export const idRules: { readonly [Name in "chat" | "responses" | "anthropic" | "plain" | "nine"]: IdRule } = {
+  chat: { fits: /^[^]{1,40}$/, longest: 40 },
+  responses: { fits: /^[^]{1,64}$/, longest: 64 },
+  anthropic: { fits: /^[\w-]{1,64}$/, longest: 64 },
+  plain: { fits: /^[\w-]{1,40}$/, longest: 40 },
+  nine: { fits: /^[a-zA-Z\d]{9}$/, longest: 9 },
+};
+
+/**
+ * Returns a call id that the service accepts. An id that fits is unchanged. Any other id becomes its first letters and digits and
+ * a digest of the whole id. The call and its result get the same id, and different ids stay different. An id of the
+ * maximum length that looks like a changed id is changed too, so the two never become equal.
+ */
+export function toWireId(callId: string, { fits, longest }: IdRule): string {
+  const looksMade = callId.length === longest && /_[\da-f]{14}$/.test(callId);
+  if (fits.test(callId) && !looksMade) return callId;
+  const hash = digest(callId);
+  const room = longest - hash.length - 1;
+  if (room < 1) return Number.parseInt(hash, 16).toString(36).padStart(longest, "0").slice(-longest);
+  return `${callId.replace(/[^\w-]/g, "").slice(0, room)}_${hash}`;
+}
+
+/** Sent as a user message before a conversation that starts with an assistant message. */
+export const openingText = "(The conversation begins.)";
+
+/** Sent as a user message after a conversation that ends with an assistant message. */
+export const continueText = "Continue.";
+
+/** Sent as an assistant message between tool results and a user message. */
+export const resultsReadText = "I have read the results.";
 
 /** The names that a service accepts. */
 export interface NameRules {

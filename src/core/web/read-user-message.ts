@@ -56,7 +56,7 @@ const longestName = 500;
  * Reads the id of the last message of a page. Returns undefined if an earlier message of the page has the same id, because such an id
  * identifies nothing.
  */
-export function readMessageId(messages: readonly unknown[]): string | undefined {
+function readMessageId(messages: readonly unknown[]): string | undefined {
   const last = messages.at(-1);
   const id = readId(isRecord(last) ? last.id : undefined, "id of the last message");
   const isUnique = messages.slice(0, -1).every((message) => !isRecord(message) || message.id !== id);
@@ -70,10 +70,11 @@ export function readId(value: unknown, field: string): string | undefined {
 }
 
 /**
- * Creates a user message from the parts `{ type: "text", text }` and `{ type: "file", mediaType, url }` that a page sent.
- * Ignores other parts. Throws RequestError if a part is invalid or a limit is exceeded.
+ * Creates a user message from the last of `messages`, whose parts are `given`: `{ type: "text", text }` and `{ type: "file", mediaType,
+ * url }`. Ignores other parts. Throws RequestError if a part is invalid or a limit is exceeded.
  */
-export function readUserMessage(given: readonly unknown[], limits: RequestLimits): UserMessage {
+export function readUserMessage(messages: readonly unknown[], given: readonly unknown[], limits: RequestLimits): UserMessage {
+  const id = readMessageId(messages);
   const { maxFiles = 10, maxTextChars = 100_000 } = limits;
   const parts = given.flatMap((part) => readPart(part, limits));
   if (parts.length === 0) throw new RequestError(400, "The last message has neither text nor files.");
@@ -83,7 +84,7 @@ export function readUserMessage(given: readonly unknown[], limits: RequestLimits
   if (chars > maxTextChars) throw new RequestError(413, `The message has more than ${maxTextChars} characters of text.`);
   const [first] = parts;
   const content = parts.length === 1 && first?.type === "text" ? first.text : parts;
-  return { role: "user", content };
+  return { role: "user", content, ...(id !== undefined && { id }) };
 }
 
 function readPart(part: unknown, limits: RequestLimits): readonly UserPart[] {

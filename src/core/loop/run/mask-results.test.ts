@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Message, ToolResultPart } from "../../types/message.ts";
 import type { ContextRelease, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { ReleasedResults } from "../state/loop-state.ts";
-import type { MaskedView, MaskingSource, ResultMasking } from "./features.ts";
+import type { MaskedView, MaskingSource, ResultMasking } from "./run.ts";
 import { maskResults } from "./mask-results.ts";
 
 type MaskingRules = Record<"keepIterations" | "minTokens" | "batchOf", number>;

@@ -9,7 +9,7 @@ import type { ReleasedResults } from "../state/loop-state.ts";
 import type { MaskingOptions } from "../../types/policies.ts";
 import type { Masking } from "../../types/common.ts";
 import { checkFields, type Checks } from "../../errors/check-fields.ts";
-import type { Masked, MaskedView, MaskingSource, ResultMasking } from "./features.ts";
+import type { Masked, MaskedView, MaskingSource, ResultMasking } from "./run.ts";
 
 const count = { min: 0 };
 

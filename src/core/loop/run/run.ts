@@ -1,13 +1,23 @@
-// The types of a run in progress. A run owns the mutable state, and the parts that act on it: events, journal, limits, scope and features.
+// The types of a run in progress, of its requests and of its tool calls. A run owns the mutable state, and the parts that act on it:
+// events, journal, limits, scope and features. The code of an optional feature comes with the value that the user passes, so unused
+// features are not bundled.
 
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
-import type { Clock, Session, Timeouts } from "../../types/common.ts";
-import type { Agent, IterationPlan, LoopOptions, LoopControl } from "../../types/loop-options.ts";
+import type { Clock, Session, Timeouts, Json, Masking, Usage } from "../../types/common.ts";
+import type { Agent, IterationPlan, LoopOptions, LoopControl, ToolContext, ToolRegistry } from "../../types/loop-options.ts";
 import type { Message } from "../../types/message.ts";
-import type { Provider, RequestedOutput, StreamResult } from "../../types/provider.ts";
+import type {
+  Provider,
+  RequestedOutput,
+  StreamResult,
+  RequestTranscript,
+  AttemptSpending,
+  ModelCall,
+  ModelRequest,
+} from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
-import type { WaitingCall, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import type { WaitingCall, ToolCall, ToolOutcome, ShownTool, ToolChange } from "../../types/tool-outcome.ts";
 import type { CallEvent, EmittedPart, EventBase, LoopEvent } from "../../types/loop-event.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
@@ -22,23 +32,173 @@ import type {
   ResultProcessing,
   StopCondition,
   StructuredOutput,
+  LoopDetection,
 } from "../../types/policies.ts";
 import type { GuardrailRecord, Guardrails } from "../../types/guardrails.ts";
-import type { Deadline } from "../../cancellation/deadline.ts";
+import type { Deadline, DeadlinePorts } from "../../cancellation/deadline.ts";
 import type { IdleTimer } from "../../cancellation/signals.ts";
-import type { HandOver, LoopState } from "../state/loop-state.ts";
+import type { HandOver, LoopState, Repetition } from "../state/loop-state.ts";
 import type { SettledCall, InboxMessage } from "../state/step-result.ts";
-import type { ReadyCall, ToolCallPorts } from "./call.ts";
 import type { Asked, CallQuestions, Decisions, GivenAnswer } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
-import type { CacheWatch, CacheWatcher, LoopDetector, MaskedView, ResultMasking } from "./features.ts";
 import type { JournalTraffic } from "./journal-call.ts";
 import type { Meter } from "./meter.ts";
 import type { Park, Parking } from "./parking.ts";
-import type { FirstTools, OpenIteration, RequestViews, VisibleTools } from "./request.ts";
 import type { RunBounds } from "./limits.ts";
 import type { JoiningRegistry, Wave } from "../../tools/wave.ts";
 import { sharedMap } from "../../utils/guards.ts";
+import type { PromptCacheUse, PromptCacheWatch, StreamCache } from "../../types/prompt-cache.ts";
+import type { LoopRule } from "../state/apply-call.ts";
+import type { CycleRules } from "../state/step-key.ts";
+
+/** A call that may run, with the final arguments for its tool. */
+export interface ReadyCall {
+  readonly kind: "ready";
+  readonly call: ToolCall;
+  readonly definition: ToolDefinition;
+  /** The arguments for the tool. Validated arguments are the output of the schema. */
+  readonly args: unknown;
+  readonly approvedArgs?: Json | undefined;
+  /** Set if the call may no longer run. The call then ends with this outcome, unless the journal has recorded another outcome. */
+  readonly unfit?: ToolOutcome | undefined;
+  /** Set for a recorded call whose tool has changed. The arguments must be validated before the tool runs. */
+  readonly unvalidated?: true | undefined;
+  /** Called instead of the tool in the registry. Set for an agent tool whose nested run has ended. */
+  readonly execute?: (() => unknown) | undefined;
+}
+
+/** The part of a run that a tool call uses. */
+export interface ToolCallPorts extends DeadlinePorts {
+  readonly registry: ToolRegistry;
+  readonly clock: Clock;
+  readonly timeouts: Timeouts;
+  readonly scope: CancelScope;
+  /** The tools that the model may call in this iteration. */
+  readonly exposed: ReadonlyMap<string, ToolDefinition>;
+  /** The tools that have changed after their calls were recorded. Recorded calls are not checked against the new definitions. */
+  readonly changed?: ReadonlyMap<string, unknown> | undefined;
+  /** The tool names that `policies.gate` allows. Undefined if the gate is not active. */
+  readonly allowed?: ReadonlySet<string> | undefined;
+  /** The `toolChoice` that the loop enforces, because servers and models may ignore it. Default: any tool may run. */
+  readonly choice?: StreamResult["toolChoice"];
+  /** Suggests a tool for an unknown name. Default: the tool with the most similar name. */
+  hint?(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined;
+  /** Returns true if the next malformed call gets an explanation why its arguments are not JSON. Default: always true. */
+  explain?(): boolean;
+  /** Returns how many of the `count` known tool names a result may list. Default: 50. */
+  listable?(count: number): number;
+  /** Returns true if the registry still contains the tool that the model saw. Default: the registry is not checked. */
+  isCurrent?(definition: ToolDefinition): boolean;
+  /** False if the run cannot wait for a result from outside. Default true. */
+  readonly mayDefer?: boolean | undefined;
+  /** Creates the second argument of `execute`. The `signal` and the `heartbeat` of this context come from `deadline`. */
+  contextFor(call: ToolCall, deadline: Deadline): ToolContext;
+  /** Called with each value that the generator of a tool yields, until the call is over. Must not throw. */
+  onYield?(call: ToolCall, value: unknown): void;
+  /** Returns the questions that the tool asked with `context.ask`. Default: no questions. */
+  questionsIn?(call: ToolCall): CallQuestions | undefined;
+  /** Called with the metadata of a tool result, which only event listeners get. */
+  onMetadata?(call: ToolCall, metadata: unknown): void;
+  /** Called when a call ends after the loop stopped waiting for it. */
+  onLate?(call: ToolCall, success: boolean): void;
+}
+
+/** A finished stream whose `iteration-end` event was not emitted yet. */
+export interface OpenIteration {
+  readonly result: StreamResult;
+  readonly continuation: number;
+  readonly earlier: readonly ToolCall[];
+  readonly live: boolean;
+}
+
+export interface FirstTools {
+  readonly shown: { readonly [name: string]: ShownTool };
+  /** The registry's definitions when the first record was written. Undefined if an earlier execution wrote the record. */
+  readonly registered: readonly ToolDefinition[] | undefined;
+}
+
+interface RecordedTools {
+  readonly asks: boolean;
+  readonly tools: ReadonlyMap<string, ShownTool>;
+  /** The changes to each tool since its calls were recorded, by tool name. Omits changes that do not affect these calls. */
+  readonly changes: ReadonlyMap<string, readonly ToolChange[]>;
+}
+
+export interface VisibleTools {
+  readonly tools: readonly ToolDefinition[];
+  /** The tools that the model may call, by name: the visible tools, and then the deferred tools that are not loaded yet. */
+  readonly byName: ReadonlyMap<string, ToolDefinition>;
+  readonly findable: readonly ToolDefinition[];
+  /** If this text is the same in two iterations, the same deferred tools are visible. Empty if no tool is deferred. */
+  readonly stamp: string;
+  /**
+   * The list from the registry. The tools are reused while the registry returns this list. Empty if the tools are for one
+   * iteration only.
+   */
+  readonly source: readonly ToolDefinition[];
+  readonly registered: readonly ToolDefinition[];
+  /** The tools from the record of the iteration. Set only in a replayed iteration. */
+  readonly recorded?: RecordedTools | undefined;
+  readonly hiddenCount: number;
+  readonly hasEager: boolean;
+  readonly hasApproval: boolean;
+}
+
+export interface RequestViews extends RequestTranscript {
+  sent(): readonly Message[];
+}
+
+export interface LoopDetector extends LoopDetection, LoopRule {
+  readonly cycles: CycleRules;
+  begin(): Repetition;
+}
+
+export interface Masked {
+  readonly calls: readonly string[];
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+}
+
+export type MaskingSource = Pick<
+  LoopState,
+  "messages" | "iteration" | "iterationStart" | "functionHistory" | "forcedIterations" | "releases"
+>;
+
+export interface MaskedView {
+  /** The messages to send. They are valid after `update` was called for the iteration. */
+  readonly messages: readonly Message[];
+  /** Returns those iterations in `force` that still have results to mask. */
+  findForced(force: ReadonlySet<number>): readonly number[];
+  /** Masks old results before a stream. Returns the newly masked results, or undefined if no result was masked. */
+  update(state: MaskingSource): Masked | undefined;
+}
+
+export interface ResultMasking extends Masking {
+  readonly force: ReadonlySet<number> | undefined;
+  createView(): MaskedView;
+}
+
+/** Watches the requests of one stream. */
+export interface StreamWatch {
+  /** Called with each request body of the stream, as `sending` of the model call. */
+  readonly sending: NonNullable<ModelCall["sending"]>;
+  /** Called after the stream has ended. Returns the facts about its requests, and makes `sending` ignore all further requests. */
+  read(spendings: readonly AttemptSpending[], priceOf: (usage: Usage, by: AttemptSpending) => unknown): StreamCache | undefined;
+}
+
+/** Watches the prompt cache of one run. Created by the value of `policies.promptCache`. */
+export interface CacheWatcher {
+  /** Begins to watch the requests of a stream. */
+  watch(request: ModelRequest): StreamWatch;
+  /** Takes the recorded requests of a replayed stream, so that the next request is compared with these records. */
+  replay(cache: StreamCache): void;
+  /** Returns the sums for the result of the run. */
+  sum(results: readonly StreamResult[]): PromptCacheUse;
+}
+
+export interface CacheWatch extends PromptCacheWatch {
+  createWatcher(): CacheWatcher;
+}
 
 export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: boolean = true): EventBase {
   return { runId, iteration: state.iteration, replayed: live ? undefined : true };

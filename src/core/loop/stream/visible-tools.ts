@@ -2,8 +2,7 @@
 
 import type { Message } from "../../types/message.ts";
 import { frozenView, seal, toCompacted } from "../state/transcript.ts";
-import type { RequestViews, VisibleTools } from "../run/request.ts";
-import type { Run } from "../run/run.ts";
+import type { RequestViews, VisibleTools, Run } from "../run/run.ts";
 import type { IterationPlan } from "../../types/loop-options.ts";
 import type { ModelRequest, Provider, StreamResult } from "../../types/provider.ts";
 import type { ShownTool, ToolCall, ToolChange } from "../../types/tool-outcome.ts";

@@ -1,25 +1,23 @@
-// A tool whose call is a nested run. The journal records the start of a nested run before any of its steps, so that a replay starts only
-// recorded runs.
+// A tool whose call is a nested run, and the report about a nested run without a whole answer. The journal records the start of a nested
+// run before any of its steps, so that a replay starts only recorded runs.
 
 import { EventEmitter } from "eventemitter3";
 import type { ExecutableTool, NestedRunOptions, Tool, ToolContext, NestedLoopOptions } from "../../types/loop-options.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
-import type { JsonSchema, ToolSchema } from "../../types/common.ts";
+import type { JsonSchema, ToolSchema, Json } from "../../types/common.ts";
 import type { ToolTraits } from "../../types/tool.ts";
 import type { ContextOf } from "../../types/typed-call.ts";
 import { cutText, describeValue } from "../../utils/texts.ts";
 import { isRecord } from "../../utils/guards.ts";
 import { type ArgsOf, defineTool, type FromSchema, refuseTool } from "../../tools/define-tool.ts";
 import { toolResult } from "../../tools/to-outcome.ts";
-import { type RunnableAgent, type BatchCall, eventBase, readyOf, type Run, type StartedRun } from "../run/run.ts";
+import { type RunnableAgent, type BatchCall, eventBase, readyOf, type Run, type StartedRun, type ReadyCall } from "../run/run.ts";
 import { Parking } from "../run/parking.ts";
 import { createTextTap, tapEvents } from "./emit-text.ts";
-import { type AgentReport, endingCallsOf, reportOf } from "./agent-report.ts";
-import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import type { ToolCall, ToolOutcome, ToolHistoryEntry } from "../../types/tool-outcome.ts";
 import { isLoopError, LoopError } from "../../errors/loop-error.ts";
 import { admitCall, executeToolCall, findNeededDecision, finishCall } from "./execute-tool-call.ts";
 import { spendingOf, startNested } from "./tool-context.ts";
-import type { ReadyCall } from "../run/call.ts";
 import { batchKey, end, leaveOpen } from "./batch.ts";
 import { isRecorded, runStep } from "../run/run-step.ts";
 import { checkRecorded, sendToolEnd, sendToolStart } from "./call-ports.ts";
@@ -30,6 +28,64 @@ import { wasDispatched } from "../../tools/outcome-texts.ts";
 import { askAgain, askHook } from "../run/ask-hook.ts";
 import { prefixJournal, refuseBroken } from "../run/journal-call.ts";
 import type { BegunRecord } from "./record-verdicts.ts";
+import type { EndReason } from "../../types/termination.ts";
+
+type CutOff = "length" | "content-filter" | "refusal";
+
+/** Reports to an outer model how a nested run ended without a whole answer in its text. */
+export interface AgentReport {
+  /** "incomplete" if the text was cut off or refused. */
+  readonly status: "completed" | "incomplete";
+  /** The kind of the run's `reason`. */
+  readonly reason: "end-turn" | "stop-condition" | CutOff;
+  /** The reason that a stop condition gave. */
+  readonly stop_reason?: string | undefined;
+  /** The calls that ended the run: with their results, or with their arguments if a stop condition kept them from running. */
+  readonly calls?: readonly (
+    | { readonly tool_name: string; readonly result: Json }
+    | { readonly tool_name: string; readonly args: Json }
+  )[];
+  /** The text of the run. Absent if there is none. */
+  readonly text?: string;
+}
+
+/** Returns undefined if the text or the output of the run is its answer, or if the run is not completed. */
+export function reportOf(result: LoopResult): AgentReport | undefined {
+  const { status, reason, output, responseText: text } = result;
+  // A test may replace the nested run, and give its result only the fields that it needs.
+  if (status !== "completed" || output !== undefined || (reason as unknown) === undefined) return undefined;
+  const ended = readEnding(result, reason);
+  return ended === undefined || text === "" ? ended : { ...ended, text };
+}
+
+const cutOff: ReadonlySet<EndReason["kind"]> = new Set<CutOff>(["length", "content-filter", "refusal"]);
+
+function readEnding(result: LoopResult, reason: EndReason): Omit<AgentReport, "text"> | undefined {
+  if (reason.kind === "end-turn")
+    return { status: "completed", reason: reason.kind, calls: endingCallsOf(result).map(toEndingCall) };
+  if (reason.kind === "stop-condition") return readStop(result, reason.reason);
+  return cutOff.has(reason.kind) ? { status: "incomplete", reason: reason.kind as CutOff } : undefined;
+}
+
+function toEndingCall({ functionCall, functionResponse }: ToolHistoryEntry): NonNullable<AgentReport["calls"]>[number] {
+  return { tool_name: functionCall.name, result: functionResponse.response.result };
+}
+
+function readStop(
+  { pendingCalls, streamResults }: LoopResult,
+  stop_reason: string | undefined,
+): Omit<AgentReport, "text"> | undefined {
+  // The condition stopped a message without calls, so nothing is left out.
+  if (pendingCalls.length === 0 && streamResults.at(-1)?.finish === "stop") return undefined;
+  const calls = pendingCalls.map(({ name, args }) => ({ tool_name: name, args }));
+  const why = stop_reason === undefined ? {} : { stop_reason };
+  return { status: "completed", reason: "stop-condition", ...why, calls };
+}
+
+export function endingCallsOf({ functionHistory }: Pick<LoopResult, "functionHistory">): readonly ToolHistoryEntry[] {
+  const last = functionHistory.at(-1)?.iteration;
+  return functionHistory.filter(({ iteration, endTurn }) => iteration === last && endTurn === true);
+}
 
 type NestedEnd = { readonly kind: "ended"; readonly result: LoopResult; readonly nested: Run } | Lost;
 

@@ -1,7 +1,6 @@
 // Runs one tool call: decides if it may run, calls the tool, and turns whatever happens into an outcome.
 
-import type { ReadyCall, ToolCallPorts } from "../run/call.ts";
-import { type BatchCall, eventBase, type NestedRun, readyOf, type Run } from "../run/run.ts";
+import { type ReadyCall, type ToolCallPorts, type BatchCall, eventBase, type NestedRun, readyOf, type Run } from "../run/run.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { findDeferralProblem, prepareCall, refuseUnknown, validateCall } from "./prepare-call.ts";
