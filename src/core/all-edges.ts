@@ -1,7 +1,8 @@
 // The functions that the main entry and the adapters add to `edges`.
 
 import { describeError } from "./errors/error-messages.ts";
-import { adviseMessage, adviseName, adviseOption, advisePart, refuseSteps } from "./errors/foreign-words.ts";
+import { adviseName, adviseOption, advisePart, refuseSteps } from "./errors/foreign-words.ts";
+import { describeMessage, findMisspelt } from "./errors/message-words.ts";
 import { wordsOf } from "./errors/loop-ended-error.ts";
 import { toProviderError } from "./errors/read-sdk-error.ts";
 import { checkAnswer } from "./loop/state/check-answer.ts";
@@ -35,7 +36,8 @@ const allEdges: Edges = {
   adviseName,
   advisePart,
   adviseSchema,
-  adviseMessage,
+  describeMessage,
+  findMisspelt,
   adviseOption,
 };
 

@@ -57,6 +57,16 @@ describe("the messages option", () => {
       2,
     ],
     ["an incomplete tool result", [user("a"), asks("x"), { role: "tool", results: [{ callId: "x" }] }], 2],
+    ["a misspelt field that the message lacks", [{ role: "user", content: "a", metdata: {} }], 0],
+    [
+      "a misspelt field of a call",
+      [
+        user("a"),
+        { role: "assistant", content: [{ type: "tool-call", callId: "x", name: "t", args: {}, aprovedArgs: {} }] },
+        answers("x"),
+      ],
+      1,
+    ],
     ["an unanswered call at the end", [user("a"), asks("x")], 1],
     ["an unanswered call before a user message", [user("a"), asks("x"), user("b")], 1],
     ["an unanswered call before another assistant message", [user("a"), asks("x"), asks("y"), answers("y")], 1],
@@ -76,6 +86,43 @@ describe("the messages option", () => {
       details: { index },
       message: expect.stringContaining(`Message ${index} `),
     });
+  });
+
+  it.for<[what: string, message: object, expected: string]>([
+    [
+      "contents",
+      { role: "user", contents: "a" },
+      'Message 0 must have a string or an array of content parts as "content". It has an unknown field "contents". Did you mean "content"?',
+    ],
+    [
+      "toolcallId",
+      { role: "tool", results: [{ toolcallId: "x", name: "t", outcome: "completed", result: 1 }] },
+      'It has an unknown field "toolcallId". Did you mean "callId"?',
+    ],
+    [
+      "metdata",
+      { role: "user", content: "a", metdata: {} },
+      'Message 0 has an unknown field "metdata". Did you mean "metadata"?',
+    ],
+    [
+      "filname of a file",
+      { role: "user", content: [{ type: "file", mediaType: "a/b", data: "aGk=", filname: "a" }] },
+      'Message 0 has an unknown field "filname". Did you mean "filename"?',
+    ],
+  ])("is rejected with the field that was probably meant for %s", async ([, message, expected]) => {
+    expect((await refusal({ messages: [message] })).message).toContain(expected);
+  });
+
+  it.for<[what: string, message: object]>([
+    ["a date", { role: "user", content: "a", createdAt: "2026-11-28", date: 1 }],
+    ["an id of an assistant message", { role: "assistant", id: "m1", content: "a" }],
+    ["data of the application", { role: "user", content: "a", tenant: "b", toString: 1, seen: true, name: "Ada" }],
+    ["a field similar to one that the message has", { role: "user", content: "a", contents: [] }],
+    ["a date in a file", { role: "user", content: [{ type: "file", mediaType: "a/b", data: "aGk=", date: 1 }] }],
+    ["data in a text part", { role: "assistant", content: [{ type: "text", text: "a", id: "p1", state: "done" }] }],
+  ])("is accepted if a message has %s beside its own fields", async ([, message]) => {
+    const messages = [message as Message, user("b")];
+    expect((await play([text("Hi.")], { messages }).result).text).toBe("Hi.");
   });
 
   const outcome = (callId: string): string => `${callId}: not-run`;

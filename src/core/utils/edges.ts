@@ -44,10 +44,13 @@ export interface Edges {
    * most similar name. `fields` has the known names, and the fields of groups.
    */
   adviseName?(name: string, fields: object): Replacement | undefined;
-  /** Advice on a content part, a schema, or a message or its parts, of another library: a sentence without its full stop. */
+  /** Advice on a content part or a schema of another library: a sentence without its full stop. */
   advisePart?(part: object): string | undefined;
   adviseSchema?(schema: object): string | undefined;
-  adviseMessage?(message: object): string | undefined;
+  /** Says what is wrong with a message, with advice. */
+  describeMessage?(problem: MessageProblem, message?: unknown): string;
+  /** Says which field of a message, or of its parts, looks misspelt. */
+  findMisspelt?(message: { readonly [field: string]: unknown }): string | undefined;
   /** Advice on a wrong value of an option. */
   adviseOption?(option: AdvisedOption, value: unknown): Advice | undefined;
 }
@@ -62,6 +65,21 @@ export interface Replacement {
   readonly nearest: string;
   readonly instead?: string | undefined;
 }
+
+/** A problem of a message, or of its place in the conversation. */
+export type MessageProblem =
+  | "not-an-object"
+  | "nothing-to-send"
+  | "reused-call-id"
+  | "unknown-result"
+  | "missing-result"
+  | "missing-results"
+  | "role"
+  | "id"
+  | "user-content"
+  | "assistant-content"
+  | "results"
+  | "metadata";
 
 /** The options for whose wrong values there is advice. */
 export type AdvisedOption = "provider" | "messages" | "tools" | "signal" | "journal" | "pricing" | "handoffs";

@@ -4,7 +4,7 @@
 import type { Json } from "../../types/common.ts";
 import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { edges } from "../../utils/edges.ts";
+import { edges, type MessageProblem } from "../../utils/edges.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../../utils/guards.ts";
 import { isSameJson } from "../../utils/json.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
@@ -39,7 +39,7 @@ export function checkMessages(messages: readonly unknown[], repair: boolean): Ch
     checked.push(message);
   });
   if (open.length > 0) checked.push(...answerOpen(open, messages.length - 1, repair));
-  if (checked.length === 0) throw invalid(0, "and all later messages contain nothing that can be sent. Add a user message");
+  if (checked.length === 0) throw invalid(0, "nothing-to-send");
   return { messages: checked, heldIds };
 }
 
@@ -82,15 +82,12 @@ function callsOf(message: AssistantMessage, { index, heldIds }: Seen): readonly 
   const calls: OpenCall[] = [];
   for (const part of message.content) {
     if (part.type !== "tool-call") continue;
-    if (heldIds.has(part.callId)) throw invalid(index, "reuses the id of an earlier call. Give each call its own id");
+    if (heldIds.has(part.callId)) throw invalid(index, "reused-call-id");
     heldIds.add(part.callId);
     calls.push({ callId: part.callId, name: part.name });
   }
   return calls;
 }
-
-const repairAdvice = 'Add a result for each call, or set the option "repair" to true, which adds "not-run" results';
-const dropAdvice = 'Remove such results, or set the option "repair" to true, which removes them';
 
 interface AnswerCheck {
   readonly open: readonly OpenCall[];
@@ -104,16 +101,15 @@ function checkAnswers(message: ToolMessage, { open, index, repair }: AnswerCheck
   for (const result of message.results) {
     const known = ids.has(result.callId) && !results.has(result.callId);
     if (known) results.set(result.callId, result);
-    else if (!repair)
-      throw invalid(index, `has a result without a call in the previous message, or two results for one call. ${dropAdvice}`);
+    else if (!repair) throw invalid(index, "unknown-result");
   }
   if (results.size === open.length && results.size === message.results.length) return message;
-  if (!repair) throw invalid(index, `has no result for a call in the previous message. ${repairAdvice}`);
+  if (!repair) throw invalid(index, "missing-result");
   return { role: "tool", results: open.map((call) => results.get(call.callId) ?? notRun(call)) };
 }
 
 function answerOpen(open: readonly OpenCall[], index: number, repair: boolean): readonly ToolMessage[] {
-  if (!repair) throw invalid(index, `has calls without results in the next message. ${repairAdvice}`);
+  if (!repair) throw invalid(index, "missing-results");
   return [{ role: "tool", results: open.map(notRun) }];
 }
 
@@ -122,26 +118,16 @@ function notRun({ callId, name }: OpenCall): ToolResultPart {
   return { callId, name, outcome: "not-run", result: renderOutcome({ call, durationMs: 0, kind: "not-run" }) };
 }
 
-const problems: { readonly [Role in Message["role"]]: (message: { readonly [field: string]: unknown }) => string | undefined } = {
+const problems: {
+  readonly [Role in Message["role"]]: (message: { readonly [field: string]: unknown }) => MessageProblem | undefined;
+} = {
   user: ({ content, id }) => {
-    if (id !== undefined && !isFilled(id)) return 'must have a string that is not empty as "id"';
-    return typeof content === "string" || isListOf(content, isContentPart)
-      ? undefined
-      : 'must have a string or an array of content parts as "content"';
+    if (id !== undefined && !isFilled(id)) return "id";
+    return typeof content === "string" || isListOf(content, isContentPart) ? undefined : "user-content";
   },
-  assistant: ({ content }) =>
-    isListOf(content, isAssistantPart) ? undefined : 'must have an array of text, reasoning and tool-call parts as "content"',
-  tool: ({ results }) => (isListOf(results, isResult) ? undefined : 'must have an array of tool results as "results"'),
+  assistant: ({ content }) => (isListOf(content, isAssistantPart) ? undefined : "assistant-content"),
+  tool: ({ results }) => (isListOf(results, isResult) ? undefined : "results"),
 };
-
-/**
- * Adds advice if a part has the format of another library. `given` is the message of the caller, because our copy of the message
- * contains no binary data.
- */
-function withAdvice(problem: string, given: unknown): string {
-  const advice = isRecord(given) ? edges.adviseMessage?.(given) : undefined;
-  return advice === undefined ? problem : `${problem}. ${advice}`;
-}
 
 export function toUserMessage(given: unknown): UserMessage | undefined {
   try {
@@ -155,14 +141,16 @@ export function toUserMessage(given: unknown): UserMessage | undefined {
 
 function assertMessage(given: unknown, index: number): Message {
   const value = withTextPart(copy(given, index));
-  if (!isRecord(value)) throw invalid(index, "is not an object");
+  if (!isRecord(value)) throw invalid(index, "not-an-object");
   const { role } = value;
   if (role !== "user" && role !== "assistant" && role !== "tool") {
-    throw invalid(index, withAdvice('must have the role "user", "assistant" or "tool"', given));
+    throw invalid(index, "role", given);
   }
   const problem = problems[role](value);
-  if (problem !== undefined) throw invalid(index, withAdvice(problem, given));
-  if (!isMetadataKept(given, value)) throw invalid(index, 'must have an object of plain data as "metadata"');
+  if (problem !== undefined) throw invalid(index, problem, given);
+  if (!isMetadataKept(given, value)) throw invalid(index, "metadata");
+  const misspelt = edges.findMisspelt?.(value);
+  if (misspelt !== undefined) throw refuse(index, misspelt);
   return seal(value as unknown as Message);
 }
 
@@ -183,7 +171,7 @@ function copy(value: unknown, index: number): unknown {
   try {
     return sealedCopy(value);
   } catch (error) {
-    throw invalid(index, `cannot be written as JSON: ${toPlainError(error).message}`);
+    throw refuse(index, `cannot be written as JSON: ${toPlainError(error).message}`);
   }
 }
 
@@ -207,6 +195,11 @@ function isFilled(value: unknown): boolean {
   return typeof value === "string" && value !== "";
 }
 
-function invalid(index: number, problem: string): LoopError<"invalid-messages"> {
+/** `given` is the message of the caller, because our copy of the message contains no binary data. */
+function invalid(index: number, problem: MessageProblem, given?: unknown): LoopError<"invalid-messages"> {
+  return refuse(index, edges.describeMessage?.(problem, given) ?? problem);
+}
+
+function refuse(index: number, problem: string): LoopError<"invalid-messages"> {
   return new LoopError("invalid-messages", { index, problem });
 }

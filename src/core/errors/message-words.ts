@@ -1,0 +1,76 @@
+// Says what is wrong with a message of the option `messages`. The loop calls these functions through `edges`.
+
+import type { MessageProblem } from "../utils/edges.ts";
+import { isRecord, type UnknownRecord } from "../utils/guards.ts";
+import { nearestName } from "../utils/nearest-name.ts";
+import { quote } from "../utils/texts.ts";
+import { adviseMessage } from "./foreign-words.ts";
+
+const repair = 'Add a result for each call, or set the option "repair" to true, which adds "not-run" results';
+
+const words: { readonly [Problem in MessageProblem]: string } = {
+  "not-an-object": "is not an object",
+  "nothing-to-send": "and all later messages contain nothing that can be sent. Add a user message",
+  "reused-call-id": "reuses the id of an earlier call. Give each call its own id",
+  "unknown-result":
+    'has a result without a call in the previous message, or two results for one call. Remove such results, or set the option "repair" to true, which removes them',
+  "missing-result": `has no result for a call in the previous message. ${repair}`,
+  "missing-results": `has calls without results in the next message. ${repair}`,
+  role: 'must have the role "user", "assistant" or "tool"',
+  id: 'must have a string that is not empty as "id"',
+  "user-content": 'must have a string or an array of content parts as "content"',
+  "assistant-content": 'must have an array of text, reasoning and tool-call parts as "content"',
+  results: 'must have an array of tool results as "results"',
+  metadata: 'must have an object of plain data as "metadata"',
+};
+
+/** Adds advice if the message, or a part of it, has the format of another library or a misspelt field. */
+export function describeMessage(problem: MessageProblem, message?: unknown): string {
+  if (!isRecord(message)) return words[problem];
+  const misspelt = findMisspelt(message);
+  const advice = adviseMessage(message) ?? (misspelt === undefined ? undefined : `It ${misspelt}`);
+  return advice === undefined ? words[problem] : `${words[problem]}. ${advice}`;
+}
+
+const content = ["type", "text", "mediaType", "data", "filename"];
+const parts: { readonly [role: string]: readonly string[] } = {
+  user: content,
+  assistant: ["type", "text", "callId", "providerCallId", "name", "args", "approvedArgs"],
+  tool: ["callId", "name", "outcome", "result", "content"],
+};
+const fields: { readonly [role: string]: readonly string[] } = {
+  user: ["role", "id", "content", "pinned", "metadata"],
+  assistant: ["role", "content", "providerMetadata"],
+  tool: ["role", "results"],
+};
+
+/**
+ * Finds a field that looks like a misspelt field of a message or of its parts. Only a field that the object lacks can be misspelt.
+ * Other unknown fields are allowed, because people keep an id or a date in their messages.
+ */
+export function findMisspelt(message: UnknownRecord): string | undefined {
+  const { role, content: given, results } = message;
+  const known = typeof role === "string" && Object.hasOwn(fields, role) ? role : undefined;
+  if (known === undefined) return undefined;
+  const own = listOf(known === "tool" ? results : given);
+  const inner = own.flatMap((part) => listOf(part["content"]).map((one) => findIn(one, content)));
+  return [findIn(message, fields[known]), ...own.map((part) => findIn(part, parts[known])), ...inner].find(Boolean);
+}
+
+function listOf(value: unknown): readonly UnknownRecord[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+function findIn(given: UnknownRecord, known: readonly string[] = []): string | undefined {
+  const missing = known.filter((name) => given[name] === undefined);
+  for (const name of Object.keys(given)) {
+    const nearest = known.includes(name) ? undefined : (nearestName(name, missing) ?? missing.find((one) => endsWith(name, one)));
+    if (nearest !== undefined) return `has an unknown field ${quote(name)}. Did you mean ${quote(nearest)}?`;
+  }
+  return undefined;
+}
+
+/** True for a name with more words than the known one, such as "toolcallId". */
+function endsWith(name: string, known: string): boolean {
+  return known.length > 3 && name.toLowerCase().endsWith(known.toLowerCase());
+}
