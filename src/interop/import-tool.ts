@@ -1,4 +1,6 @@
 import {
+  checkFields,
+  is,
   assertTool,
   describeValue,
   type ExecutableTool,
@@ -168,6 +170,7 @@ export function importTools(
   const named = Array.isArray(tools)
     ? tools.map((tool: object): readonly [unknown, object] => [Reflect.get(Object(tool), "name"), tool])
     : Object.entries(tools);
+  checkFields("overrides", overrides, Object.fromEntries(named.map(([name]) => [String(name), is.object])));
   return named.map(([name, tool]) => {
     if (typeof name !== "string") return importTool(tool);
     return importTool(tool, { name, ...overrides[name] });

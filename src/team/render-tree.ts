@@ -1,3 +1,4 @@
+import { checkFields, type Checks } from "../core/entry-kit.ts";
 import type { RunNode, RunTree } from "./run-tree.ts";
 
 /** The options of `renderTree`. */
@@ -8,6 +9,8 @@ export interface RenderTreeOptions {
   readonly height?: number | undefined;
 }
 
+const checks: Checks<RenderTreeOptions> = { width: { min: 0 }, height: { min: 0 } };
+
 /**
  * Draws a tree of runs: one line for each run, with its state, tools, tokens, cost and time. Names and texts come
  * from models, so control characters are removed, and long lines are cut.
@@ -15,7 +18,9 @@ export interface RenderTreeOptions {
  * @example
  * console.log(renderTree(tree, { width: process.stdout.columns }));
  */
-export function renderTree(tree: RunTree, { width = 80, height = Number.POSITIVE_INFINITY }: RenderTreeOptions = {}): string {
+export function renderTree(tree: RunTree, options: RenderTreeOptions = {}): string {
+  checkFields("options", options, checks);
+  const { width = 80, height = Number.POSITIVE_INFINITY } = options;
   const lines = tree.runs.flatMap((run) => linesOf(run, { first: "", rest: "" }, tree.now()));
   const isCut = lines.length > height;
   const shown = isCut ? lines.slice(0, Math.max(0, height - 1)) : lines;

@@ -1,4 +1,4 @@
-import type { EndReason, LoopEvent, LoopStatus } from "../core/entry-kit.ts";
+import { checkFields, type Checks, type EndReason, is, type LoopEvent, type LoopStatus } from "../core/entry-kit.ts";
 
 /** A run in a `RunTree`. */
 export interface RunNode {
@@ -31,6 +31,8 @@ export interface RunTreeOptions {
   /** Returns the current time in milliseconds. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
+
+const treeChecks: Checks<RunTreeOptions> = { name: is.text, now: is.fn };
 
 /** The runs of an event stream as a tree. Created by `createRunTree`. */
 export interface RunTree {
@@ -71,7 +73,9 @@ interface Node {
  *   if (event.type === "tool-end") console.log(renderTree(tree));
  * }
  */
-export function createRunTree({ name = "lead", now = Date.now }: RunTreeOptions = {}): RunTree {
+export function createRunTree(options: RunTreeOptions = {}): RunTree {
+  checkFields("options", options, treeChecks);
+  const { name = "lead", now = Date.now } = options;
   const nodes = new Map<string, Node>();
   const roots: Node[] = [];
 

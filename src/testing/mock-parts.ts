@@ -191,6 +191,7 @@ export function finish(
   reason: FinishReason,
   options: { readonly token?: string | undefined; readonly raw?: string | undefined } = {},
 ): MockPart {
+  checkFields("options", options, { token: is.text, raw: is.text });
   return chunk({ type: "finish", reason, ...options });
 }
 
@@ -211,6 +212,7 @@ export function wait(ms: number): MockPart {
  * Makes a part that sends nothing until the signal fires. Then the stream rejects. With `ignoreSignal`, the stream never settles.
  */
 export function stall(options: { readonly ignoreSignal?: boolean | undefined } = {}): MockPart {
+  checkFields("options", options, { ignoreSignal: is.flag });
   return { kind: "stall", ignoreSignal: options.ignoreSignal ?? false };
 }
 

@@ -78,6 +78,10 @@ export function isFields(rule: unknown): rule is Fields {
   return isRecord(rule) && typeof rule["min"] !== "number";
 }
 
+function isNeeded(rule: Rule | undefined): boolean {
+  return Array.isArray(rule) && rule[3] === true;
+}
+
 function toCheck(rule: Exclude<Rule, Fields>): Check {
   if (typeof rule === "boolean") return is.flag;
   if ("min" in rule) return [describeRule(rule), (value) => isWithin(value, rule)];
@@ -102,14 +106,16 @@ export function checkFields(group: string, value: unknown, fields: Fields): void
   if (misspelt !== undefined) throw misspelt;
   for (const name of Object.keys({ ...value, ...fields })) {
     const rule = ruleOf(name);
-    if (rule !== undefined && (name !== "*" || name in value)) checkField(pathOf(group, name), value[name], rule);
+    // A needed field may also be a getter of a class.
+    const isRead = Object.hasOwn(value, name) || (name !== "*" && isNeeded(rule));
+    if (isRead && rule !== undefined) checkField(pathOf(group, name), value[name], rule);
   }
   for (const error of unknown) throw error;
 }
 
 /** Throws LoopError "invalid-option" if the value breaks the rule. An absent value passes, unless it is needed. */
 export function checkField(option: string, value: unknown, rule: Rule): void {
-  if (value === undefined && !(Array.isArray(rule) && rule[3] === true)) return;
+  if (value === undefined && !isNeeded(rule)) return;
   if (isFields(rule)) return checkFields(option, value, rule);
   const check = toCheck(rule);
   if (!check[1](value)) throw refuseOption(option, check, value);

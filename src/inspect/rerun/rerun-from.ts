@@ -3,11 +3,12 @@
 
 import {
   type EntryOptions,
-  invalidOption,
   isRecord,
   type Journal,
   limitRules,
   LoopError,
+  checkFields,
+  type Checks,
   type LoopOptions,
   processResults,
   type ResultProcessor,
@@ -241,6 +242,16 @@ export interface RerunPoint {
   readonly runId?: string | undefined;
 }
 
+const pointChecks: Checks<RerunPoint> = {
+  iteration: [
+    "the number of an iteration, counted from 0",
+    (value) => Number.isInteger(value) && Number(value) >= 0,
+    undefined,
+    true,
+  ],
+  runId: ["the id of a run in the log", (value) => typeof value === "string"],
+};
+
 /**
  * Returns loop options for a run that repeats another run up to an iteration, and then goes on live with these options: another
  * provider, model, system text or tool set. `source` is the path of a run log or of a journal file, a log that was read, or a
@@ -273,10 +284,8 @@ export async function rerunFrom<Output = unknown, T extends Tool = Tool>(
 }
 
 export async function readPast(source: string | RunLog | Journal, at: RerunPoint): Promise<Past> {
-  const { iteration, runId } = isRecord(at) ? (at as RerunPoint) : { iteration: undefined, runId: undefined };
-  if (typeof iteration !== "number" || !Number.isInteger(iteration) || iteration < 0)
-    throw invalidOption("at.iteration", "the number of an iteration, counted from 0", iteration);
-  if (runId !== undefined && typeof runId !== "string") throw invalidOption("at.runId", "the id of a run in the log", runId);
+  checkFields("at", isRecord(at) ? at : {}, pointChecks);
+  const { iteration } = at;
   if (typeof source === "string") {
     if ((await findStart(source)) === "journal") return readPastOfJournal(source, iteration);
     return readPastOfLog(chooseRun(await readRunLog(source), at), iteration);

@@ -152,7 +152,10 @@ export class CallContext implements ToolContext {
   }
 
   get defer(): ToolContext["defer"] {
-    return (options) => (options?.fromPage === true ? deferredToPage : deferred);
+    return (options = {}) => {
+      checkFields("defer", options, { fromPage: is.flag });
+      return options.fromPage === true ? deferredToPage : deferred;
+    };
   }
 
   get ask(): ToolContext["ask"] {
