@@ -1,5 +1,7 @@
 // Runs the tests beside the sources and the whole-run scenarios. What needs a build is in test/package/vitest.config.ts.
 
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import type { ViteUserConfig } from "vitest/config";
 import { browserTests, findChromium, noChromium } from "./test/find-chromium.ts";
@@ -17,6 +19,10 @@ const slowing = [
   "test/plan/wire-rounds.test.ts",
 ];
 const setupFiles = ["test/fail-on-async-hooks.ts"];
+
+/** Vitest finds a changed file itself. These files change what the imports of an unchanged file mean. */
+const meanings = createHash("sha256");
+for (const file of ["package-lock.json", "tsconfig.json", "vitest.config.ts"]) meanings.update(readFileSync(file));
 
 const config: ViteUserConfig = {
   // Tests and examples import what users import; it comes from the sources.
@@ -50,6 +56,8 @@ const config: ViteUserConfig = {
       // These read the clock: each file has a process to itself, after all others.
       { extends: true, test: { name: "growth", include: ["test/growth/*.test.ts"], isolate: true, sequence: { groupOrder: 2 } } },
     ],
+    // All projects, and later test runs, use what one of them has compiled.
+    experimental: { fsModuleCache: true, fsModuleCachePath: `.cache/modules/${meanings.digest("hex").slice(0, 16)}` },
     // Nothing here waits for real time; a property test on a busy machine may take its own.
     testTimeout: 60_000,
     reporters: ["default", "./scripts/rerun-reporter.ts"],
