@@ -4,6 +4,7 @@ import type { Advice, AdvisedOption, Replacement } from "../utils/edges.ts";
 import { nearestName } from "../utils/nearest-name.ts";
 import { isFields } from "./check-fields.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
+import { describeValue } from "../utils/texts.ts";
 
 const chat = (model: string, client = "new OpenAI()"): string =>
   `openaiChat({ client: ${client}, model: ${model} }), from "turnwright/openai"`;
@@ -87,7 +88,7 @@ function adviseProvider(value: unknown): Advice | undefined {
 }
 
 const adviceOn: { readonly [Option in AdvisedOption]: (value: unknown) => Advice | undefined } = {
-  provider: adviseProvider,
+  provider: (value) => ({ hint: ': an object with "id", "model" and "stream"', ...adviseProvider(value) }),
   messages: (value) =>
     typeof value === "string" || isRecord(value)
       ? { instead: `messages: [${isRecord(value) ? "message" : '{ role: "user", content: "..." }'}]` }
@@ -100,7 +101,18 @@ const adviceOn: { readonly [Option in AdvisedOption]: (value: unknown) => Advice
     instead: typeof value === "string" ? 'fileJournal("run.jsonl"), from "turnwright/journal"' : undefined,
   }),
   pricing: () => ({ instead: 'genaiPrices(), from "turnwright/prices"' }),
-  handoffs: () => ({ instead: "tools: agents.tools, policies: { handoffs: agents }" }),
+  handoffs: () => ({
+    hint: ", because a handoff has no effect without it",
+    instead: "tools: agents.tools, policies: { handoffs: agents }",
+  }),
+  clock: () => ({ hint: ': an object with "now", "setTimeout" and "clearTimeout"' }),
+  events: () => ({ hint: ", for example createLoopEvents()" }),
+  stash: () => ({ hint: ", for example createContextStash()" }),
+  extra: () => ({ hint: ", with extra fields for the provider API" }),
+  decision: (value) => ({
+    hint: ' whose "kind" is approve, deny, modify (with "args"), ask, result (with plain data as "result") or failed (with a string "error")',
+    received: describeValue((isRecord(value) && Object.hasOwn(value, "kind") ? value["kind"] : undefined) ?? value),
+  }),
 };
 
 export function adviseOption(option: AdvisedOption, value: unknown): Advice | undefined {

@@ -104,7 +104,7 @@ export function withErrorWords(error: ProviderError, words: readonly ErrorWord[]
   return found === undefined ? error : { ...error, code: found.code, retryable: defaultRetryable(found.code) };
 }
 
-export const providerCheck: Check = ['a provider: an object with "id", "model" and "stream"', isProvider, "provider"];
+export const providerCheck: Check = ["a provider", isProvider, "provider"];
 
 export function isProvider(value: unknown): value is Provider {
   if (!isRecord(value)) return false;

@@ -82,7 +82,19 @@ export type MessageProblem =
   | "metadata";
 
 /** The options for whose wrong values there is advice. */
-export type AdvisedOption = "provider" | "messages" | "tools" | "signal" | "journal" | "pricing" | "handoffs";
+export type AdvisedOption =
+  | "provider"
+  | "messages"
+  | "tools"
+  | "signal"
+  | "journal"
+  | "pricing"
+  | "handoffs"
+  | "clock"
+  | "events"
+  | "stash"
+  | "extra"
+  | "decision";
 
 /** The kind of a value in words, the code to write instead of it, and a hint to append to the expected value. */
 export interface Advice {

@@ -23,7 +23,6 @@ import { providerCheck } from "../../errors/provider-error.ts";
 import { isOutsideResult } from "../../tools/to-outcome.ts";
 import { isEmitter, isRecord } from "../../utils/guards.ts";
 import { isPlainData } from "../../utils/json.ts";
-import { describeValue } from "../../utils/texts.ts";
 
 export const none: number = Number.POSITIVE_INFINITY;
 
@@ -67,17 +66,14 @@ export const reserveChecks: Checks<FinalAnswerReserve> = {
   ms: { ...timeLimit, infinite: false },
 };
 
-const isObject = (value: unknown): value is object => isRecord(value) || isFunction(value);
-
 const has =
   (...methods: readonly string[]) =>
   (value: unknown): boolean =>
-    isObject(value) && methods.every((name) => isFunction(Reflect.get(value, name)));
+    (isRecord(value) || isFunction(value)) && methods.every((name) => isFunction(Reflect.get(value as object, name)));
 
-/** A copy that JSON made has no functions. */
-const madeBy = (maker: string, kind: string): Check => [
+const madeBy = (maker: string, kind: string, method: string): Check => [
   `made by ${maker}`,
-  (value) => isObject(value) && Reflect.get(value, "kind") === kind && Object.values(value).some(isFunction),
+  (value) => has(method)(value) && Reflect.get(value as object, "kind") === kind,
 ];
 
 const number: Check = ["a number", Number.isFinite];
@@ -90,7 +86,7 @@ export const modelSettingsChecks: Checks<ModelSettings> = {
   topP: number,
   stopSequences: is.texts,
   seed: number,
-  extra: ["an object of plain data, with extra fields for the provider API", (value) => isRecord(value) && isPlainData(value)],
+  extra: ["an object of plain data", (value) => isRecord(value) && isPlainData(value), "extra"],
 };
 
 export const toolChoiceCheck: Check = [
@@ -112,7 +108,7 @@ const gate: Checks<DeliberateGate> = {
 
 const restarts: Checks<RestartPolicy> = {
   effects: { "*": /* @__PURE__ */ needed(toolNames) },
-  stash: ["a stash, for example createContextStash()", /* @__PURE__ */ has("take")],
+  stash: ["a stash", /* @__PURE__ */ has("take"), "stash"],
 };
 
 const preToolText: Checks<PreToolTextPolicy> = {
@@ -128,14 +124,14 @@ const policies: Checks<LoopPolicies> = {
   preToolText,
   finalAnswer: ["true, false or { reserve }", (value) => typeof value === "boolean" || isRecord(value)],
   stopWhen: ["a function, or an array of functions", (value) => [value].flat().every(isFunction)],
-  loopDetection: /* @__PURE__ */ madeBy("detectLoops", "loop-detection"),
-  output: /* @__PURE__ */ madeBy("structuredOutput", "structured-output"),
-  results: /* @__PURE__ */ madeBy("processResults", "result-processing"),
-  masking: /* @__PURE__ */ madeBy("maskResults", "masking"),
-  compaction: /* @__PURE__ */ madeBy("compactMessages", "compaction"),
-  promptCache: /* @__PURE__ */ madeBy("watchPromptCache", "prompt-cache"),
-  guardrails: /* @__PURE__ */ madeBy("guardrails", "guardrails"),
-  handoffs: /* @__PURE__ */ madeBy("createHandoffs", "handoffs"),
+  loopDetection: /* @__PURE__ */ madeBy("detectLoops", "loop-detection", "begin"),
+  output: /* @__PURE__ */ madeBy("structuredOutput", "structured-output", "judge"),
+  results: /* @__PURE__ */ madeBy("processResults", "result-processing", "process"),
+  masking: /* @__PURE__ */ madeBy("maskResults", "masking", "createView"),
+  compaction: /* @__PURE__ */ madeBy("compactMessages", "compaction", "compact"),
+  promptCache: /* @__PURE__ */ madeBy("watchPromptCache", "prompt-cache", "createWatcher"),
+  guardrails: /* @__PURE__ */ madeBy("guardrails", "guardrails", "begin"),
+  handoffs: /* @__PURE__ */ madeBy("createHandoffs", "handoffs", "planFor"),
 };
 
 const hooks: Checks<LoopHooks> = { prepareIteration: is.fn, onIteration: is.fn };
@@ -153,15 +149,13 @@ export const sessionChecks: Checks<Session> = {
 
 /** An invalid decision must throw, because it would otherwise deny or fail the call. */
 const decision: Check = [
-  'an object whose "kind" is approve, deny, modify (with "args"), ask, result (with plain data as "result") or failed (with a string "error")',
+  "an object",
   (value) => {
     // Check a copy with only the own fields, because the run uses such a copy.
     const own: unknown = isRecord(value) ? { ...value } : value;
     return isApproval(own) || isOutsideResult(own) || (isRecord(own) && own["kind"] === "ask");
   },
-  (value) => ({
-    received: describeValue((isRecord(value) && Object.hasOwn(value, "kind") ? value["kind"] : undefined) ?? value),
-  }),
+  "decision",
   true,
 ];
 
@@ -186,16 +180,13 @@ export const optionChecks: Checks<LoopOptions> = {
   hooks,
   control: ["a control made by createLoopControl", /* @__PURE__ */ has("stop", "kill")],
   signal: ["an AbortSignal", (value) => value instanceof AbortSignal, "signal"],
-  events: ["an eventemitter3 emitter, for example createLoopEvents()", isEmitter],
+  events: ["an eventemitter3 emitter", isEmitter, "events"],
   journal: ["a journal", /* @__PURE__ */ has("step", "all"), "journal"],
   runId: filledText,
   version: filledText,
   resume: ['"retry-last"', (value) => value === "retry-last"],
   decisions: { "*": decision },
-  clock: [
-    'a clock: an object with "now", "setTimeout" and "clearTimeout"',
-    /* @__PURE__ */ has("now", "setTimeout", "clearTimeout"),
-  ],
+  clock: ["a clock", /* @__PURE__ */ has("now", "setTimeout", "clearTimeout"), "clock"],
   session: sessionChecks,
   context: is.any,
 };

@@ -8,11 +8,7 @@ import { isRecord } from "../../utils/guards.ts";
 import { none, optionChecks, planChecks } from "../run/option-table.ts";
 import type { AgentTable } from "../run/run.ts";
 
-const handoffsNeeded: Check = [
-  'set if "tools" has tools of createHandoffs, because a handoff has no effect without it',
-  is.any[1],
-  "handoffs",
-];
+const handoffsNeeded: Check = ['set if "tools" has tools of createHandoffs', is.any[1], "handoffs"];
 
 const pricingNeeded: Check = ['a function if "limits.maxCostUSD" is set', is.any[1], "pricing"];
 
