@@ -66,27 +66,25 @@ export interface WireTool {
   readonly strict: boolean;
 }
 
-/** A call in the history. */
-export interface WireCall {
+interface HistoryItem {
   /** The index of its message. */
   readonly at: number;
   /** The path in the body, as services write it. */
   readonly path: string;
   readonly id: unknown;
   readonly name: string;
-  /** The arguments: a text or an object, as the API has them. */
-  readonly args: unknown;
   readonly fields: UnknownRecord;
 }
 
+/** A call in the history. */
+export interface WireCall extends HistoryItem {
+  /** The arguments: a text or an object, as the API has them. */
+  readonly args: unknown;
+}
+
 /** The result of a call in the history. */
-export interface WireResult {
-  readonly at: number;
-  readonly path: string;
-  readonly id: unknown;
-  readonly name: string;
+export interface WireResult extends HistoryItem {
   readonly parts: readonly UnknownRecord[];
-  readonly fields: UnknownRecord;
 }
 
 /** An image or a file. */
