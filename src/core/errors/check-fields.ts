@@ -96,21 +96,18 @@ const top = "options";
 
 /**
  * Throws LoopError "unknown-option" if a field of `value` is unknown, and "invalid-option" if a field breaks its rule or a needed
- * field is missing. Other absent fields pass. Of several problems, a misspelt name comes first, and another unknown name last.
+ * field is missing. Other absent fields pass. Unknown fields come first, because their error may name the field that is missing.
  */
 export function checkFields(group: string, value: unknown, fields: Fields): void {
   if (!isRecord(value)) throw invalidOption(group, "an object", value);
   const ruleOf = (name: string): Rule | undefined => fields[Object.hasOwn(fields, name) ? name : "*"];
-  const unknown = Object.keys(value).flatMap((name) => (ruleOf(name) === undefined ? [unknownOption(name, group, fields)] : []));
-  const misspelt = unknown.find(({ details }) => details.nearest !== undefined);
-  if (misspelt !== undefined) throw misspelt;
+  for (const name of Object.keys(value)) if (ruleOf(name) === undefined) throw unknownOption(name, group, fields);
   for (const name of Object.keys({ ...value, ...fields })) {
     const rule = ruleOf(name);
     // A needed field may also be a getter of a class.
     const isRead = Object.hasOwn(value, name) || (name !== "*" && isNeeded(rule));
     if (isRead && rule !== undefined) checkField(pathOf(group, name), value[name], rule);
   }
-  for (const error of unknown) throw error;
 }
 
 /** Throws LoopError "invalid-option" if the value breaks the rule. An absent value passes, unless it is needed. */

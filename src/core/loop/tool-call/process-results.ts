@@ -66,12 +66,11 @@ function copyPipeline(given: ResultPipeline): ResultPipeline {
   };
 }
 
-/** Checks only the known fields of an instance of a class. */
+/** Checks only the known fields of an instance of a class, and of an object that is no stage, such as a whole cache. */
 function checkStage(option: string, stage: object, checks: Fields): void {
-  const fields = isLiteral(stage)
-    ? stage
-    : Object.fromEntries(Object.keys(checks).map((name) => [name, Reflect.get(stage, name)]));
-  checkFields(option, fields, checks);
+  const known = Object.fromEntries(Object.keys(checks).map((name) => [name, Reflect.get(stage, name)]));
+  const isStage = isLiteral(stage) && Object.values(known).some((field) => field !== undefined);
+  checkFields(option, isStage ? stage : known, checks);
 }
 
 function readExtract(answer: unknown): ExtractedResult {

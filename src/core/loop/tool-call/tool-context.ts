@@ -18,7 +18,7 @@ import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { findableKey, mayRunKey } from "../../tools/registry.ts";
 import { type Wave, waveKey } from "../../tools/wave.ts";
 import { deferred, deferredToPage } from "../../tools/to-outcome.ts";
-import { checkFields, type Checks, is, needed } from "../../errors/check-fields.ts";
+import { type Check, checkField, checkFields, type Checks, is, needed } from "../../errors/check-fields.ts";
 import { isRecord } from "../../utils/guards.ts";
 import { isPlainData, toJson } from "../../utils/json.ts";
 import { addSpending, noUsage } from "../../utils/count-usage.ts";
@@ -273,10 +273,12 @@ function endRun({ run, result }: NestedRun): Promise<Raced<LoopResult>> {
   return new Deadline({ limitMs }, { clock: run.clock, scope: new CancelScope() }).race(result);
 }
 
+const partType: Check = ['"text" or "data"', (type) => type === "text" || type === "data", undefined, true];
+
 const textPart: Checks<Extract<EmittedPart, { readonly type: "text" }>> = { type: is.any, text: /* @__PURE__ */ needed(is.text) };
 
 const dataPart: Checks<Extract<EmittedPart, { readonly type: "data" }>> = {
-  type: ['"text" or "data"', (type) => type === "data", undefined, true],
+  type: is.any,
   name: [
     '1 to 64 letters, digits, "_" or "-"',
     (name) => typeof name === "string" && /^[\w-]{1,64}$/.test(name),
@@ -288,6 +290,7 @@ const dataPart: Checks<Extract<EmittedPart, { readonly type: "data" }>> = {
 };
 
 export function toEmittedPart(given: unknown): EmittedPart {
+  if (isRecord(given)) checkField("emit(part).type", given["type"], partType);
   checkFields("emit(part)", given, isRecord(given) && given["type"] === "text" ? textPart : dataPart);
   const part = given as EmittedPart;
   return part.type === "text" ? { ...part } : { ...part, data: toJson(part.data) };
