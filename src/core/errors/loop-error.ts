@@ -101,7 +101,7 @@ export interface LoopErrorDetails {
    * omitted when the error is printed or converted to JSON.
    */
   readonly "journal-unresponsive": {
-    readonly verb: "open" | "close" | "step" | "all" | "replays" | "has";
+    readonly verb: "open" | "close" | "step" | "all" | "replays" | "has" | "read";
     /** The key of the requested step. If several steps were requested together, the key of the first of them. */
     readonly key?: string | undefined;
     readonly ms: number;
@@ -113,7 +113,7 @@ export interface LoopErrorDetails {
    * of a journal reject the run themselves, and get the same field `details.partial`. It is not enumerable either.
    */
   readonly "journal-failed": {
-    readonly verb: "close" | "step" | "all" | "replays" | "has";
+    readonly verb: "close" | "step" | "all" | "replays" | "has" | "read";
     /** The key of the requested step. If several steps were requested together, the key of the first of them. */
     readonly key?: string | undefined;
     /** The message of the error that the journal threw. */

@@ -11,6 +11,8 @@ export interface EventTargets {
   readonly emitter: LoopEmitter | undefined;
   readonly queue: EventQueue<LoopEvent> | undefined;
   readonly outer?: OuterTarget | undefined;
+  /** Functions that get each event. */
+  readonly taps?: readonly ((event: LoopEvent) => void)[] | undefined;
 }
 
 interface OuterTarget {
@@ -29,27 +31,31 @@ export class LoopEventSink implements EventSink {
   readonly #emitter: LoopEmitter | undefined;
   readonly #queue: EventQueue<LoopEvent> | undefined;
   readonly #outer: EventTargets["outer"];
+  readonly #taps: EventTargets["taps"];
   /** The listeners whose failure is already reported. A listener is reported once. */
   #reported: WeakSet<object> | undefined;
   #failure: ClosedRun["failure"];
   #closed = false;
 
-  constructor({ runId, emitter, queue, outer }: EventTargets) {
+  constructor({ runId, emitter, queue, outer, taps }: EventTargets) {
     this.runId = runId;
     this.#emitter = emitter;
     this.#queue = queue;
     this.#outer = outer;
+    this.#taps = taps?.length === 0 ? undefined : taps;
   }
 
   wants(type: LoopEventType): boolean {
     if (this.#closed) return false;
     const outer = this.#outer;
+    if (this.#taps !== undefined) return true;
     return this.#queue !== undefined || this.#isHeard(type) || outer?.tap !== undefined || outer?.sink.wants(type) === true;
   }
 
   send(event: LoopEvent): void {
     if (this.#closed) return;
     this.#queue?.push(event);
+    for (const tap of this.#taps ?? []) this.guard(event, () => tap(event));
     if (this.#outer !== undefined) this.#pass(event, this.#outer);
     if (this.#isHeard(event.type)) this.#emit(event);
   }

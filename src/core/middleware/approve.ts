@@ -1,0 +1,106 @@
+// Approvals of calls, which may take days and come from another process.
+
+import type { Json, PlainError } from "../types/common.ts";
+import type { ApprovalDecision, Approve } from "../types/policies.ts";
+import type { NeedsApproval, ToolDefinition } from "../types/tool.ts";
+import type { ToolCall } from "../types/tool-outcome.ts";
+import { toDecision } from "../policies/approval.ts";
+import { toShown } from "../tools/compare-tools.ts";
+import { denials } from "../tools/outcome-texts.ts";
+import { toJson } from "../utils/json.ts";
+import { toPlainError } from "../utils/plain-error.ts";
+import type { CallRecorder, Middleware, Next, Outcome, RunFacts } from "../run/seam.ts";
+import { frozenView } from "../loop/state/transcript.ts";
+import { askCaller } from "./ask-caller.ts";
+
+/**
+ * Asks for a decision about each call, or about the calls of tools with `needsApproval` if there is no policy. A call that is not
+ * decided waits for an answer: `{ kind: "approve" }`, `{ kind: "deny", reason }` or `{ kind: "modify", args }`.
+ *
+ * @example approve(({ name }) => ({ kind: name === "search" ? "approve" : "ask" }))
+ */
+export function approve(policy?: Approve): Middleware {
+  return {
+    name: "approve",
+    begin: (run) => ({ call: (call, next, at) => decideCall(policy, { run, at }, { call, next }) }),
+  };
+}
+
+interface Asking {
+  readonly run: RunFacts;
+  readonly at: CallRecorder;
+}
+
+interface Asked {
+  readonly call: ToolCall;
+  readonly next: Next<ToolCall, Outcome>;
+}
+
+type Decided = ApprovalDecision | { readonly kind: "failed"; readonly error: PlainError };
+
+async function decideCall(policy: Approve | undefined, asking: Asking, { call, next }: Asked): Promise<Outcome> {
+  const { at } = asking;
+  const { tool } = at;
+  if (tool === undefined || (policy === undefined && (tool.needsApproval ?? false) === false)) return next(call);
+  const { args } = call;
+  at.emit("approval-asked", { args });
+  const first = (await at.step("decision", () => ask(policy, asking, { call, tool }))) as Decided;
+  const decided = first.kind === "ask" ? await waitForDecision(asking, call, tool) : first;
+  sendDecision(at, decided);
+  return apply(decided, { call, next });
+}
+
+/** The policy sees the call only once. What it says is recorded. */
+async function ask(policy: Approve | undefined, { run, at }: Asking, { call, tool }: { readonly call: ToolCall; readonly tool: ToolDefinition }): Promise<Decided> {
+  const { clock, timeouts } = run;
+  const { signal } = at;
+  const { iteration, messages } = at.state;
+  const view = { callId: call.callId, name: call.name, iteration, messages: frozenView(messages), session: at.session, context: at.context };
+  const { needsApproval = false } = tool;
+  try {
+    const needs =
+      typeof needsApproval !== "function"
+        ? needsApproval
+        : (await askCaller((own) => (needsApproval as NeedsApproval<unknown>)(toJson(call.args), { ...view, signal: own }), { clock, ms: timeouts.hookMs, signal })) !== false;
+    if (policy === undefined) return { kind: needs ? "ask" : "approve" };
+    const { callId: _, name: __, ...context } = view;
+    const answer = await askCaller(
+      (own) => policy({ ...call, args: toJson(call.args) }, { ...context, tool, needsApproval: needs, signal: own }),
+      { clock, ms: timeouts.approvalMs ?? Number.POSITIVE_INFINITY, signal },
+    );
+    return toDecision(answer);
+  } catch (error) {
+    return { kind: "failed", error: toPlainError(error) };
+  }
+}
+
+async function waitForDecision({ at }: Asking, { name, args }: ToolCall, tool: ToolDefinition): Promise<Decided> {
+  if (!at.mayWait) return { kind: "deny", reason: denials.insideTool };
+  // A decision is about the tool that was shown: if it changes, the wait opens again.
+  const facts = { name, args, tool: toShown(tool) as unknown as Json };
+  return toDecision(await at.wait("approval", facts));
+}
+
+function sendDecision(at: CallRecorder, decided: Decided): void {
+  if (decided.kind === "failed") at.emit("approval-decided", { decision: "failed", error: decided.error });
+  else if (decided.kind === "deny")
+    at.emit("approval-decided", { decision: "deny", reason: decided.reason, guardrail: decided.guardrail });
+  else if (decided.kind !== "ask")
+    at.emit("approval-decided", { decision: decided.kind, ...(decided.kind === "modify" && { args: decided.args }) });
+}
+
+async function apply(decided: Decided, { call, next }: Asked): Promise<Outcome> {
+  const facts = { call, durationMs: 0 };
+  switch (decided.kind) {
+    case "approve":
+      return next(call);
+    case "modify":
+      return next({ ...call, args: decided.args });
+    case "deny":
+      return { ...facts, kind: "denied", reason: decided.reason, guardrail: decided.guardrail };
+    case "failed":
+      return { ...facts, kind: "approval-failed", error: decided.error };
+    case "ask":
+      return { ...facts, kind: "denied", reason: "The answer is no decision." };
+  }
+}

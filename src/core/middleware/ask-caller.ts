@@ -1,0 +1,31 @@
+// Calls a function of the caller from middleware, with a time limit.
+
+import type { Clock } from "../types/common.ts";
+import { onAbort } from "../cancellation/signals.ts";
+
+interface CallLimits {
+  readonly clock: Clock;
+  readonly ms: number;
+  /** The signal of the run. The call is left when it aborts. */
+  readonly signal: AbortSignal;
+}
+
+/** Waits for `call`. Rejects with a TimeoutError after `ms`, and with the reason of `signal` when it aborts. */
+export function askCaller<T>(call: (signal: AbortSignal) => T | PromiseLike<T>, { clock, ms, signal }: CallLimits): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const own = new AbortController();
+    const stop = (reason: unknown): void => {
+      own.abort(reason);
+      reject(reason);
+    };
+    const forget = onAbort(signal, () => stop(signal.reason));
+    const late = (): void => stop(new DOMException(`The function took longer than ${ms} ms.`, "TimeoutError"));
+    const timer = ms === Number.POSITIVE_INFINITY ? undefined : clock.setTimeout(late, ms);
+    const end = (): void => {
+      forget();
+      if (timer !== undefined) clock.clearTimeout(timer);
+    };
+    if (signal.aborted) stop(signal.reason);
+    new Promise<T>((done) => done(call(own.signal))).then(resolve, reject).finally(end);
+  });
+}

@@ -1,0 +1,153 @@
+// Functions that the caller passes to look at a run between its iterations, or to change the next request.
+
+import type { IterationPlan, LoopHooks } from "../types/loop-options.ts";
+import type { StopCondition, StopContext } from "../types/policies.ts";
+import { checkPlan } from "../loop/start/check-options.ts";
+import { isUnfinished } from "../providers/judge-finish.ts";
+import { addCost, addUsage, noUsage } from "../utils/count-usage.ts";
+import { freezeDeep } from "../utils/json.ts";
+import { isRecord } from "../utils/guards.ts";
+import { describeValue } from "../utils/texts.ts";
+import { textOrNone } from "../utils/plain-error.ts";
+import { type Answer, type Ending, endWith, type Middleware, type Recorder, type RequestDraft, type RunFacts } from "../run/seam.ts";
+import { askCaller } from "./ask-caller.ts";
+
+/** Calls `ask` after the calls of each iteration. `{ abort: true }` ends the run. */
+export function onIteration(ask: NonNullable<LoopHooks["onIteration"]>): Middleware {
+  return {
+    name: "on-iteration",
+    begin: (run) => ({
+      async request(request, next, at) {
+        const { iteration, lastBatch, continuation, costUSD, messages } = at.state;
+        if (iteration === 0 || continuation > 0) return next(request);
+        const facts = {
+          iteration,
+          cumulativeCost: costUSD,
+          messageCount: messages.length,
+          lastToolCalls: lastBatch.map(({ call }) => freezeDeep(call)),
+        };
+        const said = await at.step("said", async () => {
+          const answer: unknown = await askCaller(() => ask(iteration, facts), limitsOf(run, at));
+          return isRecord(answer) && answer["abort"] === true ? { reason: textOrNone(answer["reason"]) } : null;
+        });
+        if (said === null) return next(request);
+        return endWith({ status: "stopped-by-user", reason: { kind: "iteration-abort", reason: said.reason } }, request.provider);
+      },
+    }),
+  };
+}
+
+function limitsOf({ clock, timeouts }: RunFacts, { signal }: Recorder): Parameters<typeof askCaller>[1] {
+  return { clock, ms: timeouts.hookMs, signal };
+}
+
+/** Calls `plan` before each request. It may choose another provider, tools, settings or system text for this request. */
+export function prepareIteration(plan: NonNullable<LoopHooks["prepareIteration"]>): Middleware {
+  return {
+    name: "prepare-iteration",
+    begin: (run) => ({
+      async request(request, next, at) {
+        let provider: RequestDraft["provider"] | undefined;
+        const ask = async (): Promise<IterationPlan> => {
+          const { messages, tools, system, settings: modelSettings, toolChoice } = request;
+          const { iteration, usage } = at.state;
+          const view = { iteration, messages, tools, system, modelSettings, toolChoice, usage: freezeDeep(usage) };
+          const answer: unknown = (await askCaller(() => plan(view), limitsOf(run, at))) ?? {};
+          checkPlan(answer);
+          provider = answer.provider;
+          return answer;
+        };
+        const recorded = await at.step("plan", async () => {
+          const { provider: other, ...rest } = await ask();
+          return { ...rest, ...(other !== undefined && { chooses: true }) };
+        });
+        // The model is not part of the record. An execution that has to make the request asks again.
+        if ("chooses" in recorded && provider === undefined && at.state.answers.length >= 0) await ask();
+        return next(applyPlan(request, recorded, provider));
+      },
+    }),
+  };
+}
+
+function applyPlan(request: RequestDraft, plan: Omit<IterationPlan, "provider">, provider: RequestDraft["provider"] | undefined): RequestDraft {
+  const { system = request.system, modelSettings: settings = request.settings, toolChoice = request.toolChoice } = plan;
+  const names = plan.tools === undefined ? undefined : new Set(plan.tools);
+  const tools = names === undefined ? request.tools : request.tools.filter(({ name }) => names.has(name));
+  return { ...request, provider: provider ?? request.provider, system, settings, toolChoice, tools };
+}
+
+/** Ends the run after a message if one of the conditions says so. The calls of the message do not run. */
+export function stopWhen(conditions: readonly StopCondition[]): Middleware {
+  return {
+    name: "stop-when",
+    begin: (run) => ({
+      async request(request, next, at) {
+        const answer = await next(request);
+        const { status } = answer;
+        const isOver = status === "tool-calls" || (status === "completed" && !isUnfinished(answer));
+        if (!isOver || answer.ends !== undefined) return answer;
+        const said = await at.step("stop", () => askConditions(conditions, toContext(at, answer), limitsOf(run, at)));
+        return said === null ? answer : { ...answer, ends: { status: "completed", reason: { kind: "stop-condition", ...said } } };
+      },
+    }),
+  };
+}
+
+type Stop = { readonly reason?: string };
+
+async function askConditions(
+  conditions: readonly StopCondition[],
+  context: StopContext,
+  limits: Parameters<typeof askCaller>[1],
+): Promise<Stop | null> {
+  for (const condition of conditions) {
+    const stop = toStop(await askCaller(() => condition(context), limits));
+    if (stop !== null) return stop;
+  }
+  return null;
+}
+
+function toContext({ state }: Recorder, answer: Answer): StopContext {
+  return {
+    iteration: state.iteration + 1,
+    response: freezeDeep(answer),
+    totalUsage: addUsage(state.usage, answer.usage ?? noUsage),
+    costUSD: addCost(state.costUSD, answer.costUSD),
+    toolCallsExecuted: state.toolCallsExecuted,
+    lastToolResults: state.lastBatch.map(({ outcome }) => freezeDeep(outcome)),
+  };
+}
+
+function toStop(answer: unknown): Stop | null {
+  if (answer === true) return {};
+  if (answer === false) return null;
+  const { kind, reason } = isRecord(answer) ? answer : {};
+  if (kind === "continue") return null;
+  if (kind === "stop") return typeof reason === "string" ? { reason } : {};
+  const expected = 'true, false, { kind: "continue" } or { kind: "stop" }';
+  throw new TypeError(`A stop condition must return ${expected}, but returned ${describeValue(answer)}.`);
+}
+
+const counted: ReadonlySet<string> = new Set(["max-iterations", "max-tool-calls"]);
+
+/** Lets the model answer without tools after a limit is reached. The run still ends with the limit as its reason. */
+export function finalAnswer(): Middleware<{ readonly finalAnswer?: true }> {
+  return {
+    name: "final-answer",
+    begin: () => {
+      let endedBy: Ending | undefined;
+      return {
+        async request(request, next) {
+          if (endedBy === undefined) return next(request);
+          return { ...(await next({ ...request, toolChoice: "none" })), ends: endedBy };
+        },
+        async beforeEnd({ reason, status }) {
+          if (endedBy !== undefined || !counted.has(reason.kind)) return undefined;
+          endedBy = { status, reason } as Ending;
+          return { again: [] };
+        },
+        result: () => (endedBy === undefined ? {} : { finalAnswer: true }),
+      };
+    },
+  };
+}

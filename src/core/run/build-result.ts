@@ -1,0 +1,101 @@
+// Builds the result of a run from its state.
+
+import type { LoopResult } from "../types/loop-result.ts";
+import type { Message, ToolResultPart, UserMessage } from "../types/message.ts";
+import type { EndReason } from "../types/termination.ts";
+import type { PlainError } from "../types/common.ts";
+import type { RunCall } from "../types/typed-call.ts";
+import type { ToolHistoryEntry } from "../types/tool-outcome.ts";
+import { frozenView } from "../loop/state/transcript.ts";
+import { renderOutcome } from "../tools/outcome-texts.ts";
+import type { Run } from "./run.ts";
+import type { Ending } from "./seam.ts";
+import { answerOpenCalls, type State } from "./state.ts";
+
+export function buildResult(run: Run, ending: Ending): LoopResult {
+  const { state, limits, session, runId, options } = run;
+  answerOpenCalls(state);
+  const undelivered = takeUndelivered(run, ending);
+  const text = state.finalText.trim();
+  const details = state.detailsText.trim();
+  const { thoughtLog } = state;
+  const result: Omit<LoopResult, "journal"> = {
+    status: ending.status,
+    reason: ending.reason as EndReason,
+    text,
+    details,
+    responseText: joinDetails(text, details, session.detailsLabel),
+    thoughtLog,
+    thoughtLogOwner: thoughtLog === undefined ? undefined : { kind: "default", name: undefined, ...session.responseTarget },
+    streamResults: state.answers,
+    calls: state.functionHistory.map(toRunCall),
+    functionHistory: state.functionHistory,
+    accumulatedModelParts: state.modelParts,
+    messages: [...frozenView(ending.status === "suspended" ? state.messages : endWaiting(state))],
+    usage: state.usage,
+    costUSD: state.costUSD,
+    knownCostUSD: state.spentUSD,
+    iterations: state.countedIterations,
+    toolCallsExecuted: state.toolCallsExecuted,
+    durationMs: state.activeMs,
+    error: errorOf(ending.reason),
+    budgetExceeded: state.spentUSD > limits.maxCostUSD,
+    finalAnswer: false,
+    pendingCalls: [],
+    undelivered,
+    runId,
+  };
+  const extra = run.hooks.map((hooks) => hooks.result?.(state) ?? {});
+  const whole = Object.assign(result, ...extra) as Omit<LoopResult, "journal">;
+  return Object.defineProperty(whole, "journal", { value: options.journal ?? run.journal, enumerable: false }) as LoopResult;
+}
+
+/** Only a suspended run may return waiting results, because no service accepts them. */
+function endWaiting({ messages, lastBatch, waits }: State): readonly Message[] {
+  const last = messages.at(-1);
+  if (waits.length === 0 || last?.role !== "tool") return messages;
+  const open = new Map(lastBatch.filter((one) => one.waits.length > 0).map(({ call, outcome }) => [call.callId, outcome]));
+  const results = last.results.map((part): ToolResultPart => {
+    const outcome = open.get(part.callId);
+    return outcome === undefined ? part : { ...part, outcome: outcome.kind, result: renderOutcome(outcome) };
+  });
+  return [...messages.slice(0, -1), { ...last, results }];
+}
+
+function takeUndelivered({ state, control }: Run, { reason }: Ending): readonly UserMessage[] {
+  const said = control?.messages ?? [];
+  const left = [...state.unsent, ...said];
+  control?.takeMessages(said.length);
+  control?.release(reason.kind as EndReason["kind"]);
+  const consumed = reason.kind === "interrupted" ? left.findIndex(({ verb }) => verb === "interrupt") : -1;
+  return left.filter((_, index) => index !== consumed).map(({ message }) => message);
+}
+
+function toRunCall(entry: ToolHistoryEntry): RunCall {
+  const { functionCall, functionResponse, approvedArgs, error, iteration, durationMs, content, preToolText, endTurn } = entry;
+  const { id: callId, name, args } = functionCall;
+  return {
+    iteration,
+    durationMs,
+    content,
+    preToolText,
+    callId,
+    name,
+    args,
+    outcome: entry.outcome,
+    result: functionResponse.response.result,
+    ...(approvedArgs !== undefined && { approvedArgs }),
+    ...(error !== undefined && { error }),
+    ...(endTurn !== undefined && { endTurn }),
+  };
+}
+
+function joinDetails(text: string, details: string, label: string | undefined): string {
+  if (details === "") return text;
+  const labelled = label === undefined ? details : `${label}\n${details}`;
+  return text === "" ? labelled : `${text}\n\n${labelled}`;
+}
+
+function errorOf(reason: Ending["reason"]): PlainError | undefined {
+  return "error" in reason ? (reason.error as PlainError) : undefined;
+}

@@ -1,0 +1,45 @@
+// Reserves the id, the journal and the control of a run, and follows the signals that cancel it.
+
+import { type CancelReason } from "../cancellation/cancel-scope.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { claims, type ControlClaim } from "../loop/run/run.ts";
+import type { Nesting, Run } from "./run.ts";
+
+const liveRunIds = new Set<string>();
+const liveJournals = new WeakSet<object>();
+
+interface Claims {
+  readonly control: ControlClaim | undefined;
+  release(): void;
+}
+
+export function claimRun({ options, runId, scope, limits }: Run, nesting: Nesting | undefined): Claims {
+  const { control, journal } = options;
+  if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
+  if (journal !== undefined && liveJournals.has(journal)) throw new LoopError("already-running", { what: "journal" });
+  const claim = control === undefined ? undefined : claims.get(control);
+  if (control !== undefined && claim === undefined) {
+    const expected = "a control made by createLoopControl";
+    throw new LoopError("invalid-option", { option: "control", expected, received: "another object" });
+  }
+  const held = claim?.(scope, limits.maxInterrupts);
+  const undo = [scope.follow(options.signal), scope.follow(nesting?.signal)];
+  if (nesting !== undefined) {
+    const outer = nesting.run.scope;
+    const slot = { cancel: (cause: CancelReason): void => scope.cancel(cause), leavesReserve: true } as const;
+    outer.join(slot);
+    if (outer.cause !== undefined) scope.cancel(outer.cause);
+    undo.push(() => outer.leave(slot));
+  }
+  liveRunIds.add(runId);
+  if (journal !== undefined) liveJournals.add(journal);
+  return {
+    control: held,
+    release: () => {
+      liveRunIds.delete(runId);
+      if (journal !== undefined) liveJournals.delete(journal);
+      held?.release();
+      for (const one of undo) one();
+    },
+  };
+}

@@ -1,0 +1,70 @@
+// Begins the hooks of a run, and says which hook has failed.
+
+import type { PlainError } from "../types/common.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { toPlainError } from "../utils/plain-error.ts";
+import type { Ending, Hooks, Middleware, Next, RunFacts } from "./seam.ts";
+
+export type NamedHooks = Hooks & { readonly name: string };
+
+/** A hook of a middleware has failed. The run ends with the reason "hook-failed". */
+export class HookError extends Error {
+  override readonly name = "HookError";
+  readonly ending: Ending;
+
+  constructor(hook: string, thrown: unknown) {
+    const error: PlainError = toPlainError(thrown);
+    super(`The hook ${hook} failed: ${error.message}`, { cause: thrown });
+    this.ending = { status: "error", reason: { kind: "hook-failed", hook, error } };
+  }
+}
+
+/** Names the hook that failed: the innermost one, if the error passes others. */
+export async function inHook<T>(name: string, hook: string, work: () => PromiseLike<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isKnown = error instanceof HookError || error instanceof JournalFailure || error instanceof StepCancelled;
+    throw isKnown ? error : new HookError(`${name}.${hook}`, error);
+  }
+}
+
+/** The run was cancelled while a step of a hook or a durable tool was running. Recorded, so that a replay is cancelled there too. */
+export class StepCancelled extends Error {
+  override readonly name = "AbortError";
+}
+
+/** Wraps an error of the journal, so that hooks and tools cannot mistake it for an error of their own. */
+export class JournalFailure extends Error {
+  override readonly name = "JournalFailure";
+}
+
+export function beginHooks(middleware: readonly Middleware[], facts: RunFacts): readonly NamedHooks[] {
+  return middleware.map((one) => (one.begin === undefined ? one : { ...one, ...one.begin(facts), name: one.name }));
+}
+
+/** Returns the chain of the hooks around `last`. The first middleware is the outermost. */
+export function chainHooks<Given, Made>(
+  hooks: readonly NamedHooks[],
+  around: (hooks: NamedHooks) => ((given: Given, next: Next<Given, Made>) => Promise<Made>) | undefined,
+  last: Next<Given, Made>,
+): Next<Given, Made> {
+  return hooks.reduceRight<Next<Given, Made>>((next, one) => {
+    const hook = around(one);
+    if (hook === undefined) return next;
+    return (given, outer) => hook(given, (inner, signal) => next(inner, signal ?? outer));
+  }, last);
+}
+
+/** The names of the middleware whose steps are in the journal. Others may come and go while a run is suspended. */
+export function recordingNames(middleware: readonly Middleware[]): readonly string[] {
+  return middleware
+    .filter((one) => one.pure !== true && (one.begin ?? one.call ?? one.request ?? one.beforeEnd) !== undefined)
+    .map(({ name }) => name);
+}
+
+/** Throws LoopError "journal-mismatch" if the middleware that records steps is not the same as in the journal. */
+export function compareMiddleware(recorded: readonly string[], now: readonly string[]): void {
+  const [expected, received] = [now.join(", ") || "none", recorded.join(", ") || "none"];
+  if (expected !== received) throw new LoopError("journal-mismatch", { field: "middleware", expected, received });
+}

@@ -1,0 +1,156 @@
+// Decides what the run does next. Pure: it performs nothing.
+
+import type { LoopLimits } from "../types/loop-options.ts";
+import type { EndReason } from "../types/termination.ts";
+import type { ResolvedLimits } from "../loop/run/limits.ts";
+import { isUnfinished } from "../providers/judge-finish.ts";
+import { isFatal } from "../tools/outcome-texts.ts";
+import type { Ending, Hooks } from "./seam.ts";
+import { activeAt, type InboxMessage, isNamed, type Look, type State } from "./state.ts";
+
+export type NextStep =
+  /** Look at what came from outside, and decide whether to go on. */
+  | { readonly kind: "look"; readonly planned?: Ending | undefined }
+  | { readonly kind: "request" }
+  | { readonly kind: "calls" }
+  | { readonly kind: "end"; readonly ending: Ending };
+
+type EndsHook = Pick<Hooks, "ends">;
+type Limits = ResolvedLimits & Pick<LoopLimits, never>;
+
+export function nextStep(state: State, hooks: readonly EndsHook[]): NextStep {
+  switch (state.phase) {
+    case "start":
+      return { kind: "look" };
+    case "again":
+      return { kind: state.isGranted ? "request" : "look" };
+    case "look":
+      return state.look?.ending === undefined ? { kind: "request" } : { kind: "end", ending: state.look.ending };
+    case "answer":
+      return afterAnswer(state, hooks);
+    case "calls":
+      return afterCalls(state, hooks);
+  }
+}
+
+function afterAnswer(state: State, hooks: readonly EndsHook[]): NextStep {
+  if (state.skipped !== undefined) return { kind: "look", planned: state.skipped };
+  const answer = state.answers.at(-1);
+  if (answer === undefined) return { kind: "look" };
+  if (answer.ends !== undefined) return { kind: "look", planned: answer.ends };
+  if (isUnfinished(answer)) return { kind: "request" };
+  const planned = answer.status === "tool-calls" ? findBadCalls(state) : endingOf(state);
+  const ending = planned ?? ask(hooks, state);
+  return ending === undefined ? { kind: "calls" } : { kind: "look", planned: ending };
+}
+
+function findBadCalls({ current }: State): Ending | undefined {
+  return current.calls.every(isNamed) ? undefined : { status: "error", reason: { kind: "malformed-call" } };
+}
+
+function endingOf(state: State): Ending | undefined {
+  const { status, reason } = state.answers.at(-1) ?? {};
+  // An empty message after earlier text or content means that the model has finished.
+  if (status === "empty-response" && (state.finalText !== "" || state.contentDelivered))
+    return { status: "completed", reason: { kind: "answered" } };
+  return status === undefined || reason === undefined ? undefined : { status, reason };
+}
+
+function afterCalls(state: State, hooks: readonly EndsHook[]): NextStep {
+  const { waits, lastBatch } = state;
+  const fatal = lastBatch.find(({ outcome }) => isFatal(outcome))?.outcome;
+  if (fatal !== undefined && isFatal(fatal)) {
+    const reason: EndReason = { kind: "fatal-tool-error", toolName: fatal.call.name, error: fatal.error };
+    return { kind: "look", planned: { status: "error", reason } };
+  }
+  const ends = lastBatch.find(({ outcome }) => outcome.ends !== undefined)?.outcome.ends;
+  if (ends !== undefined) return { kind: "look", planned: ends };
+  if (waits.length > 0) return { kind: "end", ending: { status: "suspended", reason: { kind: "waiting", waits } } };
+  return { kind: "look", planned: ask(hooks, state) ?? endOfTurn(state) };
+}
+
+/** A tool ends the turn only if all calls of the message were completed, because the model has to read why others were not. */
+function endOfTurn({ lastBatch }: State): Ending | undefined {
+  const isEnd = lastBatch.some(({ outcome }) => outcome.kind === "completed" && outcome.endTurn === true);
+  const isWhole = lastBatch.every(({ outcome }) => outcome.kind === "completed");
+  return isEnd && isWhole ? { status: "completed", reason: { kind: "end-turn" } } : undefined;
+}
+
+function ask(hooks: readonly EndsHook[], state: State): Ending | undefined {
+  if (state.isGranted) return undefined;
+  for (const one of hooks) {
+    const ending = one.ends?.(state);
+    if (ending !== undefined) return ending;
+  }
+  return undefined;
+}
+
+/** What a look has seen before it decides. */
+export interface Seen extends Pick<Look, "now" | "token" | "messages"> {
+  /** Set if the run was cancelled, or its time is over. */
+  readonly ended?: Ending | undefined;
+  readonly drains?: boolean | undefined;
+  /** Set if an outer run may not spend more. */
+  readonly spentOutside?: EndReason | undefined;
+}
+
+/** Returns the ending of the run, or undefined if the run goes on. */
+export function decideLook(state: State, seen: Seen, rules: { readonly planned?: Ending | undefined; readonly limits: Limits; readonly hooks: readonly EndsHook[] }): Ending | undefined {
+  const { planned } = rules;
+  const outside = seen.ended?.status === "stopped-by-user" ? seen.ended : undefined;
+  const unsent = [...state.unsent, ...(seen.messages ?? [])];
+  const drained: Ending | undefined = seen.drains === true ? { status: "suspended", reason: { kind: "drained" } } : undefined;
+  const onward = (): Ending | undefined => findLimit(state, seen, rules.limits) ?? ask(rules.hooks, state);
+  if (planned === undefined) return outside ?? interruptIn(state, unsent) ?? drained ?? onward();
+  if (outside !== undefined && isOutranked(planned)) return outside;
+  const isReopened = isAnswer(planned) || planned.status === "empty-response";
+  if (!isReopened || !unsent.some(({ verb }) => verb === "steer")) return planned;
+  // If a limit forbids another iteration, the run ends with its answer, and returns the new messages as undelivered.
+  return drained ?? (onward() === undefined ? undefined : planned);
+}
+
+function interruptIn(state: State, unsent: readonly InboxMessage[]): Ending | undefined {
+  const asked = state.toolCallsExecuted > 0 ? undefined : unsent.find(({ verb }) => verb === "interrupt");
+  return asked === undefined
+    ? undefined
+    : { status: "follow-up-interrupt", reason: { kind: "interrupted", message: asked.message } };
+}
+
+function isAnswer({ status, reason }: Ending): boolean {
+  return status === "completed" || reason.kind === "invalid-output";
+}
+
+/** A stop, a kill or an abort may arrive after this ending was planned. True if it still replaces the ending. */
+function isOutranked(ending: Ending): boolean {
+  const { kind } = ending.reason;
+  return isAnswer(ending) || kind === "interrupted" || kind === "stopped";
+}
+
+const none = Number.POSITIVE_INFINITY;
+
+/** Returns the limit that forbids another request. */
+export function findLimit(state: State, seen: Seen, limits: Limits): Ending | undefined {
+  if (state.isGranted) return undefined;
+  if (seen.ended?.status === "timeout") return seen.ended;
+  const { wallClockMs, maxIterations, maxConsecutiveToolErrors, maxToolCalls } = limits;
+  if (activeAt(state, seen) >= wallClockMs) return timeout({ kind: "wall-clock", limitMs: wallClockMs });
+  if (state.consecutiveToolErrors >= maxConsecutiveToolErrors)
+    return error({ kind: "tool-error-cap", count: maxConsecutiveToolErrors });
+  if (state.countedIterations >= maxIterations) return timeout({ kind: "max-iterations", limit: maxIterations });
+  const isOver = state.lastBatch.some(({ outcome }) => outcome.kind === "limit") && state.toolCallsExecuted >= maxToolCalls;
+  if (isOver && state.lastBatch.every(({ outcome }) => outcome.kind === "limit"))
+    return error({ kind: "max-tool-calls", limit: maxToolCalls });
+  return findSpent(state, seen, limits);
+}
+
+function findSpent(state: State, seen: Seen, { maxCostUSD, maxTokens, unknownCostEnds }: Limits): Ending | undefined {
+  const { costUSD, unpriced, spentUSD, lastCostUSD, usage } = state;
+  if (maxCostUSD !== none && costUSD === undefined && unknownCostEnds) return error({ kind: "cost-unknown", ...unpriced });
+  if (spentUSD + lastCostUSD > maxCostUSD)
+    return error({ kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD: lastCostUSD });
+  if (usage.totalTokens + 1 > maxTokens) return error({ kind: "max-tokens", limit: maxTokens, spent: usage.totalTokens });
+  return seen.spentOutside === undefined ? undefined : error(seen.spentOutside);
+}
+
+const error = (reason: EndReason): Ending => ({ status: "error", reason });
+const timeout = (reason: EndReason): Ending => ({ status: "timeout", reason });

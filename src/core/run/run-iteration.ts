@@ -1,0 +1,271 @@
+// One model request: passes the draft through the middleware, streams the answer, and prepares its calls.
+
+import type { StreamResult, ToolChoice } from "../types/provider.ts";
+import type { ToolDefinition } from "../types/tool.ts";
+import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import type { ToolCallPorts } from "../loop/run/call.ts";
+import { partsOf } from "../loop/stream/call-drafts.ts";
+import type { EagerPorts } from "../loop/stream/eager-calls.ts";
+import { costOf } from "../loop/state/apply-call.ts";
+import { frozenView } from "../loop/state/transcript.ts";
+import { streamOnce } from "../loop/stream/stream-once.ts";
+import { prepareCall } from "../loop/tool-call/prepare-call.ts";
+import { CancelScope, endingOfReason } from "../cancellation/cancel-scope.ts";
+import { toUsage } from "../utils/plain-error.ts";
+import { freezeDeep } from "../utils/json.ts";
+import { chainHooks, HookError, inHook, StepCancelled } from "./hooks.ts";
+import { EagerJournal } from "./journals.ts";
+import { callEvent, performCall } from "./execute-tool-call.ts";
+import { Activity, StepRecorder } from "./recorder.ts";
+import type { Run } from "./run.ts";
+import { type Answer, endWith, type Next, type Outcome, type RequestDraft } from "./seam.ts";
+import { applyAnswer, type State } from "./state.ts";
+
+/** The beginning of the keys of the steps of an iteration. */
+export function placeOf({ iteration, retry }: Pick<State, "iteration" | "retry">): string {
+  return retry === 0 ? `i${iteration}` : `i${iteration}~${retry + 1}`;
+}
+
+/** The key of a call, whose name may contain a slash. */
+export function callPlace(state: State, index: number, name: string): string {
+  return `${placeOf(state)}/call/${index}/${name.replaceAll("%", "%25").replaceAll("/", "%2F")}`;
+}
+
+export async function runIteration(run: Run): Promise<void> {
+  const { state, options } = run;
+  const { continuation } = state;
+  const word = continuation === 0 ? "request" : `request~${continuation + 1}`;
+  const place = `${placeOf(state)}/${word}`;
+  const activity = new Activity(run, { place, path: place, journal: run.journal });
+  run.begun.clear();
+  let isLive = false;
+  const last: Next<RequestDraft, Answer> = (draft, signal) =>
+    activity.busy(() =>
+      run.step<Answer>(`${place}/${activity.unique("model")}`, () => {
+        isLive = true;
+        return stream(run, draft, signal);
+      }),
+    );
+  const chain = chainHooks(
+    run.hooks,
+    ({ name, request: hook }) => {
+      if (hook === undefined) return undefined;
+      const recorder = new StepRecorder(activity, `@${name}`, place);
+      return (given, next) => inHook(name, "request", () => hook(given, next, recorder));
+    },
+    last,
+  );
+  const { provider, system, toolChoice, modelSettings: settings } = options;
+  const draft = { provider, messages: frozenView(state.messages), tools: run.registry.definitions(), system, toolChoice, settings };
+  const end = await activity.settle(chain(draft).catch((error: unknown) => endFailed(run, error)));
+  if ("waits" in end) {
+    state.waits = end.waits;
+    return;
+  }
+  const answer = end.value;
+  const earlier = state.current.calls.length;
+  if (!isLive && answer.skipped !== true) showRecorded(run, answer, continuation === 0 ? 0 : earlier);
+  run.meter.addUsage(answer);
+  run.meter.settle();
+  applyAnswer(state, answer, activity.spent);
+}
+
+/** A failed hook ends the run, and so does a cancellation during the step of a hook. */
+function endFailed({ scope, options: { provider } }: Run, error: unknown): Answer {
+  if (error instanceof HookError) return endWith(error.ending, provider);
+  if (!(error instanceof StepCancelled)) throw error;
+  // In a replay, the record of the next look has the ending.
+  return endWith(endingOfReason(scope.cause ?? { kind: "kill" }), provider);
+}
+
+/** Restores what the calls of a recorded answer need, and sends its events again. */
+function showRecorded(run: Run, answer: Answer, firstIndex: number): void {
+  const live = new Map(run.registry.definitions().map((tool) => [tool.name, tool]));
+  run.shown = new Map(answer.visibleTools.flatMap((name) => [[name, live.get(name)] as const]).filter(isFound));
+  run.toolChoice = answer.toolChoice;
+  run.prepared = new Map();
+  for (const [index, { callId }] of answer.calls.entries()) run.places.set(callId, firstIndex + index);
+  sendStart(run, true);
+  const { events, runId, state } = run;
+  const base = { runId, iteration: state.iteration, replayed: true } as const;
+  for (const part of partsOf(answer)) {
+    if (part.type !== "call") {
+      if (part.text !== "") events.send({ type: `${part.type}-delta`, ...base, text: part.text });
+      continue;
+    }
+    for (const call of part.calls)
+      events.send({ type: "tool-args-end", ...callEvent(run, call, true), args: freezeDeep(call.args), problem: call.problem });
+  }
+}
+
+function isFound(entry: readonly [string, ToolDefinition | undefined]): entry is readonly [string, ToolDefinition] {
+  return entry[1] !== undefined;
+}
+
+function sendStart({ events, runId, state, limits, session }: Run, isReplayed: boolean): void {
+  const { iteration, continuation } = state;
+  const base = { runId, iteration, ...(isReplayed && { replayed: true }) };
+  if (iteration === limits.softWarnIteration && continuation === 0 && session.surfaceUserErrors !== false)
+    events.send({ type: "notice", ...base, kind: "still-working" });
+  if (events.wants("iteration-start")) events.send({ type: "iteration-start", ...base, continuation });
+}
+
+/** Streams one answer. Everything that is decided here becomes part of its record. */
+async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undefined): Promise<Answer> {
+  const { state, clock, timeouts, alarm, events, options } = run;
+  sendStart(run, false);
+  run.shown = new Map(draft.tools.map((tool) => [tool.name, tool]));
+  run.toolChoice = toRestriction(draft.toolChoice);
+  const { scope, forget } = scopeFor(run, signal);
+  const { current, continuation } = state;
+  const given = state.givenMessages;
+  const { messages, tools, system, toolChoice, settings, compactAt, output } = draft;
+  const request = {
+    messages,
+    tools,
+    system,
+    toolChoice,
+    settings,
+    compactAt,
+    output,
+    iteration: state.iteration,
+    continuationToken: continuation === 0 ? undefined : state.answers.at(-1)?.token,
+    transcript: { messages: frozenView(state.messages), given },
+  };
+  const result = await streamOnce(request, {
+    provider: run.around(draft.provider),
+    clock,
+    timeouts,
+    scope,
+    alarm,
+    events,
+    heldIds: state.heldIds,
+    places: run.places,
+    carried: continuation === 0 ? undefined : { text: current.text.trim() !== "", callCount: current.calls.length },
+    pricing: options.pricing,
+    eager: eagerPorts(run, draft),
+    findSpent: (attempts) => {
+      let [tokens, costUSD] = [0, 0];
+      let lastCostUSD: number | undefined;
+      for (const { usage: given, provider, model } of attempts) {
+        if (given === undefined) continue;
+        const usage = toUsage(given);
+        tokens += usage.totalTokens;
+        const cost = options.pricing === undefined ? undefined : costOf(usage, { provider, model, iteration: state.iteration }, { pricing: options.pricing, events });
+        if (typeof cost === "number") costUSD += lastCostUSD = cost;
+      }
+      return run.meter.findSpent(lastCostUSD ?? state.lastCostUSD, { tokens, costUSD });
+    },
+  });
+  forget();
+  const chosen = run.toolChoice === undefined ? result : { ...result, toolChoice: run.toolChoice };
+  return prepareCalls(run, takeEager(run, chosen), draft);
+}
+
+function toRestriction(choice: ToolChoice | undefined): StreamResult["toolChoice"] {
+  if (typeof choice === "object") return { name: choice.name };
+  return choice === "none" ? choice : undefined;
+}
+
+interface RequestScope {
+  readonly scope: CancelScope;
+  forget(): void;
+}
+
+/** A request that a middleware may cancel has a scope of its own, which ends with the run. */
+function scopeFor({ scope }: Run, signal: AbortSignal | undefined): RequestScope {
+  if (signal === undefined) return { scope, forget: () => {} };
+  const inner = new CancelScope(scope);
+  const slot = { cancel: (cause: Parameters<CancelScope["cancel"]>[0]): void => inner.cancel(cause) };
+  scope.join(slot);
+  const letGo = inner.follow(signal);
+  return {
+    scope: inner,
+    forget: () => {
+      letGo();
+      scope.leave(slot);
+    },
+  };
+}
+
+/** The link from an outcome to the work that made it. Removed before the answer is recorded. */
+const work: unique symbol = Symbol("work");
+type EagerOutcome = ToolOutcome & { readonly [work]?: Promise<Outcome>; readonly steps?: { readonly [key: string]: unknown } };
+
+/** Begins the calls of eager tools while the message streams. Their steps become part of the answer. */
+function eagerPorts(run: Run, { tools, toolChoice }: RequestDraft): EagerPorts | undefined {
+  if (toolChoice === "none" || !tools.some(({ eager }) => eager === true)) return undefined;
+  let running = 0;
+  const start = async (call: ToolCall): Promise<ToolOutcome | undefined> => {
+    const tool = run.shown.get(call.name);
+    if (tool?.eager !== true || (tool.needsApproval ?? false) !== false || running >= run.limits.toolConcurrency) return undefined;
+    const ready = await prepareCall(call, portsFor(run));
+    if (ready.kind !== "ready" || run.scope.cause !== undefined) return undefined;
+    run.control?.startToolChain();
+    running += 1;
+    const index = run.places.get(call.callId) ?? -1;
+    const place = callPlace(run.state, index, call.name);
+    const journal = new EagerJournal(run.journal, run.prefix + place);
+    const activity = new Activity(run, { place, path: call.callId, journal, call, index });
+    const running_ = performCall(activity, call);
+    const end = await activity.settle(running_);
+    running -= 1;
+    journal.isOpen = false;
+    const outcome: ToolOutcome = "value" in end ? end.value : { call, durationMs: 0, kind: "not-run" };
+    const eager: EagerOutcome = { ...outcome, steps: journal.steps, ...("value" in end && { [work]: running_ }) };
+    return eager;
+  };
+  return { start, onAdopted: () => {} };
+}
+
+function takeEager(run: Run, answer: Answer): Answer {
+  if (answer.eagerOutcomes === undefined) return answer;
+  const eagerOutcomes = answer.eagerOutcomes.map((outcome: EagerOutcome) => {
+    const { [work]: made, ...recorded } = outcome;
+    if (made !== undefined) run.begun.set(outcome.call.callId, made.then((end) => ({ ...end, call: outcome.call })));
+    return recorded as ToolOutcome;
+  });
+  return { ...answer, eagerOutcomes };
+}
+
+/** The recorded steps of a call that ran while its message streamed. */
+export function eagerSteps(answer: Answer | undefined, callId: string): { readonly [key: string]: unknown } | undefined {
+  const found = answer?.eagerOutcomes?.find(({ call }) => call.callId === callId) as EagerOutcome | undefined;
+  return found?.steps;
+}
+
+function portsFor(run: Run, allowed?: readonly string[]): ToolCallPorts {
+  const { registry, clock, timeouts, scope, shown, toolChoice } = run;
+  return {
+    registry,
+    clock,
+    timeouts,
+    scope,
+    exposed: shown,
+    ...(toolChoice !== undefined && { choice: toolChoice }),
+    ...(allowed !== undefined && { allowed: new Set(allowed) }),
+    contextFor: () => {
+      throw new Error("A call that is only prepared has no context.");
+    },
+  };
+}
+
+/** Validates the calls of a complete message. The refused calls become part of the answer, so that a replay refuses the same. */
+async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestDraft): Promise<Answer> {
+  run.prepared = new Map();
+  if (answer.status !== "tool-calls") return answer;
+  const calls = run.state.continuation === 0 ? answer.calls : [...run.state.current.calls, ...answer.calls];
+  // From here on, `interrupt` comes too late.
+  run.scope.withdrawInterrupt();
+  const ports = portsFor(run, allowedTools);
+  const checked = await Promise.all(calls.map((call) => (run.begun.has(call.callId) ? undefined : prepareCall(call, ports))));
+  const prepared = new Map<string, unknown>();
+  const refusals: ToolOutcome[] = [];
+  for (const one of checked) {
+    if (one === undefined) continue;
+    if (one.kind === "ready") prepared.set(one.call.callId, one.args);
+    else refusals.push(one);
+  }
+  run.prepared = prepared;
+  return refusals.length === 0 ? answer : { ...answer, refusals };
+}

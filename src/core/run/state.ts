@@ -1,0 +1,392 @@
+// The state of a run after each step. Updated in place, so that iteration 5,000 takes as long as iteration 5. Uses no I/O, clock
+// or randomness: equal results lead to an equal state.
+
+import type { ContentPart, Json, Usage } from "../types/common.ts";
+import type { AssistantMessage, AssistantPart, Message, ProviderMetadataPart, ToolResultPart, UserMessage } from "../types/message.ts";
+import type { NestedSpending, ToolCall, ToolHistoryEntry, ToolOutcome } from "../types/tool-outcome.ts";
+import { isUnfinished, problemOf } from "../providers/judge-finish.ts";
+import { contentOf, countsAsError, renderOutcome, wasDispatched } from "../tools/outcome-texts.ts";
+import { addCost, addUsage, noUsage } from "../utils/count-usage.ts";
+import type { Answer, Ending, Outcome, Wait } from "./seam.ts";
+
+export interface InboxMessage {
+  readonly verb: "steer" | "interrupt" | "keep";
+  readonly message: UserMessage;
+}
+
+/** What a run saw from outside when it decided to go on or to end. Recorded. */
+export interface Look {
+  /** The time of the run's clock, in milliseconds. */
+  readonly now: number;
+  /** The id of the execution. Times of different executions cannot be compared. */
+  readonly token: string;
+  readonly messages?: readonly InboxMessage[] | undefined;
+  readonly ending?: Ending | undefined;
+  /** True if the newest request is made again, because the run was resumed to retry it. */
+  readonly retries?: true | undefined;
+}
+
+/** One call of a message, with its outcome. `text` is what the model reads, if a middleware has changed the result. */
+export interface EndedCall {
+  readonly call: ToolCall;
+  readonly outcome: Outcome;
+  readonly waits: readonly Wait[];
+}
+
+/** The assistant message of the current iteration, with its continuations so far. */
+export interface CurrentMessage {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly ToolCall[];
+  readonly providerMetadata: readonly ProviderMetadataPart[];
+}
+
+export interface State {
+  phase: "start" | "look" | "answer" | "calls" | "again";
+  /** The index of the iteration, counted from 0. */
+  iteration: number;
+  /** The index of the stream in this iteration. Above 0 while a paused message is continued. */
+  continuation: number;
+  pauses: number;
+  /** The number of iterations that count towards `maxIterations`. */
+  countedIterations: number;
+  readonly messages: Message[];
+  readonly givenMessages: number;
+  /** The ids of all calls in the transcript. */
+  readonly heldIds: Set<string>;
+  readonly answers: Answer[];
+  current: CurrentMessage;
+  isCurrentPlaced: boolean;
+  lastBatch: readonly EndedCall[];
+  waits: readonly Wait[];
+  readonly unsent: InboxMessage[];
+  readonly functionHistory: ToolHistoryEntry[];
+  readonly modelParts: ProviderMetadataPart[];
+  finalText: string;
+  detailsText: string;
+  thoughtLog: Json | undefined;
+  /** True if a tool has returned content that users can see. */
+  contentDelivered: boolean;
+  usage: Usage;
+  costUSD: number | undefined;
+  spentUSD: number;
+  lastCostUSD: number;
+  unpriced: (NonNullable<Answer["unpriced"]> & { readonly iteration: number }) | undefined;
+  toolCallsExecuted: number;
+  consecutiveToolErrors: number;
+  /** The ending, if the newest request was not made. */
+  skipped: Ending | undefined;
+  look: Look | undefined;
+  activeMs: number;
+  /** How often `beforeEnd` went on. */
+  agains: number;
+  /** True while an iteration that `beforeEnd` granted may pass the limits. */
+  isGranted: boolean;
+  /** How often the newest request was retried. */
+  retry: number;
+  before: BeforeMessage;
+}
+
+/** What a retry restores when it takes the newest message back. Numbers are lengths of arrays. */
+interface BeforeMessage {
+  readonly messages: number;
+  readonly modelParts: number;
+  readonly functionHistory: number;
+  readonly finalText: string;
+  readonly detailsText: string;
+  readonly thoughtLog: Json | undefined;
+}
+
+export const emptyMessage: CurrentMessage = { text: "", reasoning: "", calls: [], providerMetadata: [] };
+
+export function createState(messages: readonly Message[], heldIds: Iterable<string>, isPriced: boolean): State {
+  return {
+    phase: "start",
+    iteration: 0,
+    continuation: 0,
+    pauses: 0,
+    countedIterations: 0,
+    messages: [...messages],
+    givenMessages: messages.length,
+    heldIds: new Set(heldIds),
+    answers: [],
+    current: emptyMessage,
+    isCurrentPlaced: false,
+    lastBatch: [],
+    waits: [],
+    unsent: [],
+    functionHistory: [],
+    modelParts: [],
+    finalText: "",
+    detailsText: "",
+    thoughtLog: undefined,
+    contentDelivered: false,
+    usage: noUsage,
+    costUSD: isPriced ? 0 : undefined,
+    spentUSD: 0,
+    lastCostUSD: 0,
+    unpriced: undefined,
+    toolCallsExecuted: 0,
+    consecutiveToolErrors: 0,
+    skipped: undefined,
+    look: undefined,
+    activeMs: 0,
+    agains: 0,
+    isGranted: false,
+    retry: 0,
+    before: { messages: messages.length, modelParts: 0, functionHistory: 0, finalText: "", detailsText: "", thoughtLog: undefined },
+  };
+}
+
+/** Returns the active time at the look. Times of different executions cannot be compared, so the days between them do not count. */
+export function activeAt({ look, activeMs }: State, { now, token }: Pick<Look, "now" | "token">): number {
+  return look?.token === token ? activeMs + now - look.now : activeMs;
+}
+
+export function applyLook(state: State, look: Look): void {
+  state.activeMs = activeAt(state, look);
+  // What an earlier execution has seen, but not sent, it has returned to its caller.
+  if (state.look !== undefined && state.look.token !== look.token) state.unsent.length = 0;
+  state.look = look;
+  state.unsent.push(...(look.messages ?? []));
+  if (look.ending === undefined) beginIteration(state, look);
+  state.phase = "look";
+}
+
+function beginIteration(state: State, { retries }: Look): void {
+  if (retries === true) takeBack(state);
+  else if (state.phase !== "start") nextIteration(state);
+  const steered = state.unsent.filter(({ verb }) => verb === "steer");
+  if (steered.length > 0) {
+    for (const { message } of steered) state.messages.push(message);
+    state.unsent.splice(0, state.unsent.length, ...state.unsent.filter(({ verb }) => verb !== "steer"));
+  }
+  clearIteration(state);
+}
+
+function nextIteration(state: State): void {
+  state.iteration += 1;
+  state.retry = 0;
+}
+
+function clearIteration(state: State): void {
+  state.continuation = 0;
+  state.current = emptyMessage;
+  state.isCurrentPlaced = false;
+  const { messages, modelParts, functionHistory, finalText, detailsText, thoughtLog } = state;
+  state.before = {
+    messages: messages.length,
+    modelParts: modelParts.length,
+    functionHistory: functionHistory.length,
+    finalText,
+    detailsText,
+    thoughtLog,
+  };
+}
+
+/** Takes the newest message back, unless one of its calls has run. Its cost stays. */
+function takeBack(state: State): void {
+  state.retry += 1;
+  state.unsent.length = 0;
+  state.consecutiveToolErrors = 0;
+  state.pauses = 0;
+  if (state.phase === "look" && state.lastBatch.some(({ outcome }) => wasDispatched(outcome.kind)) && state.isCurrentPlaced) {
+    nextIteration(state);
+    return;
+  }
+  const { messages, modelParts, functionHistory, ...texts } = state.before;
+  state.messages.length = messages;
+  state.modelParts.length = modelParts;
+  state.functionHistory.length = functionHistory;
+  Object.assign(state, texts);
+  if (state.skipped === undefined) state.countedIterations -= 1;
+}
+
+/** `spent` is the usage of nested runs that middleware made around the request. */
+export function applyAnswer(state: State, answer: Answer, spent: readonly NestedSpending[]): void {
+  state.skipped = answer.skipped === true ? answer.ends : undefined;
+  state.lastBatch = [];
+  state.phase = "answer";
+  if (answer.skipped === true) return;
+  state.answers.push(answer);
+  if (state.continuation > 0) state.pauses += 1;
+  else if (!state.isGranted) state.countedIterations += 1;
+  state.isGranted = false;
+  applySpending(state, answer);
+  for (const one of [...(answer.eagerSpent ?? []), ...spent]) applyNested(state, one);
+  state.lastCostUSD = answer.costUSD ?? answer.knownCostUSD ?? state.lastCostUSD;
+  if (answer.unpriced !== undefined) state.unpriced ??= { ...answer.unpriced, iteration: state.iteration };
+  state.thoughtLog = answer.thoughtLog ?? state.thoughtLog;
+  // The text of an interrupted iteration does not enter the transcript, because the next run answers again.
+  if (answer.status !== "follow-up-interrupt") applyMessage(state, answer);
+}
+
+function applyMessage(state: State, answer: Answer): void {
+  const { text, reasoning, calls, provider, model, finish } = answer;
+  const providerMetadata = answer.providerMetadata.map((item) => ({ provider, model, item }));
+  state.modelParts.push(...providerMetadata);
+  for (const { callId } of calls) state.heldIds.add(callId);
+  for (const callId of answer.discardedIds ?? []) state.heldIds.add(callId);
+  const { current, continuation } = state;
+  const problem = problemOf(finish);
+  state.current =
+    continuation === 0
+      ? { text, reasoning, calls, providerMetadata }
+      : {
+          text: current.text + text,
+          reasoning: current.reasoning + reasoning,
+          // If a continuation is cut off, the earlier calls of the message must not run either.
+          calls: [...(problem === undefined ? current.calls : current.calls.map((call) => ({ ...call, problem }))), ...calls],
+          providerMetadata: [...current.providerMetadata, ...providerMetadata],
+        };
+  if (state.current.text.trim() !== "") state.finalText = state.current.text;
+  if (answer.details.trim() !== "") state.detailsText = answer.details;
+  const isResent = isUnfinished(answer);
+  // After the finish reason "continue", the same request is sent again. After "paused", the request includes the message so far.
+  if (!isResent || finish === "paused") placeMessage(state);
+  if (isResent) state.continuation += 1;
+}
+
+/** Puts the current message at the end of the transcript. A continued message replaces its earlier version. */
+function placeMessage(state: State): void {
+  const message = toMessage(state.current);
+  if (message === undefined) return;
+  if (state.isCurrentPlaced) state.messages.pop();
+  state.messages.push(message);
+  state.isCurrentPlaced = true;
+}
+
+/** A call without a name cannot be sent to the model, so the transcript omits it. */
+export function isNamed({ name }: ToolCall): boolean {
+  return name.trim() !== "";
+}
+
+function toMessage({ reasoning, text, calls, providerMetadata }: CurrentMessage): AssistantMessage | undefined {
+  const content: AssistantPart[] = [];
+  if (reasoning !== "") content.push({ type: "reasoning", text: reasoning });
+  if (text !== "") content.push({ type: "text", text });
+  for (const { callId, providerCallId, name, args } of calls)
+    if (name.trim() !== "")
+      content.push({ type: "tool-call", callId, ...(providerCallId !== undefined && { providerCallId }), name, args });
+  if (providerMetadata.length > 0) return { role: "assistant", content, providerMetadata };
+  return content.length === 0 ? undefined : { role: "assistant", content };
+}
+
+export function applyCalls(state: State, ended: readonly EndedCall[]): void {
+  state.lastBatch = ended;
+  state.waits = ended.flatMap(({ waits }) => waits);
+  placeResults(state, ended);
+  countErrors(state, ended);
+  for (const { outcome } of ended) applyOutcome(state, outcome);
+  if (state.answers.at(-1)?.finish === "malformed-call") state.messages.push({ role: "user", content: malformedNote });
+  state.phase = "calls";
+}
+
+const malformedNote = "Your last tool call was malformed. Send the complete call again.";
+
+function applyOutcome(state: State, { kind, nested }: Outcome): void {
+  if (wasDispatched(kind)) state.toolCallsExecuted += 1;
+  if (nested !== undefined) applyNested(state, nested);
+}
+
+/** Counts the failed calls of one message as one error, because the model has read none of them before. */
+function countErrors(state: State, ended: readonly EndedCall[]): void {
+  if (state.waits.length > 0) return;
+  const isMalformed = ended.length === 0 && state.answers.at(-1)?.finish === "malformed-call";
+  if (ended.some(({ outcome }) => outcome.kind === "completed")) state.consecutiveToolErrors = 0;
+  else if (isMalformed || ended.some(({ outcome }) => countsAsError(outcome.kind))) state.consecutiveToolErrors += 1;
+}
+
+/** Each call has exactly one result, directly after its message. */
+function placeResults(state: State, ended: readonly EndedCall[]): void {
+  const named = ended.filter(({ call }) => isNamed(call));
+  if (named.length === 0) return;
+  noteEdits(state, named);
+  const results = named.map(toResultPart);
+  state.messages.push({ role: "tool", results });
+  for (const [index, { outcome, waits }] of named.entries()) {
+    const isOver = waits.length === 0 && outcome.kind !== "interrupted" && outcome.kind !== "not-run";
+    const part = results[index];
+    if (isOver && part !== undefined) state.functionHistory.push(toHistoryEntry(state, outcome, part));
+    if (outcome.kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
+  }
+}
+
+function noteEdits(state: State, ended: readonly EndedCall[]): void {
+  if (ended.every(({ outcome }) => outcome.approvedArgs === undefined)) return;
+  const last = state.messages.at(-1);
+  if (last?.role !== "assistant") return;
+  const edits = new Map(ended.map(({ call, outcome }) => [call.callId, outcome.approvedArgs]));
+  const content = last.content.map((part): AssistantPart => {
+    const approvedArgs = part.type === "tool-call" ? edits.get(part.callId) : undefined;
+    return part.type === "tool-call" && approvedArgs !== undefined ? { ...part, approvedArgs } : part;
+  });
+  state.messages[state.messages.length - 1] = { ...last, content };
+}
+
+function toResultPart({ call: { callId, name }, outcome, waits }: EndedCall): ToolResultPart {
+  const [wait] = waits;
+  if (wait !== undefined) {
+    const waitsFor = wait.what === "approval" ? "approval" : "result";
+    return { callId, name, outcome: `awaiting-${waitsFor}`, result: { status: `awaiting_${waitsFor}` } };
+  }
+  const content: readonly ContentPart[] = contentOf(outcome);
+  const part = { callId, name, outcome: outcome.kind, result: renderOutcome(outcome) };
+  return content.length === 0 ? part : { ...part, content };
+}
+
+function toHistoryEntry(state: State, outcome: ToolOutcome, { result, content }: ToolResultPart): ToolHistoryEntry {
+  const { call, kind, durationMs, approvedArgs } = outcome;
+  const { text } = state.current;
+  return {
+    functionCall: { id: call.callId, name: call.name, args: call.args },
+    functionResponse: { name: call.name, response: { result } },
+    outcome: kind,
+    iteration: state.iteration,
+    durationMs,
+    content,
+    preToolText: text.trim() === "" ? undefined : text,
+    ...(approvedArgs !== undefined && { approvedArgs }),
+    ...(kind === "approval-failed" && { error: outcome.error }),
+    ...(kind === "completed" && outcome.endTurn === true && { endTurn: true as const }),
+  };
+}
+
+/** Goes on after an ending. A limit that was reached does not count for one more iteration. */
+export function applyAgain(state: State, again: readonly UserMessage[], ending: Ending): void {
+  answerOpenCalls(state);
+  if (ending.status !== "completed") nextIteration(state);
+  for (const message of again) state.messages.push(message);
+  state.agains += 1;
+  state.isGranted = ending.status !== "completed";
+  state.lastBatch = [];
+  clearIteration(state);
+  state.phase = "again";
+}
+
+/** Calls that cannot run any more get a result too, so that the transcript can be sent. */
+export function answerOpenCalls(state: State): void {
+  if (state.phase !== "look" && state.phase !== "answer") return;
+  if (state.lastBatch.length > 0 || !state.isCurrentPlaced) return;
+  const early = new Map((state.answers.at(-1)?.eagerOutcomes ?? []).map((outcome) => [outcome.call.callId, outcome]));
+  const ended = state.current.calls.map((call): EndedCall => ({
+    call,
+    outcome: early.get(call.callId) ?? { call, durationMs: 0, kind: "not-run" },
+    waits: [],
+  }));
+  placeResults(state, ended);
+  for (const { outcome } of ended) applyOutcome(state, outcome);
+}
+
+export function applyNested(state: State, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
+  state.usage = addUsage(state.usage, usage);
+  state.costUSD = addCost(state.costUSD, costUSD);
+  state.spentUSD += costUSD ?? knownCostUSD;
+  state.toolCallsExecuted += toolCallsExecuted;
+}
+
+function applySpending(state: State, { usage, costUSD, knownCostUSD }: Pick<Answer, "usage" | "costUSD" | "knownCostUSD">): void {
+  if (usage !== undefined) state.usage = addUsage(state.usage, usage);
+  state.costUSD = addCost(state.costUSD, costUSD);
+  state.spentUSD += costUSD ?? knownCostUSD ?? 0;
+}

@@ -1,0 +1,106 @@
+// Looks at what came from outside (messages, cancellations, limits), and decides whether the run goes on. Recorded, so that a replay
+// decides the same.
+
+import { type Cancellable, endingOfReason } from "../cancellation/cancel-scope.ts";
+import type { Expected } from "../loop/run/meter.ts";
+import type { EndReason } from "../types/termination.ts";
+import { decideLook, type Seen } from "./next-step.ts";
+import { placeOf } from "./run-iteration.ts";
+import type { Run } from "./run.ts";
+import type { Ending } from "./seam.ts";
+import { applyLook, type Look } from "./state.ts";
+
+interface Looking {
+  readonly planned?: Ending | undefined;
+  /** True if the newest request is made again. */
+  readonly retries?: boolean;
+}
+
+export async function takeLook(run: Run, looking: Looking): Promise<void> {
+  const { state } = run;
+  const { phase } = state;
+  if (phase !== "look") {
+    const base = phase === "start" ? "begin" : `${placeOf(state)}/${places[phase]}`;
+    run.lookAttempt = { base, count: 1 };
+  }
+  let taken = 0;
+  const look = await run.step<Look>(lookKey(run), async () => {
+    const seen = await seeWhenFree(run, looking.planned === undefined);
+    taken = seen.messages?.length ?? 0;
+    return toLook(run, seen, looking);
+  });
+  run.control?.takeMessages(taken);
+  const { length } = state.messages;
+  applyLook(state, look);
+  if (state.messages.length < length) run.events.send({ type: "attempt-discarded", ...baseOf(run) });
+  const steered = (look.messages ?? []).filter(({ verb }) => verb === "steer");
+  if (look.ending === undefined) for (const { message } of steered) run.events.send({ type: "steered", ...baseOf(run), message });
+}
+
+const places = { answer: "answered", calls: "next", again: "again", start: "", look: "" } as const;
+
+export function lookKey({ lookAttempt: { base, count } }: Run): string {
+  return count === 1 ? base : `${base}#${count}`;
+}
+
+function baseOf({ runId, state, isReplayed }: Run): { readonly runId: string; readonly iteration: number; readonly replayed?: true } {
+  return { runId, iteration: state.iteration, ...(isReplayed && { replayed: true as const }) };
+}
+
+function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
+  const { now, token, messages } = seen;
+  const ending = retries === true ? seen.ended : decideLook(run.state, seen, { planned, limits: run.limits, hooks: run.hooks });
+  if (ending === undefined) run.meter.begin(expectedOf(run));
+  // An open control would accept messages that nobody reads.
+  else if (ending.status !== "suspended" || run.outer === undefined) run.control?.shut();
+  return {
+    now,
+    token,
+    ...(messages !== undefined && messages.length > 0 && { messages }),
+    ...(ending !== undefined && { ending }),
+    ...(retries === true && ending === undefined && { retries: true as const }),
+  };
+}
+
+function expectedOf({ state: { answers, lastCostUSD } }: Run): Expected | undefined {
+  const last = answers.at(-1);
+  return last === undefined ? undefined : { tokens: last.usage?.totalTokens ?? 0, costUSD: lastCostUSD };
+}
+
+/**
+ * Looks when no streams of other nested runs may use up the limits of an outer run. Otherwise all nested runs would begin a stream
+ * with the last of the same budget. A cancellation ends the wait.
+ */
+async function seeWhenFree(run: Run, goesOn: boolean): Promise<Seen> {
+  const { scope, meter } = run;
+  for (;;) {
+    const onSettled = !goesOn || scope.cause !== undefined ? undefined : meter.findBusy(expectedOf(run));
+    if (onSettled === undefined) return see(run);
+    await new Promise<void>((resolve) => {
+      const slot: Cancellable = { cancel: () => end() };
+      const leave = onSettled(() => end());
+      const end = (): void => {
+        scope.leave(slot);
+        leave();
+        resolve();
+      };
+      scope.join(slot);
+    });
+  }
+}
+
+export function see({ clock, token, scope, control, meter, state }: Run): Seen {
+  const now = clock.now();
+  scope.checkDeadline(now);
+  const { cause } = scope;
+  const spentOutside: EndReason | undefined = meter.findSpentOutside(state.lastCostUSD);
+  return {
+    now,
+    token,
+    messages: [...(control?.messages ?? [])],
+    drains: control?.drains === true,
+    // The message of an interrupt ends the run.
+    ...(cause !== undefined && cause.kind !== "interrupt" && { ended: endingOfReason(cause) }),
+    ...(spentOutside !== undefined && { spentOutside }),
+  };
+}

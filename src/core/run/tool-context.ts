@@ -1,0 +1,207 @@
+// The second argument of a tool. A class with getters, so that only the values that the tool uses are built.
+
+import type { Json, Session } from "../types/common.ts";
+import type { CallEvent, LoopEventType } from "../types/loop-event.ts";
+import type { ToolContext } from "../types/loop-options.ts";
+import type { Message } from "../types/message.ts";
+import type { ToolBudget, ToolDefinition } from "../types/tool.ts";
+import type { Deadline } from "../cancellation/deadline.ts";
+import type { ToolCall } from "../types/tool-outcome.ts";
+import { readQuestion } from "../loop/run/decisions.ts";
+import { type Level, levelKey, noteLevel } from "../loop/run/meter.ts";
+import { frozenView } from "../loop/state/transcript.ts";
+import { toEmittedPart } from "../loop/tool-call/tool-context.ts";
+import { deferred, deferredToPage } from "../tools/to-outcome.ts";
+import { findableKey } from "../tools/registry.ts";
+import { checkAnswerOf } from "../loop/run/decisions.ts";
+import type { Activity } from "./recorder.ts";
+import { StepRecorder } from "./recorder.ts";
+import type { CallRecorder, NestedOptions } from "./seam.ts";
+import type { OutsideResult } from "../types/policies.ts";
+
+export interface ToolCallContext extends Omit<ToolContext, "ask" | "runToolLoop">, Pick<CallRecorder, "step" | "wait" | "run" | "call"> {
+  ask(fields: Parameters<ToolContext["ask"]>[0]): Promise<unknown>;
+  runToolLoop(options: NestedOptions): ReturnType<CallRecorder["run"]>;
+}
+
+export class CallContext implements ToolCallContext {
+  readonly callId: string;
+  readonly name: string;
+  readonly iteration: number;
+  readonly #activity: Activity;
+  readonly #deadline: Deadline;
+  readonly #isDurable: boolean;
+  #recorder: StepRecorder | undefined;
+
+  static {
+    // Lets a nested run find its outer run if this object is passed as the `context` option.
+    Object.defineProperty(this.prototype, levelKey, {
+      get(this: CallContext): Level {
+        return this.#activity.run;
+      },
+    });
+    Object.defineProperty(this.prototype, findableKey, {
+      get(this: CallContext): readonly ToolDefinition[] {
+        return [];
+      },
+    });
+  }
+
+  constructor(activity: Activity, { callId, name }: ToolCall, how: { readonly deadline: Deadline; readonly isDurable: boolean }) {
+    this.callId = callId;
+    this.name = name;
+    this.iteration = activity.run.state.iteration;
+    this.#activity = activity;
+    this.#deadline = how.deadline;
+    this.#isDurable = how.isDurable;
+  }
+
+  get #run(): Activity["run"] {
+    return this.#activity.run;
+  }
+
+  get runId(): string {
+    return this.#run.runId;
+  }
+
+  get signal(): AbortSignal {
+    const { signal } = this.#deadline;
+    noteLevel(signal, this.#run);
+    return signal;
+  }
+
+  get messages(): readonly Message[] {
+    return frozenView(this.#run.state.messages);
+  }
+
+  get contextItems(): readonly Json[] {
+    return [];
+  }
+
+  get messageIdMap(): unknown {
+    return this.#run.options.messageIdMap;
+  }
+
+  get provider(): { readonly id: string; readonly model: string } {
+    const { state, options } = this.#run;
+    const { provider = options.provider.id, model = options.provider.model } = state.answers.at(-1) ?? {};
+    return { id: provider, model };
+  }
+
+  get showKillHint(): boolean {
+    return this.iteration >= this.#run.limits.softWarnIteration;
+  }
+
+  get suppressProgressNotices(): boolean {
+    return this.#run.session.surfaceUserErrors === false;
+  }
+
+  get budget(): ToolBudget {
+    const { state, limits, meter, scope, clock } = this.#run;
+    return {
+      iterations: Math.max(0, limits.maxIterations - state.countedIterations),
+      toolCalls: meter.toolCallsLeft,
+      tokens: meter.tokensLeft,
+      costUSD: meter.costLeftUSD,
+      wallClockMs: scope.leftMs(clock.now()),
+    };
+  }
+
+  get idempotencyKey(): string {
+    return `${this.#run.runId}/${this.#activity.place}`;
+  }
+
+  get session(): Session {
+    return this.#run.session;
+  }
+
+  get context(): unknown {
+    return this.#run.options.context;
+  }
+
+  get depth(): number {
+    return this.#run.depth;
+  }
+
+  // These getters return functions, so that tools may destructure the context.
+  get heartbeat(): () => void {
+    return () => this.#deadline.heartbeat();
+  }
+
+  get progress(): (data: unknown) => void {
+    return (data) => {
+      if (this.#isAlive("tool-progress")) this.#run.events.send({ type: "tool-progress", ...this.#place, data });
+    };
+  }
+
+  get emit(): ToolContext["emit"] {
+    return (given) => {
+      const part = toEmittedPart(given);
+      if (this.#isAlive("tool-emit")) this.#run.events.send({ type: "tool-emit", ...this.#place, part });
+    };
+  }
+
+  get defer(): ToolContext["defer"] {
+    return (options) => (options?.fromPage === true ? deferredToPage : deferred);
+  }
+
+  get step(): CallRecorder["step"] {
+    return this.#durable("step").step;
+  }
+
+  get wait(): CallRecorder["wait"] {
+    return this.#durable("wait").wait;
+  }
+
+  get run(): CallRecorder["run"] {
+    return this.#durable("run").run;
+  }
+
+  get call(): CallRecorder["call"] {
+    return this.#durable("call").call;
+  }
+
+  /** One line over `wait`. */
+  get ask(): ToolCallContext["ask"] {
+    return async (fields) => {
+      const { question, schema, fromPage } = readQuestion(fields as Parameters<typeof readQuestion>[0]);
+      const facts = { question: question as unknown as Json, ...(fromPage && { fromPage }) };
+      const given = (await this.wait("question", facts)) as unknown as OutsideResult;
+      const checked = await checkAnswerOf(schema, given);
+      if ("issues" in checked) throw new Error("The answer does not fit the schema of the question.");
+      return checked.value;
+    };
+  }
+
+  get runToolLoop(): ToolCallContext["runToolLoop"] {
+    return async (options) => {
+      if (this.#isDurable) return this.run(options);
+      if (this.#deadline.isOver) throw new Error("The tool call has ended, so it cannot start a nested run.");
+      const { callId } = this;
+      const result = this.#run.nest(options, { callId, path: callId });
+      this.#deadline.holdWhile(result);
+      const ended = await result;
+      this.#activity.spent.push({ usage: ended.usage, costUSD: ended.costUSD, toolCallsExecuted: ended.toolCallsExecuted });
+      return ended;
+    };
+  }
+
+  /** Counts as a heartbeat of the tool. Returns false if the call is over, or if nothing listens to the event. */
+  #isAlive(type: LoopEventType): boolean {
+    if (this.#deadline.isOver) return false;
+    this.#deadline.heartbeat();
+    return this.#run.events.wants(type);
+  }
+
+  get #place(): CallEvent {
+    const { iteration, callId, name } = this;
+    return { runId: this.#run.runId, iteration, callId, name, index: this.#run.places.get(callId) ?? -1 };
+  }
+
+  #durable(method: string): StepRecorder {
+    if (!this.#isDurable)
+      throw new Error(`Only a tool with "durable: true" can use context.${method}. Add it to the tool "${this.name}".`);
+    this.#recorder ??= new StepRecorder(this.#activity, "tool", this.callId);
+    return this.#recorder;
+  }
+}

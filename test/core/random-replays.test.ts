@@ -1,0 +1,66 @@
+// Random programs, replayed from every prefix of their journals.
+
+import { expect, test } from "vitest";
+import type { Message } from "../../src/core/types/message.ts";
+import { recordSteps, type StepRecords } from "../../src/core/run/journals.ts";
+import { createProgram, createRandom, type Delay } from "./random-program.ts";
+
+const programs = Number(process.env["PROGRAMS"] ?? 60);
+const firstSeed = Number(process.env["SEED"] ?? 1);
+
+/** A journal that outlives the process: a call that was cut is told. */
+function durable(records: Map<string, unknown>): StepRecords {
+  return { ...recordSteps(records), durable: true };
+}
+
+function prefixOf({ records }: StepRecords, length: number): StepRecords {
+  const kept = [...records].slice(0, length).map(([key, value]) => [key, structuredClone(value)] as const);
+  return durable(new Map(kept));
+}
+
+/** The calls that began and have no outcome. */
+function cutCalls(keys: readonly string[]): readonly string[] {
+  return keys.filter((key) => key.endsWith("/begun") && !keys.includes(key.replace(/begun$/, "outcome")));
+}
+
+function shapeOf(message: Message): unknown {
+  if (message.role === "tool") return message.results.map(({ callId, name }) => [callId, name]);
+  if (message.role === "user") return message.content;
+  return message.content.map((part) => (part.type === "tool-call" ? part.callId : part.type));
+}
+
+const randomDelay: Delay = () =>
+  Math.random() < 0.3 ? new Promise((resolve) => void setTimeout(resolve, Math.random() * 2)) : undefined;
+
+async function replayAll(seed: number, delay?: Delay): Promise<void> {
+  const program = createProgram(seed, delay);
+  const journal = durable(new Map());
+  const whole = await program.finish(journal, createRandom(seed + 1));
+  const keys = [...journal.records.keys()];
+  expect(new Set(program.ran).size, "a plain tool ran twice").toBe(program.ran.length);
+  for (let length = 0; length <= keys.length; length += 1) {
+    const kept = keys.slice(0, length);
+    const cut = cutCalls(kept);
+    const done = new Set(kept.filter((key) => key.endsWith("/outcome")));
+    program.ran.length = 0;
+    const later = prefixOf(journal, length);
+    const result = await program.finish(later, createRandom(seed + length));
+    for (const key of program.ran) expect(done.has(`${key.slice(2)}/outcome`), `${key} ran again`).toBe(false);
+    for (const key of cut) expect(program.ran, "what may have run ran again").not.toContain(`r/${key.replace(/\/begun$/, "")}`);
+    if (cut.length === 0) {
+      expect(result.messages).toEqual(whole.messages);
+      expect(result.usage).toEqual(whole.usage);
+      expect(result.toolCallsExecuted).toBe(whole.toolCallsExecuted);
+    } else expect(result.messages.map(shapeOf)).toEqual(whole.messages.map(shapeOf));
+  }
+}
+
+const seeds = Array.from({ length: programs }, (_, index) => firstSeed + index);
+
+test.each(seeds)("each prefix of program %i leads to the same messages, and nothing that ended runs again", (seed) =>
+  replayAll(seed),
+);
+
+test.each(seeds.slice(0, programs / 4))("the same with steps of random durations, program %i", (seed) =>
+  replayAll(seed + 10_000, randomDelay),
+);
