@@ -1,10 +1,27 @@
-import base from "./vitest.config.ts";
-const redirect = {
-  name: "seam",
-  enforce: "pre" as const,
-  resolveId(source: string, importer: string | undefined) {
-    if (source === "./loop/run-tool-loop.ts" && importer?.endsWith("src/core/index.ts")) return new URL("./src/core/run/translated.ts", import.meta.url).pathname;
-    return null;
+// Runs the tests of the loop on the new core: npx vitest run --config vitest.seam.config.ts test/loop/approvals.test.ts
+
+import type { ViteUserConfig } from "vitest/config";
+
+const translated: string = new URL("test/core/translated.ts", import.meta.url).pathname;
+
+const config: ViteUserConfig = {
+  resolve: { tsconfigPaths: true },
+  plugins: [
+    {
+      name: "new-core",
+      enforce: "pre",
+      resolveId: (source, importer) =>
+        source === "./loop/run-tool-loop.ts" && importer?.endsWith("src/core/index.ts") === true ? translated : null,
+    },
+  ],
+  test: {
+    globalSetup: ["test/prepare.ts"],
+    include: ["test/loop/**/*.test.ts"],
+    setupFiles: ["test/fail-on-warning.ts", "test/all-edges.ts", "test/fail-on-async-hooks.ts"],
+    testTimeout: 8_000,
+    maxWorkers: "100%",
+    isolate: true,
   },
 };
-export default { ...base, plugins: [redirect], test: { ...base.test, projects: undefined, include: ["test/loop/**/*.test.ts"], testTimeout: 8000, isolate: true } };
+
+export default config;

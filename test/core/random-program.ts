@@ -60,138 +60,161 @@ export function waitsOf({ reason }: LoopResult): readonly Wait[] {
   return "waits" in reason ? (reason.waits as readonly Wait[]) : [];
 }
 
+interface Facts {
+  readonly inner: readonly Plan[];
+  readonly uses: { readonly [feature: string]: boolean };
+  readonly verdicts: { readonly [name: string]: string };
+  readonly ran: string[];
+  readonly delay: Delay;
+}
+
 export function createProgram(seed: number, delay: Delay = noDelay): Program {
   const random = createRandom(seed);
   const top = planOf(random, { turns: 1 + random.below(4), most: 4, depth: 1 });
   const inner = [1, 2, 1].map((turns) => planOf(random, { turns, most: 3, depth: 0 }));
-  const uses = {
-    approve: random.maybe(0.7),
-    beside: random.maybe(0.3),
-    guard: random.maybe(0.3),
-    iteration: random.maybe(0.3),
-    summary: random.maybe(0.3),
-    again: random.maybe(0.3),
-    handoff: random.maybe(0.3),
-  };
+  const shares = { approve: 0.7, beside: 0.3, guard: 0.3, iteration: 0.3, summary: 0.3, again: 0.3, handoff: 0.3 };
+  const uses = Object.fromEntries(Object.entries(shares).map(([feature, share]) => [feature, random.maybe(share)]));
   const verdicts = Object.fromEntries(kinds.map((kind) => [kind, random.pick(["approve", "approve", "ask", "deny"])]));
   const toolConcurrency = random.pick([1, 2, 10]);
   const ran: string[] = [];
-
-  const middleware = (depth: number): readonly Middleware[] => [
-    ...(uses.guard ? [guardInput(delay)] : []),
-    ...(uses.approve ? [approve((name) => verdicts[name] ?? "approve", delay)] : []),
-    ...(uses.iteration ? [noteIteration()] : []),
-    ...(uses.beside ? [workBeside(delay)] : []),
-    ...(depth > 0 && uses.summary ? [summarize()] : []),
-    ...(uses.handoff ? [handOver()] : []),
-    ...(depth > 0 && uses.again ? [askAgain()] : []),
-  ];
-
-  const nested = (sub: number): SeamOptions => {
-    const plan = inner[sub % inner.length] ?? [];
-    return { provider: scripted(plan, `inner ${sub}`, delay), messages: user, tools: tools(0), middleware: middleware(0) };
-  };
-
-  const plain = (name: Kind, execute: (args: { readonly n: number }) => unknown, traits: object = {}): Tool =>
-    ({
-      name,
-      description: name,
-      inputSchema: schema,
-      ...traits,
-      execute: async (args: { readonly n: number }, context: ToolCallContext) => {
-        ran.push(context.idempotencyKey);
-        await delay();
-        return execute(args);
-      },
-    }) as unknown as Tool;
-
-  const durable = (name: Kind, execute: (args: { readonly n: number; readonly sub: number }, context: ToolCallContext) => unknown): Tool =>
-    ({ name, description: name, inputSchema: schema, durable: true, execute }) as unknown as Tool;
-
-  const tools = (depth: number): readonly Tool[] => [
-    plain("ok", ({ n }) => `ok ${n}`),
-    plain("throws", ({ n }) => {
-      throw new Error(`no ${n}`);
-    }),
-    plain("gated", ({ n }) => n),
-    plain("alone", ({ n }) => n, { sequential: true }),
-    {
-      name: "eager",
-      description: "eager",
-      inputSchema: schema,
-      eager: true,
-      execute: async ({ n }: { readonly n: number }) => {
-        await delay();
-        return `eager ${n}`;
-      },
-    } as unknown as Tool,
-    durable("asks", async (_, { step, wait }) => [await step("first", () => Promise.resolve(delay()).then(() => 1)), await wait("question", { q: 1 })]),
-    durable("twice", async (_, { wait }) => [await wait("question", { q: 1 }), await wait("question", { q: 2 })]),
-    durable("steps", async ({ n }, { step }) => {
-      const branch = async (name: string): Promise<unknown> => [
-        await step(name, () => Promise.resolve(delay()).then(() => name)),
-        await step(`${name}2`, async () => {
-          await delay();
-          if (n % 2 === 1) throw new Error("odd");
-          return n;
-        }).catch((error: unknown) => (error as Error).message),
-      ];
-      return Promise.all([branch("x"), branch("y")]);
-    }),
-    ...(depth === 0
-      ? []
-      : [
-          durable("nests", async ({ sub }, { run }) => (await run(nested(sub) as never)).text),
-          durable("team", async ({ sub }, { run }) => {
-            const both = await Promise.all([run(nested(sub) as never, "a"), run(nested(sub + 1) as never, "b")]);
-            return both.map(({ text }) => text);
-          }),
-        ]),
-    durable("code", async ({ n }, { call }) => {
-      const both = await Promise.all(
-        [1, 2].map(async (index) => [
-          await call("ok", { n: n * 100 + index }),
-          await call("gated", { n: n * 100 + index }).catch((error: unknown) => (error as Error).message),
-        ]),
-      );
-      return [...both, await call("asks", {}).catch((error: unknown) => (error as Error).message)];
-    }),
-  ];
-
+  const facts: Facts = { inner, uses, verdicts, ran, delay };
   const run: Program["run"] = (options) =>
     runToolLoop({
       provider: scripted(top, "done", delay),
       messages: user,
-      tools: tools(1),
-      middleware: middleware(1),
+      tools: toolsOf(facts, 1),
+      middleware: middlewareOf(facts, 1),
       runId: "r",
       limits: { maxConsecutiveToolErrors: 1_000, toolConcurrency },
-      timeouts: { journalMs: Number.POSITIVE_INFINITY, toolMs: Number.POSITIVE_INFINITY },
+      timeouts: { toolMs: 1_000_000 },
       ...options,
     });
-
-  const answer: Program["answer"] = ({ id, what }) => {
-    const kind = [...id].reduce((sum, character) => sum + character.charCodeAt(0), 0) % 3;
-    return what === "approval" ? (["approve", "deny", "approve"][kind] ?? "approve") : `answer ${id}`;
-  };
-
-  const finish: Program["finish"] = async (journal, order) => {
-    let answers: { readonly [id: string]: Json } = {};
-    for (let times = 0; times < 100; times += 1) {
-      const result = await run({ journal, answers });
-      if (result.status !== "suspended") return result;
-      const waits = waitsOf(result);
-      if (waits.length === 0) throw new Error("suspended without waits");
-      const chosen = waits.filter(() => order.maybe(0.5));
-      answers = Object.fromEntries((chosen.length > 0 ? chosen : waits.slice(0, 1)).map((wait) => [wait.id, answer(wait)]));
-    }
-    throw new Error("The program never ends.");
-  };
-
-  return { run, finish, answer, ran };
+  return { run, finish: (journal, order) => finishProgram(run, journal, order), answer, ran };
 }
 
-function planOf(random: Random, { turns, most, depth }: { readonly turns: number; readonly most: number; readonly depth: number }): Plan {
+const answer: Program["answer"] = ({ id, what }) => {
+  const kind = [...id].reduce((sum, character) => sum + (character.codePointAt(0) ?? 0), 0) % 3;
+  return what === "approval" ? (["approve", "deny", "approve"][kind] ?? "approve") : `answer ${id}`;
+};
+
+async function finishProgram(run: Program["run"], journal: StepJournal, order: Random): Promise<LoopResult> {
+  let answers: { readonly [id: string]: Json } = {};
+  for (let times = 0; times < 100; times += 1) {
+    const result = await run({ journal, answers });
+    if (result.status !== "suspended") return result;
+    const waits = waitsOf(result);
+    if (waits.length === 0) throw new Error("suspended without waits");
+    const chosen = waits.filter(() => order.maybe(0.5));
+    answers = Object.fromEntries((chosen.length > 0 ? chosen : waits.slice(0, 1)).map((wait) => [wait.id, answer(wait)]));
+  }
+  throw new Error("The program never ends.");
+}
+
+function middlewareOf({ uses, verdicts, delay }: Facts, depth: number): readonly Middleware[] {
+  const list: readonly (readonly [isUsed: boolean | undefined, middleware: () => Middleware])[] = [
+    [uses["guard"], () => guardInput(delay)],
+    [uses["approve"], () => approve((name) => verdicts[name] ?? "approve", delay)],
+    [uses["iteration"], noteIteration],
+    [uses["beside"], () => workBeside(delay)],
+    [depth > 0 && uses["summary"], summarize],
+    [uses["handoff"], handOver],
+    [depth > 0 && uses["again"], askAgain],
+  ];
+  return list.flatMap(([isUsed, make]) => (isUsed === true ? [make()] : []));
+}
+
+interface CallArgs {
+  readonly n: number;
+  readonly sub: number;
+}
+
+function plain(
+  { ran, delay }: Facts,
+  name: Kind,
+  { execute, ...traits }: { readonly execute: (args: CallArgs) => unknown },
+): Tool {
+  const run = async (args: CallArgs, context: ToolCallContext): Promise<unknown> => {
+    if (name !== "eager") ran.push(context.idempotencyKey);
+    await delay();
+    return execute(args);
+  };
+  return { name, description: name, inputSchema: schema, ...traits, execute: run } as unknown as Tool;
+}
+
+function durable(name: Kind, execute: (args: CallArgs, context: ToolCallContext) => unknown): Tool {
+  return { name, description: name, inputSchema: schema, durable: true, execute } as unknown as Tool;
+}
+
+function toolsOf(facts: Facts, depth: number): readonly Tool[] {
+  const { delay } = facts;
+  const fail = ({ n }: CallArgs): never => {
+    throw new Error(`no ${n}`);
+  };
+  return [
+    plain(facts, "ok", { execute: ({ n }) => `ok ${n}` }),
+    plain(facts, "throws", { execute: fail }),
+    plain(facts, "gated", { execute: ({ n }) => n }),
+    plain(facts, "alone", { execute: ({ n }) => n, ...{ sequential: true } }),
+    plain(facts, "eager", { execute: ({ n }) => `eager ${n}`, ...{ eager: true } }),
+    durable("asks", async (_, { step, wait }) => [
+      await step("first", async () => (await delay(), 1)),
+      await wait("question", { q: 1 }),
+    ]),
+    durable("twice", async (_, { wait }) => [await wait("question", { q: 1 }), await wait("question", { q: 2 })]),
+    durable("steps", ({ n }, { step }) => Promise.all([branch(step, "x", { n, delay }), branch(step, "y", { n, delay })])),
+    durable("code", ({ n }, { call }) => callOthers(call, n)),
+    ...(depth === 0 ? [] : nestingTools(facts)),
+  ];
+}
+
+/** Two steps, of which the second fails for odd numbers. */
+async function branch(
+  step: ToolCallContext["step"],
+  name: string,
+  { n, delay }: { readonly n: number; readonly delay: Delay },
+): Promise<unknown> {
+  const first = await step(name, async () => (await delay(), name));
+  const second = step(`${name}2`, async () => {
+    await delay();
+    if (n % 2 === 1) throw new Error("odd");
+    return n;
+  });
+  return [first, await second.catch(messageOf)];
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : "";
+}
+
+async function callOthers(call: ToolCallContext["call"], n: number): Promise<unknown> {
+  const both = await Promise.all(
+    [1, 2].map(async (index) => [
+      await call("ok", { n: n * 100 + index }),
+      await call("gated", { n: n * 100 + index }).catch(messageOf),
+    ]),
+  );
+  return [...both, await call("asks", {}).catch(messageOf)];
+}
+
+function nestingTools(facts: Facts): readonly Tool[] {
+  const nested = (sub: number): SeamOptions => {
+    const plan = facts.inner[sub % facts.inner.length] ?? [];
+    const provider = scripted(plan, `inner ${sub}`, facts.delay);
+    return { provider, messages: user, tools: toolsOf(facts, 0), middleware: middlewareOf(facts, 0) };
+  };
+  return [
+    durable("nests", async ({ sub }, { run }) => (await run(nested(sub) as never)).text),
+    durable("team", async ({ sub }, { run }) => {
+      const both = await Promise.all([run(nested(sub) as never, "a"), run(nested(sub + 1) as never, "b")]);
+      return both.map(({ text }) => text);
+    }),
+  ];
+}
+
+function planOf(
+  random: Random,
+  { turns, most, depth }: { readonly turns: number; readonly most: number; readonly depth: number },
+): Plan {
   const allowed = depth > 0 ? kinds : kinds.filter((kind) => kind !== "nests" && kind !== "team");
   const plan = Array.from({ length: turns }, () =>
     Array.from({ length: random.below(most + 1) }, () => ({ kind: random.pick(allowed), sub: random.below(3) })),
@@ -199,12 +222,12 @@ function planOf(random: Random, { turns, most, depth }: { readonly turns: number
   return plan.filter((turn) => turn.length > 0);
 }
 
-/** What the model says depends on the transcript only, so that it is the same in each replay. */
+/** Returns a model whose messages depend on the transcript only, so that they are the same in each replay. */
 function scripted(plan: Plan, final: string, delay: Delay): Provider {
   async function* stream({ messages }: { readonly messages: readonly Message[] }): AsyncGenerator<ModelChunk> {
     await delay();
     const [first] = messages;
-    const told = first?.role === "user" ? String(first.content) : "";
+    const told = first?.role === "user" && typeof first.content === "string" ? first.content : "";
     const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
     if (told.startsWith("Summarize")) {
       yield { type: "text-delta", text: "summary" };

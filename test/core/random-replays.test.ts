@@ -5,7 +5,7 @@ import type { Message } from "../../src/core/types/message.ts";
 import { recordSteps, type StepRecords } from "../../src/core/run/journals.ts";
 import { createProgram, createRandom, type Delay } from "./random-program.ts";
 
-const programs = Number(process.env["PROGRAMS"] ?? 60);
+const programs = Number(process.env["PROGRAMS"] ?? 24);
 const firstSeed = Number(process.env["SEED"] ?? 1);
 
 /** A journal that outlives the process: a call that was cut is told. */

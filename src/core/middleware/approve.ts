@@ -44,24 +44,39 @@ async function decideCall(policy: Approve | undefined, asking: Asking, { call, n
   if (tool === undefined || (policy === undefined && (tool.needsApproval ?? false) === false)) return next(call);
   const { args } = call;
   at.emit("approval-asked", { args });
-  const first = (await at.step("decision", () => ask(policy, asking, { call, tool }))) as Decided;
+  const first = await at.step("decision", () => ask(policy, asking, { call, tool }));
   const decided = first.kind === "ask" ? await waitForDecision(asking, call, tool) : first;
   sendDecision(at, decided);
   return apply(decided, { call, next });
 }
 
-/** The policy sees the call only once. What it says is recorded. */
-async function ask(policy: Approve | undefined, { run, at }: Asking, { call, tool }: { readonly call: ToolCall; readonly tool: ToolDefinition }): Promise<Decided> {
+/** Asks the policy once. Its answer is recorded. */
+async function ask(
+  policy: Approve | undefined,
+  { run, at }: Asking,
+  { call, tool }: { readonly call: ToolCall; readonly tool: ToolDefinition },
+): Promise<Decided> {
   const { clock, timeouts } = run;
   const { signal } = at;
   const { iteration, messages } = at.state;
-  const view = { callId: call.callId, name: call.name, iteration, messages: frozenView(messages), session: at.session, context: at.context };
+  const view = {
+    callId: call.callId,
+    name: call.name,
+    iteration,
+    messages: frozenView(messages),
+    session: at.session,
+    context: at.context,
+  };
   const { needsApproval = false } = tool;
   try {
     const needs =
       typeof needsApproval !== "function"
         ? needsApproval
-        : (await askCaller((own) => (needsApproval as NeedsApproval<unknown>)(toJson(call.args), { ...view, signal: own }), { clock, ms: timeouts.hookMs, signal })) !== false;
+        : await askCaller((own) => (needsApproval as NeedsApproval<unknown>)(toJson(call.args), { ...view, signal: own }), {
+            clock,
+            ms: timeouts.hookMs,
+            signal,
+          });
     if (policy === undefined) return { kind: needs ? "ask" : "approve" };
     const { callId: _, name: __, ...context } = view;
     const answer = await askCaller(

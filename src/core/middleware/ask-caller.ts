@@ -14,17 +14,20 @@ interface CallLimits {
 export function askCaller<T>(call: (signal: AbortSignal) => T | PromiseLike<T>, { clock, ms, signal }: CallLimits): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const own = new AbortController();
+    let timer: unknown;
+    const end = (): void => {
+      forget();
+      if (timer !== undefined) clock.clearTimeout(timer);
+      timer = undefined;
+    };
     const stop = (reason: unknown): void => {
+      end();
       own.abort(reason);
       reject(reason);
     };
     const forget = onAbort(signal, () => stop(signal.reason));
     const late = (): void => stop(new DOMException(`The function took longer than ${ms} ms.`, "TimeoutError"));
-    const timer = ms === Number.POSITIVE_INFINITY ? undefined : clock.setTimeout(late, ms);
-    const end = (): void => {
-      forget();
-      if (timer !== undefined) clock.clearTimeout(timer);
-    };
+    if (ms !== Number.POSITIVE_INFINITY) timer = clock.setTimeout(late, ms);
     if (signal.aborted) stop(signal.reason);
     new Promise<T>((done) => done(call(own.signal))).then(resolve, reject).finally(end);
   });

@@ -9,7 +9,15 @@ import { freezeDeep } from "../utils/json.ts";
 import { isRecord } from "../utils/guards.ts";
 import { describeValue } from "../utils/texts.ts";
 import { textOrNone } from "../utils/plain-error.ts";
-import { type Answer, type Ending, endWith, type Middleware, type Recorder, type RequestDraft, type RunFacts } from "../run/seam.ts";
+import {
+  type Answer,
+  type Ending,
+  endWith,
+  type Middleware,
+  type Recorder,
+  type RequestDraft,
+  type RunFacts,
+} from "../run/seam.ts";
 import { askCaller } from "./ask-caller.ts";
 
 /** Calls `ask` after the calls of each iteration. `{ abort: true }` ends the run. */
@@ -69,7 +77,11 @@ export function prepareIteration(plan: NonNullable<LoopHooks["prepareIteration"]
   };
 }
 
-function applyPlan(request: RequestDraft, plan: Omit<IterationPlan, "provider">, provider: RequestDraft["provider"] | undefined): RequestDraft {
+function applyPlan(
+  request: RequestDraft,
+  plan: Omit<IterationPlan, "provider">,
+  provider: RequestDraft["provider"] | undefined,
+): RequestDraft {
   const { system = request.system, modelSettings: settings = request.settings, toolChoice = request.toolChoice } = plan;
   const names = plan.tools === undefined ? undefined : new Set(plan.tools);
   const tools = names === undefined ? request.tools : request.tools.filter(({ name }) => names.has(name));

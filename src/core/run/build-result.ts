@@ -9,8 +9,8 @@ import type { ToolHistoryEntry } from "../types/tool-outcome.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import { renderOutcome } from "../tools/outcome-texts.ts";
 import type { Run } from "./run.ts";
-import type { Ending } from "./seam.ts";
-import { answerOpenCalls, type State } from "./state.ts";
+import type { Ending, State } from "./seam.ts";
+import { answerOpenCalls, isNamed } from "./state.ts";
 
 export function buildResult(run: Run, ending: Ending): LoopResult {
   const { state, limits, session, runId, options } = run;
@@ -41,7 +41,7 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
     error: errorOf(ending.reason),
     budgetExceeded: state.spentUSD > limits.maxCostUSD,
     finalAnswer: false,
-    pendingCalls: [],
+    pendingCalls: ending.reason.kind === "stop-condition" ? state.current.calls.filter(isNamed) : [],
     undelivered,
     runId,
   };
@@ -72,7 +72,8 @@ function takeUndelivered({ state, control }: Run, { reason }: Ending): readonly 
 }
 
 function toRunCall(entry: ToolHistoryEntry): RunCall {
-  const { functionCall, functionResponse, approvedArgs, error, iteration, durationMs, content, preToolText, endTurn } = entry;
+  const { functionCall, functionResponse, approvedArgs, error, iteration, durationMs, content, preToolText, endTurn, processed } =
+    entry;
   const { id: callId, name, args } = functionCall;
   return {
     iteration,
@@ -82,7 +83,7 @@ function toRunCall(entry: ToolHistoryEntry): RunCall {
     callId,
     name,
     args,
-    outcome: entry.outcome,
+    outcome: processed && entry.outcome === "completed" ? "processed" : entry.outcome,
     result: functionResponse.response.result,
     ...(approvedArgs !== undefined && { approvedArgs }),
     ...(error !== undefined && { error }),
@@ -97,5 +98,5 @@ function joinDetails(text: string, details: string, label: string | undefined): 
 }
 
 function errorOf(reason: Ending["reason"]): PlainError | undefined {
-  return "error" in reason ? (reason.error as PlainError) : undefined;
+  return "error" in reason ? reason.error : undefined;
 }

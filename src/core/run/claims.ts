@@ -1,9 +1,9 @@
 // Reserves the id, the journal and the control of a run, and follows the signals that cancel it.
 
-import { type CancelReason } from "../cancellation/cancel-scope.ts";
+import type { CancelReason, CancelScope } from "../cancellation/cancel-scope.ts";
+import type { LoopControl } from "../types/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { claims, type ControlClaim } from "../loop/run/run.ts";
-import type { Nesting, Run } from "./run.ts";
 
 const liveRunIds = new Set<string>();
 const liveJournals = new WeakSet<object>();
@@ -13,7 +13,23 @@ interface Claims {
   release(): void;
 }
 
-export function claimRun({ options, runId, scope, limits }: Run, nesting: Nesting | undefined): Claims {
+interface Claiming {
+  readonly options: {
+    readonly control?: LoopControl | undefined;
+    readonly journal?: object | undefined;
+    readonly signal?: AbortSignal | undefined;
+  };
+  readonly runId: string;
+  readonly scope: CancelScope;
+  readonly limits: { readonly maxInterrupts: number };
+}
+
+interface Around {
+  readonly run: { readonly scope: CancelScope };
+  readonly signal?: AbortSignal | undefined;
+}
+
+export function claimRun({ options, runId, scope, limits }: Claiming, nesting: Around | undefined): Claims {
   const { control, journal } = options;
   if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
   if (journal !== undefined && liveJournals.has(journal)) throw new LoopError("already-running", { what: "journal" });

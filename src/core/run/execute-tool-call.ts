@@ -4,6 +4,7 @@ import type { CallEvent } from "../types/loop-event.ts";
 import type { ToolContext } from "../types/loop-options.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { CancelScope } from "../cancellation/cancel-scope.ts";
+import { Deadline } from "../cancellation/deadline.ts";
 import { executeToolCall } from "../loop/tool-call/execute-tool-call.ts";
 import { refuseUnknown, validateCall } from "../loop/tool-call/prepare-call.ts";
 import type { ReadyCall, ToolCallPorts } from "../loop/run/call.ts";
@@ -14,9 +15,10 @@ import { freezeDeep, isSameJson, toJson } from "../utils/json.ts";
 import type { OutsideResult } from "../types/policies.ts";
 import { chainHooks, HookError, inHook, StepCancelled } from "./hooks.ts";
 import { ReplayJournal } from "./journals.ts";
-import { Activity, StepRecorder, sumOf } from "./recorder.ts";
+import { StepRecorder, sumOf } from "./recorder.ts";
+import type { Activity } from "./activity.ts";
 import type { Run } from "./run.ts";
-import type { Next, Outcome } from "./seam.ts";
+import type { Next, Outcome, Wait } from "./seam.ts";
 import { CallContext } from "./tool-context.ts";
 
 /** Runs one call. Rejects only if the journal fails. A call that waits stays pending: see `Activity.settle`. */
@@ -27,7 +29,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
     run.hooks,
     ({ name, call: hook }) => {
       if (hook === undefined) return undefined;
-      const recorder = new StepRecorder(activity, `@${name}`, call.callId);
+      const recorder = new StepRecorder(activity, `@${name}`, performCall);
       return (given, next) => inHook(name, "call", () => hook(given, next, recorder));
     },
     last,
@@ -55,14 +57,15 @@ interface Given {
 
 interface Begun {
   readonly token: string;
+  readonly refused?: Outcome | undefined;
 }
 
 async function runCall(activity: Activity, call: Given, signal: AbortSignal | undefined): Promise<Outcome> {
   const { run, place, journal } = activity;
-  const { made } = call;
+  const { name } = call.made;
   const begunKey = `${place}/${activity.unique("begun")}`;
   const outcomeKey = `${place}/${activity.unique("outcome")}`;
-  if (run.durableNames.has(made.name)) return runDurable(activity, call, { outcomeKey, signal });
+  if (run.durableNames.has(name)) return runDurable(activity, call, { begunKey, outcomeKey, signal });
   let isLive = false;
   const outcome = await activity.busy(async () => {
     // A token of this execution says on a replay without an outcome that the tool may have run.
@@ -70,7 +73,7 @@ async function runCall(activity: Activity, call: Given, signal: AbortSignal | un
       journal.durable === true ? await run.step<Begun>(begunKey, () => ({ token: run.token }), journal) : run;
     const body = (): Outcome | Promise<Outcome> => {
       isLive = true;
-      return executeLive(activity, call, { signal, mayHaveRun: token !== run.token });
+      return admit(run, call, { signal, mayHaveRun: token !== run.token }) ?? executeLive(activity, call, signal);
     };
     return run.step<Outcome>(outcomeKey, body, journal);
   });
@@ -83,83 +86,151 @@ function noteReplayed(run: Run, outcome: Outcome): void {
   if (!wasDispatched(outcome.kind)) return;
   sendStart(run, outcome.call, true);
   const { usage, costUSD } = outcome.nested ?? {};
-  run.meter.add({ toolCalls: 1 + (outcome.nested?.toolCallsExecuted ?? 0), tokens: usage?.totalTokens, costUSD, costUnknown: outcome.nested !== undefined && costUSD === undefined });
+  run.meter.add({
+    toolCalls: 1 + (outcome.nested?.toolCallsExecuted ?? 0),
+    tokens: usage?.totalTokens,
+    costUSD,
+    costUnknown: outcome.nested !== undefined && costUSD === undefined,
+  });
 }
 
 /** The tool has run, and its result comes from outside. */
-async function waitForResult(activity: Activity, { call, durationMs, approvedArgs, nested, ...outcome }: Outcome): Promise<Outcome> {
+async function waitForResult(
+  activity: Activity,
+  { call, durationMs, approvedArgs, nested, ...outcome }: Outcome,
+): Promise<Outcome> {
   const { name, args } = call;
-  const recorder = new StepRecorder(activity, "result", call.callId);
+  const recorder = new StepRecorder(activity, "result", performCall);
   const fromPage = "fromPage" in outcome && outcome.fromPage === true ? { fromPage: true } : {};
   const given = (await recorder.wait("result", { name, args, ...fromPage })) as unknown as OutsideResult;
   return { call, durationMs, approvedArgs, nested, ...concludeOutside(given) };
 }
 
 interface Durable {
+  readonly begunKey: string;
   readonly outcomeKey: string;
   readonly signal: AbortSignal | undefined;
 }
 
 /** Runs a tool whose code runs again on a resume. Once its outcome is recorded, it runs over its records only. */
-async function runDurable(activity: Activity, call: Given, { outcomeKey, signal }: Durable): Promise<Outcome> {
+async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKey, signal }: Durable): Promise<Outcome> {
   const { run, journal } = activity;
+  let isLive = false;
+  const begin = (): Begun => {
+    isLive = true;
+    const refused = admit(run, call, { signal, mayHaveRun: false });
+    return refused === undefined ? { token: run.token } : { token: run.token, refused };
+  };
+  const begun = await activity.busy(() => run.step<Begun>(begunKey, begin, journal));
+  if (begun.refused !== undefined) return begun.refused;
+  run.meter.add({ toolCalls: 1 });
+  sendStart(run, call.made, !isLive);
   const recorded = (await activity.busy(async () => (await journal.read(run.prefix + outcomeKey)) ?? null)) as Outcome | null;
-  const mark = activity.spent.length;
-  if (recorded === null) {
-    const outcome = await executeLive(activity, call, { signal, mayHaveRun: false });
-    const nested = sumOf(activity.spent.splice(mark));
-    const whole: Outcome = nested === undefined ? outcome : { ...outcome, nested };
-    return activity.busy(() => run.step<Outcome>(outcomeKey, () => whole, journal));
+  if (recorded !== null) {
+    const isCut = recorded.kind === "interrupted" || recorded.kind === "not-run";
+    if (!isCut) await replayTool(activity, call);
+    return recorded;
   }
-  const replay = new ReplayJournal(journal);
-  const fork = activity.fork(replay);
-  const isCut = recorded.kind === "interrupted" || recorded.kind === "not-run";
-  // Middleware has to see the inner calls and runs that it saw before.
-  if (!isCut) await Promise.race([executeLive(fork, call, { signal, mayHaveRun: false }), replay.stuck]);
-  fork.close();
-  if (wasDispatched(recorded.kind)) sendStart(run, call.made, true);
-  return recorded;
+  // A run that was cancelled before it did anything new only finds out what the call waits for.
+  const waits = !isLive && run.isReplayed && run.scope.cause !== undefined ? await replayTool(activity, call) : undefined;
+  if (waits !== undefined) return activity.park(waits);
+  const mark = activity.spent.length;
+  const outcome = await executeLive(activity, call, signal);
+  const whole = await addNested(activity, outcome, mark);
+  return activity.busy(() => run.step<Outcome>(outcomeKey, () => whole, journal));
 }
 
-interface LiveCall {
+/** Ends the nested runs that the tool has left, and adds the spending of its nested runs. */
+async function addNested(activity: Activity, outcome: Outcome, mark: number): Promise<Outcome> {
+  if (activity.running.size > 0) await endNested(activity);
+  const nested = sumOf(activity.spent.splice(mark));
+  return nested === undefined ? outcome : { ...outcome, nested };
+}
+
+/**
+ * Runs the code of a durable tool over its records only, because middleware has to see the inner calls and runs that it saw before.
+ * Returns what the call waits for.
+ */
+async function replayTool(activity: Activity, call: Given): Promise<readonly Wait[] | undefined> {
+  const replay = new ReplayJournal(activity.journal);
+  const fork = activity.fork(replay);
+  const ended = fork.settle(executeLive(fork, call, undefined)).then((end) => ("waits" in end ? end.waits : undefined));
+  const waits = await Promise.race([ended, replay.stuck.then(() => undefined)]);
+  fork.close();
+  return waits;
+}
+
+interface Admission {
   readonly signal: AbortSignal | undefined;
   /** True if an earlier execution may have run the tool without recording an outcome. */
   readonly mayHaveRun: boolean;
 }
 
-async function executeLive(activity: Activity, { made, given }: Given, { signal, mayHaveRun }: LiveCall): Promise<Outcome> {
-  const { run } = activity;
-  const { scope, meter, clock } = run;
-  const approvedArgs = given === made || isSameJson(given.args, made.args) ? undefined : given.args;
-  const facts = { call: made, durationMs: 0, ...(approvedArgs !== undefined && { approvedArgs }) };
+/** Returns the outcome of a call that must not begin. */
+function admit(run: Run, call: Given, { signal, mayHaveRun }: Admission): Outcome | undefined {
+  const { scope, meter, clock, registry } = run;
+  const facts = factsOf(call);
   scope.checkDeadline(clock.now());
   const left: Outcome = { ...facts, kind: mayHaveRun ? "interrupted" : "not-run" };
   if (scope.cause !== undefined || run.isBarred || signal?.aborted === true) return left;
-  const definition = findTool(run.registry, made.name);
-  if (definition === undefined) return refuseUnknown(made, portsOf(activity));
-  if (mayHaveRun && definition.replay !== "safe" && definition.eager !== true) {
+  const definition = findTool(registry, call.made.name);
+  if (mayHaveRun && definition?.replay !== "safe" && definition?.eager !== true) {
     meter.add({ toolCalls: 1 });
     return left;
   }
-  if (meter.toolCallsLeft < 1) return { ...facts, kind: "limit" };
-  const prepared = run.prepared.get(made.callId);
-  const ready: ReadyCall = { kind: "ready", call: made, definition, args: toJson(given.args), approvedArgs };
+  return meter.toolCallsLeft < 1 ? { ...facts, kind: "limit" } : undefined;
+}
+
+function factsOf({ made, given }: Given): Pick<Outcome, "call" | "durationMs" | "approvedArgs"> {
+  const isEdited = given !== made && !isSameJson(given.args, made.args);
+  return { call: made, durationMs: 0, ...(isEdited && { approvedArgs: given.args }) };
+}
+
+async function executeLive(activity: Activity, call: Given, signal: AbortSignal | undefined): Promise<Outcome> {
+  const { run } = activity;
+  const { made } = call;
   const ports = portsOf(activity, signal);
-  const checked =
-    prepared !== undefined && approvedArgs === undefined
-      ? { ...ready, args: prepared }
-      : await activity.busy(async () => validateCall(ready, ports));
-  if (checked.kind !== "ready") return checked;
-  if (scope.cause !== undefined || run.isBarred) return left;
-  meter.add({ toolCalls: 1 });
+  const ready = await prepare(activity, call, ports);
+  if (ready.kind !== "ready") return ready;
+  const isDurable = run.durableNames.has(made.name);
+  if (isDurable) return execute(run, withoutLimit(ready), ports);
+  if (ports.scope.cause !== undefined || run.isBarred) return { ...factsOf(call), kind: "not-run" };
+  run.meter.add({ toolCalls: 1 });
   sendStart(run, made, false);
-  const limited = run.durableNames.has(made.name) ? { ...definition, timeoutMs: definition.timeoutMs ?? Number.POSITIVE_INFINITY } : definition;
   const mark = activity.spent.length;
-  const outcome = await executeToolCall({ ...checked, definition: limited }, ports);
+  return addNested(activity, await execute(run, ready, ports), mark);
+}
+
+/** The time of a durable tool includes its waits, so only a limit of its own applies. */
+function withoutLimit(ready: ReadyCall): ReadyCall {
+  const { definition } = ready;
+  return { ...ready, definition: { ...definition, timeoutMs: definition.timeoutMs ?? Number.POSITIVE_INFINITY } };
+}
+
+async function execute(run: Run, ready: ReadyCall, ports: ToolCallPorts): Promise<Outcome> {
+  const outcome = await executeToolCall(ready, ports);
   if (outcome.kind === "failed" && outcome.fatal === true) run.isBarred = true;
-  if (run.durableNames.has(made.name)) return outcome;
-  const nested = sumOf(activity.spent.splice(mark));
-  return nested === undefined ? outcome : { ...outcome, nested };
+  return outcome;
+}
+
+/** Validates the arguments, unless they were validated when the message ended. */
+async function prepare(activity: Activity, call: Given, ports: ToolCallPorts): Promise<ReadyCall | ToolOutcome> {
+  const { run } = activity;
+  const { made, given } = call;
+  const definition = findTool(run.registry, made.name);
+  if (definition === undefined) return refuseUnknown(made, ports);
+  const { approvedArgs } = factsOf(call);
+  const ready: ReadyCall = { kind: "ready", call: made, definition, args: toJson(given.args), approvedArgs };
+  const prepared = approvedArgs === undefined ? run.prepared.get(made.callId) : undefined;
+  return prepared === undefined ? activity.busy(async () => validateCall(ready, ports)) : { ...ready, args: prepared };
+}
+
+/** Ends the nested runs that the tool has left, and waits for them a moment, so that their usage is counted. */
+async function endNested(activity: Activity): Promise<void> {
+  const { clock, timeouts } = activity.run;
+  activity.abortNested(new DOMException("The tool call has ended.", "AbortError"));
+  const limitMs = Math.max(1, timeouts.settleMs);
+  await new Deadline({ limitMs }, { clock, scope: new CancelScope() }).race(Promise.all(activity.running));
 }
 
 /** The metadata of results, by call, until `tool-end` is sent. */
@@ -172,11 +243,14 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
     registry,
     clock,
     timeouts,
-    scope: signal === undefined ? run.scope : innerScope(run, signal),
+    scope: scopeOf(activity, signal),
     exposed: run.shown,
     contextFor: (call, deadline) => {
       activity.beat = () => deadline.heartbeat();
-      return new CallContext(activity, call, { deadline, isDurable: run.durableNames.has(call.name) }) as unknown as ToolContext;
+      return new CallContext(activity, call, {
+        deadline,
+        perform: run.durableNames.has(call.name) ? performCall : undefined,
+      }) as unknown as ToolContext;
     },
     onYield: (call, value) => {
       const data = events.wants("tool-progress") ? toPreliminary(value) : undefined;
@@ -187,8 +261,10 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
   };
 }
 
-/** A scope that ends with the run, or with the signal of a middleware. */
-function innerScope(run: Run, signal: AbortSignal): CancelScope {
+/** The scope of the run. A replayed tool has one of its own, and so has a call that middleware may cancel. */
+function scopeOf({ run, journal }: Activity, signal: AbortSignal | undefined): CancelScope {
+  if (journal instanceof ReplayJournal) return new CancelScope();
+  if (signal === undefined) return run.scope;
   const inner = new CancelScope(run.scope);
   run.scope.join({ cancel: (cause) => inner.cancel(cause) });
   inner.follow(signal);
@@ -197,7 +273,14 @@ function innerScope(run: Run, signal: AbortSignal): CancelScope {
 
 export function callEvent(run: Run, { callId, name }: ToolCall, isReplayed: boolean): CallEvent {
   const { runId, state, places } = run;
-  return { runId, iteration: state.iteration, ...(isReplayed && { replayed: true }), callId, name, index: places.get(callId) ?? -1 };
+  return {
+    runId,
+    iteration: state.iteration,
+    ...(isReplayed && { replayed: true }),
+    callId,
+    name,
+    index: places.get(callId) ?? -1,
+  };
 }
 
 function sendStart(run: Run, call: ToolCall, isReplayed: boolean): void {
@@ -220,4 +303,3 @@ export function sendEnd(run: Run, outcome: ToolOutcome, isReplayed: boolean): vo
     ...(metadata !== undefined && { metadata }),
   });
 }
-

@@ -1,4 +1,4 @@
-// Where steps are recorded: in memory, with a time limit, in the order that an engine insists on, or in the record of an answer.
+// Journals record steps: in memory, with a time limit, in the order that an engine insists on, or in the record of an answer.
 
 import type { Clock } from "../types/common.ts";
 import type { Cancellable, CancelReason, CancelScope } from "../cancellation/cancel-scope.ts";
@@ -109,7 +109,11 @@ export class GuardedJournal implements StepJournal {
     return new Promise<T>((resolve, reject) => {
       const waiting = new Waiting(this, this.#ports, ({ ms, ended }) => {
         this.#waiting.delete(waiting);
-        reject(this.#fail(new LoopError("journal-unresponsive", { verb, ms, ...(key !== undefined && { key }), ...(ended && { ended }) })));
+        reject(
+          this.#fail(
+            new LoopError("journal-unresponsive", { verb, ms, ...(key !== undefined && { key }), ...(ended && { ended }) }),
+          ),
+        );
       });
       this.#waiting.add(waiting);
       const leave = (): void => {
@@ -245,7 +249,7 @@ export function inLockstep(engine: Pick<StepJournal, "step">, onWave?: (keys: re
     read: (key) => known.get(key),
     step: <T>(key: string, body: Body<T>) =>
       new Promise<T>((done, fail) => {
-        asked.push({ key, body, done: done as Asked["done"], fail });
+        asked.push({ key, body, done: done, fail });
         if (!isBusy) arm();
       }),
   };

@@ -5,8 +5,8 @@ import type { EndReason } from "../types/termination.ts";
 import type { ResolvedLimits } from "../loop/run/limits.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import { isFatal } from "../tools/outcome-texts.ts";
-import type { Ending, Hooks } from "./seam.ts";
-import { activeAt, type InboxMessage, isNamed, type Look, type State } from "./state.ts";
+import type { Ending, Hooks, InboxMessage, Look, State } from "./seam.ts";
+import { activeAt, isNamed } from "./state.ts";
 
 export type NextStep =
   /** Look at what came from outside, and decide whether to go on. */
@@ -44,6 +44,8 @@ function afterAnswer(state: State, hooks: readonly EndsHook[]): NextStep {
   return ending === undefined ? { kind: "calls" } : { kind: "look", planned: ending };
 }
 
+const drainedEnding: Ending = { status: "suspended", reason: { kind: "drained" } };
+
 function findBadCalls({ current }: State): Ending | undefined {
   return current.calls.every(isNamed) ? undefined : { status: "error", reason: { kind: "malformed-call" } };
 }
@@ -66,6 +68,7 @@ function afterCalls(state: State, hooks: readonly EndsHook[]): NextStep {
   const ends = lastBatch.find(({ outcome }) => outcome.ends !== undefined)?.outcome.ends;
   if (ends !== undefined) return { kind: "look", planned: ends };
   if (waits.length > 0) return { kind: "end", ending: { status: "suspended", reason: { kind: "waiting", waits } } };
+  if (lastBatch.some(({ isDrained }) => isDrained === true)) return { kind: "end", ending: drainedEnding };
   return { kind: "look", planned: ask(hooks, state) ?? endOfTurn(state) };
 }
 
@@ -85,7 +88,7 @@ function ask(hooks: readonly EndsHook[], state: State): Ending | undefined {
   return undefined;
 }
 
-/** What a look has seen before it decides. */
+/** The facts from which a look decides. */
 export interface Seen extends Pick<Look, "now" | "token" | "messages"> {
   /** Set if the run was cancelled, or its time is over. */
   readonly ended?: Ending | undefined;
@@ -94,19 +97,37 @@ export interface Seen extends Pick<Look, "now" | "token" | "messages"> {
   readonly spentOutside?: EndReason | undefined;
 }
 
+interface LookRules {
+  readonly planned?: Ending | undefined;
+  readonly limits: Limits;
+  readonly hooks: readonly EndsHook[];
+}
+
 /** Returns the ending of the run, or undefined if the run goes on. */
-export function decideLook(state: State, seen: Seen, rules: { readonly planned?: Ending | undefined; readonly limits: Limits; readonly hooks: readonly EndsHook[] }): Ending | undefined {
-  const { planned } = rules;
+export function decideLook(state: State, seen: Seen, rules: LookRules): Ending | undefined {
+  const { planned, limits, hooks } = rules;
   const outside = seen.ended?.status === "stopped-by-user" ? seen.ended : undefined;
-  const unsent = [...state.unsent, ...(seen.messages ?? [])];
-  const drained: Ending | undefined = seen.drains === true ? { status: "suspended", reason: { kind: "drained" } } : undefined;
-  const onward = (): Ending | undefined => findLimit(state, seen, rules.limits) ?? ask(rules.hooks, state);
-  if (planned === undefined) return outside ?? interruptIn(state, unsent) ?? drained ?? onward();
+  const unsent = unsentIn(state, seen);
+  const findEnding = (): Ending | undefined => findLimit(state, seen, limits) ?? ask(hooks, state);
+  if (planned === undefined) return outside ?? interruptIn(state, unsent) ?? drainedBy(seen) ?? findEnding();
   if (outside !== undefined && isOutranked(planned)) return outside;
-  const isReopened = isAnswer(planned) || planned.status === "empty-response";
-  if (!isReopened || !unsent.some(({ verb }) => verb === "steer")) return planned;
+  if (!isReopened(planned, unsent)) return planned;
   // If a limit forbids another iteration, the run ends with its answer, and returns the new messages as undelivered.
-  return drained ?? (onward() === undefined ? undefined : planned);
+  return drainedBy(seen) ?? (findEnding() === undefined ? undefined : planned);
+}
+
+function drainedBy({ drains }: Seen): Ending | undefined {
+  return drains === true ? drainedEnding : undefined;
+}
+
+/** An earlier execution has returned its unsent messages to its caller. */
+function unsentIn({ look, unsent }: State, { token, messages = [] }: Seen): readonly InboxMessage[] {
+  return look?.token === token ? [...unsent, ...messages] : messages;
+}
+
+/** True if a new message lets the run go on after its answer. */
+function isReopened(planned: Ending, unsent: readonly InboxMessage[]): boolean {
+  return (isAnswer(planned) || planned.status === "empty-response") && unsent.some(({ verb }) => verb === "steer");
 }
 
 function interruptIn(state: State, unsent: readonly InboxMessage[]): Ending | undefined {
@@ -123,7 +144,7 @@ function isAnswer({ status, reason }: Ending): boolean {
 /** A stop, a kill or an abort may arrive after this ending was planned. True if it still replaces the ending. */
 function isOutranked(ending: Ending): boolean {
   const { kind } = ending.reason;
-  return isAnswer(ending) || kind === "interrupted" || kind === "stopped";
+  return isAnswer(ending) || kind === "interrupted" || kind === "stopped" || ending.status === "suspended";
 }
 
 const none = Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-// What middleware and durable tools use to record effects and to wait for answers from outside.
+// The object with which middleware and durable tools record effects and wait for answers from outside.
 
 import type { Json, PlainError } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
@@ -10,18 +10,10 @@ import { toPlainError } from "../utils/plain-error.ts";
 import { validateArgs } from "../tools/argument-schema.ts";
 import { findTool } from "../tools/registry.ts";
 import { renderIssues } from "../tools/outcome-texts.ts";
+import { Activity, Parked } from "./activity.ts";
 import { StepCancelled } from "./hooks.ts";
-import { EagerJournal, whenParked } from "./journals.ts";
-import type { Run } from "./run.ts";
-import type { CallRecorder, StepJournal, Wait, WaitOptions } from "./seam.ts";
-
-class Parked {
-  readonly waits: readonly Wait[];
-
-  constructor(waits: readonly Wait[]) {
-    this.waits = waits;
-  }
-}
+import { EagerJournal } from "./journals.ts";
+import type { CallRecorder, Outcome, Wait, WaitOptions } from "./seam.ts";
 
 /** The error of a recorded step. Made from its record in the first execution too, so that a replay sees the same error. */
 export class StepError extends Error {
@@ -34,112 +26,6 @@ export class StepError extends Error {
   }
 }
 
-const forever = (): Promise<never> => new Promise<never>(() => {});
-
-interface ActivityPlace {
-  /** The beginning of the keys of its steps. */
-  readonly place: string;
-  /** The beginning of the ids of its waits. */
-  readonly path: string;
-  readonly journal: StepJournal;
-  /** Undefined for a request or an ending. */
-  readonly call?: ToolCall | undefined;
-  /** The position of the call in its message. */
-  readonly index?: number | undefined;
-}
-
-/** One call, request or ending: its place in the journal, what it spends, and whether only the outside can move it. */
-export class Activity {
-  readonly run: Run;
-  readonly place: string;
-  readonly path: string;
-  readonly journal: StepJournal;
-  readonly call: ToolCall | undefined;
-  readonly index: number;
-  /** The spending of its nested runs. */
-  readonly spent: NestedSpending[] = [];
-  /** Tells a deadline that the tool is alive. */
-  beat: (() => void) | undefined;
-  isOver = false;
-  readonly #nested = new Set<AbortController>();
-  readonly #waits: Wait[] = [];
-  #isParked = false;
-  #used = new Map<string, number>();
-  #busy = 0;
-  #park: ((waits: readonly Wait[]) => void) | undefined;
-
-  constructor(run: Run, { place, path, journal, call, index = -1 }: ActivityPlace) {
-    this.call = call;
-    this.run = run;
-    this.place = place;
-    this.path = path;
-    this.journal = journal;
-    this.index = index;
-  }
-
-  /** The same place over another journal. */
-  fork(journal: StepJournal): Activity {
-    const { run, place, path, call, index } = this;
-    const fork = new Activity(run, { place, path, journal, call, index });
-    fork.#used = this.#used;
-    return fork;
-  }
-
-  /** Ends what is left of it: no step begins any more, and its nested runs are cancelled. */
-  close(): void {
-    this.isOver = true;
-    for (const one of this.#nested) one.abort();
-  }
-
-  /** Returns a key or an id that this activity has not used yet. The order of uses must be the same on a replay. */
-  unique(name: string, mark = "~"): string {
-    const count = (this.#used.get(name) ?? 0) + 1;
-    this.#used.set(name, count);
-    return count === 1 ? name : `${name}${mark}${count}`;
-  }
-
-  /** After a wait, never resolves: the code is left where it is, and the next execution runs it again from its start. */
-  async busy<T>(work: () => PromiseLike<T | Parked>): Promise<T> {
-    if (this.isOver) return forever();
-    this.#busy += 1;
-    try {
-      const value = await work();
-      if (!(value instanceof Parked)) return this.isOver ? await forever() : value;
-      this.#waits.push(...value.waits);
-      this.#isParked = true;
-    } finally {
-      this.#busy -= 1;
-      if (this.#isParked) this.#check();
-    }
-    return forever();
-  }
-
-  #check(): void {
-    whenParked(() => {
-      if (this.#busy > 0 || this.isOver) return;
-      this.isOver = true;
-      this.#park?.(this.#waits);
-    });
-  }
-
-  /** Resolves when `work` ends, or when it can only go on with an answer from outside. */
-  async settle<T>(work: Promise<T>): Promise<{ readonly value: T } | { readonly waits: readonly Wait[] }> {
-    try {
-      return await new Promise((resolve, reject) => {
-        this.#park = (waits) => resolve({ waits });
-        work.then((value) => resolve({ value }), reject);
-      });
-    } finally {
-      this.close();
-    }
-  }
-
-  track(abort: AbortController): () => void {
-    this.#nested.add(abort);
-    return () => this.#nested.delete(abort);
-  }
-}
-
 export function sumOf(spent: readonly NestedSpending[]): NestedSpending | undefined {
   if (spent.length === 0) return undefined;
   return spent.reduce(addSpending, { usage: noUsage, costUSD: 0, toolCallsExecuted: 0 });
@@ -147,17 +33,22 @@ export function sumOf(spent: readonly NestedSpending[]): NestedSpending | undefi
 
 type StepRecord = { readonly value?: Json } | { readonly failed: PlainError } | { readonly cancelled: true };
 
+/** Runs a call through the middleware. */
+type Perform = (activity: Activity, call: ToolCall) => Promise<Outcome>;
+
 /** The recorder of one user of an activity: of a middleware ("@name"), or of the tool ("tool"). */
 export class StepRecorder implements CallRecorder {
   readonly callId: string;
   readonly #activity: Activity;
   readonly #owner: string;
+  readonly #perform: Perform;
   #isInBody = false;
 
-  constructor(activity: Activity, owner: string, callId: string) {
-    this.callId = callId;
+  constructor(activity: Activity, owner: string, perform: Perform) {
+    this.callId = activity.call?.callId ?? activity.path;
     this.#activity = activity;
     this.#owner = owner;
+    this.#perform = perform;
   }
 
   get state(): CallRecorder["state"] {
@@ -197,6 +88,8 @@ export class StepRecorder implements CallRecorder {
     run.events.send({ type, ...at, ...fields } as LoopEvent);
   };
 
+  readonly addMessage: CallRecorder["addMessage"] = (message) => void this.#activity.run.state.messages.push(message);
+
   readonly heartbeat: CallRecorder["heartbeat"] = () => this.#activity.beat?.();
 
   readonly step: CallRecorder["step"] = <T>(name: string, body: () => T | PromiseLike<T>): Promise<T> => {
@@ -206,7 +99,8 @@ export class StepRecorder implements CallRecorder {
     const key = `${place}/${this.#owner}/${this.#unique("step", name)}`;
     const live = async (): Promise<StepRecord> => {
       const work = this.#begin(body);
-      const { settleMs } = run.timeouts;
+      // Only tools may finish their work after a stop.
+      const settleMs = this.#owner === "tool" ? run.timeouts.settleMs : 0;
       const end = await new Deadline({ limitMs: Number.POSITIVE_INFINITY, settleMs }, run).race(work);
       if (end.kind === "value") return end.value;
       return end.kind === "thrown" ? { failed: toStepFailure(end.error) } : { cancelled: true };
@@ -253,12 +147,13 @@ export class StepRecorder implements CallRecorder {
       const abort = new AbortController();
       const forget = activity.track(abort);
       const key = `${place}/${this.#owner}/${own}`;
-      const result = await run.nest(options, { key, path: path + suffix, callId: this.callId, journal, signal: abort.signal });
-      forget();
-      activity.spent.push(spendingOf(result));
+      const nesting = { key, path: path + suffix, callId: this.callId, journal, signal: abort.signal };
+      const result = await activity.follow(run.nest(options, nesting), forget);
+      activity.undelivered.push(...result.undelivered);
       const { reason } = result;
-      if (result.status === "suspended") return new Parked("waits" in reason ? (reason.waits as readonly Wait[]) : []);
-      return result;
+      if (result.status !== "suspended") return result;
+      activity.isDrained = reason.kind === "drained";
+      return new Parked("waits" in reason ? (reason.waits as readonly Wait[]) : []);
     });
   };
 
@@ -270,7 +165,7 @@ export class StepRecorder implements CallRecorder {
     return activity.busy(async () => {
       const call = { callId: `${this.callId}/${id}`, name, args: toJson(args) };
       const inner = new Activity(run, { place: `${place}/${this.#owner}/call/${id}`, path: `${path}/${id}`, journal, call });
-      const end = await inner.settle(run.perform(inner, call));
+      const end = await inner.settle(this.#perform(inner, call));
       activity.spent.push(...inner.spent);
       if ("waits" in end) return new Parked(end.waits);
       const { value } = end;
@@ -280,10 +175,6 @@ export class StepRecorder implements CallRecorder {
   };
 }
 
-function spendingOf({ usage, costUSD, knownCostUSD, toolCallsExecuted }: NestedSpending & { readonly knownCostUSD?: number | undefined }): NestedSpending {
-  return { usage, costUSD, ...(costUSD === undefined && knownCostUSD !== undefined && { knownCostUSD }), toolCallsExecuted };
-}
-
 function toStepFailure(thrown: unknown): PlainError {
   const error = toPlainError(thrown);
   const code: unknown = thrown instanceof Error ? Reflect.get(thrown, "code") : undefined;
@@ -291,23 +182,36 @@ function toStepFailure(thrown: unknown): PlainError {
 }
 
 /** Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if what was shown has changed. */
-async function findAnswer(activity: Activity, shown: Omit<Wait, "until">, { schema, until }: WaitOptions): Promise<Json | Parked> {
+async function findAnswer(
+  activity: Activity,
+  shown: Omit<Wait, "until">,
+  { schema, until }: WaitOptions,
+): Promise<Json | Parked> {
   const { run, journal } = activity;
   if (journal instanceof EagerJournal && journal.isOpen) return new Parked([]);
   const wait: Wait = until === undefined ? shown : { ...shown, until };
-  const { id, ...facts } = wait;
+  const key = await openWait(activity, wait);
+  const recorded = (await journal.read(`${key}/answer`)) as { readonly value: Json } | undefined;
+  if (recorded !== undefined) return recorded.value;
+  const given = findGiven(activity, wait);
+  if (given === undefined) return new Parked([wait]);
+  const checked = schema === undefined || given.value === null ? given : await validateArgs(schema, given.value);
+  if ("issues" in checked) return new Parked([{ ...wait, problem: renderIssues(checked.issues) }]);
+  return (await run.record<{ readonly value: Json }>(`${key}/answer`, () => given, journal)).value;
+}
+
+/** Returns the key of the wait that shows these facts. An answer is for what was shown. */
+async function openWait({ run, journal }: Activity, { id, ...facts }: Wait): Promise<string> {
   const text = stableJson(facts);
   for (let attempt = 1; ; attempt += 1) {
     const key = `wait/${id}/${attempt}`;
     const asked = await run.record<object>(`${key}/asked`, () => facts, journal);
-    // An answer is for what was shown.
-    if (stableJson(asked) !== text) continue;
-    const recorded = (await journal.read(`${key}/answer`)) as { readonly value: Json } | undefined;
-    if (recorded !== undefined) return recorded.value;
-    const given = run.takeAnswer(id) ?? (until !== undefined && run.now >= until ? { value: null } : undefined);
-    if (given === undefined || run.scope.cause !== undefined) return new Parked([wait]);
-    const checked = schema === undefined || given.value === null ? { value: given.value } : await validateArgs(schema, given.value);
-    if ("issues" in checked) return new Parked([{ ...wait, problem: renderIssues(checked.issues) }]);
-    return (await run.record<{ readonly value: Json }>(`${key}/answer`, () => given, journal)).value;
+    if (stableJson(asked) === text) return key;
   }
+}
+
+/** Returns the answer of this execution. A run that is being ended takes none, and neither do calls that have ended. */
+function findGiven({ run }: Activity, { id, until }: Wait): { readonly value: Json } | undefined {
+  if (run.scope.cause !== undefined || run.isSealed) return undefined;
+  return run.takeAnswer(id) ?? (until !== undefined && run.now >= until ? { value: null } : undefined);
 }

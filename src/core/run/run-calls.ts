@@ -4,17 +4,19 @@
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { performCall, sendEnd } from "./execute-tool-call.ts";
 import { EagerJournal } from "./journals.ts";
-import { Activity } from "./recorder.ts";
-import { callPlace, eagerSteps } from "./run-iteration.ts";
-import type { Run } from "./run.ts";
-import type { Wait } from "./seam.ts";
-import { applyCalls, applyNested, type EndedCall } from "./state.ts";
+
+import { callPlace, eagerSteps, placeOf } from "./run-iteration.ts";
+import { Activity } from "./activity.ts";
+import { type Run } from "./run.ts";
+import type { EndedCall, State } from "./seam.ts";
+import { applyCalls, applyNested } from "./state.ts";
 
 export async function runCalls(run: Run): Promise<void> {
   const { state } = run;
   const { calls } = state.current;
   if (calls.length > 0) run.control?.startToolChain();
   run.isBarred = false;
+  run.isSettled = run.isReplayed && (await run.journal.read(run.prefix + nextKeyOf(state))) !== undefined;
   const refusals = new Map((state.answers.at(-1)?.refusals ?? []).map((outcome) => [outcome.call.callId, outcome]));
   const { isReplayed } = run;
   const ended = await inWaves(run, calls, (call, index) => {
@@ -27,6 +29,11 @@ export async function runCalls(run: Run): Promise<void> {
   applyCalls(state, ended);
 }
 
+/** The key of the look after the calls. */
+export function nextKeyOf(state: State): string {
+  return `${placeOf(state)}/next`;
+}
+
 async function runOne(run: Run, call: ToolCall, index: number): Promise<EndedCall> {
   const { state } = run;
   const begun = run.begun.get(call.callId);
@@ -37,21 +44,22 @@ async function runOne(run: Run, call: ToolCall, index: number): Promise<EndedCal
   const activity = new Activity(run, { place, path: call.callId, journal, call, index });
   const end = await activity.settle(performCall(activity, call));
   for (const spent of activity.spent) applyNested(state, spent);
-  if ("value" in end) return { call, outcome: end.value, waits: [] };
+  const { undelivered } = activity;
+  if ("value" in end) return { call, outcome: end.value, waits: [], undelivered };
   const outcome: ToolOutcome = { call, durationMs: 0, kind: "interrupted" };
-  return { call, outcome, waits: end.waits as readonly Wait[] };
+  return { call, outcome, waits: end.waits, isDrained: activity.isDrained, undelivered };
 }
 
-type Perform = (call: ToolCall, index: number) => EndedCall | Promise<EndedCall>;
+type PerformCall = (call: ToolCall, index: number) => EndedCall | Promise<EndedCall>;
 
-async function inWaves(run: Run, calls: readonly ToolCall[], perform: Perform): Promise<readonly EndedCall[]> {
+async function inWaves(run: Run, calls: readonly ToolCall[], perform: PerformCall): Promise<readonly EndedCall[]> {
   const ended: EndedCall[] = [];
   const running = new Set<Promise<void>>();
   let isHeld = false;
   for (const [index, call] of calls.entries()) {
     const isAlone = run.shown.get(call.name)?.sequential === true;
     while (running.size >= (isAlone ? 1 : run.limits.toolConcurrency)) await Promise.race(running);
-    if (isHeld || (isAlone && ended.some((one) => one !== undefined && one.waits.length > 0))) {
+    if (isHeld || (isAlone && ended.some((one) => one !== undefined && isOpen(one)))) {
       // Held back by a sequential call that waits. Runs when the run is resumed.
       ended[index] = { call, outcome: { call, durationMs: 0, kind: "not-run" }, waits: [] };
       continue;
@@ -68,9 +76,14 @@ async function inWaves(run: Run, calls: readonly ToolCall[], perform: Perform): 
     running.add(one);
     if (isAlone) {
       await one;
-      isHeld = (ended[index]?.waits.length ?? 0) > 0;
+      const end = ended[index];
+      isHeld = end !== undefined && isOpen(end);
     }
   }
   await Promise.all(running);
   return ended;
+}
+
+function isOpen({ waits, isDrained }: EndedCall): boolean {
+  return waits.length > 0 || isDrained === true;
 }

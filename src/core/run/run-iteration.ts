@@ -16,10 +16,11 @@ import { freezeDeep } from "../utils/json.ts";
 import { chainHooks, HookError, inHook, StepCancelled } from "./hooks.ts";
 import { EagerJournal } from "./journals.ts";
 import { callEvent, performCall } from "./execute-tool-call.ts";
-import { Activity, StepRecorder } from "./recorder.ts";
-import type { Run } from "./run.ts";
-import { type Answer, endWith, type Next, type Outcome, type RequestDraft } from "./seam.ts";
-import { applyAnswer, type State } from "./state.ts";
+import { StepRecorder } from "./recorder.ts";
+import { Activity } from "./activity.ts";
+import { type Run } from "./run.ts";
+import { type Answer, endWith, type Next, type Outcome, type RequestDraft, type State } from "./seam.ts";
+import { applyAnswer } from "./state.ts";
 
 /** The beginning of the keys of the steps of an iteration. */
 export function placeOf({ iteration, retry }: Pick<State, "iteration" | "retry">): string {
@@ -39,25 +40,34 @@ export async function runIteration(run: Run): Promise<void> {
   const activity = new Activity(run, { place, path: place, journal: run.journal });
   run.begun.clear();
   let isLive = false;
+  let streamed: Answer | undefined;
   const last: Next<RequestDraft, Answer> = (draft, signal) =>
-    activity.busy(() =>
-      run.step<Answer>(`${place}/${activity.unique("model")}`, () => {
+    activity.busy(async () => {
+      streamed = await run.step<Answer>(`${place}/${activity.unique("model")}`, () => {
         isLive = true;
         return stream(run, draft, signal);
-      }),
-    );
+      });
+      return streamed;
+    });
   const chain = chainHooks(
     run.hooks,
     ({ name, request: hook }) => {
       if (hook === undefined) return undefined;
-      const recorder = new StepRecorder(activity, `@${name}`, place);
+      const recorder = new StepRecorder(activity, `@${name}`, performCall);
       return (given, next) => inHook(name, "request", () => hook(given, next, recorder));
     },
     last,
   );
   const { provider, system, toolChoice, modelSettings: settings } = options;
-  const draft = { provider, messages: frozenView(state.messages), tools: run.registry.definitions(), system, toolChoice, settings };
-  const end = await activity.settle(chain(draft).catch((error: unknown) => endFailed(run, error)));
+  const draft: RequestDraft = {
+    provider,
+    messages: frozenView(state.messages),
+    tools: run.registry.definitions(),
+    system,
+    toolChoice,
+    settings,
+  };
+  const end = await activity.settle(chain(draft).catch((error: unknown) => endFailed(run, streamed, error)));
   if ("waits" in end) {
     state.waits = end.waits;
     return;
@@ -70,12 +80,12 @@ export async function runIteration(run: Run): Promise<void> {
   applyAnswer(state, answer, activity.spent);
 }
 
-/** A failed hook ends the run, and so does a cancellation during the step of a hook. */
-function endFailed({ scope, options: { provider } }: Run, error: unknown): Answer {
-  if (error instanceof HookError) return endWith(error.ending, provider);
-  if (!(error instanceof StepCancelled)) throw error;
-  // In a replay, the record of the next look has the ending.
-  return endWith(endingOfReason(scope.cause ?? { kind: "kill" }), provider);
+/** A failed hook ends the run, and so does a cancellation during the step of a hook. The text of the model is kept. */
+function endFailed({ scope, options: { provider } }: Run, streamed: Answer | undefined, error: unknown): Answer {
+  if (!(error instanceof HookError || error instanceof StepCancelled)) throw error;
+  // In a replay, the record of the next look has the ending of a cancelled run.
+  const ends = error instanceof HookError ? error.ending : endingOfReason(scope.cause ?? { kind: "kill" });
+  return streamed === undefined ? endWith(ends, provider) : { ...streamed, ends };
 }
 
 /** Restores what the calls of a recorded answer need, and sends its events again. */
@@ -85,7 +95,7 @@ function showRecorded(run: Run, answer: Answer, firstIndex: number): void {
   run.toolChoice = answer.toolChoice;
   run.prepared = new Map();
   for (const [index, { callId }] of answer.calls.entries()) run.places.set(callId, firstIndex + index);
-  sendStart(run, true);
+  sendIterationStart(run, true);
   const { events, runId, state } = run;
   const base = { runId, iteration: state.iteration, replayed: true } as const;
   for (const part of partsOf(answer)) {
@@ -102,7 +112,7 @@ function isFound(entry: readonly [string, ToolDefinition | undefined]): entry is
   return entry[1] !== undefined;
 }
 
-function sendStart({ events, runId, state, limits, session }: Run, isReplayed: boolean): void {
+function sendIterationStart({ events, runId, state, limits, session }: Run, isReplayed: boolean): void {
   const { iteration, continuation } = state;
   const base = { runId, iteration, ...(isReplayed && { replayed: true }) };
   if (iteration === limits.softWarnIteration && continuation === 0 && session.surfaceUserErrors !== false)
@@ -113,7 +123,7 @@ function sendStart({ events, runId, state, limits, session }: Run, isReplayed: b
 /** Streams one answer. Everything that is decided here becomes part of its record. */
 async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undefined): Promise<Answer> {
   const { state, clock, timeouts, alarm, events, options } = run;
-  sendStart(run, false);
+  sendIterationStart(run, false);
   run.shown = new Map(draft.tools.map((tool) => [tool.name, tool]));
   run.toolChoice = toRestriction(draft.toolChoice);
   const { scope, forget } = scopeFor(run, signal);
@@ -151,7 +161,10 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
         if (given === undefined) continue;
         const usage = toUsage(given);
         tokens += usage.totalTokens;
-        const cost = options.pricing === undefined ? undefined : costOf(usage, { provider, model, iteration: state.iteration }, { pricing: options.pricing, events });
+        const cost =
+          options.pricing === undefined
+            ? undefined
+            : costOf(usage, { provider, model, iteration: state.iteration }, { pricing: options.pricing, events });
         if (typeof cost === "number") costUSD += lastCostUSD = cost;
       }
       return run.meter.findSpent(lastCostUSD ?? state.lastCostUSD, { tokens, costUSD });
@@ -198,7 +211,8 @@ function eagerPorts(run: Run, { tools, toolChoice }: RequestDraft): EagerPorts |
   let running = 0;
   const start = async (call: ToolCall): Promise<ToolOutcome | undefined> => {
     const tool = run.shown.get(call.name);
-    if (tool?.eager !== true || (tool.needsApproval ?? false) !== false || running >= run.limits.toolConcurrency) return undefined;
+    if (tool?.eager !== true || (tool.needsApproval ?? false) !== false || running >= run.limits.toolConcurrency)
+      return undefined;
     const ready = await prepareCall(call, portsFor(run));
     if (ready.kind !== "ready" || run.scope.cause !== undefined) return undefined;
     run.control?.startToolChain();
@@ -207,12 +221,12 @@ function eagerPorts(run: Run, { tools, toolChoice }: RequestDraft): EagerPorts |
     const place = callPlace(run.state, index, call.name);
     const journal = new EagerJournal(run.journal, run.prefix + place);
     const activity = new Activity(run, { place, path: call.callId, journal, call, index });
-    const running_ = performCall(activity, call);
-    const end = await activity.settle(running_);
+    const made = performCall(activity, call);
+    const end = await activity.settle(made);
     running -= 1;
     journal.isOpen = false;
     const outcome: ToolOutcome = "value" in end ? end.value : { call, durationMs: 0, kind: "not-run" };
-    const eager: EagerOutcome = { ...outcome, steps: journal.steps, ...("value" in end && { [work]: running_ }) };
+    const eager: EagerOutcome = { ...outcome, steps: journal.steps, ...("value" in end && { [work]: made }) };
     return eager;
   };
   return { start, onAdopted: () => {} };
@@ -222,16 +236,20 @@ function takeEager(run: Run, answer: Answer): Answer {
   if (answer.eagerOutcomes === undefined) return answer;
   const eagerOutcomes = answer.eagerOutcomes.map((outcome: EagerOutcome) => {
     const { [work]: made, ...recorded } = outcome;
-    if (made !== undefined) run.begun.set(outcome.call.callId, made.then((end) => ({ ...end, call: outcome.call })));
-    return recorded as ToolOutcome;
+    if (made !== undefined)
+      run.begun.set(
+        outcome.call.callId,
+        made.then((end) => ({ ...end, call: outcome.call })),
+      );
+    return recorded;
   });
   return { ...answer, eagerOutcomes };
 }
 
 /** The recorded steps of a call that ran while its message streamed. */
 export function eagerSteps(answer: Answer | undefined, callId: string): { readonly [key: string]: unknown } | undefined {
-  const found = answer?.eagerOutcomes?.find(({ call }) => call.callId === callId) as EagerOutcome | undefined;
-  return found?.steps;
+  const outcomes: readonly EagerOutcome[] = answer?.eagerOutcomes ?? [];
+  return outcomes.find(({ call }) => call.callId === callId)?.steps;
 }
 
 function portsFor(run: Run, allowed?: readonly string[]): ToolCallPorts {
@@ -258,7 +276,9 @@ async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestD
   // From here on, `interrupt` comes too late.
   run.scope.withdrawInterrupt();
   const ports = portsFor(run, allowedTools);
-  const checked = await Promise.all(calls.map((call) => (run.begun.has(call.callId) ? undefined : prepareCall(call, ports))));
+  const checked = await Promise.all(
+    calls.map(async (call) => (run.begun.has(call.callId) ? undefined : prepareCall(call, ports))),
+  );
   const prepared = new Map<string, unknown>();
   const refusals: ToolOutcome[] = [];
   for (const one of checked) {

@@ -3,69 +3,87 @@
 import type { Message } from "../types/message.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Json } from "../types/common.ts";
-import { endingOfReason } from "../cancellation/cancel-scope.ts";
+import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { digest, isSameJson, stableJson } from "../utils/json.ts";
 import { buildResult } from "./build-result.ts";
 import { performCall } from "./execute-tool-call.ts";
 import { compareMiddleware, HookError, inHook, JournalFailure, recordingNames, StepCancelled } from "./hooks.ts";
 import { findLimit, nextStep } from "./next-step.ts";
-import { Activity, StepRecorder } from "./recorder.ts";
+import { StepRecorder } from "./recorder.ts";
 import { runCalls } from "./run-calls.ts";
 import { runIteration, placeOf } from "./run-iteration.ts";
+import { Activity } from "./activity.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
 import type { Ending } from "./seam.ts";
 import { applyAgain } from "./state.ts";
-import { lookKey, see, takeLook } from "./take-look.ts";
+import { lookKey, type Looking, see, takeLook } from "./take-look.ts";
 
 /** Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. */
-export async function runToolLoop(options: SeamOptions, ports?: Pick<RunPorts, "queue">): Promise<LoopResult> {
-  return drive(new Run(options, { ...ports, drive, perform: performCall }));
+export async function runToolLoop(options: SeamOptions, ports?: Pick<RunPorts, "queue" | "convert">): Promise<LoopResult> {
+  return drive(new Run(options, { ...ports, drive }));
 }
 
 async function drive(run: Run): Promise<LoopResult> {
-  const { state, guard } = run;
   let close: (() => PromiseLike<void>) | undefined;
   try {
-    const { journal } = run.options;
-    if (guard !== undefined && journal?.open !== undefined) {
-      const open = journal.open.bind(journal);
-      close = await guard.ask("open", undefined, open);
-    }
+    close = await openJournal(run);
     await beginRun(run);
-    sendStart(run);
+    sendRunStart(run);
     for (;;) {
-      const next = nextStep(state, run.hooks);
-      if (next.kind !== "calls") sendIterationEnd(run);
-      if (next.kind === "look") await takeLook(run, { planned: next.planned });
-      else if (next.kind === "request") await runIteration(run);
-      else if (next.kind === "calls") await runCalls(run);
-      else {
-        const ending = await endRun(run, next.ending);
-        if (ending === undefined) continue;
-        if (close !== undefined) await guard?.ask("close", undefined, close);
-        close = undefined;
-        return finish(run, ending);
-      }
-      if (state.waits.length > 0 && next.kind === "request") return finish(run, waiting(run));
+      const ending = await takeStep(run);
+      if (ending === undefined) continue;
+      const closing = close;
+      close = undefined;
+      if (closing !== undefined) await run.guard?.ask("close", undefined, closing);
+      return finish(run, ending);
     }
   } catch (error) {
-    breakRun(run, error);
+    const thrown = error instanceof JournalFailure ? error.cause : error;
+    run.events.fail(thrown);
+    // Cancels everything that may still run.
+    run.scope.cancel({ kind: "abort", reason: thrown });
     if (close !== undefined) await Promise.resolve(close()).catch(() => {});
-    throw error instanceof JournalFailure && run.outer === undefined ? withPartial(run, error.cause) : error;
+    throw error instanceof JournalFailure && run.root === run ? withPartial(run, thrown) : error;
   } finally {
     run.release();
   }
 }
 
-function waiting({ state: { waits } }: Run): Ending {
-  return { status: "suspended", reason: { kind: "waiting", waits } };
+async function openJournal({ guard, options: { journal } }: Run): Promise<(() => PromiseLike<void>) | undefined> {
+  const open = journal?.open?.bind(journal);
+  return guard === undefined || open === undefined ? undefined : guard.ask("open", undefined, open);
 }
 
-/** Cancels everything that may still run after an error, such as a failed journal. */
-function breakRun(run: Run, error: unknown): void {
-  run.events.fail(error instanceof JournalFailure ? error.cause : error);
-  run.scope.cancel({ kind: "abort", reason: error });
+/** Decides on one step, and performs it. Returns the ending of the run, or undefined if the run goes on. */
+async function takeStep(run: Run): Promise<Ending | undefined> {
+  const { state } = run;
+  const next = nextStep(state, run.hooks);
+  if (next.kind !== "calls") sendIterationEnd(run);
+  if (next.kind === "end") {
+    if (!(await isCut(run, next.ending))) return endRun(run, next.ending);
+    await takeLook(run, { planned: next.ending });
+  } else if (next.kind === "look") await takeLook(run, { planned: next.planned });
+  else if (next.kind === "calls") await runCalls(run);
+  else await runIteration(run);
+  const broken = run.root.guard?.broken;
+  // Also if the tool that began a nested run has caught its error.
+  if (broken !== undefined) throw new JournalFailure("The journal has failed.", { cause: broken.error });
+  return next.kind === "request" && state.waits.length > 0 ? waiting(run) : undefined;
+}
+
+/**
+ * True if the run was stopped while its calls wait. The stop is then recorded, so that the calls never run. A run that was stopped
+ * before this execution did anything stays suspended.
+ */
+async function isCut(run: Run, ending: Ending): Promise<boolean> {
+  if (ending.status !== "suspended" || run.state.phase !== "calls") return false;
+  if (isEnded(run.scope) && !run.isReplayed) return true;
+  return run.isSettled;
+}
+
+function waiting({ state: { waits } }: Run): Ending {
+  return { status: "suspended", reason: { kind: "waiting", waits } };
 }
 
 interface FirstRecord {
@@ -102,7 +120,7 @@ async function beginRun(run: Run): Promise<void> {
 
 /** An answer that nothing waits for is refused before anything runs. */
 async function checkAnswers(run: Run): Promise<void> {
-  for (const id of run.answerIds) {
+  for (const id of run.answers.keys()) {
     const asked = await run.journal.read(`wait/${id}/1/asked`);
     if (asked === undefined) throw new LoopError("unknown-decision", { call: id });
     const given = (await run.journal.read(`wait/${id}/1/answer`)) as { readonly value: Json } | undefined;
@@ -115,7 +133,8 @@ async function checkAnswers(run: Run): Promise<void> {
 async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   const isFinal = first.status === "suspended" || first.status === "stopped-by-user" || first.status === "follow-up-interrupt";
   const ending = isFinal ? first : await askBeforeEnd(run, first);
-  if (ending === undefined || "waits" in ending.reason) return ending;
+  if (ending === undefined) return ending;
+  if ("waits" in ending.reason) return endUndone(run, ending);
   const { token } = await run.step<{ readonly token: string }>(`${lookKey(run)}/over`, () => ({ token: run.token }));
   if (token === run.token) return ending;
   const goOn = await findContinuation(run, ending);
@@ -125,13 +144,26 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   return undefined;
 }
 
+/**
+ * Returns the ending of a run whose calls wait. If the run was cancelled before this execution did anything, the caller gets the
+ * ending of a cancelled run, and the calls still wait.
+ */
+function endUndone(run: Run, ending: Ending): Ending {
+  const { scope, isReplayed, answers } = run;
+  const { cause } = scope;
+  if (cause === undefined || !isReplayed || run.root !== run) return ending;
+  return isEnded(scope) || answers.size > 0 ? endingOfReason(cause) : ending;
+}
+
 /** An earlier execution ended here. Decides whether this one goes on. */
-async function findContinuation(run: Run, ending: Ending): Promise<{ readonly retries?: boolean } | undefined> {
+async function findContinuation(run: Run, ending: Ending): Promise<Looking | undefined> {
   const { state, limits, options, lookAttempt, journal, prefix } = run;
   const nextKey = prefix + lookKey({ lookAttempt: { ...lookAttempt, count: lookAttempt.count + 1 } } as Run);
   const recorded = (await journal.read(nextKey)) as { readonly retries?: true } | undefined;
-  if (recorded !== undefined) return { retries: recorded.retries === true };
-  if (ending.reason.kind === "drained") return {};
+  const isDrained = ending.reason.kind === "drained";
+  if (recorded !== undefined) return isDrained ? { planned: run.planned } : { retries: recorded.retries === true };
+  if (run.isInSealed) return undefined;
+  if (isDrained) return { planned: run.planned };
   if (limited.has(ending.reason.kind)) return findLimit(state, see(run), limits) === undefined ? {} : undefined;
   const mayRetry = ending.status === "error" || ending.status === "timeout" || ending.status === "stopped-by-user";
   return options.resume === "retry-last" && mayRetry && run.scope.cause === undefined ? { retries: true } : undefined;
@@ -158,7 +190,7 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
     let ending = first;
     for (const { name, beforeEnd } of run.hooks) {
       if (beforeEnd === undefined) continue;
-      const recorder = new StepRecorder(activity, `@${name}`, place);
+      const recorder = new StepRecorder(activity, `@${name}`, performCall);
       const said = await inHook(name, "beforeEnd", () => beforeEnd(ending, recorder));
       if (said === undefined) continue;
       if ("ending" in said) ending = said.ending;
@@ -180,7 +212,7 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
   return waiting(run);
 }
 
-function sendStart({ events, runId, options: { provider } }: Run): void {
+function sendRunStart({ events, runId, options: { provider } }: Run): void {
   events.send({ type: "run-start", runId, iteration: 0, provider: provider.id, model: provider.model });
 }
 
@@ -199,10 +231,21 @@ function sendIterationEnd(run: Run): void {
   events.send({ type: "iteration-end", ...base, status, provider, model, finish, usage, costUSD, calls, durationMs });
 }
 
+const notices: { readonly [kind: string]: "max-iterations" | "tool-error-cap" | "stream-timeout" } = {
+  "max-iterations": "max-iterations",
+  "tool-error-cap": "tool-error-cap",
+  "stream-idle": "stream-timeout",
+  "first-chunk": "stream-timeout",
+  "stream-too-long": "stream-timeout",
+};
+
 function finish(run: Run, ending: Ending): LoopResult {
   const result = buildResult(run, ending);
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
-  const { events, runId, state } = run;
+  const { events, runId, state, session } = run;
+  const notice = notices[reason.kind];
+  if (notice !== undefined && session.surfaceUserErrors !== false)
+    events.send({ type: "notice", runId, iteration: state.iteration, kind: notice });
   events.send({
     type: "run-end",
     runId,

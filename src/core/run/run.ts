@@ -6,14 +6,14 @@ import type { RunOptions, Tool, ToolRegistry } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Provider, StreamResult } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import type { ToolOutcome } from "../types/tool-outcome.ts";
 import { abortReasonOf, type Cancellable, CancelScope } from "../cancellation/cancel-scope.ts";
 import { IdleTimer, LazySignal, systemClock } from "../cancellation/signals.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { claimRun } from "./claims.ts";
 import { LoopEventSink } from "../loop/run/emit.ts";
 import { resolveLimits, type ResolvedLimits, resolveTimeouts } from "../loop/run/limits.ts";
-import { findOuterLevel, Meter } from "../loop/run/meter.ts";
+import { findOuterLevel, type Level, Meter } from "../loop/run/meter.ts";
 import type { ControlClaim } from "../loop/run/run.ts";
 import { checkMessages } from "../loop/state/check-messages.ts";
 import { checkDefinitions, createToolRegistry, isToolRegistry } from "../tools/registry.ts";
@@ -21,9 +21,8 @@ import { mergeRegistries } from "../tools/merge-registries.ts";
 import type { EventQueue } from "../utils/event-queue.ts";
 import { beginHooks, JournalFailure, type NamedHooks } from "./hooks.ts";
 import { GuardedJournal, recordSteps } from "./journals.ts";
-import type { Activity } from "./recorder.ts";
-import type { Middleware, NestedOptions, Outcome, StepJournal } from "./seam.ts";
-import { createState, type State } from "./state.ts";
+import type { Ending, Middleware, NestedOptions, State, StepJournal } from "./seam.ts";
+import { createState } from "./state.ts";
 
 /** The options of a run on the seam. */
 export interface SeamOptions extends Omit<
@@ -55,11 +54,8 @@ export interface RunPorts {
   readonly nesting?: Nesting | undefined;
   readonly queue?: EventQueue<LoopEvent> | undefined;
   readonly drive: (run: Run) => Promise<LoopResult>;
-  readonly perform: (activity: Activity, call: ToolCall) => Promise<Outcome>;
-}
-
-export interface EagerStart {
-  readonly outcome: Promise<ToolOutcome | undefined>;
+  /** Converts the options of nested runs. */
+  readonly convert?: ((options: SeamOptions) => SeamOptions) | undefined;
 }
 
 export class Run {
@@ -103,67 +99,65 @@ export class Run {
   readonly places: Map<string, number> = new Map();
   /** True if no further call may begin. */
   isBarred = false;
+  /** True if the journal has the ending of the calls that are replayed, so that their waits take no answers any more. */
+  isSettled = false;
   /** True until this execution does something new. */
   isReplayed = true;
   lookAttempt: { readonly base: string; readonly count: number } = { base: "", count: 0 };
-  failure: { readonly error: unknown } | undefined;
+  /** The ending that the newest look was about. */
+  planned: Ending | undefined;
   readonly nested: Set<Run> = new Set();
   readonly #ports: RunPorts;
   readonly #wrapped = new Map<Provider, Provider>();
   readonly #release: () => void;
-  readonly #answers: Map<string, Json>;
-  readonly #usedAnswers: Set<string>;
+  readonly #answers: ReadonlyMap<string, Json>;
   #signal: LazySignal | undefined;
   #hasReplayed = false;
 
   constructor(options: SeamOptions, ports: RunPorts) {
     const { nesting, queue } = ports;
     const outer = nesting?.run;
+    const place = findPlace(options, nesting);
     this.#ports = ports;
     this.options = options;
     this.outer = outer;
-    this.root = nesting?.key === undefined ? this : (outer?.root ?? this);
-    this.token = this.root === this ? createToken() : this.root.token;
-    this.clock = options.clock ?? systemClock;
+    this.root = place.root ?? this;
+    this.token = place.token;
+    this.prefix = place.prefix;
+    this.path = place.path;
+    this.runId = place.runId;
+    this.#answers = place.answers;
+    this.now = place.now;
+    const { clock = systemClock, session = {}, middleware = [] } = options;
+    this.clock = clock;
+    this.session = session;
     this.limits = resolveLimits(options.limits);
     this.timeouts = resolveTimeouts(options.timeouts);
-    const level = findLevel(options, outer);
-    this.depth = level.depth;
-    this.maxDepth = Math.min(options.limits?.maxDepth ?? level.maxDepth ?? this.limits.maxDepth, level.maxDepth ?? Number.POSITIVE_INFINITY);
-    if (this.depth > 0 && this.depth >= this.maxDepth)
-      throw new LoopError("depth-exceeded", { current: this.depth, limit: this.maxDepth });
-    this.meter = new Meter({ ...this.limits, maxToolCalls: this.limits.maxToolCalls }, outer?.meter);
-    this.session = options.session ?? {};
     this.scope = new CancelScope(outer?.scope);
-    this.alarm = new IdleTimer(this.clock);
+    this.alarm = new IdleTimer(clock);
+    this.meter = new Meter(this.limits, outer?.meter);
+    ({ depth: this.depth, maxDepth: this.maxDepth } = findLevel(options, outer, this.limits));
     const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
     this.state = createState(messages, heldIds, options.pricing !== undefined);
-    this.prefix = nesting?.key === undefined ? "" : `${outer?.prefix ?? ""}${nesting.key}/`;
-    this.path = nesting?.key === undefined ? "" : `${outer?.path ?? ""}${nesting.path}/`;
-    this.runId = options.runId ?? (nesting?.key === undefined ? `run_${this.token}` : `${outer?.runId ?? ""}/${nesting.key}`);
-    this.#answers = this.root === this ? new Map(Object.entries(options.answers ?? {})) : this.root.#answers;
-    this.#usedAnswers = this.root === this ? new Set() : this.root.#usedAnswers;
-    this.now = this.root === this ? (options.now ?? Date.now()) : this.root.now;
-    const { runId, clock, timeouts, session, root } = this;
-    const facts = { runId, messages, clock, timeouts, session, root };
-    this.hooks = beginHooks(options.middleware ?? [], facts);
-    const tools = collectTools(options.tools, this.hooks);
-    this.registry = tools.registry;
-    this.durableNames = tools.durableNames;
+    const { runId, timeouts, root } = this;
+    this.hooks = beginHooks(middleware, { runId, messages, clock, timeouts, session, root });
+    ({ registry: this.registry, durableNames: this.durableNames } = collectTools(options.tools, this.hooks));
     checkDefinitions(this.registry.definitions());
     const claims = claimRun(this, nesting);
     this.control = claims.control;
-    this.guard =
-      nesting?.journal === undefined && options.journal !== undefined ? new GuardedJournal(options.journal, this) : undefined;
+    this.guard = guardOf(this, nesting);
     this.journal = nesting?.journal ?? this.guard ?? recordSteps();
-    const taps = this.hooks.flatMap(({ on }) => (on === undefined ? [] : [on]));
-    const target = nesting === undefined || outer === undefined ? undefined : { sink: outer.events, callId: nesting.callId, tap: undefined };
-    this.events = new LoopEventSink({ runId: this.runId, emitter: options.events, queue, outer: target, taps });
+    const taps = this.hooks.flatMap(({ on }) => on ?? []);
+    this.events = new LoopEventSink({ runId, emitter: options.events, queue, outer: targetOf(nesting), taps });
     outer?.nested.add(this);
     this.#release = () => {
       claims.release();
       outer?.nested.delete(this);
     };
+  }
+
+  get answers(): ReadonlyMap<string, Json> {
+    return this.#answers;
   }
 
   get signal(): AbortSignal {
@@ -200,8 +194,12 @@ export class Run {
   }
 
   noteLive(): void {
-    for (let one: Run | undefined = this; one !== undefined; one = one.root === one ? undefined : one.outer) one.isReplayed = false;
-    const { root } = this;
+    this.isReplayed = false;
+    if (this.root !== this) this.outer?.noteLive();
+    const { root, limits, state, clock } = this;
+    // The time limit starts with the first new step. The active time of earlier executions counts too.
+    if (limits.wallClockMs !== Number.POSITIVE_INFINITY)
+      this.scope.startWallClock(limits.wallClockMs, clock.now() - state.activeMs, clock);
     if (!root.#hasReplayed) return;
     root.#hasReplayed = false;
     root.events.send({ type: "replay-end", runId: root.runId, iteration: root.state.iteration });
@@ -209,18 +207,21 @@ export class Run {
 
   takeAnswer(id: string): { readonly value: Json } | undefined {
     const value = this.#answers.get(id);
-    if (value === undefined) return undefined;
-    this.#usedAnswers.add(id);
-    return { value };
+    return value === undefined ? undefined : { value };
+  }
+
+  /** True if the calls that are replayed have ended, in this run or an outer run, so that nothing new may happen in them. */
+  get isSealed(): boolean {
+    return this.isSettled || this.isInSealed;
+  }
+
+  get isInSealed(): boolean {
+    return this.root !== this && this.outer?.isSealed === true;
   }
 
   /** True if this run can wait: it records its steps in the journal of the outermost run. */
   get mayWait(): boolean {
     return this.root.outer === undefined;
-  }
-
-  get answerIds(): readonly string[] {
-    return [...this.#answers.keys()];
   }
 
   /** Returns the provider inside all provider hooks. The first middleware is the outermost. */
@@ -233,26 +234,23 @@ export class Run {
     return wrapped;
   }
 
-  perform(activity: Activity, call: ToolCall): Promise<Outcome> {
-    return this.#ports.perform(activity, call);
-  }
-
   nest(given: NestedOptions, nesting: Omit<Nesting, "run">): Promise<LoopResult> {
     const { provider, pricing, session, context, timeouts } = this.options;
-    const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as unknown as Partial<SeamOptions>;
+    const defined: Partial<SeamOptions> = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     const inner = defined.timeouts ?? {};
     // A stopped run must not wait longer for its nested runs than for its own tools.
     const settleMs = Math.min(inner.settleMs ?? this.timeouts.settleMs, this.timeouts.settleMs);
-    const options: SeamOptions = {
+    const whole: SeamOptions = {
       provider,
       pricing,
       session,
       context,
       clock: this.clock,
-      messages: given.messages as SeamOptions["messages"],
+      messages: given.messages,
       ...defined,
       timeouts: { ...timeouts, ...inner, settleMs },
     };
+    const options = this.#ports.convert?.(whole) ?? whole;
     return this.#ports.drive(new Run(options, { ...this.#ports, queue: undefined, nesting: { ...nesting, run: this } }));
   }
 
@@ -272,9 +270,45 @@ function createToken(): string {
   return digits() + digits() + digits();
 }
 
-function findLevel(options: SeamOptions, outer: Run | undefined): { readonly depth: number; readonly maxDepth?: number } {
-  const found = outer ?? findOuterLevel(options);
-  return found === undefined ? { depth: 0 } : { depth: found.depth + 1, maxDepth: found.maxDepth };
+interface Place {
+  /** Undefined for a run that is its own root. */
+  readonly root?: Run;
+  readonly token: string;
+  readonly prefix: string;
+  readonly path: string;
+  readonly runId: string;
+  readonly answers: ReadonlyMap<string, Json>;
+  readonly now: number;
+}
+
+/** A nested run that shares the journal of its outer run has a place in it. */
+function findPlace({ runId, answers = {}, now = Date.now() }: SeamOptions, nesting: Nesting | undefined): Place {
+  if (nesting?.key === undefined) {
+    const token = createToken();
+    return { token, prefix: "", path: "", runId: runId ?? `run_${token}`, answers: new Map(Object.entries(answers)), now };
+  }
+  const { key, path, run } = nesting;
+  const place = { prefix: `${run.prefix}${key}/`, path: `${run.path}${path}/`, runId: runId ?? `${run.runId}/${key}` };
+  return { ...place, root: run.root, token: run.token, answers: run.answers, now: run.now };
+}
+
+function guardOf(run: Run, nesting: Nesting | undefined): GuardedJournal | undefined {
+  const { journal } = run.options;
+  return nesting?.journal === undefined && journal !== undefined ? new GuardedJournal(journal, run) : undefined;
+}
+
+function targetOf(nesting: Nesting | undefined): ConstructorParameters<typeof LoopEventSink>[0]["outer"] {
+  return nesting === undefined ? undefined : { sink: nesting.run.events, callId: nesting.callId, tap: undefined };
+}
+
+/** A nested run is one level deeper than its outer run, and cannot raise `maxDepth`. */
+function findLevel(options: SeamOptions, run: Run | undefined, limits: ResolvedLimits): Level {
+  const outer = run ?? findOuterLevel(options);
+  if (outer === undefined) return { depth: 0, maxDepth: limits.maxDepth };
+  const maxDepth = Math.min(options.limits?.maxDepth ?? outer.maxDepth, outer.maxDepth);
+  const depth = outer.depth + 1;
+  if (depth >= maxDepth) throw new LoopError("depth-exceeded", { current: depth, limit: maxDepth });
+  return { depth, maxDepth };
 }
 
 interface CollectedTools {

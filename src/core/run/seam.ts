@@ -1,22 +1,21 @@
 // The interface between the loop and everything optional: middleware, durable tools, and the journal below them.
 
-import type { Clock, Json, Session, StandardSchema, Timeouts } from "../types/common.ts";
+import type { Clock, Json, Session, StandardSchema, Timeouts, Usage } from "../types/common.ts";
 import type { CallEvent, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
-import type { Message, UserMessage } from "../types/message.ts";
+import type { Message, ProviderMetadataPart, UserMessage } from "../types/message.ts";
 import type { ModelSettings, Provider, RequestedOutput, StreamResult, ToolChoice } from "../types/provider.ts";
 import type { Ending as PlainEnding } from "../types/termination.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import type { ToolCall, ToolHistoryEntry, ToolOutcome } from "../types/tool-outcome.ts";
 import type { Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import type { State } from "./state.ts";
 
 /** Something that only the outside can answer: an approval, a question, a late result, a timer. */
 export interface Wait {
   /** The key of the answer in the option `answers`. In a nested run, a path of call ids such as "call_1/call_2". */
   readonly id: string;
   readonly what: string;
-  /** What was shown to whoever answers. If this changes before the answer is used, the wait opens again. */
+  /** The facts that were shown with the question. If they change before the answer is used, the wait opens again. */
   readonly facts: Json;
   /** The time from which the run answers the wait itself with null, in milliseconds since 1970. */
   readonly until?: number | undefined;
@@ -43,7 +42,11 @@ export function endWith(ending: Ending, { id: provider, model }: Pick<Provider, 
 }
 
 /** The outcome of one call. Plain data, because a journal records it. `ends` ends the run after the calls of the message. */
-export type Outcome = ToolOutcome & { readonly ends?: Ending | undefined };
+export type Outcome = ToolOutcome & {
+  readonly ends?: Ending | undefined;
+  /** The text that the model reads instead of the result. */
+  readonly textForModel?: string | undefined;
+};
 
 /** A model request as middleware sees it. */
 export interface RequestDraft {
@@ -131,6 +134,8 @@ export interface Recorder {
   wait(what: string, facts: Json, options?: WaitOptions): Promise<Json>;
   /** Runs a nested run in the same journal. Nested runs that are parallel need different names. */
   run(options: NestedOptions, name?: string): Promise<LoopResult>;
+  /** Adds a message at the end of the transcript. Call it before `next` of a request. */
+  addMessage(message: UserMessage): void;
   readonly state: State;
   readonly signal: AbortSignal;
   readonly session: Session;
@@ -155,7 +160,7 @@ export interface CallRecorder extends Recorder {
 
 export type NestedOptions = { readonly messages: readonly Message[] } & { readonly [option: string]: unknown };
 
-/** Where a run records its steps. */
+/** Records the steps of a run. */
 export interface StepJournal {
   /** True if the records outlive the process. */
   readonly durable?: boolean | undefined;
@@ -164,4 +169,98 @@ export interface StepJournal {
   /** Returns a recorded result, or undefined. Records nothing. */
   read(key: string): unknown;
   open?(): PromiseLike<() => PromiseLike<void>>;
+}
+
+export interface InboxMessage {
+  readonly verb: "steer" | "interrupt" | "keep";
+  readonly message: UserMessage;
+}
+
+/** The record of what a run saw from outside when it decided to go on or to end. */
+export interface Look {
+  /** The time of the run's clock, in milliseconds. */
+  readonly now: number;
+  /** The id of the execution. Times of different executions cannot be compared. */
+  readonly token: string;
+  readonly messages?: readonly InboxMessage[] | undefined;
+  readonly ending?: Ending | undefined;
+  /** True if the newest request is made again, because the run was resumed to retry it. */
+  readonly retries?: true | undefined;
+}
+
+/** One call of a message, with its outcome. `text` is what the model reads, if a middleware has changed the result. */
+export interface EndedCall {
+  readonly call: ToolCall;
+  readonly outcome: Outcome;
+  readonly waits: readonly Wait[];
+  /** True if a nested run of the call was suspended by a drain. */
+  readonly isDrained?: boolean | undefined;
+  /** The messages that nested runs of the call have not sent to a model. */
+  readonly undelivered?: readonly UserMessage[] | undefined;
+}
+
+/** The assistant message of the current iteration, with its continuations so far. */
+export interface CurrentMessage {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly ToolCall[];
+  readonly providerMetadata: readonly ProviderMetadataPart[];
+}
+
+export interface State {
+  phase: "start" | "look" | "answer" | "calls" | "again";
+  /** True if this iteration has made no request yet. */
+  isFresh: boolean;
+  /** The index of the iteration, counted from 0. */
+  iteration: number;
+  /** The index of the stream in this iteration. Above 0 while a paused message is continued. */
+  continuation: number;
+  pauses: number;
+  /** The number of iterations that count towards `maxIterations`. */
+  countedIterations: number;
+  readonly messages: Message[];
+  readonly givenMessages: number;
+  /** The ids of all calls in the transcript. */
+  readonly heldIds: Set<string>;
+  readonly answers: Answer[];
+  current: CurrentMessage;
+  isCurrentPlaced: boolean;
+  lastBatch: readonly EndedCall[];
+  waits: readonly Wait[];
+  readonly unsent: InboxMessage[];
+  readonly functionHistory: ToolHistoryEntry[];
+  readonly modelParts: ProviderMetadataPart[];
+  finalText: string;
+  detailsText: string;
+  thoughtLog: Json | undefined;
+  /** True if a tool has returned content that users can see. */
+  contentDelivered: boolean;
+  usage: Usage;
+  costUSD: number | undefined;
+  spentUSD: number;
+  lastCostUSD: number;
+  unpriced: (NonNullable<Answer["unpriced"]> & { readonly iteration: number }) | undefined;
+  toolCallsExecuted: number;
+  consecutiveToolErrors: number;
+  /** The ending, if the newest request was not made. */
+  skipped: Ending | undefined;
+  look: Look | undefined;
+  activeMs: number;
+  /** How often `beforeEnd` went on. */
+  agains: number;
+  /** True while an iteration that `beforeEnd` granted may pass the limits. */
+  isGranted: boolean;
+  /** How often the newest request was retried. */
+  retry: number;
+  before: BeforeMessage;
+}
+
+/** The values that a retry restores when it takes the newest message back. Numbers are lengths of arrays. */
+interface BeforeMessage {
+  readonly messages: number;
+  readonly modelParts: number;
+  readonly functionHistory: number;
+  readonly finalText: string;
+  readonly detailsText: string;
+  readonly thoughtLog: Json | undefined;
 }

@@ -1,107 +1,21 @@
 // The state of a run after each step. Updated in place, so that iteration 5,000 takes as long as iteration 5. Uses no I/O, clock
 // or randomness: equal results lead to an equal state.
 
-import type { ContentPart, Json, Usage } from "../types/common.ts";
-import type { AssistantMessage, AssistantPart, Message, ProviderMetadataPart, ToolResultPart, UserMessage } from "../types/message.ts";
-import type { NestedSpending, ToolCall, ToolHistoryEntry, ToolOutcome } from "../types/tool-outcome.ts";
+import type { AssistantMessage, AssistantPart, Message, ToolResultPart, UserMessage } from "../types/message.ts";
+import type { NestedSpending, ToolCall, ToolHistoryEntry } from "../types/tool-outcome.ts";
 import { isUnfinished, problemOf } from "../providers/judge-finish.ts";
+import { detectContextRestart } from "../loop/restart/context-restart.ts";
+import { restartedResult } from "../loop/state/transcript.ts";
 import { contentOf, countsAsError, renderOutcome, wasDispatched } from "../tools/outcome-texts.ts";
 import { addCost, addUsage, noUsage } from "../utils/count-usage.ts";
-import type { Answer, Ending, Outcome, Wait } from "./seam.ts";
-
-export interface InboxMessage {
-  readonly verb: "steer" | "interrupt" | "keep";
-  readonly message: UserMessage;
-}
-
-/** What a run saw from outside when it decided to go on or to end. Recorded. */
-export interface Look {
-  /** The time of the run's clock, in milliseconds. */
-  readonly now: number;
-  /** The id of the execution. Times of different executions cannot be compared. */
-  readonly token: string;
-  readonly messages?: readonly InboxMessage[] | undefined;
-  readonly ending?: Ending | undefined;
-  /** True if the newest request is made again, because the run was resumed to retry it. */
-  readonly retries?: true | undefined;
-}
-
-/** One call of a message, with its outcome. `text` is what the model reads, if a middleware has changed the result. */
-export interface EndedCall {
-  readonly call: ToolCall;
-  readonly outcome: Outcome;
-  readonly waits: readonly Wait[];
-}
-
-/** The assistant message of the current iteration, with its continuations so far. */
-export interface CurrentMessage {
-  readonly text: string;
-  readonly reasoning: string;
-  readonly calls: readonly ToolCall[];
-  readonly providerMetadata: readonly ProviderMetadataPart[];
-}
-
-export interface State {
-  phase: "start" | "look" | "answer" | "calls" | "again";
-  /** The index of the iteration, counted from 0. */
-  iteration: number;
-  /** The index of the stream in this iteration. Above 0 while a paused message is continued. */
-  continuation: number;
-  pauses: number;
-  /** The number of iterations that count towards `maxIterations`. */
-  countedIterations: number;
-  readonly messages: Message[];
-  readonly givenMessages: number;
-  /** The ids of all calls in the transcript. */
-  readonly heldIds: Set<string>;
-  readonly answers: Answer[];
-  current: CurrentMessage;
-  isCurrentPlaced: boolean;
-  lastBatch: readonly EndedCall[];
-  waits: readonly Wait[];
-  readonly unsent: InboxMessage[];
-  readonly functionHistory: ToolHistoryEntry[];
-  readonly modelParts: ProviderMetadataPart[];
-  finalText: string;
-  detailsText: string;
-  thoughtLog: Json | undefined;
-  /** True if a tool has returned content that users can see. */
-  contentDelivered: boolean;
-  usage: Usage;
-  costUSD: number | undefined;
-  spentUSD: number;
-  lastCostUSD: number;
-  unpriced: (NonNullable<Answer["unpriced"]> & { readonly iteration: number }) | undefined;
-  toolCallsExecuted: number;
-  consecutiveToolErrors: number;
-  /** The ending, if the newest request was not made. */
-  skipped: Ending | undefined;
-  look: Look | undefined;
-  activeMs: number;
-  /** How often `beforeEnd` went on. */
-  agains: number;
-  /** True while an iteration that `beforeEnd` granted may pass the limits. */
-  isGranted: boolean;
-  /** How often the newest request was retried. */
-  retry: number;
-  before: BeforeMessage;
-}
-
-/** What a retry restores when it takes the newest message back. Numbers are lengths of arrays. */
-interface BeforeMessage {
-  readonly messages: number;
-  readonly modelParts: number;
-  readonly functionHistory: number;
-  readonly finalText: string;
-  readonly detailsText: string;
-  readonly thoughtLog: Json | undefined;
-}
+import type { Answer, CurrentMessage, EndedCall, Ending, Look, Outcome, State } from "./seam.ts";
 
 export const emptyMessage: CurrentMessage = { text: "", reasoning: "", calls: [], providerMetadata: [] };
 
 export function createState(messages: readonly Message[], heldIds: Iterable<string>, isPriced: boolean): State {
   return {
     phase: "start",
+    isFresh: true,
     iteration: 0,
     continuation: 0,
     pauses: 0,
@@ -134,7 +48,14 @@ export function createState(messages: readonly Message[], heldIds: Iterable<stri
     agains: 0,
     isGranted: false,
     retry: 0,
-    before: { messages: messages.length, modelParts: 0, functionHistory: 0, finalText: "", detailsText: "", thoughtLog: undefined },
+    before: {
+      messages: messages.length,
+      modelParts: 0,
+      functionHistory: 0,
+      finalText: "",
+      detailsText: "",
+      thoughtLog: undefined,
+    },
   };
 }
 
@@ -145,7 +66,7 @@ export function activeAt({ look, activeMs }: State, { now, token }: Pick<Look, "
 
 export function applyLook(state: State, look: Look): void {
   state.activeMs = activeAt(state, look);
-  // What an earlier execution has seen, but not sent, it has returned to its caller.
+  // An earlier execution has returned its unsent messages to its caller.
   if (state.look !== undefined && state.look.token !== look.token) state.unsent.length = 0;
   state.look = look;
   state.unsent.push(...(look.messages ?? []));
@@ -155,7 +76,7 @@ export function applyLook(state: State, look: Look): void {
 
 function beginIteration(state: State, { retries }: Look): void {
   if (retries === true) takeBack(state);
-  else if (state.phase !== "start") nextIteration(state);
+  else if (!state.isFresh) nextIteration(state);
   const steered = state.unsent.filter(({ verb }) => verb === "steer");
   if (steered.length > 0) {
     for (const { message } of steered) state.messages.push(message);
@@ -167,6 +88,7 @@ function beginIteration(state: State, { retries }: Look): void {
 function nextIteration(state: State): void {
   state.iteration += 1;
   state.retry = 0;
+  state.isFresh = true;
 }
 
 function clearIteration(state: State): void {
@@ -204,21 +126,27 @@ function takeBack(state: State): void {
 
 /** `spent` is the usage of nested runs that middleware made around the request. */
 export function applyAnswer(state: State, answer: Answer, spent: readonly NestedSpending[]): void {
-  state.skipped = answer.skipped === true ? answer.ends : undefined;
   state.lastBatch = [];
+  state.isFresh = false;
   state.phase = "answer";
+  state.skipped = answer.skipped === true ? answer.ends : undefined;
+  for (const one of spent) applyNested(state, one);
   if (answer.skipped === true) return;
   state.answers.push(answer);
   if (state.continuation > 0) state.pauses += 1;
   else if (!state.isGranted) state.countedIterations += 1;
   state.isGranted = false;
-  applySpending(state, answer);
-  for (const one of [...(answer.eagerSpent ?? []), ...spent]) applyNested(state, one);
-  state.lastCostUSD = answer.costUSD ?? answer.knownCostUSD ?? state.lastCostUSD;
-  if (answer.unpriced !== undefined) state.unpriced ??= { ...answer.unpriced, iteration: state.iteration };
+  applyCost(state, answer);
   state.thoughtLog = answer.thoughtLog ?? state.thoughtLog;
   // The text of an interrupted iteration does not enter the transcript, because the next run answers again.
   if (answer.status !== "follow-up-interrupt") applyMessage(state, answer);
+}
+
+function applyCost(state: State, answer: Answer): void {
+  applySpending(state, answer);
+  for (const one of answer.eagerSpent ?? []) applyNested(state, one);
+  state.lastCostUSD = answer.costUSD ?? answer.knownCostUSD ?? state.lastCostUSD;
+  if (answer.unpriced !== undefined) state.unpriced ??= { ...answer.unpriced, iteration: state.iteration };
 }
 
 function applyMessage(state: State, answer: Answer): void {
@@ -277,7 +205,11 @@ export function applyCalls(state: State, ended: readonly EndedCall[]): void {
   state.waits = ended.flatMap(({ waits }) => waits);
   placeResults(state, ended);
   countErrors(state, ended);
-  for (const { outcome } of ended) applyOutcome(state, outcome);
+  for (const { outcome, undelivered = [] } of ended) {
+    applyOutcome(state, outcome);
+    // Returned in the result. The model of this run does not get them, because they were meant for other models.
+    state.unsent.push(...undelivered.map((message) => ({ verb: "keep", message }) as const));
+  }
   if (state.answers.at(-1)?.finish === "malformed-call") state.messages.push({ role: "user", content: malformedNote });
   state.phase = "calls";
 }
@@ -305,9 +237,10 @@ function placeResults(state: State, ended: readonly EndedCall[]): void {
   const results = named.map(toResultPart);
   state.messages.push({ role: "tool", results });
   for (const [index, { outcome, waits }] of named.entries()) {
-    const isOver = waits.length === 0 && outcome.kind !== "interrupted" && outcome.kind !== "not-run";
     const part = results[index];
-    if (isOver && part !== undefined) state.functionHistory.push(toHistoryEntry(state, outcome, part));
+    const isOver = waits.length === 0 && outcome.kind !== "interrupted" && outcome.kind !== "not-run";
+    if (isOver && part?.outcome !== "restarted" && part !== undefined)
+      state.functionHistory.push(toHistoryEntry(state, outcome, part));
     if (outcome.kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
   }
 }
@@ -330,12 +263,16 @@ function toResultPart({ call: { callId, name }, outcome, waits }: EndedCall): To
     const waitsFor = wait.what === "approval" ? "approval" : "result";
     return { callId, name, outcome: `awaiting-${waitsFor}`, result: { status: `awaiting_${waitsFor}` } };
   }
-  const content: readonly ContentPart[] = contentOf(outcome);
-  const part = { callId, name, outcome: outcome.kind, result: renderOutcome(outcome) };
+  const { textForModel } = outcome;
+  if (detectContextRestart(outcome, undefined) !== undefined)
+    return { callId, name, outcome: "restarted", result: restartedResult };
+  // `textForModel` already includes the text parts.
+  const content = contentOf(outcome).filter(({ type }) => textForModel === undefined || type !== "text");
+  const part = { callId, name, outcome: outcome.kind, result: textForModel ?? renderOutcome(outcome) };
   return content.length === 0 ? part : { ...part, content };
 }
 
-function toHistoryEntry(state: State, outcome: ToolOutcome, { result, content }: ToolResultPart): ToolHistoryEntry {
+function toHistoryEntry(state: State, outcome: Outcome, { result, content }: ToolResultPart): ToolHistoryEntry {
   const { call, kind, durationMs, approvedArgs } = outcome;
   const { text } = state.current;
   return {
@@ -347,6 +284,7 @@ function toHistoryEntry(state: State, outcome: ToolOutcome, { result, content }:
     content,
     preToolText: text.trim() === "" ? undefined : text,
     ...(approvedArgs !== undefined && { approvedArgs }),
+    ...(outcome.textForModel !== undefined && { processed: true as const }),
     ...(kind === "approval-failed" && { error: outcome.error }),
     ...(kind === "completed" && outcome.endTurn === true && { endTurn: true as const }),
   };

@@ -7,10 +7,10 @@ import type { EndReason } from "../types/termination.ts";
 import { decideLook, type Seen } from "./next-step.ts";
 import { placeOf } from "./run-iteration.ts";
 import type { Run } from "./run.ts";
-import type { Ending } from "./seam.ts";
-import { applyLook, type Look } from "./state.ts";
+import type { Ending, Look } from "./seam.ts";
+import { applyLook } from "./state.ts";
 
-interface Looking {
+export interface Looking {
   readonly planned?: Ending | undefined;
   /** True if the newest request is made again. */
   readonly retries?: boolean;
@@ -22,10 +22,15 @@ export async function takeLook(run: Run, looking: Looking): Promise<void> {
   if (phase !== "look") {
     const base = phase === "start" ? "begin" : `${placeOf(state)}/${places[phase]}`;
     run.lookAttempt = { base, count: 1 };
+    run.planned = looking.planned;
   }
   let taken = 0;
   const look = await run.step<Look>(lookKey(run), async () => {
-    const seen = await seeWhenFree(run, looking.planned === undefined);
+    if (looking.planned === undefined)
+      for (let busy = findBusy(run); busy !== undefined; busy = findBusy(run)) await untilSettled(run, busy);
+    // Nothing may be awaited before the decision: a message that arrives in between would be lost, and another run would begin a
+    // stream with the same budget.
+    const seen = see(run);
     taken = seen.messages?.length ?? 0;
     return toLook(run, seen, looking);
   });
@@ -43,7 +48,11 @@ export function lookKey({ lookAttempt: { base, count } }: Run): string {
   return count === 1 ? base : `${base}#${count}`;
 }
 
-function baseOf({ runId, state, isReplayed }: Run): { readonly runId: string; readonly iteration: number; readonly replayed?: true } {
+function baseOf({ runId, state, isReplayed }: Run): {
+  readonly runId: string;
+  readonly iteration: number;
+  readonly replayed?: true;
+} {
   return { runId, iteration: state.iteration, ...(isReplayed && { replayed: true as const }) };
 }
 
@@ -67,26 +76,28 @@ function expectedOf({ state: { answers, lastCostUSD } }: Run): Expected | undefi
   return last === undefined ? undefined : { tokens: last.usage?.totalTokens ?? 0, costUSD: lastCostUSD };
 }
 
+type OnSettled = (resume: () => void) => () => void;
+
 /**
- * Looks when no streams of other nested runs may use up the limits of an outer run. Otherwise all nested runs would begin a stream
- * with the last of the same budget. A cancellation ends the wait.
+ * Returns a function that waits for the end of a stream, if the streams of other nested runs may use up the limits of an outer run.
+ * Otherwise all nested runs would begin a stream with the last of the same budget.
  */
-async function seeWhenFree(run: Run, goesOn: boolean): Promise<Seen> {
-  const { scope, meter } = run;
-  for (;;) {
-    const onSettled = !goesOn || scope.cause !== undefined ? undefined : meter.findBusy(expectedOf(run));
-    if (onSettled === undefined) return see(run);
-    await new Promise<void>((resolve) => {
-      const slot: Cancellable = { cancel: () => end() };
-      const leave = onSettled(() => end());
-      const end = (): void => {
-        scope.leave(slot);
-        leave();
-        resolve();
-      };
-      scope.join(slot);
-    });
-  }
+function findBusy(run: Run): OnSettled | undefined {
+  return run.scope.cause === undefined ? run.meter.findBusy(expectedOf(run)) : undefined;
+}
+
+/** A cancellation ends the wait. */
+function untilSettled({ scope }: Run, onSettled: OnSettled): Promise<void> {
+  return new Promise<void>((resolve) => {
+    const slot: Cancellable = { cancel: () => end() };
+    const leave = onSettled(() => end());
+    const end = (): void => {
+      scope.leave(slot);
+      leave();
+      resolve();
+    };
+    scope.join(slot);
+  });
 }
 
 export function see({ clock, token, scope, control, meter, state }: Run): Seen {

@@ -14,14 +14,21 @@ import { toEmittedPart } from "../loop/tool-call/tool-context.ts";
 import { deferred, deferredToPage } from "../tools/to-outcome.ts";
 import { findableKey } from "../tools/registry.ts";
 import { checkAnswerOf } from "../loop/run/decisions.ts";
-import type { Activity } from "./recorder.ts";
+import type { Activity } from "./activity.ts";
 import { StepRecorder } from "./recorder.ts";
-import type { CallRecorder, NestedOptions } from "./seam.ts";
+import type { CallRecorder, NestedOptions, Outcome } from "./seam.ts";
 import type { OutsideResult } from "../types/policies.ts";
 
-export interface ToolCallContext extends Omit<ToolContext, "ask" | "runToolLoop">, Pick<CallRecorder, "step" | "wait" | "run" | "call"> {
+export interface ToolCallContext
+  extends Omit<ToolContext, "ask" | "runToolLoop">, Pick<CallRecorder, "step" | "wait" | "run" | "call"> {
   ask(fields: Parameters<ToolContext["ask"]>[0]): Promise<unknown>;
   runToolLoop(options: NestedOptions): ReturnType<CallRecorder["run"]>;
+}
+
+interface CallHow {
+  readonly deadline: Deadline;
+  /** Runs inner calls. Undefined for an ordinary tool. */
+  readonly perform: ((activity: Activity, call: ToolCall) => Promise<Outcome>) | undefined;
 }
 
 export class CallContext implements ToolCallContext {
@@ -30,7 +37,7 @@ export class CallContext implements ToolCallContext {
   readonly iteration: number;
   readonly #activity: Activity;
   readonly #deadline: Deadline;
-  readonly #isDurable: boolean;
+  readonly #perform: CallHow["perform"];
   #recorder: StepRecorder | undefined;
 
   static {
@@ -47,13 +54,13 @@ export class CallContext implements ToolCallContext {
     });
   }
 
-  constructor(activity: Activity, { callId, name }: ToolCall, how: { readonly deadline: Deadline; readonly isDurable: boolean }) {
+  constructor(activity: Activity, { callId, name }: ToolCall, how: CallHow) {
     this.callId = callId;
     this.name = name;
     this.iteration = activity.run.state.iteration;
     this.#activity = activity;
     this.#deadline = how.deadline;
-    this.#isDurable = how.isDurable;
+    this.#perform = how.perform;
   }
 
   get #run(): Activity["run"] {
@@ -164,7 +171,7 @@ export class CallContext implements ToolCallContext {
   /** One line over `wait`. */
   get ask(): ToolCallContext["ask"] {
     return async (fields) => {
-      const { question, schema, fromPage } = readQuestion(fields as Parameters<typeof readQuestion>[0]);
+      const { question, schema, fromPage } = readQuestion(fields);
       const facts = { question: question as unknown as Json, ...(fromPage && { fromPage }) };
       const given = (await this.wait("question", facts)) as unknown as OutsideResult;
       const checked = await checkAnswerOf(schema, given);
@@ -174,16 +181,24 @@ export class CallContext implements ToolCallContext {
   }
 
   get runToolLoop(): ToolCallContext["runToolLoop"] {
-    return async (options) => {
-      if (this.#isDurable) return this.run(options);
-      if (this.#deadline.isOver) throw new Error("The tool call has ended, so it cannot start a nested run.");
-      const { callId } = this;
-      const result = this.#run.nest(options, { callId, path: callId });
-      this.#deadline.holdWhile(result);
-      const ended = await result;
-      this.#activity.spent.push({ usage: ended.usage, costUSD: ended.costUSD, toolCallsExecuted: ended.toolCallsExecuted });
-      return ended;
+    return (options) => {
+      const result = this.#perform !== undefined ? this.run(options) : this.#nest(options);
+      // Avoids an unhandled rejection if the tool does not await the result.
+      result.catch(() => {});
+      return result;
     };
+  }
+
+  /** A nested run of an ordinary tool is part of the tool's step, and ends with it. */
+  async #nest(options: NestedOptions): ReturnType<CallRecorder["run"]> {
+    if (this.#deadline.isOver) throw new Error("The tool call has ended, so it cannot start a nested run.");
+    const activity = this.#activity;
+    const { callId } = this;
+    const abort = new AbortController();
+    const forget = activity.track(abort);
+    const result = this.#run.nest(options, { callId, path: callId, signal: abort.signal });
+    this.#deadline.holdWhile(result);
+    return activity.follow(result, forget);
   }
 
   /** Counts as a heartbeat of the tool. Returns false if the call is over, or if nothing listens to the event. */
@@ -199,9 +214,9 @@ export class CallContext implements ToolCallContext {
   }
 
   #durable(method: string): StepRecorder {
-    if (!this.#isDurable)
+    if (this.#perform === undefined)
       throw new Error(`Only a tool with "durable: true" can use context.${method}. Add it to the tool "${this.name}".`);
-    this.#recorder ??= new StepRecorder(this.#activity, "tool", this.callId);
+    this.#recorder ??= new StepRecorder(this.#activity, "tool", this.#perform);
     return this.#recorder;
   }
 }

@@ -1,0 +1,164 @@
+// One call, request or ending: its place in the journal, what it spends, and whether only the outside can move it.
+
+import type { UserMessage } from "../types/message.ts";
+import type { LoopResult } from "../types/loop-result.ts";
+import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
+import { whenParked } from "./journals.ts";
+import type { Run } from "./run.ts";
+import type { StepJournal, Wait } from "./seam.ts";
+
+/** The answer of code that waits. */
+export class Parked {
+  readonly waits: readonly Wait[];
+
+  constructor(waits: readonly Wait[]) {
+    this.waits = waits;
+  }
+}
+
+const forever = (): Promise<never> => new Promise<never>(() => {});
+
+interface ActivityPlace {
+  /** The beginning of the keys of its steps. */
+  readonly place: string;
+  /** The beginning of the ids of its waits. */
+  readonly path: string;
+  readonly journal: StepJournal;
+  /** Undefined for a request or an ending. */
+  readonly call?: ToolCall | undefined;
+  /** The position of the call in its message. */
+  readonly index?: number | undefined;
+}
+
+/** One call, request or ending: its place in the journal, what it spends, and whether only the outside can move it. */
+export class Activity {
+  readonly run: Run;
+  readonly place: string;
+  readonly path: string;
+  readonly journal: StepJournal;
+  readonly call: ToolCall | undefined;
+  readonly index: number;
+  /** The spending of its nested runs. */
+  readonly spent: NestedSpending[] = [];
+  /** Tells a deadline that the tool is alive. */
+  beat: (() => void) | undefined;
+  isOver = false;
+  readonly #nested = new Set<AbortController>();
+  readonly #waits: Wait[] = [];
+  #isParked = false;
+  /** True if a nested run was suspended by a drain. */
+  isDrained = false;
+  /** The messages that its nested runs have not sent to a model. */
+  readonly undelivered: UserMessage[] = [];
+  /** Its nested runs that have not ended. */
+  readonly running: Set<Promise<unknown>> = new Set();
+  #used = new Map<string, number>();
+  #busy = 0;
+  #park: ((waits: readonly Wait[]) => void) | undefined;
+
+  constructor(run: Run, { place, path, journal, call, index = -1 }: ActivityPlace) {
+    this.call = call;
+    this.run = run;
+    this.place = place;
+    this.path = path;
+    this.journal = journal;
+    this.index = index;
+  }
+
+  /** The same place over another journal. */
+  fork(journal: StepJournal): Activity {
+    const { run, place, path, call, index } = this;
+    const fork = new Activity(run, { place, path, journal, call, index });
+    fork.#used = this.#used;
+    return fork;
+  }
+
+  /** Ends what is left of it: no step begins any more, and its nested runs are cancelled. */
+  close(): void {
+    this.isOver = true;
+    this.abortNested();
+  }
+
+  abortNested(reason?: unknown): void {
+    for (const one of this.#nested) one.abort(reason);
+  }
+
+  /** Returns a key or an id that this activity has not used yet. The order of uses must be the same on a replay. */
+  unique(name: string, mark = "~"): string {
+    const count = (this.#used.get(name) ?? 0) + 1;
+    this.#used.set(name, count);
+    return count === 1 ? name : `${name}${mark}${count}`;
+  }
+
+  /** After a wait, never resolves: the code is left where it is, and the next execution runs it again from its start. */
+  async busy<T>(work: () => PromiseLike<T | Parked>): Promise<T> {
+    if (this.isOver) return forever();
+    this.#busy += 1;
+    try {
+      const value = await work();
+      if (!(value instanceof Parked)) return this.isOver ? await forever() : value;
+      this.#waits.push(...value.waits);
+      this.#isParked = true;
+    } finally {
+      this.#busy -= 1;
+      if (this.#isParked) this.#check();
+    }
+    return forever();
+  }
+
+  /** Waits for what the code of a replayed tool waits for. */
+  park(waits: readonly Wait[]): Promise<never> {
+    return this.busy<never>(() => Promise.resolve(new Parked(waits)));
+  }
+
+  #check(): void {
+    whenParked(() => {
+      if (this.#busy > 0 || this.isOver) return;
+      this.isOver = true;
+      this.#park?.(this.#waits);
+    });
+  }
+
+  /** Resolves when `work` ends, or when it can only go on with an answer from outside. */
+  async settle<T>(work: Promise<T>): Promise<{ readonly value: T } | { readonly waits: readonly Wait[] }> {
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#park = (waits) => resolve({ waits });
+        work.then((value) => resolve({ value }), reject);
+      });
+    } finally {
+      this.close();
+    }
+  }
+
+  /** Waits for a nested run, and counts its spending even if the code of the call no longer waits for it. */
+  async follow(result: Promise<LoopResult>, forget: () => void): Promise<LoopResult> {
+    const ended = result.then(
+      (end) => void this.spent.push(spendingOf(end)),
+      () => {},
+    );
+    this.running.add(ended);
+    try {
+      const end = await result;
+      await ended;
+      return end;
+    } finally {
+      forget();
+      this.running.delete(ended);
+    }
+  }
+
+  track(abort: AbortController): () => void {
+    this.#nested.add(abort);
+    return () => this.#nested.delete(abort);
+  }
+}
+
+function spendingOf({
+  usage,
+  costUSD,
+  knownCostUSD,
+  toolCallsExecuted,
+}: NestedSpending & { readonly knownCostUSD?: number | undefined }): NestedSpending {
+  return { usage, costUSD, ...(costUSD === undefined && knownCostUSD !== undefined && { knownCostUSD }), toolCallsExecuted };
+}

@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { defineTool } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { approve } from "../../src/core/middleware/approve.ts";
+import { finalAnswer, onIteration, prepareIteration, stopWhen } from "../../src/core/middleware/iteration-hooks.ts";
+import { recordSteps } from "../../src/core/run/journals.ts";
+import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
+import type { Middleware } from "../../src/core/run/seam.ts";
+import { waitsOf } from "./random-program.ts";
+
+const messages = [{ role: "user", content: "Go." }] as const;
+
+function setUp(middleware: readonly Middleware[], script = [[toolCall("pay", { amount: 5 })], [text("Paid.")]]) {
+  const paid: unknown[] = [];
+  const pay = defineTool({
+    name: "pay",
+    description: "Pays",
+    inputSchema: { type: "object" },
+    execute: (args: unknown) => {
+      paid.push(args);
+      return "done";
+    },
+  });
+  const provider = createMockProvider(({ iteration }) => script[iteration] ?? [text("More.")]);
+  const journal = recordSteps();
+  const run = (more: object = {}): ReturnType<typeof runToolLoop> =>
+    runToolLoop({ provider, tools: [pay], messages, middleware, journal, runId: "r", ...more });
+  return { paid, provider, run };
+}
+
+describe("approve", () => {
+  it.each([
+    ["approve", { kind: "approve" }, [{ amount: 5 }], "completed"],
+    ["modify", { kind: "modify", args: { amount: 3 } }, [{ amount: 3 }], "completed"],
+    ["deny", { kind: "deny", reason: "Too much." }, [], "denied"],
+  ] as const)("waits for a decision, and obeys the answer %s", async (_, answer, args, outcome) => {
+    const { paid, run } = setUp([approve(() => ({ kind: "ask" }))]);
+    const first = await run();
+    expect([first.status, paid]).toEqual(["suspended", []]);
+    const [wait] = waitsOf(first);
+    expect(wait?.facts).toMatchObject({ name: "pay", args: { amount: 5 } });
+    const second = await run({ answers: { [wait?.id ?? ""]: answer } });
+    expect([second.text, paid, second.calls.map((call) => call.outcome)]).toEqual(["Paid.", args, [outcome]]);
+  });
+
+  it("refuses an answer that nothing waits for, before any request", async () => {
+    const { provider, run } = setUp([approve(() => ({ kind: "ask" }))]);
+    await expect(run({ answers: { call_9: { kind: "approve" } } })).rejects.toMatchObject({ code: "unknown-decision" });
+    expect(provider.calls).toBe(0);
+  });
+
+  it("refuses a resumed run with other middleware", async () => {
+    const { run } = setUp([approve(() => ({ kind: "ask" }))]);
+    await run();
+    const rejection = { code: "journal-mismatch", details: { field: "middleware" } };
+    await expect(run({ middleware: [] })).rejects.toMatchObject(rejection);
+  });
+});
+
+describe("the functions between iterations", () => {
+  it("end the run if onIteration says so, and keep the calls", async () => {
+    const { paid, run } = setUp([onIteration(() => ({ abort: true, reason: "Enough." }))]);
+    const { reason, iterations } = await run();
+    expect([reason, iterations, paid.length]).toEqual([{ kind: "iteration-abort", reason: "Enough." }, 1, 1]);
+  });
+
+  it("keep tools from the model if prepareIteration hides them", async () => {
+    const { paid, run } = setUp([prepareIteration(() => ({ tools: [] }))]);
+    const { calls } = await run();
+    expect([calls.map(({ outcome }) => outcome), paid]).toEqual([["unknown-tool"], []]);
+  });
+
+  it("end the run before the calls if a stop condition holds", async () => {
+    const { paid, run } = setUp([stopWhen([() => ({ kind: "stop", reason: "Seen." })])]);
+    const { reason, messages: all } = await run();
+    expect([reason, paid]).toEqual([{ kind: "stop-condition", reason: "Seen." }, []]);
+    expect(all.at(-1)).toMatchObject({ role: "tool", results: [{ outcome: "not-run" }] });
+  });
+
+  it("let the model answer once more after a limit", async () => {
+    const { run } = setUp([finalAnswer()]);
+    const { reason, text: said, finalAnswer: isFinal } = await run({ limits: { maxIterations: 1 } });
+    expect([reason.kind, said, isFinal]).toEqual(["max-iterations", "Paid.", true]);
+  });
+});

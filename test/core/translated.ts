@@ -1,0 +1,93 @@
+// Runs the options of today's loop on the new core, so that the tests of the loop can run on it: see vitest.seam.config.ts.
+
+import type { Plain } from "../../src/core/types/common.ts";
+import type { LoopOptions, Tool } from "../../src/core/types/loop-options.ts";
+import type { LoopResult } from "../../src/core/types/loop-result.ts";
+import type { WaitingCall } from "../../src/core/types/tool-outcome.ts";
+import type { Journal } from "../../src/core/types/journal.ts";
+import { memoryJournal } from "../../src/core/journal/memory-journal.ts";
+import { checkOptions } from "../../src/core/loop/start/check-options.ts";
+import { approve } from "../../src/core/middleware/approve.ts";
+import { finalAnswer, onIteration, prepareIteration, stopWhen } from "../../src/core/middleware/iteration-hooks.ts";
+import { runToolLoop as runOnSeam } from "../../src/core/run/run-tool-loop.ts";
+import type { SeamOptions } from "../../src/core/run/run.ts";
+import type { Middleware, StepJournal, Wait } from "../../src/core/run/seam.ts";
+import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
+
+export async function runToolLoop<Output = unknown, T extends Tool = Tool>(
+  given: LoopOptions<Output, T>,
+): Promise<LoopResult<Plain<Output>, T>> {
+  const options: unknown = { ...given };
+  checkOptions(options);
+  const journal = options.journal ?? memoryJournal();
+  const result = await runOnSeam(translate(options, journal), {
+    convert: (nested) => {
+      checkOptions(nested);
+      return translate(nested, undefined);
+    },
+  });
+  return toOldResult(result, journal) as LoopResult<Plain<Output>, T>;
+}
+
+export function translate(options: LoopOptions, journal: Journal | undefined): SeamOptions {
+  const { policies = {}, hooks = {}, decisions, journal: _, tools, ...rest } = options;
+  const middleware: Middleware[] = [];
+  if (hooks.onIteration !== undefined) middleware.push(onIteration(hooks.onIteration.bind(hooks)));
+  if (hooks.prepareIteration !== undefined) middleware.push(prepareIteration(hooks.prepareIteration.bind(hooks)));
+  if (policies.stopWhen !== undefined) middleware.push(stopWhen([policies.stopWhen].flat()));
+  if (policies.finalAnswer !== undefined && policies.finalAnswer !== false) middleware.push(finalAnswer());
+  middleware.push(approve(policies.approve));
+  return {
+    ...rest,
+    ...(tools !== undefined && { tools: Array.isArray(tools) ? tools.map(toDurable) : tools }),
+    middleware,
+    ...(journal !== undefined && { journal: toStepJournal(journal) }),
+    ...(decisions !== undefined && { answers: decisions as unknown as NonNullable<SeamOptions["answers"]> }),
+  };
+}
+
+/** An agent tool is a durable tool with a nested run. */
+function toDurable(tool: Tool): Tool {
+  const { agent, ...rest } = tool;
+  if (agent === undefined) return tool;
+  const execute = async (args: unknown, context: ToolCallContext): Promise<unknown> =>
+    agent.toResult(await context.run((await agent.prepare(args, context as never)) as never));
+  return { ...rest, durable: true, execute } as unknown as Tool;
+}
+
+const known = new WeakMap<Journal, StepJournal>();
+
+function toStepJournal(journal: Journal): StepJournal {
+  let made = known.get(journal);
+  if (made !== undefined) return made;
+  const open = journal.open?.bind(journal);
+  made = {
+    durable: journal.durable,
+    step: (key, body) => journal.step({ key, kind: "tool", input: null, run: body }),
+    read: async (key) => (await journal.read?.())?.get(key),
+    ...(open !== undefined && { open }),
+  };
+  known.set(journal, made);
+  return made;
+}
+
+function toOldResult(result: LoopResult, journal: Journal): LoopResult {
+  const reason: unknown = result.reason;
+  const waits =
+    typeof reason === "object" && reason !== null && "waits" in reason ? (reason.waits as readonly Wait[]) : undefined;
+  const old = Object.defineProperty({ ...result }, "journal", { value: journal, enumerable: "toJSON" in journal });
+  if (waits === undefined) return old;
+  const calls = waits.map(toWaitingCall);
+  const kind = calls.some(({ waitsFor }) => waitsFor === "approval") ? "approval-required" : "result-required";
+  return { ...old, journal, reason: { kind, calls }, pendingCalls: calls };
+}
+
+function toWaitingCall({ id, what, facts }: Wait): WaitingCall {
+  const {
+    name = "",
+    args = null,
+    fromPage,
+  } = facts as { readonly name?: string; readonly args?: null; readonly fromPage?: true };
+  const callId = id.split("/").at(-1)?.replace(/#\d+$/, "") ?? id;
+  return { id, callId, name, args, waitsFor: what === "approval" ? "approval" : "result", ...(fromPage && { fromPage }) };
+}
