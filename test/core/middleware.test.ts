@@ -29,11 +29,11 @@ function setUp(middleware: readonly Middleware[], script = [[toolCall("pay", { a
 }
 
 describe("approve", () => {
-  it.each([
+  it.for([
     ["approve", { kind: "approve" }, [{ amount: 5 }], "completed"],
     ["modify", { kind: "modify", args: { amount: 3 } }, [{ amount: 3 }], "completed"],
     ["deny", { kind: "deny", reason: "Too much." }, [], "denied"],
-  ] as const)("waits for a decision, and obeys the answer %s", async (_, answer, args, outcome) => {
+  ] as const)("waits for a decision, and obeys the answer %s", async ([, answer, args, outcome]) => {
     const { paid, run } = setUp([approve(() => ({ kind: "ask" }))]);
     const first = await run();
     expect([first.status, paid]).toEqual(["suspended", []]);

@@ -7,7 +7,7 @@ import { CancelScope } from "../cancellation/cancel-scope.ts";
 import { Deadline } from "../cancellation/deadline.ts";
 import { executeToolCall } from "../loop/tool-call/execute-tool-call.ts";
 import { refuseUnknown, validateCall } from "../loop/tool-call/prepare-call.ts";
-import type { ReadyCall, ToolCallPorts } from "../loop/run/call.ts";
+import type { ReadyCall, ToolCallPorts } from "../loop/run/run.ts";
 import { renderOutcome, wasDispatched } from "../tools/outcome-texts.ts";
 import { findTool } from "../tools/registry.ts";
 import { concludeOutside, toPreliminary } from "../tools/to-outcome.ts";

@@ -3,10 +3,10 @@
 import type { StreamResult, ToolChoice } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
-import type { ToolCallPorts } from "../loop/run/call.ts";
+import type { ToolCallPorts } from "../loop/run/run.ts";
 import { partsOf } from "../loop/stream/call-drafts.ts";
 import type { EagerPorts } from "../loop/stream/eager-calls.ts";
-import { costOf } from "../loop/state/apply-call.ts";
+import { costOf } from "../loop/run/pricing.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import { streamOnce } from "../loop/stream/stream-once.ts";
 import { prepareCall } from "../loop/tool-call/prepare-call.ts";
