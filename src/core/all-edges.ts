@@ -1,19 +1,20 @@
 // The functions that the main entry and the adapters add to `edges`.
 
+import { describeRule } from "./errors/check-fields.ts";
 import { describeError } from "./errors/error-messages.ts";
-import { adviseName, adviseOption, advisePart, refuseSteps } from "./errors/foreign-words.ts";
+import { adviseName, adviseOption, adviseFinish, advisePart, refuseSteps } from "./errors/foreign-words.ts";
 import { describeMessage, findMisspelt } from "./errors/message-words.ts";
 import { wordsOf } from "./errors/loop-ended-error.ts";
 import { toProviderError } from "./errors/read-sdk-error.ts";
 import { checkAnswer } from "./loop/state/check-answer.ts";
 import { findAnswerIssue } from "./tools/answer-issue.ts";
 import { findRootProblem } from "./tools/root-schema.ts";
-import { adviseSchema, explainSchema } from "./tools/schema-problems.ts";
+import { adviseSchema, describeFailure, explainSchema } from "./tools/schema-problems.ts";
 import { describeDeferral, describeField, findToolProblem } from "./tools/tool-problems.ts";
 import { findSchemaChanges } from "./tools/schema-changes.ts";
 import { addEdges, type Edges } from "./utils/edges.ts";
 import { nearestName } from "./utils/nearest-name.ts";
-import { putInWords } from "./utils/value-words.ts";
+import { describeUnexpected, putInWords } from "./utils/value-words.ts";
 import { redactJson, redactText } from "./utils/redact-secrets.ts";
 
 const allEdges: Edges = {
@@ -23,7 +24,10 @@ const allEdges: Edges = {
   describeError,
   findSchemaChanges,
   checkRecord: checkAnswer,
+  describeRule,
   describeValue: putInWords,
+  describeUnexpected,
+  describeFailure,
   describeReason: wordsOf,
   describeDeferral,
   refuseSteps,
@@ -38,6 +42,7 @@ const allEdges: Edges = {
   adviseSchema,
   describeMessage,
   findMisspelt,
+  adviseFinish,
   adviseOption,
 };
 

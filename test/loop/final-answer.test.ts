@@ -253,9 +253,12 @@ describe("policies.finalAnswer with an invalid reserve", () => {
     ['There is no option "policies.finalAnswer.reserves".', { reserves: {} }],
     ['There is no option "policies.finalAnswer.reserve.usd".', { reserve: { usd: 1 } }],
     ['Option "policies.finalAnswer.reserve.tokens" must be a whole number of at least 1', { reserve: { tokens: 0 } }],
-    ['Option "limits.maxTokens" must be a number if "policies.finalAnswer.reserve.tokens" is set', { reserve: { tokens: 5 } }],
     [
-      'Option "policies.finalAnswer.reserve.ms" must be less than "limits.wallClockMs", but is 10.',
+      'Option "policies.finalAnswer.reserve.tokens" must be less than "limits.maxTokens", which must be set',
+      { reserve: { tokens: 5 } },
+    ],
+    [
+      'Option "policies.finalAnswer.reserve.ms" must be less than "limits.wallClockMs", which must be set, but is 10.',
       { reserve: { ms: 10 } },
       { wallClockMs: 10 },
     ],

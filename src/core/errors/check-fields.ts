@@ -84,7 +84,7 @@ function isNeeded(rule: Rule | undefined): boolean {
 
 function toCheck(rule: Exclude<Rule, Fields>): Check {
   if (typeof rule === "boolean") return is.flag;
-  if ("min" in rule) return [describeRule(rule), (value) => isWithin(value, rule)];
+  if ("min" in rule) return [edges.describeRule?.(rule) ?? "another number", (value) => isWithin(value, rule)];
   if (isFunction(rule[1])) return rule as Check;
   const names = rule.map((value) => JSON.stringify(value));
   const last = names.pop();
@@ -116,12 +116,6 @@ export function checkField(option: string, value: unknown, rule: Rule): void {
   if (isFields(rule)) return checkFields(option, value, rule);
   const check = toCheck(rule);
   if (!check[1](value)) throw refuseOption(option, check, value);
-}
-
-/** Returns the expected value in words, or undefined if the value fits the rule. */
-export function findMisfit(rule: Exclude<Rule, Fields>, value: unknown): string | undefined {
-  const [expected, fits] = toCheck(rule);
-  return fits(value) ? undefined : expected;
 }
 
 export function checkEither(group: string, value: object, names: readonly [string, string]): void {

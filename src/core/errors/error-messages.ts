@@ -4,6 +4,9 @@ import { quote } from "../utils/texts.ts";
 import type { LoopErrorCode, LoopErrorDetails } from "./loop-error.ts";
 import type { ToolChange, ToolChangeKind } from "../types/tool-outcome.ts";
 
+const pageRule =
+  ' A page may only send the results of tools without "execute", and of calls that used context.defer or context.ask with { fromPage: true }.';
+
 type ChangeWords = { readonly [Kind in ToolChangeKind]: (change: { readonly place: string; readonly values: string }) => string };
 
 const changeWords: ChangeWords = {
@@ -60,7 +63,7 @@ const messages: Messages = {
     return `Call ${quote(call)} is not waiting for a decision or a result. ${advice}`;
   },
   "invalid-decision": ({ call, waitsFor, problem }) =>
-    `The decision about call ${quote(call)}, which is waiting for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}. Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call is still waiting.`,
+    `The decision about call ${quote(call)}, which is waiting for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}.${problem === "comes from a page" ? pageRule : ""} Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call is still waiting.`,
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
     isVisible
       ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If this process id now belongs to an unrelated program, remove ${lockPath}.`

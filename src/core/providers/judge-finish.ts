@@ -1,5 +1,6 @@
 // Decides what the end of an answer means. Services differ in their finish reasons, and some give a wrong one.
 
+import { edges } from "../utils/edges.ts";
 import type { FinishReason, StreamResult } from "../types/provider.ts";
 import { isRecord } from "../utils/guards.ts";
 import type { Check } from "../errors/check-fields.ts";
@@ -147,7 +148,7 @@ export function judgeFinish(finish: FinishReason | undefined, turn: MessageConte
 function describeUnknown(raw: string | undefined): string {
   if (raw === undefined) return "The model stopped for an unknown reason.";
   const word = quote(raw);
-  return `The model stopped for the unknown reason ${word}. Map it with the adapter's option "finishReasons": { ${word}: "stop" }.`;
+  return `The model stopped for the unknown reason ${word}.${edges.adviseFinish?.(word) ?? ""}`;
 }
 
 function inBrackets(raw: string | undefined): string {

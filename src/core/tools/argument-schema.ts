@@ -1,7 +1,7 @@
 import type { Issue, Json, JsonSchema, StandardResult, StandardSchema, ToolSchema, Validation } from "../types/common.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { cutText, describeValue, quote } from "../utils/texts.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
+import { isLiteral, isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { isPlainData, toJson } from "../utils/json.ts";
 import { promiseOrValue } from "../utils/promises.ts";
@@ -34,19 +34,13 @@ type ConvertedSchema = { readonly json: JsonSchema } | { readonly problem: strin
 export function convertSchema(schema: StandardSchema): ConvertedSchema {
   const known = converted.get(schema);
   if (known !== undefined) return { json: known };
-  const { vendor, jsonSchema } = schema["~standard"];
-  if (jsonSchema === undefined) {
-    return {
-      problem: `cannot be converted to JSON Schema, because ${edges.adviseSchema?.(schema) ?? `${vendor} has no conversion`}`,
-    };
-  }
   try {
-    const keywords = Object.entries(toFields(jsonSchema.input({ target: "draft-2020-12" })));
+    const keywords = Object.entries(toFields(schema["~standard"].jsonSchema?.input({ target: "draft-2020-12" })));
     const json = Object.fromEntries(keywords.filter(([keyword]) => keyword !== "$schema"));
     converted.set(schema, json);
     return { json };
   } catch (cause) {
-    return { problem: `cannot be converted to JSON Schema: ${toPlainError(cause).message.replace(/\.$/, "")}`, cause };
+    return { problem: `cannot be converted to JSON Schema${edges.describeFailure?.(schema, cause) ?? ""}`, cause };
   }
 }
 
@@ -58,13 +52,9 @@ function convert(schema: StandardSchema, toolName: string): JsonSchema {
 
 function checkJson(schema: JsonSchema, toolName: string): JsonSchema {
   if (converted.has(schema)) return schema;
-  const prototype: unknown = Object.getPrototypeOf(schema);
-  if (prototype !== Object.prototype && prototype !== null) {
-    const advice = edges.adviseSchema?.(schema);
-    const problem = "is neither a Standard Schema nor a plain JSON Schema object";
-    throw invalidSchema(toolName, advice === undefined ? problem : `${problem}: ${advice}`);
-  }
-  const problem = findSchemaProblem(schema);
+  const problem = isLiteral(schema)
+    ? findSchemaProblem(schema)
+    : `is neither a Standard Schema nor a plain JSON Schema object${edges.adviseSchema?.(schema) ?? ""}`;
   if (problem !== "") throw invalidSchema(toolName, problem);
   converted.set(schema, schema);
   return schema;

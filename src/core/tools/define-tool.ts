@@ -56,7 +56,7 @@ export const optionalChecks: { readonly [Field in Exclude<keyof Tool, keyof type
 export function assertTool(value: unknown): asserts value is Tool {
   if (!isRecord(value)) throw refuseTool("", `must be an object, but is ${describeValue(value)}`);
   const toolName = value["name"];
-  const problem = edges.findToolProblem?.(value) ?? (isTool(value) ? undefined : "has a field that is missing, unknown or wrong");
+  const problem = edges.findToolProblem?.(value) ?? (isTool(value) ? undefined : "has a wrong field");
   if (problem !== undefined) throw refuseTool(toolName, problem);
   for (const schema of [value["inputSchema"], value["jsonSchema"]]) {
     const schemaProblem = isRecord(schema) && isLiteral(schema) && !isStandardSchema(schema) ? findSchemaProblem(schema) : "";

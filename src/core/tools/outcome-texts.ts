@@ -51,31 +51,26 @@ function render<Each extends Kind>(kind: Each, outcome: OutcomeOf<Each>): Json {
   return renderers[kind](outcome);
 }
 
-/** A message with an outcome that `isError`, and without the outcome `completed`, adds 1 to the count of consecutive tool errors. */
-const facts: { readonly [Each in Kind]: { readonly isError: boolean; readonly wasDispatched: boolean } } = {
-  completed: { isError: false, wasDispatched: true },
-  failed: { isError: true, wasDispatched: true },
-  "timed-out": { isError: true, wasDispatched: true },
-  blocked: { isError: true, wasDispatched: false },
-  denied: { isError: false, wasDispatched: false },
-  "approval-failed": { isError: false, wasDispatched: false },
-  "unknown-tool": { isError: true, wasDispatched: false },
-  "invalid-input": { isError: true, wasDispatched: false },
-  malformed: { isError: true, wasDispatched: false },
-  truncated: { isError: true, wasDispatched: false },
-  interrupted: { isError: false, wasDispatched: true },
-  "not-run": { isError: false, wasDispatched: false },
-  deferred: { isError: false, wasDispatched: true },
-  limit: { isError: false, wasDispatched: false },
-};
+/** A message with one of these outcomes, and without the outcome `completed`, adds 1 to the count of consecutive tool errors. */
+const errors: ReadonlySet<Kind> = new Set([
+  "failed",
+  "timed-out",
+  "blocked",
+  "unknown-tool",
+  "invalid-input",
+  "malformed",
+  "truncated",
+]);
+
+/** The outcomes of calls whose tool has run. A log may contain an unknown kind. */
+const dispatched: ReadonlySet<string> = new Set<Kind>(["completed", "failed", "timed-out", "interrupted", "deferred"]);
 
 export function countsAsError(kind: Kind): boolean {
-  return facts[kind].isError;
+  return errors.has(kind);
 }
 
-/** Takes any string, because a log may contain an unknown kind. */
 export function wasDispatched(kind: string): boolean {
-  return Object.hasOwn(facts, kind) && facts[kind as Kind].wasDispatched;
+  return dispatched.has(kind);
 }
 
 export function isFatal(outcome: ToolOutcome): outcome is OutcomeOf<"failed"> {

@@ -1,5 +1,6 @@
 // Finds out why a value is not the JSON Schema of a tool. The loop calls these functions through `edges`.
 
+import type { StandardSchema } from "../types/common.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { toJson } from "../utils/json.ts";
 import { toPlainError } from "../utils/plain-error.ts";
@@ -7,8 +8,20 @@ import { memoize } from "../utils/promises.ts";
 import { quote } from "../utils/texts.ts";
 import { isStandardSchema } from "./argument-schema.ts";
 
-/** Returns advice for a schema of zod that cannot be converted. */
-export function adviseSchema(schema: object): string | undefined {
+/** Says why a Standard Schema cannot be converted to JSON Schema: it has no conversion, or its conversion has failed. */
+export function describeFailure(schema: StandardSchema, cause: unknown): string {
+  const { vendor, jsonSchema } = schema["~standard"];
+  if (jsonSchema === undefined) return `, because ${adviseZod(schema) ?? `${vendor} has no conversion`}`;
+  return `: ${toPlainError(cause).message.replace(/\.$/, "")}`;
+}
+
+/** Returns advice for an instance of a class, which may be a schema of zod. */
+export function adviseSchema(schema: object): string {
+  const advice = adviseZod(schema);
+  return advice === undefined ? "" : `: ${advice}`;
+}
+
+function adviseZod(schema: object): string | undefined {
   if ("_zod" in schema) return 'zod/mini and zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" })';
   return "_def" in schema && "safeParse" in schema
     ? 'zod 3 has no conversion; write the schema with "z" from "zod/v4", which zod has since 3.25'

@@ -249,9 +249,9 @@ export function lossyKindOf(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (value instanceof Map) return "a Map";
   if (value instanceof Set) return "a Set";
-  if (Symbol.asyncIterator in value) return "an async generator, which has to be read to its end first";
-  const isIterator = Symbol.iterator in value && "next" in value && typeof value.next === "function";
-  return isIterator ? "a generator, which has to be read to its end first" : undefined;
+  const isAsync = Symbol.asyncIterator in value;
+  const isIterator = isAsync || (Symbol.iterator in value && "next" in value && typeof value.next === "function");
+  return isIterator ? `${isAsync ? "an async" : "a"} generator, which has to be read to its end first` : undefined;
 }
 
 function unwritable(problem: string): Conclusion<"failed"> {

@@ -7,15 +7,6 @@ it("bareEdges.redactText: keeps a plain sentence, cuts a long one, and hides wor
   expect(bareEdges.redactText("See Q7vRt2LmZpXw or https://ada:x@db.test", 100)).toBe("See [redacted] or [redacted]");
 });
 
-it("bareEdges.redactJson: shows no value", () => {
-  const args = { to: "ada", count: 7, isLate: true, none: null, list: ["a"], __proto__x: { a: 1 } };
-  expect(bareEdges.redactJson(args)).toEqual({
-    to: "[redacted]",
-    count: "[redacted]",
-    isLate: true,
-    none: null,
-    list: "[redacted]",
-    __proto__x: "[redacted]",
-  });
-  expect([bareEdges.redactJson("ada"), bareEdges.redactJson(["ada"])]).toEqual(["[redacted]", "[redacted]"]);
+it("bareEdges.redactJson: shows nothing", () => {
+  expect(bareEdges.redactJson({ to: "ada", isLate: true })).toBe("[redacted]");
 });

@@ -2,7 +2,7 @@
 // SDKs, and remove credentials. The loop calls them through `edges`. The main entry adds them, and so does each adapter. A bundler leaves
 // them out if a program needs neither: messages then give no advice, errors of a provider have the code "server", and texts hide more.
 
-import type { Issue, Json, JsonSchema, ProviderError } from "../types/common.ts";
+import type { Issue, Json, JsonSchema, ProviderError, StandardSchema } from "../types/common.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { ToolTraits } from "../types/tool.ts";
 import type { ToolChange } from "../types/tool-outcome.ts";
@@ -22,6 +22,8 @@ export interface Edges {
   checkRecord?(key: string, record: unknown): void;
   /** Returns the name that is most similar to `name`. */
   nearestName?(name: string, candidates: Iterable<string>): string | undefined;
+  /** Describes a range of numbers. */
+  describeRule?(rule: object): string;
   /** Describes a value without its content. Without this function, messages name only its type. */
   describeValue?(value: unknown): string;
   /** Says in words why a run ended. */
@@ -29,6 +31,10 @@ export interface Edges {
   /** Says why an object is not a JSON Schema, or why the arguments of a call, which are an object, never fit it. "" if it is one. */
   findSchemaProblem?(schema: object): string;
   findRootProblem?(schema: JsonSchema): string;
+  /** Says why a Standard Schema cannot be converted to JSON Schema. */
+  describeFailure?(schema: StandardSchema, cause: unknown): string;
+  /** Describes a value that no case of the program expects. */
+  describeUnexpected?(value: unknown): string;
   /** Finds out why an answer does not fit the schema of its question. The tool checks the answer again. */
   findAnswerIssue?(schema: unknown, answer: unknown): Issue | undefined;
   /** Says why a tool must not ask or defer, and what to do. */
@@ -46,7 +52,9 @@ export interface Edges {
   adviseName?(name: string, fields: object): Replacement | undefined;
   /** Advice on a content part or a schema of another library: a sentence without its full stop. */
   advisePart?(part: object): string | undefined;
-  adviseSchema?(schema: object): string | undefined;
+  adviseSchema?(schema: object): string;
+  /** Advice on a finish reason that no adapter knows. */
+  adviseFinish?(word: string): string;
   /** Says what is wrong with a message, with advice. */
   describeMessage?(problem: MessageProblem, message?: unknown): string;
   /** Says which field of a message, or of its parts, looks misspelt. */
@@ -116,15 +124,8 @@ function hideText(text: string, longest: number, ending = "…"): string {
   return text.length > longest ? start + ending : start;
 }
 
-/** Keeps the keys of the object, but none of its values. */
-function hideJson(value: Json): Json {
-  const hide = (field: Json = null): Json => (typeof field === "boolean" || field === null ? field : redacted);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return hide(value);
-  return Object.fromEntries(Object.entries(value).map(([key, field]) => [hideText(key, 100), hide(field)]));
-}
-
 /** The functions of a program in a bundle that names neither `explainErrors` nor an adapter. */
-export const bareEdges: Edges = { redactText: hideText, redactJson: hideJson };
+export const bareEdges: Edges = { redactText: hideText, redactJson: () => redacted };
 
 export const edges: Edges = { ...bareEdges };
 

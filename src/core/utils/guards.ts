@@ -1,4 +1,4 @@
-import { quote } from "./texts.ts";
+import { edges } from "./edges.ts";
 
 /** An object whose fields are unknown. */
 export type UnknownRecord = { readonly [field: string]: unknown };
@@ -66,17 +66,5 @@ export function isLiteral(value: object): boolean {
  * }
  */
 export function assertNever(value: never): never {
-  throw new TypeError(`Unexpected ${describe(value)}.`);
-}
-
-const tags = ["type", "kind", "code"] as const;
-
-function describe(value: unknown): string {
-  if (typeof value === "string") return `value ${quote(value)}`;
-  if (typeof value !== "object" || value === null) return `value of type ${value === null ? "null" : typeof value}`;
-  for (const tag of tags) {
-    const found: unknown = Reflect.get(value, tag);
-    if (typeof found === "string") return `${tag} ${quote(found)}`;
-  }
-  return "object";
+  throw new TypeError(`Unexpected ${edges.describeUnexpected?.(value) ?? "value"}.`);
 }

@@ -1,4 +1,5 @@
 import { edges } from "./edges.ts";
+import { quote } from "./texts.ts";
 
 const longestShown = 24;
 const harmless = /^[\w .:+-]*$/;
@@ -19,4 +20,17 @@ export function putInWords(value: unknown): string {
 function describeText(text: string): string {
   const shown = text.length <= longestShown && harmless.test(text) && edges.redactText(text, longestShown) === text;
   return shown ? `"${text}"` : `a string of ${text.length} characters`;
+}
+
+const tags = ["type", "kind", "code"] as const;
+
+/** Shows only the `type`, `kind` or `code` of an object. */
+export function describeUnexpected(value: unknown): string {
+  if (typeof value === "string") return `value ${quote(value)}`;
+  if (typeof value !== "object" || value === null) return `value of type ${value === null ? "null" : typeof value}`;
+  for (const tag of tags) {
+    const found: unknown = Reflect.get(value, tag);
+    if (typeof found === "string") return `${tag} ${quote(found)}`;
+  }
+  return "object";
 }

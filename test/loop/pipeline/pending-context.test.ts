@@ -109,8 +109,7 @@ it('a pending_context_key without a stash adds no item and emits "listener-error
     {
       event: "stash",
       error: {
-        message:
-          'The tool result has a "pending_context_key", but "policies.restarts.stash" is not set. Set it to a stash from createContextStash.',
+        message: 'The tool result has a "pending_context_key", but "policies.restarts.stash" is not set.',
       },
     },
   ]);

@@ -17,9 +17,8 @@ import { stableJson } from "../../utils/json.ts";
 
 const mostListed = 10;
 
-/** The end of the error message about a result that a page may not send. */
-export const pageProblem: string =
-  'comes from a page. A page may only send the results of tools without "execute", and of calls that used context.defer or context.ask with { fromPage: true }';
+/** The problem of a result that a page may not send. The message of the error says what a page may send. */
+export const pageProblem = "comes from a page";
 
 export interface Misfit {
   readonly schema: '"outputSchema" of its tool' | "schema of its question";
@@ -108,7 +107,7 @@ export async function answerQuestion(questions: CallQuestions, { question, schem
     questions.next += 1;
     if (given.question.text !== question.text || stableJson(given.question.schema) !== stableJson(question.schema))
       throw new Error(
-        `The tool asked a different question than before, so the answer to "${given.question.text}" was not used. A tool must ask the same questions in each execution.`,
+        `A tool must ask the same questions in each execution, but this one did not ask "${given.question.text}" again.`,
       );
     const found = checkAnswerOf(schema, given.decision);
     const checked = found instanceof Promise ? await found : found;

@@ -113,10 +113,8 @@ export function resolveReserve(
   const reserve = { tokens, costUSD, ms };
   for (const [field, name] of Object.entries(reservedLimits) as [keyof FinalAnswerReserve, keyof typeof limits][]) {
     const kept = reserve[field];
-    if (kept === 0) continue;
-    const option = `${path}.reserve.${field}`;
-    if (limits[name] === none) throw invalidOption(`limits.${name}`, `a number if "${option}" is set`, undefined);
-    if (kept >= limits[name]) throw invalidOption(option, `less than "limits.${name}"`, kept);
+    if (kept > 0 && (limits[name] === none || kept >= limits[name]))
+      throw invalidOption(`${path}.reserve.${field}`, `less than "limits.${name}", which must be set`, kept);
   }
   return reserve;
 }

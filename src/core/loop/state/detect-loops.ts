@@ -4,7 +4,7 @@
 import type { ToolResultPart } from "../../types/message.ts";
 import type { LoopDetection, LoopDetectionOptions } from "../../types/policies.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
-import { checkFields, type Checks, is } from "../../errors/check-fields.ts";
+import { checkFields, type Checks } from "../../errors/check-fields.ts";
 import { digest, stableJson } from "../../utils/json.ts";
 import type { Repetition } from "./loop-state.ts";
 import type { Repeats } from "./step-result.ts";
@@ -14,7 +14,7 @@ const checks: Checks<LoopDetectionOptions> = {
   threshold: { min: 2 },
   action: ["warn", "stop", "inject-warning"],
   maxCycle: { min: 1, max: 100, infinite: false },
-  compareResults: is.flag,
+  compareResults: false,
 };
 
 /**

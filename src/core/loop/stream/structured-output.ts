@@ -3,7 +3,7 @@
 
 import type { StructuredOutput, StructuredOutputOptions } from "../../types/policies.ts";
 import type { Issue, Json, JsonSchema, StandardSchema, Validation } from "../../types/common.ts";
-import { checkFields, type Checks, invalidOption, is } from "../../errors/check-fields.ts";
+import { checkFields, type Checks, invalidOption } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { assertNever, isRecord } from "../../utils/guards.ts";
 import { isPlainData, toJson } from "../../utils/json.ts";
@@ -25,7 +25,7 @@ const longestParseError = 300;
 
 const checks: Checks<StructuredOutputOptions> = {
   jsonSchema: ["a JSON Schema: an object of plain data", (value) => isRecord(value) && isPlainData(value)],
-  native: is.flag,
+  native: true,
   maxRetries: { min: 0 },
 };
 

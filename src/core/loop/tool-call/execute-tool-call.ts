@@ -311,9 +311,7 @@ async function withContext(run: Run, outcome: ToolOutcome, key: string): Promise
 function stashOf({ options }: Run): ContextSource {
   const stash = options.policies?.restarts?.stash;
   if (stash === undefined)
-    throw new Error(
-      'The tool result has a "pending_context_key", but "policies.restarts.stash" is not set. Set it to a stash from createContextStash.',
-    );
+    throw new Error('The tool result has a "pending_context_key", but "policies.restarts.stash" is not set.');
   return stash;
 }
 

@@ -160,10 +160,10 @@ function judgeInput(ready: ReadyCall, validation: unknown): ReadyCall | ToolOutc
 
 /** Returns undefined if the validation succeeded and has a value. */
 function readIssues(validation: unknown): readonly Issue[] | undefined {
-  if (!isRecord(validation)) return [{ message: "The validation returned no result." }];
-  const { issues } = validation;
+  const given: UnknownRecord = isRecord(validation) ? validation : {};
+  const { issues } = given;
   if (Array.isArray(issues)) return issues.map(toIssue);
-  return "value" in validation ? undefined : [{ message: "The validation returned neither issues nor a value." }];
+  return "value" in given ? undefined : [{ message: "The validation returned neither issues nor a value." }];
 }
 
 function toIssue(issue: unknown): Issue {

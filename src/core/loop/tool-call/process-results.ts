@@ -1,7 +1,7 @@
 // Shortens successful results before they enter the transcript. Each stage has a budget, and its usage counts for the run.
 
 import type { ExtractedResult, ResultCacher, ResultExtractor, ResultPipeline, ResultProcessing } from "../../types/policies.ts";
-import { checkFields, type Checks, type Fields, is, needed } from "../../errors/check-fields.ts";
+import { type Check, checkFields, type Checks, type Fields, isFunction, isText } from "../../errors/check-fields.ts";
 import type { ResultProcessor } from "../run/run.ts";
 import type { Usage } from "../../types/common.ts";
 import { isLiteral, isRecord } from "../../utils/guards.ts";
@@ -23,18 +23,21 @@ const thresholds = { extractor: 15_000, cacher: 2_000 };
 
 const count = { min: 0 };
 
+const fn: Check = ["a function", isFunction];
+const neededFn: Check = ["a function", isFunction, undefined, true];
+
 const pipelineChecks: Checks<ResultPipeline> = {
-  processor: is.fn,
+  processor: fn,
   extractor: ['an object with "extract"', isRecord],
   cacher: ['an object with "store"', isRecord],
 };
 
-const extractorChecks: Checks<ResultExtractor> = { threshold: count, extract: /* @__PURE__ */ needed(is.fn) };
+const extractorChecks: Checks<ResultExtractor> = { threshold: count, extract: neededFn };
 
 const cacherChecks: Checks<ResultCacher> = {
   threshold: count,
-  store: /* @__PURE__ */ needed(is.fn),
-  toolName: is.text,
+  store: neededFn,
+  toolName: ["a string", isText],
 };
 
 /**
