@@ -107,7 +107,7 @@ export async function answerQuestion(questions: CallQuestions, { question, schem
     questions.next += 1;
     if (given.question.text !== question.text || stableJson(given.question.schema) !== stableJson(question.schema))
       throw new Error(
-        `A tool must ask the same questions in each execution, but this one did not ask "${given.question.text}" again.`,
+        `The tool asked a different question than before, so the answer to "${given.question.text}" was not used. A tool must ask the same questions in each execution.`,
       );
     const found = checkAnswerOf(schema, given.decision);
     const checked = found instanceof Promise ? await found : found;
