@@ -164,7 +164,7 @@ export default {
         path: "^src/",
         pathNot: [
           test,
-          "^src/core/(cancellation/deadline|utils/linear-regexp)\\.ts$",
+          "^src/core/(cancellation/deadline|utils/(linear-regexp|nearest-name))\\.ts$",
           "^src/json-schema/",
           "^src/cache/select-nodes\\.ts$",
           "^src/inspect/(ui|analysis)/",

@@ -27,8 +27,8 @@ const config: Options = {
   // else: left outside, Node takes 6 ms longer to import this package. Its types stay outside.
   // re2js and @cfworker/json-schema go into the entries that check schemas: a pattern has to run in linear time whatever is installed.
   // json-p3 goes into turnwright/cache, which replaces some of its functions.
-  // minisearch goes into tool-search, so that the entry needs no installation.
-  noExternal: ["p-timeout", "eventemitter3", "re2js", "@cfworker/json-schema", "json-p3", "minisearch"],
+  // minisearch and fastest-levenshtein are small, so the package needs no further installation.
+  noExternal: ["p-timeout", "eventemitter3", "re2js", "@cfworker/json-schema", "json-p3", "minisearch", "fastest-levenshtein"],
 };
 
 export default config;

@@ -68,7 +68,15 @@ describe("packed package", () => {
     ]);
     const names = [...new Set(copied.map(([, name = ""]) => name))].sort();
     const notices = readFileSync("THIRD-PARTY-LICENSES.txt", "utf8");
-    expect(names).toEqual(["@cfworker/json-schema", "eventemitter3", "json-p3", "minisearch", "p-timeout", "re2js"]);
+    expect(names).toEqual([
+      "@cfworker/json-schema",
+      "eventemitter3",
+      "fastest-levenshtein",
+      "json-p3",
+      "minisearch",
+      "p-timeout",
+      "re2js",
+    ]);
     for (const name of names) {
       expect(notices).toContain(`---- ${name} ----`);
       // One of these packages declares a license without containing the license text.
