@@ -3,6 +3,7 @@
 import type { PlainError } from "../types/common.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { toPlainError } from "../utils/plain-error.ts";
+import { checkHooks } from "./check-options.ts";
 import type { Ending, Hooks, Middleware, Next, RunFacts } from "./seam.ts";
 
 export type NamedHooks = Hooks & { readonly name: string };
@@ -40,7 +41,12 @@ export class JournalFailure extends Error {
 }
 
 export function beginHooks(middleware: readonly Middleware[], facts: RunFacts): readonly NamedHooks[] {
-  return middleware.map((one) => (one.begin === undefined ? one : { ...one, ...one.begin(facts), name: one.name }));
+  return middleware.map((one) => {
+    if (one.begin === undefined) return one;
+    const hooks = one.begin(facts);
+    checkHooks(one.name, hooks);
+    return { ...one, ...hooks, name: one.name };
+  });
 }
 
 /** Returns the chain of the hooks around `last`. The first middleware is the outermost. */

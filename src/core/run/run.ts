@@ -10,6 +10,7 @@ import type { ToolOutcome } from "../types/tool-outcome.ts";
 import { abortReasonOf, type Cancellable, CancelScope } from "../cancellation/cancel-scope.ts";
 import { IdleTimer, LazySignal, systemClock } from "../cancellation/signals.ts";
 import { LoopError } from "../errors/loop-error.ts";
+import { checkRunOptions } from "./check-options.ts";
 import { claimRun } from "./claims.ts";
 import { LoopEventSink } from "../loop/run/emit.ts";
 import { resolveLimits, type ResolvedLimits, resolveTimeouts } from "../loop/run/limits.ts";
@@ -115,6 +116,7 @@ export class Run {
   #hasReplayed = false;
 
   constructor(options: SeamOptions, ports: RunPorts) {
+    checkRunOptions(options);
     const { nesting, queue } = ports;
     const outer = nesting?.run;
     const place = findPlace(options, nesting);

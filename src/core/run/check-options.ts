@@ -1,0 +1,68 @@
+// Checks the options of a run before any request: unknown names, wrong types, and options that need others.
+
+import { type Check, checkFields, type Checks, invalidOption, is, isText, needed, refuseOption } from "../errors/check-fields.ts";
+import { none, optionChecks } from "../loop/run/option-table.ts";
+import { isRecord } from "../utils/guards.ts";
+import { isPlainData } from "../utils/json.ts";
+import type { Hooks, Middleware } from "./seam.ts";
+
+const hookChecks: Checks<Hooks> = {
+  tools: ["an array of tools", Array.isArray],
+  provider: is.fn,
+  request: is.fn,
+  call: is.fn,
+  ends: is.fn,
+  beforeEnd: is.fn,
+  on: is.fn,
+  result: is.fn,
+};
+
+const middlewareChecks: Checks<Middleware> = {
+  ...hookChecks,
+  name: /* @__PURE__ */ needed(is.name),
+  pure: false,
+  begin: is.fn,
+};
+
+const pricingNeeded: Check = ['a function if "limits.maxCostUSD" is set', is.any[1], "pricing"];
+
+/** Throws LoopError "unknown-option" or "invalid-option". */
+export function checkRunOptions(options: unknown): void {
+  const { policies: _policies, hooks: _hooks, decisions: _decisions, contextItems: _items, ...shared } = optionChecks;
+  checkFields("options", options, {
+    ...shared,
+    middleware: ["an array of middleware", Array.isArray],
+    answers: { "*": ["plain data", isPlainData] },
+    now: { min: 0, fraction: true, infinite: false },
+    journal: ["a journal", isJournal, "journal"],
+  });
+  if (!isRecord(options)) return;
+  const { limits, pricing, journal, runId, middleware = [] } = options;
+  const isCapped = isRecord(limits) && (limits["maxCostUSD"] ?? none) !== none;
+  // Without `pricing`, the limit would never be reached.
+  if (isCapped && pricing === undefined) throw refuseOption("pricing", pricingNeeded, pricing);
+  // A run with a random id could never be resumed.
+  if (isRecord(journal) && journal["durable"] === true && runId === undefined)
+    throw invalidOption("runId", 'a string if "journal.durable" is true', runId);
+  if (Array.isArray(middleware)) checkMiddleware(middleware);
+}
+
+function isJournal(value: unknown): boolean {
+  return isRecord(value) && ["step", "read"].every((name) => typeof value[name] === "function");
+}
+
+/** Records name the middleware that made them, so two middleware must not have the same name. */
+function checkMiddleware(middleware: readonly unknown[]): void {
+  const names = new Set<unknown>();
+  for (const [index, one] of middleware.entries()) {
+    checkFields(`middleware[${index}]`, one, middlewareChecks);
+    const name = isRecord(one) && isText(one["name"]) ? one["name"] : "";
+    if (names.has(name)) throw invalidOption(`middleware[${index}].name`, `a name other than "${name}", which is in use`, name);
+    names.add(name);
+  }
+}
+
+/** Checks the hooks that `begin` of a middleware returns. */
+export function checkHooks(name: string, hooks: unknown): void {
+  checkFields(`middleware "${name}".begin()`, hooks, hookChecks);
+}

@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+import { createMockProvider, text } from "turnwright/testing";
+import { recordSteps } from "../../src/core/run/journals.ts";
+import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
+
+const provider = createMockProvider([text("Hi.")]);
+const good = { provider, messages: [{ role: "user", content: "Go." }] } as const;
+const named = (name: unknown, more: object = {}): object => ({ middleware: [{ name, ...more }] });
+
+describe("the options of a run", () => {
+  it.for([
+    ["a misspelt hook", named("a", { beforeend: () => undefined }), 'Did you mean "middleware[0].beforeEnd"?'],
+    ["a hook that is no function", named("a", { call: true }), '"middleware[0].call" must be a function'],
+    ["a middleware without a name", named(undefined), '"middleware[0].name" must be a name'],
+    ["two middleware with one name", { middleware: [{ name: "a" }, { name: "a" }] }, "which is in use"],
+    ["wrong hooks from begin", named("a", { begin: () => ({ ask: 1 }) }), ".begin().ask"],
+    ["a middleware that is no object", { middleware: ["a"] }, '"middleware[0]" must be an object'],
+    ["middleware outside an array", { middleware: { name: "a" } }, '"middleware" must be an array of middleware'],
+    ["a journal of another kind", { journal: { step: () => undefined } }, '"journal" must be a journal'],
+    ["a durable journal without an id", { journal: { ...recordSteps(), durable: true } }, '"runId" must be a string'],
+    ["a cost limit without prices", { limits: { maxCostUSD: 1 } }, '"pricing" must be a function'],
+    ["an answer that is no data", { answers: { call_1: () => 1 } }, '"answers.call_1" must be plain data'],
+    ["an option of another library", { stopWhen: [] }, "stopWhen"],
+  ] as const)("are refused before any request: %s", async ([, more, message]) => {
+    const { calls } = provider;
+    await expect(runToolLoop({ ...good, ...more } as never)).rejects.toThrow(message);
+    expect(provider.calls).toBe(calls);
+  });
+});
