@@ -11,7 +11,7 @@ const config: ViteUserConfig = {
       name: "new-core",
       enforce: "pre",
       resolveId: (source, importer) =>
-        source === "./loop/run-tool-loop.ts" && importer?.endsWith("src/core/index.ts") === true ? translated : null,
+        source.endsWith("/run-tool-loop.ts") && /src\/core\/(?:index|loop\/[^/]+)\.ts$/.test(importer ?? "") ? translated : null,
     },
   ],
   test: {

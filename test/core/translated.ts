@@ -1,15 +1,17 @@
 // Runs the options of today's loop on the new core, so that the tests of the loop can run on it: see vitest.seam.config.ts.
 
 import type { Plain } from "../../src/core/types/common.ts";
+import type { LoopEvent } from "../../src/core/types/loop-event.ts";
 import type { LoopOptions, Tool } from "../../src/core/types/loop-options.ts";
 import type { LoopResult } from "../../src/core/types/loop-result.ts";
 import type { WaitingCall } from "../../src/core/types/tool-outcome.ts";
 import type { Journal } from "../../src/core/types/journal.ts";
 import { memoryJournal } from "../../src/core/journal/memory-journal.ts";
 import { checkOptions } from "../../src/core/loop/start/check-options.ts";
+import type { EventQueue } from "../../src/core/utils/event-queue.ts";
 import { approve } from "../../src/core/middleware/approve.ts";
 import { finalAnswer, onIteration, prepareIteration, stopWhen } from "../../src/core/middleware/iteration-hooks.ts";
-import { runToolLoop as runOnSeam } from "../../src/core/run/run-tool-loop.ts";
+import { beginLoop, type BegunLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
 import type { Middleware, StepJournal, Wait } from "../../src/core/run/seam.ts";
 import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
@@ -17,16 +19,21 @@ import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
 export async function runToolLoop<Output = unknown, T extends Tool = Tool>(
   given: LoopOptions<Output, T>,
 ): Promise<LoopResult<Plain<Output>, T>> {
+  return beginRun(given).result as Promise<LoopResult<Plain<Output>, T>>;
+}
+
+export function beginRun(given: LoopOptions, queue?: EventQueue<LoopEvent>): BegunLoop {
   const options: unknown = { ...given };
   checkOptions(options);
   const journal = options.journal ?? memoryJournal();
-  const result = await runOnSeam(translate(options, journal), {
+  const { result, stop } = beginLoop(translate(options, journal), {
+    queue,
     convert: (nested) => {
       checkOptions(nested);
       return translate(nested, undefined);
     },
   });
-  return toOldResult(result, journal) as LoopResult<Plain<Output>, T>;
+  return { result: result.then((end) => toOldResult(end, journal)), stop };
 }
 
 export function translate(options: LoopOptions, journal: Journal | undefined): SeamOptions {

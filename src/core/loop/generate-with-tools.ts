@@ -8,8 +8,7 @@ import type { ToolDefinition } from "../types/tool.ts";
 import type { Pricing } from "../types/common.ts";
 import { checkEither, checkFields, type Checks, invalidOption, is, isFunction } from "../errors/check-fields.ts";
 import { isRecord } from "../utils/guards.ts";
-import { driveRun, nest } from "./run-tool-loop.ts";
-import { startRun } from "./start/start-run.ts";
+import { beginRun } from "./run-tool-loop.ts";
 import { unwrap } from "./unwrap.ts";
 
 /** The request to the model: either a conversation in `messages`, or one question in `prompt`. */
@@ -101,19 +100,16 @@ export async function generateWithTools(
   if (maxCostUSD !== undefined && pricing === undefined) {
     throw invalidOption("pricing", 'a function if "maxCostUSD" is set', pricing);
   }
-  const run = startRun(
-    {
-      provider,
-      ...toConversation(request),
-      tools: toTools(toolExecutor),
-      limits: { maxIterations, ...(maxCostUSD === undefined ? {} : { maxCostUSD }) },
-      pricing,
-      hooks: onIteration === undefined ? {} : { onIteration },
-      signal: abortSignal,
-    },
-    { nest },
-  );
-  return unwrap(await driveRun(run));
+  const run = beginRun({
+    provider,
+    ...toConversation(request),
+    tools: toTools(toolExecutor),
+    limits: { maxIterations, ...(maxCostUSD === undefined ? {} : { maxCostUSD }) },
+    pricing,
+    hooks: onIteration === undefined ? {} : { onIteration },
+    signal: abortSignal,
+  });
+  return unwrap(await run.result);
 }
 
 function toConversation(request: GenerateRequest): Pick<LoopOptions, "messages" | "system" | "modelSettings" | "toolChoice"> {

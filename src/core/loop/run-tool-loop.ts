@@ -2,11 +2,13 @@
 
 import type { Plain } from "../types/common.ts";
 import type { LoopOptions, Tool } from "../types/loop-options.ts";
+import type { LoopEvent } from "../types/loop-event.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Ending, EndReason } from "../types/termination.ts";
 import { endingOfReason } from "../cancellation/cancel-scope.ts";
 import { isLoopError } from "../errors/loop-error.ts";
 import { isThenable } from "../utils/guards.ts";
+import type { EventQueue } from "../utils/event-queue.ts";
 import { dropPromise } from "../utils/promises.ts";
 import { buildResult } from "./result/build-result.ts";
 import type { LoopState } from "./state/loop-state.ts";
@@ -47,6 +49,18 @@ export async function runToolLoop<Output = unknown, T extends Tool = Tool>(
 ): Promise<LoopResult<Plain<Output>, T>> {
   // The cast is safe: the schema and the tools in `options` determine the types of the output and the calls.
   return driveRun(startRun(options, { nest })) as Promise<LoopResult<Plain<Output>, T>>;
+}
+
+/** A run that has begun. */
+export interface BegunRun {
+  readonly result: Promise<LoopResult>;
+  stop(note: string): void;
+}
+
+/** Begins a run whose events also go to `queue`. Throws synchronously for invalid options. */
+export function beginRun(options: LoopOptions, queue?: EventQueue<LoopEvent>): BegunRun {
+  const run = startRun(options, { nest, queue });
+  return { result: driveRun(run), stop: (note) => run.scope.cancel({ kind: "stop", note }) };
 }
 
 export function nest(options: LoopOptions, nesting: Nesting): StartedRun {

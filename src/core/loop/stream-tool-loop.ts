@@ -4,8 +4,7 @@ import type { Plain } from "../types/common.ts";
 import type { LoopOptions, Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import { EventQueue } from "../utils/event-queue.ts";
-import { driveRun, nest } from "./run-tool-loop.ts";
-import { startRun } from "./start/start-run.ts";
+import { beginRun } from "./run-tool-loop.ts";
 
 /**
  * Creates a typed eventemitter3 emitter for the option `events`.
@@ -42,16 +41,16 @@ export function streamToolLoop<Output = unknown, T extends Tool = Tool>(
   options: LoopOptions<Output, T>,
 ): LoopStream<Plain<Output>, T> {
   const queue = new EventQueue<LoopEvent>(capacity);
-  const run = startRun(options, { nest, queue });
+  const begun = beginRun(options, queue);
   // The cast is safe: the schema and the tools in `options` determine the types.
-  const result = driveRun(run) as Promise<LoopResult<Plain<Output>, T>>;
+  const result = begun.result as Promise<LoopResult<Plain<Output>, T>>;
   // Prevents an unhandled rejection for callers that only read events. A caller that awaits `result` still gets the error.
   result.catch(() => {});
   const iterator: AsyncIterator<LoopEvent, undefined> = {
     next: () => queue.next(),
     return: () => {
       queue.leave();
-      run.scope.cancel({ kind: "stop", note: "The reader left." });
+      begun.stop("The reader left.");
       return Promise.resolve({ done: true, value: undefined });
     },
   };

@@ -20,15 +20,27 @@ import { applyAgain } from "./state.ts";
 import { lookKey, type Looking, see, takeLook } from "./take-look.ts";
 
 /** Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. */
-export async function runToolLoop(options: SeamOptions, ports?: Pick<RunPorts, "queue" | "convert">): Promise<LoopResult> {
-  return drive(new Run(options, { ...ports, drive }));
+export async function runToolLoop(options: SeamOptions): Promise<LoopResult> {
+  return beginLoop(options).result;
+}
+
+/** A run that has begun. */
+export interface BegunLoop {
+  readonly result: Promise<LoopResult>;
+  stop(note: string): void;
+}
+
+/** Begins a run whose events also go to a queue. Throws synchronously for invalid options. */
+export function beginLoop(options: SeamOptions, ports?: Pick<RunPorts, "queue" | "convert">): BegunLoop {
+  const run = new Run(options, { ...ports, drive });
+  return { result: drive(run), stop: (note) => run.scope.cancel({ kind: "stop", note }) };
 }
 
 async function drive(run: Run): Promise<LoopResult> {
   let close: (() => PromiseLike<void>) | undefined;
   try {
     close = await openJournal(run);
-    await beginRun(run);
+    await recordFirst(run);
     sendRunStart(run);
     for (;;) {
       const ending = await takeStep(run);
@@ -97,7 +109,7 @@ interface FirstRecord {
 const recordVersion = 4;
 
 /** Records what identifies the run, or compares it with the record. */
-async function beginRun(run: Run): Promise<void> {
+async function recordFirst(run: Run): Promise<void> {
   const { options, state } = run;
   const middleware = recordingNames(options.middleware ?? []);
   const messagesDigest = digest(stableJson(state.messages));
