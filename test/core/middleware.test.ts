@@ -10,12 +10,13 @@ import { waitsOf } from "./random-program.ts";
 
 const messages = [{ role: "user", content: "Go." }] as const;
 
-function setUp(middleware: readonly Middleware[], script = [[toolCall("pay", { amount: 5 })], [text("Paid.")]]) {
+function setUp(middleware: readonly Middleware[], script = [[toolCall("pay", { amount: 5 })], [text("Paid.")]], traits = {}) {
   const paid: unknown[] = [];
   const pay = defineTool({
     name: "pay",
     description: "Pays",
     inputSchema: { type: "object" },
+    ...traits,
     execute: (args: unknown) => {
       paid.push(args);
       return "done";
@@ -53,7 +54,18 @@ describe("approve", () => {
     const { run } = setUp([approve(() => ({ kind: "ask" }))]);
     await run();
     const rejection = { code: "journal-mismatch", details: { field: "middleware" } };
-    await expect(run({ middleware: [] })).rejects.toMatchObject(rejection);
+    const other: Middleware = { name: "other", request: (request, next) => next(request) };
+    await expect(run({ middleware: [other] })).rejects.toMatchObject(rejection);
+  });
+});
+
+describe("a tool with needsApproval", () => {
+  it("waits for a decision even if no middleware decides", async () => {
+    const { paid, run } = setUp([], undefined, { needsApproval: true });
+    const first = await run();
+    expect([first.status, paid]).toEqual(["suspended", []]);
+    const second = await run({ answers: { [waitsOf(first)[0]?.id ?? ""]: { kind: "approve" } } });
+    expect([second.text, paid.length]).toEqual(["Paid.", 1]);
   });
 });
 

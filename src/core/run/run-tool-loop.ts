@@ -111,7 +111,7 @@ const recordVersion = 4;
 /** Records what identifies the run, or compares it with the record. */
 async function recordFirst(run: Run): Promise<void> {
   const { options, state } = run;
-  const middleware = recordingNames(options.middleware ?? []);
+  const middleware = recordingNames(run.middleware);
   const messagesDigest = digest(stableJson(state.messages));
   const now: FirstRecord = {
     version: recordVersion,

@@ -19,6 +19,7 @@ import type { ControlClaim } from "../loop/run/run.ts";
 import { checkMessages } from "../loop/state/check-messages.ts";
 import { checkDefinitions, createToolRegistry, isToolRegistry } from "../tools/registry.ts";
 import { mergeRegistries } from "../tools/merge-registries.ts";
+import { approve } from "../middleware/approve.ts";
 import type { EventQueue } from "../utils/event-queue.ts";
 import { beginHooks, JournalFailure, type NamedHooks } from "./hooks.ts";
 import { GuardedJournal, recordSteps } from "./journals.ts";
@@ -79,6 +80,7 @@ export class Run {
   readonly registry: ToolRegistry;
   /** The names of the tools whose code runs again when the run is resumed. */
   readonly durableNames: ReadonlySet<string>;
+  readonly middleware: readonly Middleware[];
   readonly hooks: readonly NamedHooks[];
   readonly outer: Run | undefined;
   readonly root: Run;
@@ -130,7 +132,7 @@ export class Run {
     this.runId = place.runId;
     this.#answers = place.answers;
     this.now = place.now;
-    const { clock = systemClock, session = {}, middleware = [] } = options;
+    const { clock = systemClock, session = {} } = options;
     this.clock = clock;
     this.session = session;
     this.limits = resolveLimits(options.limits);
@@ -142,7 +144,8 @@ export class Run {
     const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
     this.state = createState(messages, heldIds, options.pricing !== undefined);
     const { runId, timeouts, root } = this;
-    this.hooks = beginHooks(middleware, { runId, messages, clock, timeouts, session, root });
+    this.middleware = withApproval(options.middleware);
+    this.hooks = beginHooks(this.middleware, { runId, messages, clock, timeouts, session, root });
     ({ registry: this.registry, durableNames: this.durableNames } = collectTools(options.tools, this.hooks));
     checkDefinitions(this.registry.definitions());
     const claims = claimRun(this, nesting);
@@ -264,6 +267,11 @@ export class Run {
     this.alarm.stop();
     this.scope.release();
   }
+}
+
+/** A tool with `needsApproval` never runs without a decision, even if no middleware decides. */
+function withApproval(middleware: readonly Middleware[] = []): readonly Middleware[] {
+  return middleware.some(({ name }) => name === "approve") ? middleware : [...middleware, approve()];
 }
 
 /** Returns 36 random characters, which are unique but not secret. */
