@@ -43,6 +43,8 @@ export class Activity {
   /** Tells a deadline that the tool is alive. */
   beat: (() => void) | undefined;
   isOver = false;
+  /** True if its tool has begun, so that a call that waits counts as a call that may have had effects. */
+  hasBegun = false;
   readonly #nested = new Set<AbortController>();
   readonly #waits: Wait[] = [];
   #isParked = false;

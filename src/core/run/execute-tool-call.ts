@@ -71,14 +71,17 @@ async function runCall(activity: Activity, call: Given, signal: AbortSignal | un
     // A token of this execution says on a replay without an outcome that the tool may have run.
     const { token }: Begun =
       journal.durable === true ? await run.step<Begun>(begunKey, () => ({ token: run.token }), journal) : run;
-    const body = (): Outcome | Promise<Outcome> => {
+    const body = (): Promise<Outcome> => {
       isLive = true;
-      return admit(run, call, { signal, mayHaveRun: token !== run.token }) ?? executeLive(activity, call, signal);
+      return beginPlain(activity, call, { signal, mayHaveRun: token !== run.token });
     };
     return run.step<Outcome>(outcomeKey, body, journal);
   });
   if (!isLive) noteReplayed(run, outcome);
-  return outcome.kind === "deferred" ? waitForResult(activity, outcome) : outcome;
+  if (outcome.kind !== "deferred") return outcome;
+  activity.hasBegun = true;
+  sendEnd(run, outcome, !isLive);
+  return waitForResult(activity, outcome);
 }
 
 /** Counts a recorded call, and sends its start. */
@@ -116,14 +119,16 @@ interface Durable {
 async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKey, signal }: Durable): Promise<Outcome> {
   const { run, journal } = activity;
   let isLive = false;
-  const begin = (): Begun => {
+  const begin = async (): Promise<Begun> => {
     isLive = true;
-    const refused = admit(run, call, { signal, mayHaveRun: false });
+    const ready = await prepare(activity, call, portsOf(activity, signal));
+    const refused = ready.kind === "ready" ? admit(run, call, { signal, mayHaveRun: false }) : ready;
     return refused === undefined ? { token: run.token } : { token: run.token, refused };
   };
   const begun = await activity.busy(() => run.step<Begun>(begunKey, begin, journal));
   if (begun.refused !== undefined) return begun.refused;
-  run.meter.add({ toolCalls: 1 });
+  activity.hasBegun = true;
+  if (!isLive) run.meter.add({ toolCalls: 1 });
   sendStart(run, call.made, !isLive);
   const recorded = (await activity.busy(async () => (await journal.read(run.prefix + outcomeKey)) ?? null)) as Outcome | null;
   if (recorded !== null) {
@@ -135,7 +140,7 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   const waits = !isLive && run.isReplayed && run.scope.cause !== undefined ? await replayTool(activity, call) : undefined;
   if (waits !== undefined) return activity.park(waits);
   const mark = activity.spent.length;
-  const outcome = await executeLive(activity, call, signal);
+  const outcome = await executeDurable(activity, call, signal);
   const whole = await addNested(activity, outcome, mark);
   return activity.busy(() => run.step<Outcome>(outcomeKey, () => whole, journal));
 }
@@ -154,7 +159,7 @@ async function addNested(activity: Activity, outcome: Outcome, mark: number): Pr
 async function replayTool(activity: Activity, call: Given): Promise<readonly Wait[] | undefined> {
   const replay = new ReplayJournal(activity.journal);
   const fork = activity.fork(replay);
-  const ended = fork.settle(executeLive(fork, call, undefined)).then((end) => ("waits" in end ? end.waits : undefined));
+  const ended = fork.settle(executeDurable(fork, call, undefined)).then((end) => ("waits" in end ? end.waits : undefined));
   const waits = await Promise.race([ended, replay.stuck.then(() => undefined)]);
   fork.close();
   return waits;
@@ -166,19 +171,42 @@ interface Admission {
   readonly mayHaveRun: boolean;
 }
 
-/** Returns the outcome of a call that must not begin. */
-function admit(run: Run, call: Given, { signal, mayHaveRun }: Admission): Outcome | undefined {
+/** Runs an ordinary tool, unless the call must not begin or its arguments do not fit. */
+async function beginPlain(activity: Activity, call: Given, admission: Admission): Promise<Outcome> {
+  const { run } = activity;
+  const { signal } = admission;
+  const ports = portsOf(activity, signal);
+  const left = leave(run, call, admission);
+  if (left !== undefined) return left;
+  const ready = await prepare(activity, call, ports);
+  if (ready.kind !== "ready") return ready;
+  const refused = admit(run, call, admission);
+  if (refused !== undefined) return refused;
+  sendStart(run, call.made, false);
+  const mark = activity.spent.length;
+  return addNested(activity, await execute(run, ready, ports), mark);
+}
+
+/** Returns the outcome of a call that must not begin, or that may have run before. */
+function leave(run: Run, call: Given, { signal, mayHaveRun }: Admission): Outcome | undefined {
   const { scope, meter, clock, registry } = run;
-  const facts = factsOf(call);
   scope.checkDeadline(clock.now());
-  const left: Outcome = { ...facts, kind: mayHaveRun ? "interrupted" : "not-run" };
+  const left: Outcome = { ...factsOf(call), kind: mayHaveRun ? "interrupted" : "not-run" };
   if (scope.cause !== undefined || run.isBarred || signal?.aborted === true) return left;
   const definition = findTool(registry, call.made.name);
-  if (mayHaveRun && definition?.replay !== "safe" && definition?.eager !== true) {
-    meter.add({ toolCalls: 1 });
-    return left;
-  }
-  return meter.toolCallsLeft < 1 ? { ...facts, kind: "limit" } : undefined;
+  if (!mayHaveRun || definition?.replay === "safe" || definition?.eager === true) return undefined;
+  meter.add({ toolCalls: 1 });
+  return left;
+}
+
+/** Counts a call that begins now. Returns its outcome instead if it must not begin. Parallel calls share the limits. */
+function admit(run: Run, call: Given, admission: Admission): Outcome | undefined {
+  const { meter } = run;
+  const left = leave(run, call, admission);
+  if (left !== undefined) return left;
+  if (meter.toolCallsLeft < 1) return { ...factsOf(call), kind: "limit" };
+  meter.add({ toolCalls: 1 });
+  return undefined;
 }
 
 function factsOf({ made, given }: Given): Pick<Outcome, "call" | "durationMs" | "approvedArgs"> {
@@ -186,19 +214,12 @@ function factsOf({ made, given }: Given): Pick<Outcome, "call" | "durationMs" | 
   return { call: made, durationMs: 0, ...(isEdited && { approvedArgs: given.args }) };
 }
 
-async function executeLive(activity: Activity, call: Given, signal: AbortSignal | undefined): Promise<Outcome> {
+/** Runs the code of a durable tool, from its start. */
+async function executeDurable(activity: Activity, call: Given, signal: AbortSignal | undefined): Promise<Outcome> {
   const { run } = activity;
-  const { made } = call;
   const ports = portsOf(activity, signal);
   const ready = await prepare(activity, call, ports);
-  if (ready.kind !== "ready") return ready;
-  const isDurable = run.durableNames.has(made.name);
-  if (isDurable) return execute(run, withoutLimit(ready), ports);
-  if (ports.scope.cause !== undefined || run.isBarred) return { ...factsOf(call), kind: "not-run" };
-  run.meter.add({ toolCalls: 1 });
-  sendStart(run, made, false);
-  const mark = activity.spent.length;
-  return addNested(activity, await execute(run, ready, ports), mark);
+  return ready.kind === "ready" ? execute(run, withoutLimit(ready), ports) : ready;
 }
 
 /** The time of a durable tool includes its waits, so only a limit of its own applies. */

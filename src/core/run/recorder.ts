@@ -11,7 +11,8 @@ import { validateArgs } from "../tools/argument-schema.ts";
 import { findTool } from "../tools/registry.ts";
 import { renderIssues } from "../tools/outcome-texts.ts";
 import { Activity, Parked } from "./activity.ts";
-import { StepCancelled } from "./hooks.ts";
+import { type Asked, findAnswerProblem, isNoAnswer, toWaitId, waitKey, withoutSource } from "./answers.ts";
+import { JournalFailure, StepCancelled } from "./hooks.ts";
 import { EagerJournal } from "./journals.ts";
 import type { CallRecorder, Outcome, Wait, WaitOptions } from "./seam.ts";
 
@@ -181,7 +182,7 @@ function toStepFailure(thrown: unknown): PlainError {
   return typeof code === "string" ? { ...error, code } : error;
 }
 
-/** Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if what was shown has changed. */
+/** Reads the answer to a wait or takes it from the option `answers`. Opens the wait again if what was shown has changed. */
 async function findAnswer(
   activity: Activity,
   shown: Omit<Wait, "until">,
@@ -189,29 +190,47 @@ async function findAnswer(
 ): Promise<Json | Parked> {
   const { run, journal } = activity;
   if (journal instanceof EagerJournal && journal.isOpen) return new Parked([]);
-  const wait: Wait = until === undefined ? shown : { ...shown, until };
-  const key = await openWait(activity, wait);
+  const { key, wait } = await openWait(activity, until === undefined ? shown : { ...shown, until });
   const recorded = (await journal.read(`${key}/answer`)) as { readonly value: Json } | undefined;
   if (recorded !== undefined) return recorded.value;
-  const given = findGiven(activity, wait);
-  if (given === undefined) return new Parked([wait]);
+  run.root.opened.add(wait.id);
+  const given = await findGiven(activity, wait);
+  if (given === undefined || isNoAnswer(given.value)) return new Parked([wait]);
   const checked = schema === undefined || given.value === null ? given : await validateArgs(schema, given.value);
   if ("issues" in checked) return new Parked([{ ...wait, problem: renderIssues(checked.issues) }]);
   return (await run.record<{ readonly value: Json }>(`${key}/answer`, () => given, journal)).value;
 }
 
-/** Returns the key of the wait that shows these facts. An answer is for what was shown. */
-async function openWait({ run, journal }: Activity, { id, ...facts }: Wait): Promise<string> {
+/** Finds or opens the wait that shows these facts. An answer is for what was shown. */
+async function openWait(activity: Activity, shown: Wait): Promise<{ readonly key: string; readonly wait: Wait }> {
+  const { run, journal } = activity;
+  const { id, ...facts } = shown;
   const text = stableJson(facts);
+  let earlier: Json | undefined;
   for (let attempt = 1; ; attempt += 1) {
-    const key = `wait/${id}/${attempt}`;
-    const asked = await run.record<object>(`${key}/asked`, () => facts, journal);
-    if (stableJson(asked) === text) return key;
+    const place = { id, attempt };
+    const key = waitKey(place);
+    const asked = await run.record<Asked>(`${key}/asked`, () => facts, journal);
+    if (stableJson(asked) === text || (await hasEnded(activity, key)))
+      return { key, wait: { ...shown, id: toWaitId(place), ...(earlier !== undefined && { earlier }) } };
+    earlier = asked.facts;
   }
 }
 
-/** Returns the answer of this execution. A run that is being ended takes none, and neither do calls that have ended. */
-function findGiven({ run }: Activity, { id, until }: Wait): { readonly value: Json } | undefined {
+/** True for an answered wait of a call that has ended. Nobody is asked again, whatever has changed since. */
+async function hasEnded({ run, journal, place, call }: Activity, key: string): Promise<boolean> {
+  if (call === undefined || (await journal.read(`${run.prefix}${place}/outcome`)) === undefined) return false;
+  return (await journal.read(`${key}/answer`)) !== undefined;
+}
+
+/** Returns the answer of this execution A run that is being ended takes none, and neither do calls that have ended. */
+async function findGiven({ run }: Activity, wait: Wait): Promise<{ readonly value: Json } | undefined> {
   if (run.scope.cause !== undefined || run.isSealed) return undefined;
-  return run.takeAnswer(id) ?? (until !== undefined && run.now >= until ? { value: null } : undefined);
+  const { id, until } = wait;
+  const given = run.takeAnswer(id);
+  if (given === undefined) return until !== undefined && run.now >= until ? { value: null } : undefined;
+  const problem = id.includes("/") ? await findAnswerProblem(run, wait, given.value) : undefined;
+  if (problem === undefined) return { value: withoutSource(given.value) };
+  run.root.refusal = problem;
+  throw new JournalFailure("An answer does not fit its wait.", { cause: problem });
 }

@@ -46,7 +46,7 @@ async function runOne(run: Run, call: ToolCall, index: number): Promise<EndedCal
   for (const spent of activity.spent) applyNested(state, spent);
   const { undelivered } = activity;
   if ("value" in end) return { call, outcome: end.value, waits: [], undelivered };
-  const outcome: ToolOutcome = { call, durationMs: 0, kind: "interrupted" };
+  const outcome: ToolOutcome = { call, durationMs: 0, kind: activity.hasBegun ? "interrupted" : "not-run" };
   return { call, outcome, waits: end.waits, isDrained: activity.isDrained, undelivered };
 }
 

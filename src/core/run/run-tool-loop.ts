@@ -2,14 +2,15 @@
 
 import type { Message } from "../types/message.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import type { Json } from "../types/common.ts";
 import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { digest, isSameJson, stableJson } from "../utils/json.ts";
+import { digest, stableJson } from "../utils/json.ts";
+import { checkAnswers } from "./answers.ts";
 import { buildResult } from "./build-result.ts";
 import { performCall } from "./execute-tool-call.ts";
 import { compareMiddleware, HookError, inHook, JournalFailure, recordingNames, StepCancelled } from "./hooks.ts";
 import { findLimit, nextStep } from "./next-step.ts";
+import { ReplayJournal } from "./journals.ts";
 import { StepRecorder } from "./recorder.ts";
 import { runCalls } from "./run-calls.ts";
 import { runIteration, placeOf } from "./run-iteration.ts";
@@ -40,6 +41,8 @@ async function drive(run: Run): Promise<LoopResult> {
   let close: (() => PromiseLike<void>) | undefined;
   try {
     close = await openJournal(run);
+    const unknown = run.root === run ? await checkAnswers(run) : undefined;
+    if (unknown !== undefined) throw await refuseUnknown(run, unknown);
     await recordFirst(run);
     sendRunStart(run);
     for (;;) {
@@ -78,7 +81,8 @@ async function takeStep(run: Run): Promise<Ending | undefined> {
   } else if (next.kind === "look") await takeLook(run, { planned: next.planned });
   else if (next.kind === "calls") await runCalls(run);
   else await runIteration(run);
-  const broken = run.root.guard?.broken;
+  const { refusal, guard } = run.root;
+  const broken = refusal === undefined ? guard?.broken : { error: refusal };
   // Also if the tool that began a nested run has caught its error.
   if (broken !== undefined) throw new JournalFailure("The journal has failed.", { cause: broken.error });
   return next.kind === "request" && state.waits.length > 0 ? waiting(run) : undefined;
@@ -127,19 +131,26 @@ async function recordFirst(run: Run): Promise<void> {
       throw new LoopError("journal-mismatch", { field, expected: String(now[field]), received: String(first[field]) });
   }
   compareMiddleware(first.middleware, middleware);
-  if (run.root === run) await checkAnswers(run);
 }
 
-/** An answer that nothing waits for is refused before anything runs. */
-async function checkAnswers(run: Run): Promise<void> {
-  for (const id of run.answers.keys()) {
-    const asked = await run.journal.read(`wait/${id}/1/asked`);
-    if (asked === undefined) throw new LoopError("unknown-decision", { call: id });
-    const given = (await run.journal.read(`wait/${id}/1/answer`)) as { readonly value: Json } | undefined;
-    if (given !== undefined && !isSameJson(given.value, run.takeAnswer(id)?.value ?? null))
-      throw new LoopError("unknown-decision", { call: id });
-  }
+/**
+ * Returns the error of an answer that nothing waits for. Runs over the records first, to find the waits that the error lists.
+ * Nothing new runs, and nothing is recorded.
+ */
+async function refuseUnknown(run: Run, call: string): Promise<LoopError> {
+  const replay = new ReplayJournal(run.journal);
+  run.journal = replay;
+  const toEnd = async (): Promise<void> => {
+    await recordFirst(run);
+    sendRunStart(run);
+    while ((await takeStep(run)) === undefined);
+  };
+  await Promise.race([toEnd(), replay.stuck]);
+  const waiting = [...run.opened].slice(0, maxListed);
+  return new LoopError("unknown-decision", { call, ...(waiting.length > 0 && { waiting }) });
 }
+
+const maxListed = 10;
 
 /** Asks the middleware whether to go on instead. Returns undefined if the run goes on. */
 async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {

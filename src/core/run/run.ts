@@ -88,7 +88,11 @@ export class Run {
   readonly prefix: string;
   /** The beginning of the ids of all waits. Empty for the outermost run. */
   readonly path: string;
-  readonly journal: StepJournal;
+  journal: StepJournal;
+  /** The ids of the waits that have no answer yet, in this run and its nested runs. */
+  readonly opened: Set<string> = new Set();
+  /** Set if an answer does not fit its wait. The run then rejects. */
+  refusal: LoopError | undefined;
   readonly guard: GuardedJournal | undefined;
   readonly now: number;
   /** The tools that the model was shown in this iteration, and those that may run. */

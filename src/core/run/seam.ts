@@ -12,13 +12,18 @@ import type { LoopResult } from "../types/loop-result.ts";
 
 /** Something that only the outside can answer: an approval, a question, a late result, a timer. */
 export interface Wait {
-  /** The key of the answer in the option `answers`. In a nested run, a path of call ids such as "call_1/call_2". */
+  /**
+   * The key of the answer in the option `answers`. In a nested run, a path of call ids such as "call_1/call_2". Ends with a number,
+   * such as "call_1~2", if the wait was opened again.
+   */
   readonly id: string;
   readonly what: string;
   /** The facts that were shown with the question. If they change before the answer is used, the wait opens again. */
   readonly facts: Json;
   /** The time from which the run answers the wait itself with null, in milliseconds since 1970. */
   readonly until?: number | undefined;
+  /** The facts that were shown before, if they have changed since. */
+  readonly earlier?: Json | undefined;
   /** Why the answer that was given does not fit. */
   readonly problem?: string | undefined;
 }

@@ -1,0 +1,144 @@
+// Answers from outside: which wait they belong to, whether they fit, and what happens to those that do not.
+
+import type { Issue, Json } from "../types/common.ts";
+import type { OutsideResult } from "../types/policies.ts";
+import type { WaitingCall } from "../types/tool-outcome.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { findMisfit } from "../loop/tool-call/prepare-call.ts";
+import { pageProblem } from "../loop/run/decisions.ts";
+import { isOutsideResult } from "../tools/to-outcome.ts";
+import { renderIssues } from "../tools/outcome-texts.ts";
+import { edges } from "../utils/edges.ts";
+import { isRecord } from "../utils/guards.ts";
+import { isSameJson } from "../utils/json.ts";
+import { describeValue, quote } from "../utils/texts.ts";
+import type { Run } from "./run.ts";
+import type { Wait } from "./seam.ts";
+
+/** The record of a wait that was opened. */
+export interface Asked {
+  readonly what: string;
+  readonly facts: Json;
+}
+
+interface Place {
+  /** The id of the wait without the number of the attempt. */
+  readonly id: string;
+  readonly attempt: number;
+}
+
+/** The id of a wait that was opened again ends with its number, because an answer is for the facts that were shown. */
+export function toWaitId({ id, attempt }: Place): string {
+  return attempt === 1 ? id : `${id}~${attempt}`;
+}
+
+export function waitKey({ id, attempt }: Place): string {
+  return `wait/${id}/${attempt}`;
+}
+
+async function readAsked({ journal }: Run, place: Place): Promise<Asked | undefined> {
+  return (await journal.read(`${waitKey(place)}/asked`)) as Asked | undefined;
+}
+
+interface Found {
+  readonly place: Place;
+  readonly asked: Asked;
+}
+
+async function findWait(run: Run, name: string): Promise<Found | undefined> {
+  const whole: Place = { id: name, attempt: 1 };
+  const first = await readAsked(run, whole);
+  if (first !== undefined) return { place: whole, asked: first };
+  const [, id = "", number = ""] = /^(.*)~(\d+)$/s.exec(name) ?? [];
+  const place: Place = { id, attempt: Number(number) };
+  const asked = number === "" ? undefined : await readAsked(run, place);
+  return asked && { place, asked };
+}
+
+/**
+ * Checks the answers before anything runs. Returns the name of an answer that nothing waits for. Throws LoopError
+ * "invalid-decision" for an answer that does not fit its wait. An answer that was used before may be given again.
+ */
+export async function checkAnswers(run: Run): Promise<string | undefined> {
+  if (run.scope.cause !== undefined) return undefined;
+  for (const [name, given] of run.answers) {
+    const found = await findWait(run, name);
+    if (found === undefined) return name;
+    const { place, asked } = found;
+    const used = (await run.journal.read(`${waitKey(place)}/answer`)) as { readonly value: Json } | undefined;
+    if (used === undefined) {
+      const isEarlier = (await readAsked(run, { ...place, attempt: place.attempt + 1 })) !== undefined;
+      // The tool of a call in a nested run is known when the nested run gets to it.
+      const isLater = asked.what === "result" && name.includes("/");
+      const problem = isEarlier || isLater ? undefined : await findAnswerProblem(run, { id: name, ...asked }, given);
+      if (problem !== undefined) throw problem;
+    } else if (!isSameJson(withoutSource(used.value), withoutSource(given))) return name;
+  }
+  return undefined;
+}
+
+/** The record of an answer does not depend on the way on which the answer came. */
+export function withoutSource(answer: Json): Json {
+  if (!isRecord(answer) || answer["fromPage"] === undefined) return answer;
+  const { fromPage: _, ...rest } = answer;
+  return rest;
+}
+
+/** True for an answer that leaves its wait open. */
+export function isNoAnswer(answer: Json): boolean {
+  return isRecord(answer) && answer["kind"] === "ask";
+}
+
+/** Returns the error of an answer that does not fit its wait. */
+export async function findAnswerProblem(
+  run: Run,
+  wait: Pick<Wait, "id" | "what" | "facts">,
+  given: Json,
+): Promise<LoopError<"invalid-decision"> | undefined> {
+  const { id: call, what, facts } = wait;
+  const kind = isRecord(given) ? given["kind"] : undefined;
+  if (what === "approval") return kind === "result" || kind === "failed" ? refuse(call, what, `is ${quote(kind)}`) : undefined;
+  const question = what === "question" && isRecord(facts) ? facts["question"] : undefined;
+  if ((what !== "result" && !isRecord(question)) || kind === "ask") return undefined;
+  const problem = await findResultProblem(run, { id: call, facts: isRecord(facts) ? facts : {}, question }, given);
+  return problem === undefined ? undefined : refuse(call, "result", problem);
+}
+
+interface ResultWait {
+  readonly id: string;
+  readonly facts: { readonly [name: string]: unknown };
+  readonly question: unknown;
+}
+
+async function findResultProblem(run: Run, wait: ResultWait, given: Json): Promise<string | Misfit | undefined> {
+  const { facts, question } = wait;
+  const kind = isRecord(given) ? given["kind"] : undefined;
+  if (kind === "approve" || kind === "deny" || kind === "modify") return `is ${quote(kind)}`;
+  if (!isOutsideResult(given)) return `is ${describeValue(given)}`;
+  if (given.fromPage === true && facts["fromPage"] !== true) return pageProblem;
+  return isRecord(question) ? findMisplaced(question, given) : findUnfit(run, wait, given);
+}
+
+interface Misfit {
+  readonly schema: string;
+  readonly issues: readonly Issue[];
+}
+
+function findMisplaced(question: { readonly schema?: unknown }, given: OutsideResult): Misfit | undefined {
+  const issue = given.kind === "result" ? edges.findAnswerIssue?.(question.schema, given.result) : undefined;
+  return issue && { schema: "schema of its question", issues: [issue] };
+}
+
+async function findUnfit(run: Run, { id, facts }: ResultWait, given: OutsideResult): Promise<Misfit | undefined> {
+  const name = facts["name"];
+  if (typeof name !== "string") return undefined;
+  const issues = await findMisfit({ callId: id, name, args: null }, given, run);
+  return issues && { schema: '"outputSchema" of its tool', issues };
+}
+
+function refuse(call: string, waitsFor: WaitingCall["waitsFor"], why: string | Misfit): LoopError<"invalid-decision"> {
+  if (typeof why === "string") return new LoopError("invalid-decision", { call, waitsFor, problem: why });
+  const { schema, issues } = why;
+  const problem = `does not fit the ${schema}: ${renderIssues(issues)}`;
+  return new LoopError("invalid-decision", { call, waitsFor, problem, issues });
+}
