@@ -16,41 +16,41 @@ import type { Run } from "./run.ts";
 import type { Wait } from "./seam.ts";
 
 /** The record of a wait that was opened. */
-export interface Asked {
+export interface AskedWait {
   readonly what: string;
   readonly facts: Json;
 }
 
-interface Place {
+interface WaitPlace {
   /** The id of the wait without the number of the attempt. */
   readonly id: string;
   readonly attempt: number;
 }
 
 /** The id of a wait that was opened again ends with its number, because an answer is for the facts that were shown. */
-export function toWaitId({ id, attempt }: Place): string {
+export function toWaitId({ id, attempt }: WaitPlace): string {
   return attempt === 1 ? id : `${id}~${attempt}`;
 }
 
-export function waitKey({ id, attempt }: Place): string {
+export function waitKey({ id, attempt }: WaitPlace): string {
   return `wait/${id}/${attempt}`;
 }
 
-async function readAsked({ journal }: Run, place: Place): Promise<Asked | undefined> {
-  return (await journal.read(`${waitKey(place)}/asked`)) as Asked | undefined;
+async function readAsked({ journal }: Run, place: WaitPlace): Promise<AskedWait | undefined> {
+  return (await journal.read(`${waitKey(place)}/asked`)) as AskedWait | undefined;
 }
 
 interface Found {
-  readonly place: Place;
-  readonly asked: Asked;
+  readonly place: WaitPlace;
+  readonly asked: AskedWait;
 }
 
 async function findWait(run: Run, name: string): Promise<Found | undefined> {
-  const whole: Place = { id: name, attempt: 1 };
+  const whole: WaitPlace = { id: name, attempt: 1 };
   const first = await readAsked(run, whole);
   if (first !== undefined) return { place: whole, asked: first };
   const [, id = "", number = ""] = /^(.*)~(\d+)$/s.exec(name) ?? [];
-  const place: Place = { id, attempt: Number(number) };
+  const place: WaitPlace = { id, attempt: Number(number) };
   const asked = number === "" ? undefined : await readAsked(run, place);
   return asked && { place, asked };
 }

@@ -11,7 +11,7 @@ import { validateArgs } from "../tools/argument-schema.ts";
 import { findTool } from "../tools/registry.ts";
 import { renderIssues } from "../tools/outcome-texts.ts";
 import { Activity, Parked } from "./activity.ts";
-import { type Asked, findAnswerProblem, isNoAnswer, toWaitId, waitKey, withoutSource } from "./answers.ts";
+import { type AskedWait, findAnswerProblem, isNoAnswer, toWaitId, waitKey, withoutSource } from "./answers.ts";
 import { JournalFailure, StepCancelled } from "./hooks.ts";
 import { EagerJournal } from "./journals.ts";
 import type { CallRecorder, Outcome, Wait, WaitOptions } from "./seam.ts";
@@ -210,7 +210,7 @@ async function openWait(activity: Activity, shown: Wait): Promise<{ readonly key
   for (let attempt = 1; ; attempt += 1) {
     const place = { id, attempt };
     const key = waitKey(place);
-    const asked = await run.record<Asked>(`${key}/asked`, () => facts, journal);
+    const asked = await run.record<AskedWait>(`${key}/asked`, () => facts, journal);
     if (stableJson(asked) === text || (await hasEnded(activity, key)))
       return { key, wait: { ...shown, id: toWaitId(place), ...(earlier !== undefined && { earlier }) } };
     earlier = asked.facts;
