@@ -1,3 +1,4 @@
+import { isLoopError } from "turnwright";
 import { expect, it } from "vitest";
 import * as kit from "turnwright/testing";
 import type { MockOptions, MockPart, ReplayOptions } from "turnwright/testing";
@@ -18,7 +19,16 @@ const options: { readonly [Name in keyof Required<MockOptions>]: true } = {
 /** A maker is a function that creates a part of a scripted message. */
 const isMaker = ([name, make]: readonly [string, unknown]): boolean => {
   if (typeof make !== "function" || /^(?:create|expect|run|record|replay|strict|[a-zA-Z]+Suite)/.test(name)) return false;
-  const part: unknown = Reflect.apply(make, undefined, ["x", {}]);
+  // A maker of a part without text takes only options.
+  const parts = [["x", {}], [{}]].flatMap((args) => {
+    try {
+      return [Reflect.apply(make, undefined, args) as unknown];
+    } catch (error) {
+      if (isLoopError(error)) return [];
+      throw error;
+    }
+  });
+  const [part] = parts;
   return typeof part === "object" && part !== null && "kind" in (part as MockPart);
 };
 
