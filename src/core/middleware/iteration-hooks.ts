@@ -2,6 +2,7 @@
 
 import type { IterationPlan, LoopHooks } from "../types/loop-options.ts";
 import type { StopCondition, StopContext } from "../types/policies.ts";
+import type { Provider } from "../types/provider.ts";
 import { checkPlan } from "../loop/start/check-options.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import { addCost, addUsage, noUsage } from "../utils/count-usage.ts";
@@ -55,37 +56,57 @@ export function prepareIteration(plan: NonNullable<LoopHooks["prepareIteration"]
     name: "prepare-iteration",
     begin: (run) => ({
       async request(request, next, at) {
-        let provider: RequestDraft["provider"] | undefined;
-        const ask = async (): Promise<IterationPlan> => {
-          const { messages, tools, system, settings: modelSettings, toolChoice } = request;
-          const { iteration, usage } = at.state;
-          const view = { iteration, messages, tools, system, modelSettings, toolChoice, usage: freezeDeep(usage) };
+        const { messages, tools, system, settings: modelSettings, toolChoice } = request;
+        const { iteration, usage } = at.state;
+        const view = { iteration, messages, tools, system, modelSettings, toolChoice, usage: freezeDeep(usage) };
+        let chosen: Provider | undefined;
+        const ask = async (): Promise<Omit<IterationPlan, "provider">> => {
           const answer: unknown = (await askCaller(() => plan(view), limitsOf(run, at))) ?? {};
           checkPlan(answer);
-          provider = answer.provider;
-          return answer;
+          const { provider, ...rest } = answer;
+          chosen = provider;
+          return rest;
         };
         const recorded = await at.step("plan", async () => {
-          const { provider: other, ...rest } = await ask();
-          return { ...rest, ...(other !== undefined && { chooses: true }) };
+          const rest = await ask();
+          return chosen === undefined ? rest : { ...rest, traits: traitsOf(chosen) };
         });
-        // The model is not part of the record. An execution that has to make the request asks again.
-        if ("chooses" in recorded && provider === undefined && at.state.answers.length >= 0) await ask();
-        return next(applyPlan(request, recorded, provider));
+        if (!("traits" in recorded)) return next(applyPlan(request, recorded, request.provider));
+        const findChosen = async (): Promise<Provider | undefined> => (await ask(), chosen);
+        return next(applyPlan(request, recorded, chosen ?? recall(recorded.traits, findChosen)));
       },
     }),
+  };
+}
+
+type Traits = Omit<Provider, "stream">;
+
+function traitsOf({ id, model, family, compacts, searchesTools, structuresOutput }: Provider): Traits {
+  return { id, model, family, compacts, searchesTools, structuresOutput };
+}
+
+/** A provider cannot be recorded. An execution that has to make a planned request asks again when it opens the stream. */
+function recall(traits: Traits, ask: () => Promise<Provider | undefined>): Provider {
+  return {
+    ...traits,
+    async *stream(request, call) {
+      const provider = await ask();
+      if (provider === undefined)
+        throw new Error(`prepareIteration chose the model "${traits.model}" before. Return the same provider when it is asked again.`);
+      yield* provider.stream(request, call);
+    },
   };
 }
 
 function applyPlan(
   request: RequestDraft,
   plan: Omit<IterationPlan, "provider">,
-  provider: RequestDraft["provider"] | undefined,
+  provider: Provider,
 ): RequestDraft {
   const { system = request.system, modelSettings: settings = request.settings, toolChoice = request.toolChoice } = plan;
   const names = plan.tools === undefined ? undefined : new Set(plan.tools);
   const tools = names === undefined ? request.tools : request.tools.filter(({ name }) => names.has(name));
-  return { ...request, provider: provider ?? request.provider, system, settings, toolChoice, tools };
+  return { ...request, provider, system, settings, toolChoice, tools };
 }
 
 /** Ends the run after a message if one of the conditions says so. The calls of the message do not run. */

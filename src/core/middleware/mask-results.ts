@@ -1,0 +1,93 @@
+// Clears old tool results from requests ("masking"), and the results that the model has released with `context_release`.
+
+import type { ExecutableTool } from "../types/loop-options.ts";
+import type { MaskingOptions } from "../types/policies.ts";
+import { frozenView } from "../loop/state/transcript.ts";
+import { checkFields, type Checks } from "../errors/check-fields.ts";
+import type { Middleware, State } from "../run/seam.ts";
+import { MaskedTranscript, type MaskingSource, type ReleasedResults } from "./masked-transcript.ts";
+
+const count = { min: 0 };
+
+const checks: Checks<MaskingOptions> = {
+  keepIterations: count,
+  minTokens: count,
+  force: ["a Set of iteration numbers", (value) => value instanceof Set],
+  batchOf: { min: 1, infinite: false },
+};
+
+/** The default of `minTokens`: smaller results are not masked. */
+const minMasked = 500;
+
+/**
+ * Clears old tool results from requests, and puts a short note in their place. The transcript keeps the full results. Errors and
+ * the results that were passed in `messages` always remain. Put it before middleware that filters or summarizes messages.
+ *
+ * Throws LoopError "unknown-option" or "invalid-option".
+ *
+ * @example await runToolLoop({ provider, tools, messages, middleware: [maskResults({ keepIterations: 3 })] });
+ */
+export function maskResults(options: MaskingOptions = {}): Middleware {
+  checkFields("maskResults", options, checks);
+  const { keepIterations = 2, minTokens = minMasked, batchOf = 1, force } = options;
+  return maskWith("mask-results", { force, createView: () => new MaskedTranscript({ keepIterations, minTokens, batchOf }) });
+}
+
+/** Brings a tool with which the model releases results. Leave it out if the run has `maskResults`, and add the tool to `tools`. */
+export function releaseResults(tool: ExecutableTool): Middleware {
+  const rules = { keepIterations: Number.POSITIVE_INFINITY, minTokens: minMasked, batchOf: 1 };
+  return { ...maskWith("release-results", { createView: () => new MaskedTranscript(rules) }), tools: [tool] };
+}
+
+/** The messages of a run in which results are masked. */
+type View = Pick<MaskedTranscript, "messages" | "findForced" | "update"> & Partial<Pick<MaskedTranscript, "replacementOf">>;
+
+interface Masking {
+  /** Iterations whose results are masked even if they are recent. The set may change while the run is going on. */
+  readonly force?: ReadonlySet<number> | undefined;
+  createView(): View;
+}
+
+export function maskWith(name: string, { force, createView }: Masking): Middleware {
+  return {
+    name,
+    // What the set contains is recorded, because it may change.
+    ...(force === undefined && { pure: true }),
+    begin: () => {
+      const view = createView();
+      const forcedIterations: number[] = [];
+      const releases: ReleasedResults[] = [];
+      return {
+        async request(request, next, at) {
+          const { state } = at;
+          if (state.continuation === 0) {
+            releases.push(...releasesIn(state));
+            if (force !== undefined) forcedIterations.push(...(await at.step("force", () => [...view.findForced(force)])));
+          }
+          const masked = view.update(sourceOf(state, { forcedIterations, releases }));
+          if (masked !== undefined) at.emit("masked", masked);
+          // Middleware before this one may have replaced the messages.
+          const isWhole = request.messages === frozenView(state.messages);
+          const messages = isWhole
+            ? frozenView(view.messages)
+            : request.messages.map((message) => view.replacementOf?.(message) ?? message);
+          return next({ ...request, messages });
+        },
+      };
+    },
+  };
+}
+
+/** The calls of the last message belong to the iteration before. */
+function releasesIn({ lastBatch, iteration }: State): readonly ReleasedResults[] {
+  return lastBatch.flatMap(({ outcome }) =>
+    outcome.kind === "completed" && outcome.release !== undefined ? [{ iteration: iteration - 1, release: outcome.release }] : [],
+  );
+}
+
+function sourceOf(
+  { messages, iteration, functionHistory, before }: State,
+  found: Pick<MaskingSource, "forcedIterations" | "releases">,
+): MaskingSource {
+  return { messages, iteration, functionHistory, iterationStart: before.messages, ...found };
+}

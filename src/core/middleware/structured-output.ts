@@ -1,0 +1,132 @@
+// Asks for a final answer that fits a schema, validates it, and asks again if it does not fit.
+
+import type { Issue, Json, JsonSchema, StandardSchema, Validation } from "../types/common.ts";
+import type { StructuredOutputOptions } from "../types/policies.ts";
+import type { RequestedOutput } from "../types/provider.ts";
+import { describeMisfit, validateOutput } from "../loop/stream/structured-output.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { checkFields, type Checks, invalidOption } from "../errors/check-fields.ts";
+import { isRecord } from "../utils/guards.ts";
+import { isPlainData, toJson } from "../utils/json.ts";
+import { toPlainError } from "../utils/plain-error.ts";
+import { convertSchema, isStandardSchema } from "../tools/argument-schema.ts";
+import { isUnfinished } from "../providers/judge-finish.ts";
+import type { Answer, Middleware, RequestDraft, RunFacts, State } from "../run/seam.ts";
+import { askCaller } from "./ask-caller.ts";
+
+const checks: Checks<StructuredOutputOptions> = {
+  jsonSchema: ["a JSON Schema: an object of plain data", (value) => isRecord(value) && isPlainData(value)],
+  native: true,
+  maxRetries: { min: 0 },
+};
+
+/**
+ * Requests a final answer that matches `schema`, a Standard Schema such as a zod schema. An answer that fails the validation is
+ * requested again. `result.output` is the validated value, as plain data, so JSON must be able to represent this value.
+ *
+ * Throws LoopError "unknown-option" or "invalid-option". Also throws "invalid-option" if the schema cannot be converted to JSON
+ * Schema and `jsonSchema` is not set.
+ *
+ * @example
+ * const { output } = await runToolLoop({ provider, messages, middleware: [structuredOutput(z.object({ city: z.string() }))] });
+ */
+export function structuredOutput<Output>(
+  schema: StandardSchema<unknown, Output>,
+  options: StructuredOutputOptions = {},
+): Middleware<{ readonly output: Output | undefined }> {
+  if (!isStandardSchema(schema)) throw invalidOption("structuredOutput.schema", "a Standard Schema, such as zod makes", schema);
+  checkFields("structuredOutput", options, checks);
+  const { jsonSchema = schemaOf(schema), native = true, maxRetries = 2 } = options;
+  const ask = "Give your final answer as JSON that fits this JSON Schema, with nothing before or after it:";
+  const prompt = `${ask}\n${JSON.stringify(jsonSchema)}`;
+  return readOutput({ schema, prompt, requested: native ? { schema: jsonSchema, instructions: prompt } : undefined, maxRetries });
+}
+
+function schemaOf(schema: StandardSchema): JsonSchema {
+  const made = convertSchema(schema);
+  if (!("problem" in made)) return made.json;
+  const expected = 'a schema that can be converted to JSON Schema, or have a "jsonSchema" option';
+  const details = { option: "structuredOutput.schema", expected, received: `one that ${made.problem}` };
+  throw new LoopError("invalid-option", details, { cause: made.cause });
+}
+
+interface OutputRules<Output> {
+  readonly schema: StandardSchema<unknown, Output>;
+  /** The text that describes the schema to the model. */
+  readonly prompt: string;
+  /** The schema for a provider with `structuresOutput`. */
+  readonly requested: RequestedOutput | undefined;
+  readonly maxRetries: number;
+}
+
+type Checked = { readonly value: Json } | { readonly issues: readonly Issue[] };
+
+export function readOutput<Output>(rules: OutputRules<Output>): Middleware<{ readonly output: Output | undefined }> {
+  const { schema, maxRetries } = rules;
+  return {
+    name: "structured-output",
+    begin: (run) => {
+      let checked: Checked | undefined;
+      let invalid = 0;
+      return {
+        async request(request, next, at) {
+          const { look, continuation } = at.state;
+          // A new message of the user begins a new question.
+          const isNew = look?.retries === true || look?.messages?.some(({ verb }) => verb === "steer") === true;
+          if (continuation === 0 && isNew) invalid = 0;
+          checked = undefined;
+          const answer = await next(describeOutput(request, rules));
+          const text = answer.ends === undefined ? finalTextOf(answer, at.state) : undefined;
+          // Validated here, so that a message of the user that arrives meanwhile still gets an answer.
+          if (text !== undefined)
+            checked = await at.step("output", () => validate(text, schema, { run, signal: at.signal }));
+          return answer;
+        },
+        async beforeEnd({ reason }) {
+          if (reason.kind !== "answered" || checked === undefined || "value" in checked) return undefined;
+          invalid += 1;
+          const { issues } = checked;
+          if (invalid <= maxRetries) return { again: [{ role: "user", content: describeMisfit(issues) }] };
+          return { ending: { status: "error", reason: { kind: "invalid-output", issues, attempts: invalid } } };
+        },
+        result: () => ({ output: checked !== undefined && "value" in checked ? (checked.value as Output) : undefined }),
+      };
+    },
+  };
+}
+
+/** If the provider cannot send the schema of the answer, the system text contains it. */
+function describeOutput(request: RequestDraft, { requested, prompt }: Pick<OutputRules<unknown>, "requested" | "prompt">): RequestDraft {
+  const { provider, system } = request;
+  if (provider.structuresOutput === true && requested !== undefined) return { ...request, output: requested };
+  return { ...request, system: system === undefined ? prompt : `${system}\n\n${prompt}` };
+}
+
+/** Returns the text of the run if this message ends it with an answer. */
+function finalTextOf(answer: Answer, { current, continuation, finalText, contentDelivered }: State): string | undefined {
+  if (isUnfinished(answer)) return undefined;
+  const whole = continuation === 0 ? answer.text : current.text + answer.text;
+  const text = whole.trim() === "" ? finalText : whole;
+  const isEmpty = answer.status === "empty-response" && (text !== "" || contentDelivered);
+  return (answer.status === "completed" && answer.reason?.kind === "answered") || isEmpty ? text : undefined;
+}
+
+interface ValidationPorts {
+  readonly run: RunFacts;
+  readonly signal: AbortSignal;
+}
+
+async function validate(text: string, schema: StandardSchema, { run, signal }: ValidationPorts): Promise<Checked> {
+  const limits = { clock: run.clock, ms: run.timeouts.hookMs, signal };
+  const validation: Validation = await askCaller(() => validateOutput(text, schema), limits);
+  return "issues" in validation ? { issues: validation.issues } : { value: toPlain(validation.value) };
+}
+
+/** Converts the value to the form that the journal stores, so that a replayed run returns an equal value. */
+function toPlain(value: unknown): Json {
+  try {
+    return toJson(value);
+  } catch (error) {
+    throw new TypeError(`The schema returned a value that is not plain data: ${toPlainError(error).message}.`, { cause: error });
+  }
+}
