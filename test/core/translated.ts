@@ -1,6 +1,6 @@
 // Runs the options of today's loop on the new core, so that the tests of the loop can run on it: see vitest.seam.config.ts.
 
-import type { Plain } from "../../src/core/types/common.ts";
+import type { Masking, Plain } from "../../src/core/types/common.ts";
 import type { LoopEvent } from "../../src/core/types/loop-event.ts";
 import type { LoopOptions, Tool } from "../../src/core/types/loop-options.ts";
 import type { LoopResult } from "../../src/core/types/loop-result.ts";
@@ -10,7 +10,13 @@ import { memoryJournal } from "../../src/core/journal/memory-journal.ts";
 import { checkOptions } from "../../src/core/loop/start/check-options.ts";
 import type { EventQueue } from "../../src/core/utils/event-queue.ts";
 import { approve } from "../../src/core/middleware/approve.ts";
+import { contextRestarts } from "../../src/core/middleware/context-restarts.ts";
+import { deferTools } from "../../src/core/middleware/deferred-tools.ts";
 import { finalAnswer, onIteration, prepareIteration, stopWhen } from "../../src/core/middleware/iteration-hooks.ts";
+import { maskWith } from "../../src/core/middleware/mask-results.ts";
+import { readOutput } from "../../src/core/middleware/structured-output.ts";
+import type { OutputReader, ResultMasking } from "../../src/core/loop/run/run.ts";
+import { isToolRegistry } from "../../src/core/tools/registry.ts";
 import { beginLoop, type BegunLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
 import type { Middleware, StepJournal, Wait } from "../../src/core/run/seam.ts";
@@ -37,20 +43,41 @@ export function beginRun(given: LoopOptions, queue?: EventQueue<LoopEvent>): Beg
 }
 
 export function translate(options: LoopOptions, journal: Journal | undefined): SeamOptions {
-  const { policies = {}, hooks = {}, decisions, journal: _, tools, ...rest } = options;
-  const middleware: Middleware[] = [];
-  if (hooks.onIteration !== undefined) middleware.push(onIteration(hooks.onIteration.bind(hooks)));
-  if (hooks.prepareIteration !== undefined) middleware.push(prepareIteration(hooks.prepareIteration.bind(hooks)));
-  if (policies.stopWhen !== undefined) middleware.push(stopWhen([policies.stopWhen].flat()));
-  if (policies.finalAnswer !== undefined && policies.finalAnswer !== false) middleware.push(finalAnswer());
-  middleware.push(approve(policies.approve));
+  const { policies: _policies, hooks: _hooks, decisions, journal: _, tools, contextItems: _items, ...rest } = options;
   return {
     ...rest,
     ...(tools !== undefined && { tools: Array.isArray(tools) ? tools.map(toDurable) : tools }),
-    middleware,
+    middleware: middlewareOf(options),
     ...(journal !== undefined && { journal: toStepJournal(journal) }),
     ...(decisions !== undefined && { answers: decisions as unknown as NonNullable<SeamOptions["answers"]> }),
   };
+}
+
+/** The outermost middleware comes first. */
+function middlewareOf(options: LoopOptions): readonly Middleware[] {
+  const { policies = {}, hooks = {} } = options;
+  const middleware: Middleware[] = [];
+  if (hooks.onIteration !== undefined) middleware.push(onIteration(hooks.onIteration.bind(hooks)));
+  middleware.push(...viewsOf(options));
+  if (hooks.prepareIteration !== undefined) middleware.push(prepareIteration(hooks.prepareIteration.bind(hooks)));
+  middleware.push(deferTools());
+  if (policies.output !== undefined) middleware.push(readOutput(policies.output as OutputReader));
+  if (policies.stopWhen !== undefined) middleware.push(stopWhen([policies.stopWhen].flat()));
+  if (policies.finalAnswer !== undefined && policies.finalAnswer !== false) middleware.push(finalAnswer());
+  middleware.push(approve(policies.approve));
+  return middleware;
+}
+
+function findMasking(tools: LoopOptions["tools"] = []): Masking | undefined {
+  const listed = isToolRegistry(tools) ? tools.definitions() : tools;
+  return listed.find(({ masking }) => masking !== undefined)?.masking;
+}
+
+/** Messages are changed in this order: masking, filters of handoffs, compaction, context items. */
+function viewsOf({ policies = {}, tools, contextItems, limits }: LoopOptions): readonly Middleware[] {
+  const masking = (policies.masking ?? findMasking(tools)) as ResultMasking | undefined;
+  const masks = masking === undefined ? [] : [maskWith("mask-results", masking)];
+  return [...masks, contextRestarts({ ...policies.restarts, items: contextItems, maxRestarts: limits?.maxRestarts })];
 }
 
 /** An agent tool is a durable tool with a nested run. */

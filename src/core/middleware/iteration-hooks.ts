@@ -92,17 +92,15 @@ function recall(traits: Traits, ask: () => Promise<Provider | undefined>): Provi
     async *stream(request, call) {
       const provider = await ask();
       if (provider === undefined)
-        throw new Error(`prepareIteration chose the model "${traits.model}" before. Return the same provider when it is asked again.`);
+        throw new Error(
+          `prepareIteration chose the model "${traits.model}" before. Return the same provider when it is asked again.`,
+        );
       yield* provider.stream(request, call);
     },
   };
 }
 
-function applyPlan(
-  request: RequestDraft,
-  plan: Omit<IterationPlan, "provider">,
-  provider: Provider,
-): RequestDraft {
+function applyPlan(request: RequestDraft, plan: Omit<IterationPlan, "provider">, provider: Provider): RequestDraft {
   const { system = request.system, modelSettings: settings = request.settings, toolChoice = request.toolChoice } = plan;
   const names = plan.tools === undefined ? undefined : new Set(plan.tools);
   const tools = names === undefined ? request.tools : request.tools.filter(({ name }) => names.has(name));

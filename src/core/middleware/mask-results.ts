@@ -51,7 +51,7 @@ interface Masking {
 export function maskWith(name: string, { force, createView }: Masking): Middleware {
   return {
     name,
-    // What the set contains is recorded, because it may change.
+    // The set may change, so its content is recorded.
     ...(force === undefined && { pure: true }),
     begin: () => {
       const view = createView();

@@ -78,8 +78,7 @@ export function readOutput<Output>(rules: OutputRules<Output>): Middleware<{ rea
           const answer = await next(describeOutput(request, rules));
           const text = answer.ends === undefined ? finalTextOf(answer, at.state) : undefined;
           // Validated here, so that a message of the user that arrives meanwhile still gets an answer.
-          if (text !== undefined)
-            checked = await at.step("output", () => validate(text, schema, { run, signal: at.signal }));
+          if (text !== undefined) checked = await at.step("output", () => validate(text, schema, { run, signal: at.signal }));
           return answer;
         },
         async beforeEnd({ reason }) {
@@ -96,7 +95,10 @@ export function readOutput<Output>(rules: OutputRules<Output>): Middleware<{ rea
 }
 
 /** If the provider cannot send the schema of the answer, the system text contains it. */
-function describeOutput(request: RequestDraft, { requested, prompt }: Pick<OutputRules<unknown>, "requested" | "prompt">): RequestDraft {
+function describeOutput(
+  request: RequestDraft,
+  { requested, prompt }: Pick<OutputRules<unknown>, "requested" | "prompt">,
+): RequestDraft {
   const { provider, system } = request;
   if (provider.structuresOutput === true && requested !== undefined) return { ...request, output: requested };
   return { ...request, system: system === undefined ? prompt : `${system}\n\n${prompt}` };

@@ -45,6 +45,8 @@ export class Activity {
   isOver = false;
   /** True if its tool has begun, so that a call that waits counts as a call that may have had effects. */
   hasBegun = false;
+  /** True after the answer of a request has arrived. */
+  isAnswered = false;
   readonly #nested = new Set<AbortController>();
   readonly #waits: Wait[] = [];
   #isParked = false;

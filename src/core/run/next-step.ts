@@ -72,9 +72,14 @@ function afterCalls(state: State, hooks: readonly EndsHook[]): NextStep {
   return { kind: "look", planned: ask(hooks, state) ?? endOfTurn(state) };
 }
 
-/** A tool ends the turn only if all calls of the message were completed, because the model has to read why others were not. */
+/**
+ * A tool ends the turn only if all calls of the message were completed, because the model has to read why others were not. After a
+ * context restart, the model has to answer with the new context.
+ */
 function endOfTurn({ lastBatch }: State): Ending | undefined {
-  const isEnd = lastBatch.some(({ outcome }) => outcome.kind === "completed" && outcome.endTurn === true);
+  const isEnd = lastBatch.some(
+    ({ outcome }) => outcome.kind === "completed" && outcome.endTurn === true && outcome.restart !== true,
+  );
   const isWhole = lastBatch.every(({ outcome }) => outcome.kind === "completed");
   return isEnd && isWhole ? { status: "completed", reason: { kind: "end-turn" } } : undefined;
 }

@@ -3,7 +3,7 @@
 import type { Json, PlainError } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
-import { Deadline } from "../cancellation/deadline.ts";
+import { Deadline, type Raced } from "../cancellation/deadline.ts";
 import { addSpending, noUsage } from "../utils/count-usage.ts";
 import { digest, stableJson, toJson } from "../utils/json.ts";
 import { toPlainError } from "../utils/plain-error.ts";
@@ -102,7 +102,14 @@ export class StepRecorder implements CallRecorder {
       const work = this.#begin(body);
       // Only tools may finish their work after a stop.
       const settleMs = this.#owner === "tool" ? run.timeouts.settleMs : 0;
-      const end = await new Deadline({ limitMs: Number.POSITIVE_INFINITY, settleMs }, run).race(work);
+      const race = (): Promise<Raced<StepRecord>> =>
+        new Deadline({ limitMs: Number.POSITIVE_INFINITY, settleMs }, run).race(work);
+      let end = await race();
+      while (end.kind === "cancelled" && this.#activity.isAnswered && run.scope.cause?.kind === "interrupt") {
+        // The message has ended, so the interrupt comes too late.
+        run.scope.withdrawInterrupt();
+        end = await race();
+      }
       if (end.kind === "value") return end.value;
       return end.kind === "thrown" ? { failed: toStepFailure(end.error) } : { cancelled: true };
     };

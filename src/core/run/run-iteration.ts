@@ -43,10 +43,12 @@ export async function runIteration(run: Run): Promise<void> {
   let streamed: Answer | undefined;
   const last: Next<RequestDraft, Answer> = (draft, signal) =>
     activity.busy(async () => {
+      run.draft = draft;
       streamed = await run.step<Answer>(`${place}/${activity.unique("model")}`, () => {
         isLive = true;
         return stream(run, draft, signal);
       });
+      activity.isAnswered = true;
       return streamed;
     });
   const chain = chainHooks(
@@ -124,7 +126,7 @@ function sendIterationStart({ events, runId, state, limits, session }: Run, isRe
 async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undefined): Promise<Answer> {
   const { state, clock, timeouts, alarm, events, options } = run;
   sendIterationStart(run, false);
-  run.shown = new Map(draft.tools.map((tool) => [tool.name, tool]));
+  run.shown = new Map([...draft.tools, ...(draft.findableTools ?? [])].map((tool) => [tool.name, tool]));
   run.toolChoice = toRestriction(draft.toolChoice);
   const { scope, forget } = scopeFor(run, signal);
   const { current, continuation } = state;
@@ -206,8 +208,8 @@ const work: unique symbol = Symbol("work");
 type EagerOutcome = ToolOutcome & { readonly [work]?: Promise<Outcome>; readonly steps?: { readonly [key: string]: unknown } };
 
 /** Begins the calls of eager tools while the message streams. Their steps become part of the answer. */
-function eagerPorts(run: Run, { tools, toolChoice }: RequestDraft): EagerPorts | undefined {
-  if (toolChoice === "none" || !tools.some(({ eager }) => eager === true)) return undefined;
+function eagerPorts(run: Run, { toolChoice }: RequestDraft): EagerPorts | undefined {
+  if (toolChoice === "none" || ![...run.shown.values()].some(({ eager }) => eager === true)) return undefined;
   let running = 0;
   const start = async (call: ToolCall): Promise<ToolOutcome | undefined> => {
     const tool = run.shown.get(call.name);

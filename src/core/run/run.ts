@@ -21,9 +21,10 @@ import { checkDefinitions, createToolRegistry, isToolRegistry } from "../tools/r
 import { mergeRegistries } from "../tools/merge-registries.ts";
 import { approve } from "../middleware/approve.ts";
 import type { EventQueue } from "../utils/event-queue.ts";
+import { freezeDeep, toJson } from "../utils/json.ts";
 import { beginHooks, JournalFailure, type NamedHooks } from "./hooks.ts";
 import { GuardedJournal, recordSteps } from "./journals.ts";
-import type { Ending, Middleware, NestedOptions, State, StepJournal } from "./seam.ts";
+import type { Ending, Middleware, NestedOptions, RequestDraft, State, StepJournal } from "./seam.ts";
 import { createState } from "./state.ts";
 
 /** The options of a run on the seam. */
@@ -95,8 +96,10 @@ export class Run {
   refusal: LoopError | undefined;
   readonly guard: GuardedJournal | undefined;
   readonly now: number;
-  /** The tools that the model was shown in this iteration, and those that may run. */
+  /** The tools that the model may call in this iteration. */
   shown: ReadonlyMap<string, ToolDefinition> = new Map();
+  /** The newest request, as the middleware has changed it. */
+  draft: RequestDraft | undefined;
   toolChoice: StreamResult["toolChoice"];
   /** The arguments of the newest calls as the schemas of their tools return them, by call id. */
   prepared: ReadonlyMap<string, unknown> = new Map();
@@ -127,7 +130,7 @@ export class Run {
     const outer = nesting?.run;
     const place = findPlace(options, nesting);
     this.#ports = ports;
-    this.options = options;
+    this.options = copyOptions(options);
     this.outer = outer;
     this.root = place.root ?? this;
     this.token = place.token;
@@ -149,7 +152,7 @@ export class Run {
     this.state = createState(messages, heldIds, options.pricing !== undefined);
     const { runId, timeouts, root } = this;
     this.middleware = withApproval(options.middleware);
-    this.hooks = beginHooks(this.middleware, { runId, messages, clock, timeouts, session, root });
+    this.hooks = beginHooks(this.middleware, { runId, messages, clock, timeouts, session, pricing: options.pricing, root });
     ({ registry: this.registry, durableNames: this.durableNames } = collectTools(options.tools, this.hooks));
     checkDefinitions(this.registry.definitions());
     const claims = claimRun(this, nesting);
@@ -172,7 +175,10 @@ export class Run {
   get signal(): AbortSignal {
     if (this.#signal === undefined) {
       const signal = new LazySignal();
-      const slot: Cancellable = { cancel: (cause) => signal.abort(() => abortReasonOf(cause)) };
+      const slot: Cancellable = {
+        // An interrupt ends a stream. It may come too late, and the run then goes on.
+        cancel: (cause) => void (cause.kind !== "interrupt" && signal.abort(() => abortReasonOf(cause))),
+      };
       this.scope.join(slot);
       if (this.scope.cause !== undefined) slot.cancel(this.scope.cause);
       this.#signal = signal;
@@ -276,6 +282,17 @@ export class Run {
 /** A tool with `needsApproval` never runs without a decision, even if no middleware decides. */
 function withApproval(middleware: readonly Middleware[] = []): readonly Middleware[] {
   return middleware.some(({ name }) => name === "approve") ? middleware : [...middleware, approve()];
+}
+
+/** Copies options that the run reads later, so that changes by the caller do not affect the run. */
+function copyOptions(options: SeamOptions): SeamOptions {
+  const { modelSettings, toolChoice } = options;
+  if (modelSettings === undefined && typeof toolChoice !== "object") return options;
+  return { ...options, modelSettings: copyData(modelSettings), toolChoice: copyData(toolChoice) };
+}
+
+function copyData<T>(data: T | undefined): T | undefined {
+  return data === undefined ? undefined : (freezeDeep(toJson(data)) as T);
 }
 
 /** Returns 36 random characters, which are unique but not secret. */

@@ -1,6 +1,6 @@
 // The interface between the loop and everything optional: middleware, durable tools, and the journal below them.
 
-import type { Clock, Json, Session, StandardSchema, Timeouts, Usage } from "../types/common.ts";
+import type { Clock, Json, Pricing, Session, StandardSchema, Timeouts, Usage } from "../types/common.ts";
 import type { CallEvent, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
 import type { Message, ProviderMetadataPart, UserMessage } from "../types/message.ts";
 import type { ModelSettings, Provider, RequestedOutput, StreamResult, ToolChoice } from "../types/provider.ts";
@@ -61,6 +61,10 @@ export interface RequestDraft {
   readonly tools: readonly ToolDefinition[];
   /** The names of the tools that may run in this iteration. Default: all tools that are shown. */
   readonly allowedTools?: readonly string[] | undefined;
+  /** Tools that a tool search may find. The model may call them although the request does not show them. */
+  readonly findableTools?: readonly ToolDefinition[] | undefined;
+  /** The items that `messages` contains beside the transcript, for the context of tools. */
+  readonly contextItems?: readonly Json[] | undefined;
   readonly system?: string | undefined;
   readonly toolChoice?: ToolChoice | undefined;
   readonly settings?: ModelSettings | undefined;
@@ -121,6 +125,7 @@ export interface RunFacts {
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   readonly session: Session;
+  readonly pricing?: Pricing | undefined;
   /** The same object for a run and all its nested runs. */
   readonly root: object;
 }

@@ -49,7 +49,7 @@ export class CallContext implements ToolCallContext {
     });
     Object.defineProperty(this.prototype, findableKey, {
       get(this: CallContext): readonly ToolDefinition[] {
-        return [];
+        return this.#activity.run.draft?.findableTools ?? [];
       },
     });
   }
@@ -82,7 +82,7 @@ export class CallContext implements ToolCallContext {
   }
 
   get contextItems(): readonly Json[] {
-    return [];
+    return this.#run.draft?.contextItems ?? [];
   }
 
   get messageIdMap(): unknown {

@@ -9,7 +9,7 @@ import type { EventQueue } from "../../utils/event-queue.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { checkMessages } from "../state/check-messages.ts";
-import { findLoadedTools } from "../state/apply-call.ts";
+import { findLoadedTools } from "../../middleware/deferred-tools.ts";
 import { createLoopState, type LoopState } from "../state/loop-state.ts";
 import { checkDefinitions, createToolRegistry, isToolRegistry, findAgent } from "../../tools/registry.ts";
 import { CallPorts } from "../tool-call/call-ports.ts";

@@ -3,8 +3,7 @@
 
 import type { LoopAction } from "../../types/loop-event.ts";
 import type { ContentPart } from "../../types/common.ts";
-import type { AssistantMessage, Message, ToolResultPart } from "../../types/message.ts";
-import { isRecord } from "../../utils/guards.ts";
+import type { ToolResultPart } from "../../types/message.ts";
 import type { PreToolTextPolicy } from "../../types/policies.ts";
 import type { GuardrailRecord } from "../../types/guardrails.ts";
 import type { StreamResult } from "../../types/provider.ts";
@@ -43,42 +42,6 @@ function addHistory(state: LoopState, settled: SettledCall, part: ToolResultPart
 function loadTools({ loadedTools }: LoopState, outcome: ToolOutcome): void {
   if (outcome.kind !== "unknown-tool" && outcome.kind !== "blocked") loadedTools.add(outcome.call.name);
   if (outcome.kind === "completed") for (const name of outcome.load ?? []) loadedTools.add(name);
-}
-
-/** The name of the tool of `withToolSearch`. */
-const finderName = "find_tools";
-
-/**
- * Returns the names of the tools that the messages call, or that a tool search in the messages has found. These tools are
- * visible from the start, and keep the order in which earlier runs loaded them, so that the list of tools stays the same. A
- * forged search result can name any tool. A forged name is harmless, because gates and approvals still apply to visible tools.
- */
-export function findLoadedTools(messages: readonly Message[]): ReadonlySet<string> {
-  const names = new Set<string>();
-  messages.forEach((message, index) => {
-    if (message.role !== "assistant") return;
-    const answers = messages[index + 1];
-    const results = answers?.role === "tool" ? answers.results : [];
-    for (const name of listLoaded(message, new Map(results.map((result) => [result.callId, result])))) names.add(name);
-  });
-  return names;
-}
-
-function listLoaded({ content }: AssistantMessage, results: ReadonlyMap<string, ToolResultPart>): readonly string[] {
-  return content.flatMap((part): readonly string[] => {
-    if (part.type !== "tool-call") return [];
-    const result = results.get(part.callId);
-    const isCalled = result?.outcome !== "unknown-tool" && result?.outcome !== "blocked";
-    const found = part.name === finderName && result?.outcome === "completed" ? readFound(result.result) : [];
-    return isCalled ? [part.name, ...found] : [];
-  });
-}
-
-/** A policy for results may have replaced the result of the search by something else. */
-function readFound(result: unknown): readonly string[] {
-  const tools: unknown = isRecord(result) ? result["tools"] : undefined;
-  if (!Array.isArray(tools)) return [];
-  return tools.flatMap((tool: unknown) => (isRecord(tool) && typeof tool["name"] === "string" ? [tool["name"]] : []));
 }
 
 /**

@@ -1,0 +1,145 @@
+// Adds context items to the requests of a run: those of the caller, and those of tools that ask for a context restart.
+
+import type { Json } from "../types/common.ts";
+import type { Message, UserMessage } from "../types/message.ts";
+import type { RestartPolicy } from "../types/policies.ts";
+import type { ContextRestart } from "../types/tool-outcome.ts";
+import { detectContextRestart, isUnmarkedRestart } from "../loop/restart/context-restart.ts";
+import { toContextMessage } from "../loop/state/loop-state.ts";
+import { seal } from "../loop/state/transcript.ts";
+import { freezeDeep, toJson } from "../utils/json.ts";
+import { toPlainError } from "../utils/plain-error.ts";
+import type { CallRecorder, Middleware, Outcome, RunFacts, State } from "../run/seam.ts";
+import { askCaller } from "./ask-caller.ts";
+
+export interface ContextOptions extends RestartPolicy {
+  /** The items that each request contains from the start. Default: none. */
+  readonly items?: readonly Json[] | undefined;
+  /** The maximum number of context restarts. Default 5. */
+  readonly maxRestarts?: number | undefined;
+}
+
+/**
+ * Adds context items to each request, in a message of their own. A tool adds an item, and hides tools for the rest of the run, by
+ * returning `contextRestart(...)`. The transcript does not contain the items.
+ *
+ * @example await runToolLoop({ provider, tools, messages, middleware: [contextRestarts({ effects: { profile: ["read_profile"] } })] });
+ */
+export function contextRestarts(options: ContextOptions = {}): Middleware {
+  const { maxRestarts = 5 } = options;
+  return {
+    name: "context-restarts",
+    begin: (run) => {
+      const context = new Context(options);
+      return {
+        request(request, next, { state }) {
+          context.read(state);
+          const { items, hidden } = context;
+          const tools = hidden.size === 0 ? request.tools : request.tools.filter(({ name }) => !hidden.has(name));
+          return next({ ...request, tools, messages: context.addTo(request.messages, state), contextItems: items });
+        },
+        async call(call, next, at) {
+          const outcome = await addPending(await next(call), { at, run, options });
+          const restart = detectContextRestart(outcome, options);
+          if (restart !== undefined) emitRestart(at, restart);
+          // The data of a server or a page must not restart anything, so only the caller's own tools get this notice.
+          else if (at.tool?.origin === undefined && isUnmarkedRestart(outcome))
+            at.emit("notice", { kind: "unmarked-restart", toolName: call.name });
+          return outcome;
+        },
+        ends(state) {
+          context.read(state);
+          const count = context.restarts;
+          return count > maxRestarts ? { status: "error", reason: { kind: "restart-cap", count } } : undefined;
+        },
+      };
+    },
+  };
+}
+
+/** The items and hidden tools of a run. */
+class Context {
+  items: readonly Json[];
+  readonly hidden = new Set<string>();
+  restarts = 0;
+  readonly #policy: RestartPolicy;
+  #message: UserMessage | undefined;
+  #lastBatch: State["lastBatch"] = [];
+  #retry = 0;
+  #made: { readonly from: readonly Message[]; readonly message: Message; readonly to: readonly Message[] } | undefined;
+
+  constructor({ items = [], ...policy }: ContextOptions) {
+    this.#policy = policy;
+    this.items = Object.freeze(items.map((item) => freezeDeep(toJson(item))));
+    this.#message = toContextMessage(this.items);
+  }
+
+  /** Reads each batch once, in call order. */
+  read({ lastBatch, retry }: State): void {
+    // A run that is retried after its ending may restart its context again.
+    if (retry > this.#retry) this.restarts = 0;
+    this.#retry = retry;
+    if (lastBatch === this.#lastBatch) return;
+    this.#lastBatch = lastBatch;
+    for (const { outcome } of lastBatch) {
+      const restart = detectContextRestart(outcome, this.#policy);
+      if (restart !== undefined) this.#restart(restart);
+    }
+  }
+
+  #restart({ item, pendingContext, disableTools }: ContextRestart): void {
+    this.restarts += 1;
+    for (const name of disableTools) this.hidden.add(name);
+    const added = [item, pendingContext].filter((one) => one !== undefined);
+    if (added.length === 0) return;
+    this.items = Object.freeze([...this.items, ...added]);
+    this.#message = toContextMessage(this.items);
+  }
+
+  /** The message with the items comes last, or directly before a paused message that is being continued. */
+  addTo(messages: readonly Message[], { isCurrentPlaced }: State): readonly Message[] {
+    const message = this.#message;
+    if (message === undefined) return messages;
+    if (this.#made?.from === messages && this.#made.message === message) return this.#made.to;
+    const end = isCurrentPlaced ? messages.length - 1 : messages.length;
+    const to = Object.freeze([...messages.slice(0, end), seal(message), ...messages.slice(end)]);
+    this.#made = { from: messages, message, to };
+    return to;
+  }
+}
+
+interface PendingPorts {
+  readonly at: CallRecorder;
+  readonly run: RunFacts;
+  readonly options: RestartPolicy;
+}
+
+/** Adds the stash item that the result names. If the stash fails, the run goes on without it. */
+async function addPending(outcome: Outcome, { at, run, options }: PendingPorts): Promise<Outcome> {
+  const key = detectContextRestart(outcome, options)?.pendingContextKey;
+  if (key === undefined) return outcome;
+  try {
+    const item = await at.step("stash", async () => {
+      if (options.stash === undefined)
+        throw new Error('The tool result has a "pending_context_key", but "policies.restarts.stash" is not set.');
+      const { stash } = options;
+      const found = await askCaller(() => stash.take(key), { clock: run.clock, ms: run.timeouts.hookMs, signal: at.signal });
+      return found === undefined || found === null ? undefined : toJson(found);
+    });
+    return item === undefined || outcome.kind !== "completed" ? outcome : { ...outcome, pendingContext: item };
+  } catch (error) {
+    if (error instanceof Error && error.name === "AbortError") return toInterrupted(outcome);
+    at.emit("listener-error", { event: "stash", error: toPlainError(error) });
+    return outcome;
+  }
+}
+
+/** The run ended before the item arrived, so the call cannot restart the context. */
+function toInterrupted({ call, durationMs, approvedArgs, nested }: Outcome): Outcome {
+  return { call, durationMs, approvedArgs, nested, kind: "interrupted" };
+}
+
+function emitRestart(at: CallRecorder, { suffix, disableTools, pendingContextKey, pendingContext }: ContextRestart): void {
+  const found = pendingContext === undefined ? "missing" : "found";
+  at.emit("restart", { suffix, disableTools, pendingContext: pendingContextKey === undefined ? undefined : found });
+}

@@ -1,0 +1,103 @@
+// Keeps tools with the trait `deferred` out of requests until the model has found them with a tool search, or has called them.
+
+import type { AssistantMessage, Message, ToolResultPart } from "../types/message.ts";
+import type { ToolDefinition } from "../types/tool.ts";
+import { isRecord } from "../utils/guards.ts";
+import { memoize } from "../utils/promises.ts";
+import type { Middleware, RequestDraft, State } from "../run/seam.ts";
+
+/**
+ * Shows a tool with the trait `deferred` only after a search has found it, or after the model has called it. Found tools come last,
+ * in the order in which they were found, so that the list begins like the list of the previous request. Does nothing if no tool
+ * can find others. If the provider has `searchesTools`, the request has all deferred tools, and no tool that finds others.
+ */
+export function deferTools(): Middleware {
+  return {
+    name: "defer-tools",
+    pure: true,
+    begin: ({ messages }) => {
+      const loaded = findLoadedTools(messages);
+      return {
+        request(request, next, { state }) {
+          noteLoaded(loaded, state);
+          return next(arrange(request, loaded));
+        },
+      };
+    },
+  };
+}
+
+/** A called tool also counts as loaded, so that the model sees its schema in the following requests. */
+function noteLoaded(loaded: Set<string>, { lastBatch }: State): void {
+  for (const { outcome } of lastBatch) {
+    if (outcome.kind !== "unknown-tool" && outcome.kind !== "blocked") loaded.add(outcome.call.name);
+    if (outcome.kind === "completed") for (const name of outcome.load ?? []) loaded.add(name);
+  }
+}
+
+function arrange(request: RequestDraft, loaded: ReadonlySet<string>): RequestDraft {
+  const { tools: allowed, provider, toolChoice } = request;
+  const findable = allowed.filter(isDeferred);
+  if (provider.searchesTools === true)
+    return { ...request, tools: allowed.some(findsTools) ? allowed.filter((tool) => !findsTools(tool)) : allowed };
+  if (findable.length === 0) return request;
+  if (!allowed.some(findsTools)) return { ...request, tools: allowed.map(toLoaded) };
+  const deferred = new Map(findable.map((tool) => [tool.name, toLoaded(tool)]));
+  // A tool that `toolChoice` requires counts as found.
+  const names = typeof toolChoice === "object" ? new Set(loaded).add(toolChoice.name) : loaded;
+  const found = [...names].flatMap((name) => deferred.get(name) ?? []);
+  const tools = [...allowed.filter(({ name }) => !deferred.has(name)), ...found];
+  return { ...request, tools, findableTools: [...deferred.values()] };
+}
+
+function findsTools(tool: ToolDefinition): boolean {
+  return tool.findsTools === true;
+}
+
+function isDeferred({ deferred }: ToolDefinition): boolean {
+  return deferred === true;
+}
+
+/**
+ * Clears `deferred`, because a provider may send a deferred tool without its parameters. Memoized, so that requests share the
+ * object.
+ */
+const toLoaded = /* @__PURE__ */ memoize((tool: ToolDefinition): ToolDefinition =>
+  isDeferred(tool) ? Object.freeze({ ...tool, deferred: undefined }) : tool,
+);
+
+/** The name of the tool of `withToolSearch`. */
+const finderName = "find_tools";
+
+/**
+ * Returns the names of the tools that the messages call, or that a tool search in the messages has found. These tools are
+ * visible from the start, and keep the order in which earlier runs loaded them, so that the list of tools stays the same. A
+ * forged search result can name any tool. A forged name is harmless, because gates and approvals still apply to visible tools.
+ */
+export function findLoadedTools(messages: readonly Message[]): Set<string> {
+  const names = new Set<string>();
+  messages.forEach((message, index) => {
+    if (message.role !== "assistant") return;
+    const answers = messages[index + 1];
+    const results = answers?.role === "tool" ? answers.results : [];
+    for (const name of listLoaded(message, new Map(results.map((result) => [result.callId, result])))) names.add(name);
+  });
+  return names;
+}
+
+function listLoaded({ content }: AssistantMessage, results: ReadonlyMap<string, ToolResultPart>): readonly string[] {
+  return content.flatMap((part): readonly string[] => {
+    if (part.type !== "tool-call") return [];
+    const result = results.get(part.callId);
+    const isCalled = result?.outcome !== "unknown-tool" && result?.outcome !== "blocked";
+    const found = part.name === finderName && result?.outcome === "completed" ? readFound(result.result) : [];
+    return isCalled ? [part.name, ...found] : [];
+  });
+}
+
+/** A policy for results may have replaced the result of the search by something else. */
+function readFound(result: unknown): readonly string[] {
+  const tools: unknown = isRecord(result) ? result["tools"] : undefined;
+  if (!Array.isArray(tools)) return [];
+  return tools.flatMap((tool: unknown) => (isRecord(tool) && typeof tool["name"] === "string" ? [tool["name"]] : []));
+}
