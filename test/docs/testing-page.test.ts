@@ -1,4 +1,3 @@
-import { isLoopError } from "turnwright";
 import { expect, it } from "vitest";
 import * as kit from "turnwright/testing";
 import type { MockOptions, MockPart, ReplayOptions } from "turnwright/testing";
@@ -23,9 +22,8 @@ const isMaker = ([name, make]: readonly [string, unknown]): boolean => {
   const parts = [["x", {}], [{}]].flatMap((args) => {
     try {
       return [Reflect.apply(make, undefined, args) as unknown];
-    } catch (error) {
-      if (isLoopError(error)) return [];
-      throw error;
+    } catch {
+      return [];
     }
   });
   const [part] = parts;
