@@ -157,7 +157,7 @@ describe("withDiagnostics: the channels", () => {
       journal: broken,
     };
     const heard = await listen(() => runToolLoop(withDiagnostics(options)).catch(() => {}));
-    expect(heard.last.run).toMatchObject({ errorType: "Error", error: expect.any(Error) as Error });
+    expect(heard.last.run).toMatchObject({ errorType: "TypeError", error: expect.any(Error) as Error });
     expect(heard.lines.slice(-6)).toEqual([
       "iteration error",
       "iteration asyncStart",
