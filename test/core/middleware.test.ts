@@ -69,6 +69,27 @@ describe("a tool with needsApproval", () => {
   });
 });
 
+describe("ends", () => {
+  it.for([1, 2])("does not end recorded work of a resumed run, from record %i of the calls on", async (kept) => {
+    let isEnded = false;
+    const ending = { status: "error", reason: { kind: "loop-detected", toolName: "pay", count: 1 } } as const;
+    const ends: Middleware = {
+      name: "ends",
+      pure: true,
+      ends: ({ phase }) => (isEnded && phase === "answer" ? ending : undefined),
+    };
+    const { paid, provider, run } = setUp([ends]);
+    const journal = recordSteps();
+    const first = await run({ journal });
+    const keys = [...journal.records.keys()];
+    const from = keys.findIndex((key) => key.startsWith("i0/call/"));
+    const cut = new Map([...journal.records].slice(0, from + kept));
+    isEnded = true;
+    const again = await run({ journal: recordSteps(cut), provider: createMockProvider([[text("More.")], [text("Paid.")]]) });
+    expect([again.messages.slice(0, 3), paid.length, provider.calls]).toEqual([first.messages.slice(0, 3), 1, 2]);
+  });
+});
+
 describe("the functions between iterations", () => {
   it("end the run if onIteration says so, and keep the calls", async () => {
     const { paid, run } = setUp([onIteration(() => ({ abort: true, reason: "Enough." }))]);

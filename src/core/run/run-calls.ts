@@ -34,6 +34,14 @@ export function nextKeyOf(state: State): string {
   return `${placeOf(state)}/next`;
 }
 
+/** True if the journal goes on with the calls of the newest answer, although this execution would end the run before them. */
+export async function hasCallRecords({ state, journal, prefix, isReplayed }: Run): Promise<boolean> {
+  if (state.phase !== "answer" || !isReplayed) return false;
+  const places = state.current.calls.map(({ name }, index) => `${callPlace(state, index, name)}/outcome`);
+  for (const key of [nextKeyOf(state), ...places]) if ((await journal.read(prefix + key)) !== undefined) return true;
+  return false;
+}
+
 async function runOne(run: Run, call: ToolCall, index: number): Promise<EndedCall> {
   const { state } = run;
   const begun = run.begun.get(call.callId);

@@ -12,7 +12,7 @@ import { compareMiddleware, HookError, inHook, JournalFailure, recordingNames, S
 import { findLimit, nextStep } from "./next-step.ts";
 import { ReplayJournal } from "./journals.ts";
 import { StepRecorder } from "./recorder.ts";
-import { runCalls } from "./run-calls.ts";
+import { hasCallRecords, runCalls } from "./run-calls.ts";
 import { runIteration, placeOf } from "./run-iteration.ts";
 import { Activity } from "./activity.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
@@ -78,8 +78,8 @@ async function takeStep(run: Run): Promise<Ending | undefined> {
   if (next.kind === "end") {
     if (!(await isCut(run, next.ending))) return endRun(run, next.ending);
     await takeLook(run, { planned: next.ending });
-  } else if (next.kind === "look") await takeLook(run, { planned: next.planned });
-  else if (next.kind === "calls") await runCalls(run);
+  } else if (next.kind === "calls" || (await hasCallRecords(run))) await runCalls(run);
+  else if (next.kind === "look") await takeLook(run, { planned: next.planned });
   else await runIteration(run);
   const { refusal, guard } = run.root;
   const broken = refusal === undefined ? guard?.broken : { error: refusal };
