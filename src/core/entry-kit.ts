@@ -263,3 +263,16 @@ export {
   tokensOfBytes,
 } from "./utils/texts.ts";
 export { parseToolArguments } from "./utils/tool-arguments.ts";
+export { endWith } from "./run/seam.ts";
+export type {
+  Answer,
+  Ending as RunEnding,
+  Hooks,
+  Middleware,
+  Next,
+  Outcome,
+  Recorder,
+  RequestDraft,
+  RunFacts,
+  State,
+} from "./run/seam.ts";

@@ -16,6 +16,8 @@ import { finalAnswer, onIteration, prepareIteration, stopWhen } from "../../src/
 import { maskWith } from "../../src/core/middleware/mask-results.ts";
 import { readOutput } from "../../src/core/middleware/structured-output.ts";
 import type { OutputReader, ResultMasking } from "../../src/core/loop/run/run.ts";
+import type { CacheWatch } from "../../src/core/loop/run/run.ts";
+import { watchRequests } from "../../src/prompt-cache/middleware.ts";
 import { isToolRegistry } from "../../src/core/tools/registry.ts";
 import { beginLoop, type BegunLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
@@ -64,6 +66,7 @@ function middlewareOf(options: LoopOptions): readonly Middleware[] {
   if (policies.output !== undefined) middleware.push(readOutput(policies.output as OutputReader));
   if (policies.stopWhen !== undefined) middleware.push(stopWhen([policies.stopWhen].flat()));
   if (policies.finalAnswer !== undefined && policies.finalAnswer !== false) middleware.push(finalAnswer());
+  if (policies.promptCache !== undefined) middleware.push(watchRequests(policies.promptCache as CacheWatch));
   middleware.push(approve(policies.approve));
   return middleware;
 }

@@ -26,7 +26,7 @@ export function askCaller<T>(call: (signal: AbortSignal) => T | PromiseLike<T>, 
       reject(reason);
     };
     const forget = onAbort(signal, () => stop(signal.reason));
-    const late = (): void => stop(new DOMException(`The function took longer than ${ms} ms.`, "TimeoutError"));
+    const late = (): void => stop(new DOMException(`The hook took longer than ${ms} ms.`, "TimeoutError"));
     if (ms !== Number.POSITIVE_INFINITY) timer = clock.setTimeout(late, ms);
     if (signal.aborted) stop(signal.reason);
     new Promise<T>((done) => done(call(own.signal))).then(resolve, reject).finally(end);

@@ -5,6 +5,8 @@ import type { ToolContext } from "../types/loop-options.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { CancelScope } from "../cancellation/cancel-scope.ts";
 import { Deadline } from "../cancellation/deadline.ts";
+import { detectContextRestart } from "../loop/restart/context-restart.ts";
+import { restartedResult } from "../loop/state/transcript.ts";
 import { executeToolCall } from "../loop/tool-call/execute-tool-call.ts";
 import { refuseUnknown, validateCall } from "../loop/tool-call/prepare-call.ts";
 import type { ReadyCall, ToolCallPorts } from "../loop/run/run.ts";
@@ -314,7 +316,8 @@ export function sendEnd(run: Run, outcome: ToolOutcome, isReplayed: boolean): vo
   const metadata = metadataOf.get(call);
   metadataOf.delete(call);
   if (!run.events.wants("tool-end")) return;
-  const result = freezeDeep(renderOutcome(outcome));
+  const isRestart = detectContextRestart(outcome, undefined) !== undefined;
+  const result = isRestart ? restartedResult : freezeDeep(renderOutcome(outcome));
   run.events.send({
     type: "tool-end",
     ...callEvent(run, call, isReplayed),
