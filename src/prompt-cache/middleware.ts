@@ -119,26 +119,20 @@ class Spendings {
   }
 
   #take(chunk: ModelChunk): void {
-    switch (chunk.type) {
-      case "usage":
-        this.#usage = chunk.mode === "delta" ? addUsage(this.#usage ?? noUsage, toUsage(chunk.usage)) : toUsage(chunk.usage);
-        return;
-      case "attempt-start": {
-        const { provider: id, model } = chunk;
-        const isAnother = id !== this.#sender.id || model !== this.#sender.model;
-        if (isAnother && this.#usage !== undefined) this.#end();
-        this.#isBetween = false;
-        this.#sender = { id, model };
-        return;
-      }
-      case "attempt-discarded":
-        if (this.#usage !== undefined || (!this.#isBetween && this.#isHeard)) this.#end();
-        this.#isBetween = true;
-        this.#isHeard = false;
-        return;
-      default:
-        this.#isHeard = true;
-    }
+    const { type } = chunk;
+    if (type === "usage")
+      this.#usage = chunk.mode === "delta" ? addUsage(this.#usage ?? noUsage, toUsage(chunk.usage)) : toUsage(chunk.usage);
+    else if (type === "attempt-start") {
+      const { provider: id, model } = chunk;
+      const isAnother = id !== this.#sender.id || model !== this.#sender.model;
+      if (isAnother && this.#usage !== undefined) this.#end();
+      this.#isBetween = false;
+      this.#sender = { id, model };
+    } else if (type === "attempt-discarded") {
+      if (this.#usage !== undefined || (!this.#isBetween && this.#isHeard)) this.#end();
+      this.#isBetween = true;
+      this.#isHeard = false;
+    } else this.#isHeard = true;
   }
 
   #end(): void {
