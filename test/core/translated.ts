@@ -4,7 +4,6 @@ import type { Masking, Plain } from "../../src/core/types/common.ts";
 import type { LoopEvent } from "../../src/core/types/loop-event.ts";
 import type { LoopOptions, Tool } from "../../src/core/types/loop-options.ts";
 import type { LoopResult } from "../../src/core/types/loop-result.ts";
-import type { WaitingCall } from "../../src/core/types/tool-outcome.ts";
 import type { Journal } from "../../src/core/types/journal.ts";
 import { memoryJournal } from "../../src/core/journal/memory-journal.ts";
 import { checkOptions } from "../../src/core/loop/start/check-options.ts";
@@ -22,7 +21,7 @@ import { isToolRegistry } from "../../src/core/tools/registry.ts";
 import { beginLoop, type BegunLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
 import type { Middleware, StepJournal, Wait } from "../../src/core/run/seam.ts";
-import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
+import { toWaitingCall, translateTools } from "./translated-calls.ts";
 
 export async function runToolLoop<Output = unknown, T extends Tool = Tool>(
   given: LoopOptions<Output, T>,
@@ -45,11 +44,12 @@ export function beginRun(given: LoopOptions, queue?: EventQueue<LoopEvent>): Beg
 }
 
 export function translate(options: LoopOptions, journal: Journal | undefined): SeamOptions {
-  const { policies: _policies, hooks: _hooks, decisions, journal: _, tools, contextItems: _items, ...rest } = options;
+  const { policies, hooks: _hooks, decisions, journal: _, tools, contextItems: _items, ...rest } = options;
   return {
     ...rest,
-    ...(tools !== undefined && { tools: Array.isArray(tools) ? tools.map(toDurable) : tools }),
+    ...translateTools(tools),
     middleware: middlewareOf(options),
+    ...(policies?.allowToolChange !== undefined && { allowToolChange: policies.allowToolChange.bind(policies) }),
     ...(journal !== undefined && { journal: toStepJournal(journal) }),
     ...(decisions !== undefined && { answers: decisions as unknown as NonNullable<SeamOptions["answers"]> }),
   };
@@ -83,15 +83,6 @@ function viewsOf({ policies = {}, tools, contextItems, limits }: LoopOptions): r
   return [...masks, contextRestarts({ ...policies.restarts, items: contextItems, maxRestarts: limits?.maxRestarts })];
 }
 
-/** An agent tool is a durable tool with a nested run. */
-function toDurable(tool: Tool): Tool {
-  const { agent, ...rest } = tool;
-  if (agent === undefined) return tool;
-  const execute = async (args: unknown, context: ToolCallContext): Promise<unknown> =>
-    agent.toResult(await context.run((await agent.prepare(args, context as never)) as never));
-  return { ...rest, durable: true, execute } as unknown as Tool;
-}
-
 const known = new WeakMap<Journal, StepJournal>();
 
 function toStepJournal(journal: Journal): StepJournal {
@@ -117,14 +108,4 @@ function toOldResult(result: LoopResult, journal: Journal): LoopResult {
   const calls = waits.map(toWaitingCall);
   const kind = calls.some(({ waitsFor }) => waitsFor === "approval") ? "approval-required" : "result-required";
   return { ...old, journal, reason: { kind, calls }, pendingCalls: calls };
-}
-
-function toWaitingCall({ id, what, facts }: Wait): WaitingCall {
-  const {
-    name = "",
-    args = null,
-    fromPage,
-  } = facts as { readonly name?: string; readonly args?: null; readonly fromPage?: true };
-  const callId = id.split("/").at(-1)?.replace(/#\d+$/, "") ?? id;
-  return { id, callId, name, args, waitsFor: what === "approval" ? "approval" : "result", ...(fromPage && { fromPage }) };
 }

@@ -3,11 +3,11 @@
 import type { Json, PlainError } from "../types/common.ts";
 import type { ApprovalDecision, Approve } from "../types/policies.ts";
 import type { NeedsApproval, ToolDefinition } from "../types/tool.ts";
-import type { ToolCall } from "../types/tool-outcome.ts";
+import type { ShownTool, ToolCall } from "../types/tool-outcome.ts";
 import { toDecision } from "../policies/approval.ts";
-import { toShown } from "../tools/compare-tools.ts";
+import { findToolChanges, toShown } from "../tools/compare-tools.ts";
 import { denials } from "../tools/outcome-texts.ts";
-import { toJson } from "../utils/json.ts";
+import { digest, isSameJson, stableJson, toJson } from "../utils/json.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import type { CallRecorder, Middleware, Next, Outcome, RunFacts } from "../run/seam.ts";
 import { frozenView } from "../loop/state/transcript.ts";
@@ -41,12 +41,15 @@ type Decided = ApprovalDecision | { readonly kind: "failed"; readonly error: Pla
 async function decideCall(policy: Approve | undefined, asking: Asking, { call, next }: Asked): Promise<Outcome> {
   const { at } = asking;
   const { tool } = at;
-  if (tool === undefined || (policy === undefined && (tool.needsApproval ?? false) === false)) return next(call);
+  if (tool === undefined || (policy === undefined && (tool.needsApproval ?? false) === false && !at.wasAsked)) return next(call);
   const { args } = call;
   at.emit("approval-asked", { args });
-  const first = await at.step("decision", () => ask(policy, asking, { call, tool }));
-  const decided = first.kind === "ask" ? await waitForDecision(asking, call, tool) : first;
-  sendDecision(at, decided);
+  const first = await at.step(at.isChanged ? `decision about ${digest(stableJson(toShown(tool)))}` : "decision", () =>
+    ask(policy, asking, { call, tool }),
+  );
+  let question: string | undefined;
+  const decided = first.kind === "ask" ? await waitForDecision(asking, { call, tool, answered: (id) => (question = id) }) : first;
+  sendDecision(at, decided, question);
   return apply(decided, { call, next });
 }
 
@@ -89,19 +92,32 @@ async function ask(
   }
 }
 
-async function waitForDecision({ at }: Asking, { name, args }: ToolCall, tool: ToolDefinition): Promise<Decided> {
-  if (!at.mayWait) return { kind: "deny", reason: denials.insideTool };
-  // A decision is about the tool that was shown: if it changes, the wait opens again.
-  const facts = { name, args, tool: toShown(tool) as unknown as Json };
-  return toDecision(await at.wait("approval", facts));
+interface WaitingFor {
+  readonly call: ToolCall;
+  readonly tool: ToolDefinition;
+  readonly answered: (id: string) => void;
 }
 
-function sendDecision(at: CallRecorder, decided: Decided): void {
-  if (decided.kind === "failed") at.emit("approval-decided", { decision: "failed", error: decided.error });
+async function waitForDecision({ at }: Asking, { call: { name, args }, tool, answered }: WaitingFor): Promise<Decided> {
+  if (!at.mayWait) return { kind: "deny", reason: denials.insideTool };
+  // A decision is about the tool that was shown: if it changes, the wait opens again.
+  const shown = toShown(tool);
+  const facts = { name, args, tool: shown as unknown as Json };
+  const isSame = (earlier: Json): boolean => {
+    const was = earlier as unknown as { readonly args: Json; readonly tool: ShownTool };
+    return isSameJson(was.args, args) && findToolChanges(name, was.tool, shown).length === 0;
+  };
+  return toDecision(await at.wait("approval", facts, { isSame, answered }));
+}
+
+function sendDecision(at: CallRecorder, decided: Decided, waitId: string | undefined): void {
+  // The ids of the outer calls are in the path of the event.
+  const asked = waitId === undefined ? {} : { question: waitId.slice(waitId.lastIndexOf("/") + 1) };
+  if (decided.kind === "failed") at.emit("approval-decided", { ...asked, decision: "failed", error: decided.error });
   else if (decided.kind === "deny")
-    at.emit("approval-decided", { decision: "deny", reason: decided.reason, guardrail: decided.guardrail });
+    at.emit("approval-decided", { ...asked, decision: "deny", reason: decided.reason, guardrail: decided.guardrail });
   else if (decided.kind !== "ask")
-    at.emit("approval-decided", { decision: decided.kind, ...(decided.kind === "modify" && { args: decided.args }) });
+    at.emit("approval-decided", { ...asked, decision: decided.kind, ...(decided.kind === "modify" && { args: decided.args }) });
 }
 
 async function apply(decided: Decided, { call, next }: Asked): Promise<Outcome> {

@@ -3,6 +3,7 @@
 import type { UserMessage } from "../types/message.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
+import { type CallQuestions, createQuestions } from "../loop/run/decisions.ts";
 import { whenParked } from "./journals.ts";
 import type { Run } from "./run.ts";
 import type { StepJournal, Wait } from "./seam.ts";
@@ -40,9 +41,13 @@ export class Activity {
   readonly index: number;
   /** The spending of its nested runs. */
   readonly spent: NestedSpending[] = [];
+  /** The questions that its tool has asked in this execution. */
+  readonly questions: CallQuestions = createQuestions();
   /** Tells a deadline that the tool is alive. */
   beat: (() => void) | undefined;
   isOver = false;
+  /** True if its newest step was new in this execution. Undefined before its first step. */
+  isLive: boolean | undefined;
   /** True if its tool has begun, so that a call that waits counts as a call that may have had effects. */
   hasBegun = false;
   /** True after the answer of a request has arrived. */
@@ -75,6 +80,23 @@ export class Activity {
     const fork = new Activity(run, { place, path, journal, call, index });
     fork.#used = this.#used;
     return fork;
+  }
+
+  /** Records an effect. The key is a whole key. */
+  async record<T>(key: string, body: () => T | PromiseLike<T>): Promise<T> {
+    let isLive = false;
+    const live = (): T | PromiseLike<T> => {
+      isLive = true;
+      return body();
+    };
+    const value = await this.run.record<T>(key, live, this.journal);
+    this.isLive = isLive;
+    return value;
+  }
+
+  /** True if what happens now happened in an earlier execution too. */
+  get isReplayed(): boolean {
+    return this.isLive === undefined ? this.run.isReplayed : !this.isLive;
   }
 
   /** Ends what is left of it: no step begins any more, and its nested runs are cancelled. */

@@ -33,6 +33,7 @@ export function checkRunOptions(options: unknown): void {
     ...shared,
     middleware: ["an array of middleware", Array.isArray],
     answers: { "*": ["plain data", isPlainData] },
+    allowToolChange: is.fn,
     now: { min: 0, fraction: true, infinite: false },
     journal: ["a journal", isJournal, "journal"],
   });

@@ -7,7 +7,7 @@ import { CancelScope } from "../cancellation/cancel-scope.ts";
 import { Deadline } from "../cancellation/deadline.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
 import { restartedResult } from "../loop/state/transcript.ts";
-import { executeToolCall } from "../loop/tool-call/execute-tool-call.ts";
+import { executeToolCall, refuseChanged } from "../loop/tool-call/execute-tool-call.ts";
 import { refuseUnknown, validateCall } from "../loop/tool-call/prepare-call.ts";
 import type { ReadyCall, ToolCallPorts } from "../loop/run/run.ts";
 import { renderOutcome, wasDispatched } from "../tools/outcome-texts.ts";
@@ -18,6 +18,7 @@ import type { OutsideResult } from "../types/policies.ts";
 import { chainHooks, HookError, inHook, StepCancelled } from "./hooks.ts";
 import { ReplayJournal } from "./journals.ts";
 import { StepRecorder, sumOf } from "./recorder.ts";
+import { isCurrent } from "./shown-tools.ts";
 import type { Activity } from "./activity.ts";
 import type { Run } from "./run.ts";
 import type { Next, Outcome, Wait } from "./seam.ts";
@@ -36,7 +37,6 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
     },
     last,
   );
-  const isReplayed = run.isReplayed;
   let outcome: Outcome;
   try {
     outcome = await chain(call);
@@ -46,7 +46,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
     else
       outcome = { call, durationMs: 0, kind: "failed", error: { name: "HookError", message: error.message }, ends: error.ending };
   }
-  sendEnd(run, outcome, isReplayed && run.isReplayed);
+  sendEnd(run, outcome, activity.isReplayed);
   return outcome;
 }
 
@@ -72,16 +72,18 @@ async function runCall(activity: Activity, call: Given, signal: AbortSignal | un
   const outcome = await activity.busy(async () => {
     // A token of this execution says on a replay without an outcome that the tool may have run.
     const { token }: Begun =
-      journal.durable === true ? await run.step<Begun>(begunKey, () => ({ token: run.token }), journal) : run;
+      journal.durable === true ? await activity.record<Begun>(run.prefix + begunKey, () => ({ token: run.token })) : run;
     const body = (): Promise<Outcome> => {
       isLive = true;
       return beginPlain(activity, call, { signal, mayHaveRun: token !== run.token });
     };
-    return run.step<Outcome>(outcomeKey, body, journal);
+    return activity.record<Outcome>(run.prefix + outcomeKey, body);
   });
   if (!isLive) noteReplayed(run, outcome);
   if (outcome.kind !== "deferred") return outcome;
   activity.hasBegun = true;
+  // Counted while the call waits too.
+  if (outcome.nested !== undefined) activity.spent.push(outcome.nested);
   sendEnd(run, outcome, !isLive);
   return waitForResult(activity, outcome);
 }
@@ -100,15 +102,12 @@ function noteReplayed(run: Run, outcome: Outcome): void {
 }
 
 /** The tool has run, and its result comes from outside. */
-async function waitForResult(
-  activity: Activity,
-  { call, durationMs, approvedArgs, nested, ...outcome }: Outcome,
-): Promise<Outcome> {
+async function waitForResult(activity: Activity, { call, durationMs, approvedArgs, ...outcome }: Outcome): Promise<Outcome> {
   const { name, args } = call;
   const recorder = new StepRecorder(activity, "result", performCall);
   const fromPage = "fromPage" in outcome && outcome.fromPage === true ? { fromPage: true } : {};
   const given = (await recorder.wait("result", { name, args, ...fromPage })) as unknown as OutsideResult;
-  return { call, durationMs, approvedArgs, nested, ...concludeOutside(given) };
+  return { call, durationMs, approvedArgs, ...concludeOutside(given) };
 }
 
 interface Durable {
@@ -127,13 +126,14 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
     const refused = ready.kind === "ready" ? admit(run, call, { signal, mayHaveRun: false }) : ready;
     return refused === undefined ? { token: run.token } : { token: run.token, refused };
   };
-  const begun = await activity.busy(() => run.step<Begun>(begunKey, begin, journal));
+  const begun = await activity.busy(() => activity.record<Begun>(run.prefix + begunKey, begin));
   if (begun.refused !== undefined) return begun.refused;
   activity.hasBegun = true;
   if (!isLive) run.meter.add({ toolCalls: 1 });
   sendStart(run, call.made, !isLive);
   const recorded = (await activity.busy(async () => (await journal.read(run.prefix + outcomeKey)) ?? null)) as Outcome | null;
   if (recorded !== null) {
+    activity.isLive = false;
     const isCut = recorded.kind === "interrupted" || recorded.kind === "not-run";
     if (!isCut) await replayTool(activity, call);
     return recorded;
@@ -144,7 +144,7 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   const mark = activity.spent.length;
   const outcome = await executeDurable(activity, call, signal);
   const whole = await addNested(activity, outcome, mark);
-  return activity.busy(() => run.step<Outcome>(outcomeKey, () => whole, journal));
+  return activity.busy(() => activity.record<Outcome>(run.prefix + outcomeKey, () => whole));
 }
 
 /** Ends the nested runs that the tool has left, and adds the spending of its nested runs. */
@@ -240,8 +240,9 @@ async function execute(run: Run, ready: ReadyCall, ports: ToolCallPorts): Promis
 async function prepare(activity: Activity, call: Given, ports: ToolCallPorts): Promise<ReadyCall | ToolOutcome> {
   const { run } = activity;
   const { made, given } = call;
-  const definition = findTool(run.registry, made.name);
+  const definition = run.registered.get(made.name) ?? findTool(run.registry, made.name);
   if (definition === undefined) return refuseUnknown(made, ports);
+  if (!isCurrent(run, definition)) return refuseChanged(made, ports);
   const { approvedArgs } = factsOf(call);
   const ready: ReadyCall = { kind: "ready", call: made, definition, args: toJson(given.args), approvedArgs };
   const prepared = approvedArgs === undefined ? run.prepared.get(made.callId) : undefined;
@@ -268,6 +269,9 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
     timeouts,
     scope: scopeOf(activity, signal),
     exposed: run.shown,
+    mayDefer: run.mayWait,
+    questionsIn: () => activity.questions,
+    isCurrent: (definition) => isCurrent(run, definition),
     contextFor: (call, deadline) => {
       activity.beat = () => deadline.heartbeat();
       return new CallContext(activity, call, {

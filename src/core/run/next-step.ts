@@ -98,6 +98,8 @@ export interface Seen extends Pick<Look, "now" | "token" | "messages"> {
   /** Set if the run was cancelled, or its time is over. */
   readonly ended?: Ending | undefined;
   readonly drains?: boolean | undefined;
+  /** The tool calls that the limits of this run and its outer runs leave, and the smallest of these limits. */
+  readonly calls: { readonly left: number; readonly limit: number };
   /** Set if an outer run may not spend more. */
   readonly spentOutside?: EndReason | undefined;
 }
@@ -158,14 +160,14 @@ const none = Number.POSITIVE_INFINITY;
 export function findLimit(state: State, seen: Seen, limits: Limits): Ending | undefined {
   if (state.isGranted) return undefined;
   if (seen.ended?.status === "timeout") return seen.ended;
-  const { wallClockMs, maxIterations, maxConsecutiveToolErrors, maxToolCalls } = limits;
+  const { wallClockMs, maxIterations, maxConsecutiveToolErrors } = limits;
   if (activeAt(state, seen) >= wallClockMs) return timeout({ kind: "wall-clock", limitMs: wallClockMs });
   if (state.consecutiveToolErrors >= maxConsecutiveToolErrors)
     return error({ kind: "tool-error-cap", count: maxConsecutiveToolErrors });
   if (state.countedIterations >= maxIterations) return timeout({ kind: "max-iterations", limit: maxIterations });
-  const isOver = state.lastBatch.some(({ outcome }) => outcome.kind === "limit") && state.toolCallsExecuted >= maxToolCalls;
-  if (isOver && state.lastBatch.every(({ outcome }) => outcome.kind === "limit"))
-    return error({ kind: "max-tool-calls", limit: maxToolCalls });
+  const { left, limit } = seen.calls;
+  if (left < 1 && state.lastBatch.length > 0 && state.lastBatch.every(({ outcome }) => outcome.kind === "limit"))
+    return error({ kind: "max-tool-calls", limit });
   return findSpent(state, seen, limits);
 }
 

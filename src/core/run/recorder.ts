@@ -3,6 +3,7 @@
 import type { Json, PlainError } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
+import { LoopError } from "../errors/loop-error.ts";
 import { Deadline, type Raced } from "../cancellation/deadline.ts";
 import { addSpending, noUsage } from "../utils/count-usage.ts";
 import { digest, stableJson, toJson } from "../utils/json.ts";
@@ -81,9 +82,19 @@ export class StepRecorder implements CallRecorder {
     return call === undefined ? undefined : (run.shown.get(call.name) ?? findTool(run.registry, call.name));
   }
 
+  get isChanged(): boolean {
+    const { run, call } = this.#activity;
+    return call !== undefined && run.changes.has(call.name) && run.recalled.get(call.callId)?.hasEnded === false;
+  }
+
+  get wasAsked(): boolean {
+    const { run, call } = this.#activity;
+    return call !== undefined && run.recalled.get(call.callId)?.wasAsked === true;
+  }
+
   readonly emit: CallRecorder["emit"] = (type, fields) => {
-    const { run, call, index } = this.#activity;
-    const { runId, state, isReplayed } = run;
+    const { run, call, index, isReplayed } = this.#activity;
+    const { runId, state } = run;
     const place = { runId, iteration: state.iteration, ...(isReplayed && { replayed: true }) };
     const at = call === undefined ? place : { ...place, callId: call.callId, name: call.name, index };
     run.events.send({ type, ...at, ...fields } as LoopEvent);
@@ -94,7 +105,7 @@ export class StepRecorder implements CallRecorder {
   readonly heartbeat: CallRecorder["heartbeat"] = () => this.#activity.beat?.();
 
   readonly step: CallRecorder["step"] = <T>(name: string, body: () => T | PromiseLike<T>): Promise<T> => {
-    const { run, place, journal } = this.#activity;
+    const { run, place } = this.#activity;
     if (this.#isInBody)
       return Promise.reject(new Error(`The step "${name}" begins inside another step. Move it out of the body of that step.`));
     const key = `${place}/${this.#owner}/${this.#unique("step", name)}`;
@@ -114,7 +125,7 @@ export class StepRecorder implements CallRecorder {
       return end.kind === "thrown" ? { failed: toStepFailure(end.error) } : { cancelled: true };
     };
     return this.#activity.busy(async () => {
-      const record = await run.step<StepRecord>(key, live, journal);
+      const record = await this.#activity.record<StepRecord>(run.prefix + key, live);
       if ("failed" in record) throw new StepError(record.failed);
       if ("cancelled" in record) throw new StepCancelled(`The run was cancelled during the step "${name}".`);
       return record.value as T;
@@ -157,8 +168,9 @@ export class StepRecorder implements CallRecorder {
       const key = `${place}/${this.#owner}/${own}`;
       const nesting = { key, path: path + suffix, callId: this.callId, journal, signal: abort.signal };
       const result = await activity.follow(run.nest(options, nesting), forget);
-      activity.undelivered.push(...result.undelivered);
       const { reason } = result;
+      if (reason.kind === "interrupted") activity.undelivered.push(reason.message);
+      activity.undelivered.push(...result.undelivered);
       if (result.status !== "suspended") return result;
       activity.isDrained = reason.kind === "drained";
       return new Parked("waits" in reason ? (reason.waits as readonly Wait[]) : []);
@@ -193,32 +205,41 @@ function toStepFailure(thrown: unknown): PlainError {
 async function findAnswer(
   activity: Activity,
   shown: Omit<Wait, "until">,
-  { schema, until }: WaitOptions,
+  { schema, until, isSame, answered }: WaitOptions,
 ): Promise<Json | Parked> {
   const { run, journal } = activity;
   if (journal instanceof EagerJournal && journal.isOpen) return new Parked([]);
-  const { key, wait } = await openWait(activity, until === undefined ? shown : { ...shown, until });
+  const { key, wait } = await openWait(activity, until === undefined ? shown : { ...shown, until }, isSame);
   const recorded = (await journal.read(`${key}/answer`)) as { readonly value: Json } | undefined;
-  if (recorded !== undefined) return recorded.value;
+  if (recorded !== undefined) {
+    activity.isLive = false;
+    answered?.(wait.id);
+    return recorded.value;
+  }
   run.root.opened.add(wait.id);
   const given = await findGiven(activity, wait);
   if (given === undefined || isNoAnswer(given.value)) return new Parked([wait]);
   const checked = schema === undefined || given.value === null ? given : await validateArgs(schema, given.value);
   if ("issues" in checked) return new Parked([{ ...wait, problem: renderIssues(checked.issues) }]);
-  return (await run.record<{ readonly value: Json }>(`${key}/answer`, () => given, journal)).value;
+  const { value } = await activity.record<{ readonly value: Json }>(`${key}/answer`, () => given);
+  answered?.(wait.id);
+  return value;
 }
 
 /** Finds or opens the wait that shows these facts. An answer is for what was shown. */
-async function openWait(activity: Activity, shown: Wait): Promise<{ readonly key: string; readonly wait: Wait }> {
-  const { run, journal } = activity;
+async function openWait(
+  activity: Activity,
+  shown: Wait,
+  isSame: WaitOptions["isSame"],
+): Promise<{ readonly key: string; readonly wait: Wait }> {
   const { id, ...facts } = shown;
   const text = stableJson(facts);
   let earlier: Json | undefined;
   for (let attempt = 1; ; attempt += 1) {
     const place = { id, attempt };
     const key = waitKey(place);
-    const asked = await run.record<AskedWait>(`${key}/asked`, () => facts, journal);
-    if (stableJson(asked) === text || (await hasEnded(activity, key)))
+    const asked = await activity.record<AskedWait>(`${key}/asked`, () => facts);
+    if (stableJson(asked) === text || isSame?.(asked.facts) === true || (await hasEnded(activity, key)))
       return { key, wait: { ...shown, id: toWaitId(place), ...(earlier !== undefined && { earlier }) } };
     earlier = asked.facts;
   }
@@ -232,12 +253,20 @@ async function hasEnded({ run, journal, place, call }: Activity, key: string): P
 
 /** Returns the answer of this execution A run that is being ended takes none, and neither do calls that have ended. */
 async function findGiven({ run }: Activity, wait: Wait): Promise<{ readonly value: Json } | undefined> {
-  if (run.scope.cause !== undefined || run.isSealed) return undefined;
+  if (run.scope.cause !== undefined) return undefined;
   const { id, until } = wait;
   const given = run.takeAnswer(id);
+  // The run has ended while the call waited, so nothing waits for this answer any more.
+  if (run.isSealed && given !== undefined) throw refuseAnswer(run, new LoopError("unknown-decision", { call: id }));
+  if (run.isSealed) return undefined;
   if (given === undefined) return until !== undefined && run.now >= until ? { value: null } : undefined;
   const problem = id.includes("/") ? await findAnswerProblem(run, wait, given.value) : undefined;
   if (problem === undefined) return { value: withoutSource(given.value) };
-  run.root.refusal = problem;
-  throw new JournalFailure("An answer does not fit its wait.", { cause: problem });
+  throw refuseAnswer(run, problem);
+}
+
+/** Returns the error with which the run rejects, even if a tool or a middleware catches it. */
+function refuseAnswer({ root }: Activity["run"], cause: LoopError): JournalFailure {
+  root.refusal = cause;
+  return new JournalFailure("An answer does not fit its wait.", { cause });
 }

@@ -5,7 +5,8 @@ import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { performCall, sendEnd } from "./execute-tool-call.ts";
 import { EagerJournal } from "./journals.ts";
 
-import { callPlace, eagerSteps, placeOf } from "./run-iteration.ts";
+import { callPlace, eagerSteps, placeOf } from "./places.ts";
+import { recallCalls } from "./shown-tools.ts";
 import { Activity } from "./activity.ts";
 import { type Run } from "./run.ts";
 import type { EndedCall, State } from "./seam.ts";
@@ -17,6 +18,8 @@ export async function runCalls(run: Run): Promise<void> {
   if (calls.length > 0) run.control?.startToolChain();
   run.isBarred = false;
   run.isSettled = run.isReplayed && (await run.journal.read(run.prefix + nextKeyOf(state))) !== undefined;
+  run.recalled.clear();
+  if (run.isReplayed && !run.isSettled) await recallCalls(run, calls);
   const refusals = new Map((state.answers.at(-1)?.refusals ?? []).map((outcome) => [outcome.call.callId, outcome]));
   const { isReplayed } = run;
   const ended = await inWaves(run, calls, (call, index) => {
@@ -27,6 +30,11 @@ export async function runCalls(run: Run): Promise<void> {
   });
   run.begun.clear();
   applyCalls(state, ended);
+}
+
+/** Sends the ends of the calls that waited when their run ended. */
+export function sendCutEnds(run: Run): void {
+  for (const { outcome, waits } of run.state.lastBatch) if (waits.length > 0) sendEnd(run, outcome, run.isReplayed);
 }
 
 /** The key of the look after the calls. */
@@ -68,7 +76,8 @@ async function inWaves(run: Run, calls: readonly ToolCall[], perform: PerformCal
     const isAlone = run.shown.get(call.name)?.sequential === true;
     while (running.size >= (isAlone ? 1 : run.limits.toolConcurrency)) await Promise.race(running);
     if (isHeld || (isAlone && ended.some((one) => one !== undefined && isOpen(one)))) {
-      // Held back by a sequential call that waits. Runs when the run is resumed.
+      // Held back by a call that waits. Runs when the run is resumed, and no later call overtakes it.
+      isHeld = true;
       ended[index] = { call, outcome: { call, durationMs: 0, kind: "not-run" }, waits: [] };
       continue;
     }

@@ -1,7 +1,6 @@
 // One model request: passes the draft through the middleware, streams the answer, and prepares its calls.
 
 import type { StreamResult, ToolChoice } from "../types/provider.ts";
-import type { ToolDefinition } from "../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import type { ToolCallPorts } from "../loop/run/run.ts";
 import { partsOf } from "../loop/stream/call-drafts.ts";
@@ -19,18 +18,10 @@ import { callEvent, performCall } from "./execute-tool-call.ts";
 import { StepRecorder } from "./recorder.ts";
 import { Activity } from "./activity.ts";
 import { type Run } from "./run.ts";
-import { type Answer, endWith, type Next, type Outcome, type RequestDraft, type State } from "./seam.ts";
+import { type Answer, endWith, type Next, type Outcome, type RequestDraft } from "./seam.ts";
+import { callPlace, type EagerOutcome, placeOf } from "./places.ts";
+import { noteShown, recallShown, withShown } from "./shown-tools.ts";
 import { applyAnswer } from "./state.ts";
-
-/** The beginning of the keys of the steps of an iteration. */
-export function placeOf({ iteration, retry }: Pick<State, "iteration" | "retry">): string {
-  return retry === 0 ? `i${iteration}` : `i${iteration}~${retry + 1}`;
-}
-
-/** The key of a call, whose name may contain a slash. */
-export function callPlace(state: State, index: number, name: string): string {
-  return `${placeOf(state)}/call/${index}/${name.replaceAll("%", "%25").replaceAll("/", "%2F")}`;
-}
 
 export async function runIteration(run: Run): Promise<void> {
   const { state, options } = run;
@@ -92,8 +83,7 @@ function endFailed({ scope, options: { provider } }: Run, streamed: Answer | und
 
 /** Restores what the calls of a recorded answer need, and sends its events again. */
 function showRecorded(run: Run, answer: Answer, firstIndex: number): void {
-  const live = new Map(run.registry.definitions().map((tool) => [tool.name, tool]));
-  run.shown = new Map(answer.visibleTools.flatMap((name) => [[name, live.get(name)] as const]).filter(isFound));
+  recallShown(run, answer);
   run.toolChoice = answer.toolChoice;
   run.prepared = new Map();
   for (const [index, { callId }] of answer.calls.entries()) run.places.set(callId, firstIndex + index);
@@ -110,10 +100,6 @@ function showRecorded(run: Run, answer: Answer, firstIndex: number): void {
   }
 }
 
-function isFound(entry: readonly [string, ToolDefinition | undefined]): entry is readonly [string, ToolDefinition] {
-  return entry[1] !== undefined;
-}
-
 function sendIterationStart({ events, runId, state, limits, session }: Run, isReplayed: boolean): void {
   const { iteration, continuation } = state;
   const base = { runId, iteration, ...(isReplayed && { replayed: true }) };
@@ -126,7 +112,7 @@ function sendIterationStart({ events, runId, state, limits, session }: Run, isRe
 async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undefined): Promise<Answer> {
   const { state, clock, timeouts, alarm, events, options } = run;
   sendIterationStart(run, false);
-  run.shown = new Map([...draft.tools, ...(draft.findableTools ?? [])].map((tool) => [tool.name, tool]));
+  noteShown(run, [...draft.tools, ...(draft.findableTools ?? [])]);
   run.toolChoice = toRestriction(draft.toolChoice);
   const { scope, forget } = scopeFor(run, signal);
   const { current, continuation } = state;
@@ -174,7 +160,7 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
   });
   forget();
   const chosen = run.toolChoice === undefined ? result : { ...result, toolChoice: run.toolChoice };
-  return prepareCalls(run, takeEager(run, chosen), draft);
+  return prepareCalls(run, withShown(run, takeEager(run, chosen)), draft);
 }
 
 function toRestriction(choice: ToolChoice | undefined): StreamResult["toolChoice"] {
@@ -205,7 +191,7 @@ function scopeFor({ scope }: Run, signal: AbortSignal | undefined): RequestScope
 
 /** The link from an outcome to the work that made it. Removed before the answer is recorded. */
 const work: unique symbol = Symbol("work");
-type EagerOutcome = ToolOutcome & { readonly [work]?: Promise<Outcome>; readonly steps?: { readonly [key: string]: unknown } };
+type BegunOutcome = EagerOutcome & { readonly [work]?: Promise<Outcome> };
 
 /** Begins the calls of eager tools while the message streams. Their steps become part of the answer. */
 function eagerPorts(run: Run, { toolChoice }: RequestDraft): EagerPorts | undefined {
@@ -228,7 +214,7 @@ function eagerPorts(run: Run, { toolChoice }: RequestDraft): EagerPorts | undefi
     running -= 1;
     journal.isOpen = false;
     const outcome: ToolOutcome = "value" in end ? end.value : { call, durationMs: 0, kind: "not-run" };
-    const eager: EagerOutcome = { ...outcome, steps: journal.steps, ...("value" in end && { [work]: made }) };
+    const eager: BegunOutcome = { ...outcome, steps: journal.steps, ...("value" in end && { [work]: made }) };
     return eager;
   };
   return { start, onAdopted: () => {} };
@@ -236,7 +222,7 @@ function eagerPorts(run: Run, { toolChoice }: RequestDraft): EagerPorts | undefi
 
 function takeEager(run: Run, answer: Answer): Answer {
   if (answer.eagerOutcomes === undefined) return answer;
-  const eagerOutcomes = answer.eagerOutcomes.map((outcome: EagerOutcome) => {
+  const eagerOutcomes = answer.eagerOutcomes.map((outcome: BegunOutcome) => {
     const { [work]: made, ...recorded } = outcome;
     if (made !== undefined)
       run.begun.set(
@@ -246,12 +232,6 @@ function takeEager(run: Run, answer: Answer): Answer {
     return recorded;
   });
   return { ...answer, eagerOutcomes };
-}
-
-/** The recorded steps of a call that ran while its message streamed. */
-export function eagerSteps(answer: Answer | undefined, callId: string): { readonly [key: string]: unknown } | undefined {
-  const outcomes: readonly EagerOutcome[] = answer?.eagerOutcomes ?? [];
-  return outcomes.find(({ call }) => call.callId === callId)?.steps;
 }
 
 function portsFor(run: Run, allowed?: readonly string[]): ToolCallPorts {

@@ -1,6 +1,7 @@
 // The loop: decides what comes next, does it, applies the result, until the run ends. Every effect is a step of the journal.
 
 import type { Message } from "../types/message.ts";
+import type { ShownTool } from "../types/tool-outcome.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -12,11 +13,13 @@ import { compareMiddleware, HookError, inHook, JournalFailure, recordingNames, S
 import { findLimit, nextStep } from "./next-step.ts";
 import { ReplayJournal } from "./journals.ts";
 import { StepRecorder } from "./recorder.ts";
-import { hasCallRecords, runCalls } from "./run-calls.ts";
-import { runIteration, placeOf } from "./run-iteration.ts";
+import { placeOf } from "./places.ts";
+import { hasCallRecords, runCalls, sendCutEnds } from "./run-calls.ts";
+import { runIteration } from "./run-iteration.ts";
 import { Activity } from "./activity.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
 import type { Ending } from "./seam.ts";
+import { describeTools } from "./shown-tools.ts";
 import { applyAgain } from "./state.ts";
 import { lookKey, type Looking, see, takeLook } from "./take-look.ts";
 
@@ -74,9 +77,11 @@ async function openJournal({ guard, options: { journal } }: Run): Promise<(() =>
 async function takeStep(run: Run): Promise<Ending | undefined> {
   const { state } = run;
   const next = nextStep(state, run.hooks);
+  // Listeners of the event may cancel the run, but its calls have then been waiting already.
+  const hasEnded = isEnded(run.scope);
   if (next.kind !== "calls") sendIterationEnd(run);
   if (next.kind === "end") {
-    if (!(await isCut(run, next.ending))) return endRun(run, next.ending);
+    if (!isCut(run, next.ending, hasEnded)) return endRun(run, next.ending);
     await takeLook(run, { planned: next.ending });
   } else if (next.kind === "calls" || (await hasCallRecords(run))) await runCalls(run);
   else if (next.kind === "look") await takeLook(run, { planned: next.planned });
@@ -92,10 +97,9 @@ async function takeStep(run: Run): Promise<Ending | undefined> {
  * True if the run was stopped while its calls wait. The stop is then recorded, so that the calls never run. A run that was stopped
  * before this execution did anything stays suspended.
  */
-async function isCut(run: Run, ending: Ending): Promise<boolean> {
+function isCut(run: Run, ending: Ending, hasEnded: boolean): boolean {
   if (ending.status !== "suspended" || run.state.phase !== "calls") return false;
-  if (isEnded(run.scope) && !run.isReplayed) return true;
-  return run.isSettled;
+  return (hasEnded && !run.isReplayed) || run.isSettled;
 }
 
 function waiting({ state: { waits } }: Run): Ending {
@@ -108,6 +112,8 @@ interface FirstRecord {
   readonly messages: readonly Message[];
   readonly messagesDigest: string;
   readonly middleware: readonly string[];
+  /** The tools at the start. Answers describe those that were added or changed later. */
+  readonly tools: { readonly [name: string]: ShownTool };
 }
 
 const recordVersion = 4;
@@ -123,6 +129,7 @@ async function recordFirst(run: Run): Promise<void> {
     messages: [...state.messages],
     messagesDigest,
     middleware,
+    tools: describeTools(run),
   };
   const first = await run.step<FirstRecord>("run", () => now);
   for (const field of ["version", "runId", "messagesDigest"] as const) {
@@ -130,6 +137,7 @@ async function recordFirst(run: Run): Promise<void> {
     if (first[field] !== now[field])
       throw new LoopError("journal-mismatch", { field, expected: String(now[field]), received: String(first[field]) });
   }
+  run.firstTools = first.tools;
   compareMiddleware(first.middleware, middleware);
 }
 
@@ -263,6 +271,7 @@ const notices: { readonly [kind: string]: "max-iterations" | "tool-error-cap" | 
 };
 
 function finish(run: Run, ending: Ending): LoopResult {
+  if (ending.status !== "suspended") sendCutEnds(run);
   const result = buildResult(run, ending);
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const { events, runId, state, session } = run;

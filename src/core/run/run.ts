@@ -6,7 +6,7 @@ import type { RunOptions, Tool, ToolRegistry } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Provider, StreamResult } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { ToolOutcome } from "../types/tool-outcome.ts";
+import type { ShownTool, ToolChange, ToolOutcome } from "../types/tool-outcome.ts";
 import { abortReasonOf, type Cancellable, CancelScope } from "../cancellation/cancel-scope.ts";
 import { IdleTimer, LazySignal, systemClock } from "../cancellation/signals.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -36,6 +36,8 @@ export interface SeamOptions extends Omit<
   readonly context?: unknown;
   readonly middleware?: readonly Middleware[] | undefined;
   readonly journal?: StepJournal | undefined;
+  /** Returns true for a change of a tool that still fits the recorded calls. Otherwise a resumed run rejects with "tools-changed". */
+  readonly allowToolChange?: ((change: ToolChange) => boolean) | undefined;
   /** Answers to waits, by their ids. */
   readonly answers?: { readonly [id: string]: Json } | undefined;
   /** The time that decides about `until` of waits, in milliseconds since 1970. Default: the system time. */
@@ -87,7 +89,7 @@ export class Run {
   readonly root: Run;
   /** The beginning of the keys of all steps. Empty for the outermost run. */
   readonly prefix: string;
-  /** The beginning of the ids of all waits. Empty for the outermost run. */
+  /** The beginning of the ids of all waits and questions. Empty for the outermost run. */
   readonly path: string;
   journal: StepJournal;
   /** The ids of the waits that have no answer yet, in this run and its nested runs. */
@@ -100,6 +102,14 @@ export class Run {
   shown: ReadonlyMap<string, ToolDefinition> = new Map();
   /** The newest request, as the middleware has changed it. */
   draft: RequestDraft | undefined;
+  /** The tools that the registry had when the tools were shown. */
+  registered: ReadonlyMap<string, ToolDefinition> = new Map();
+  /** The changes of the called tools since the calls were recorded, by tool name. */
+  changes: ReadonlyMap<string, readonly ToolChange[]> = new Map();
+  /** The tools of the first record. */
+  firstTools: { readonly [name: string]: ShownTool } | undefined;
+  /** The calls of the newest message that an earlier execution has recorded, by call id. */
+  readonly recalled: Map<string, { readonly hasEnded: boolean; readonly wasAsked: boolean }> = new Map();
   toolChoice: StreamResult["toolChoice"];
   /** The arguments of the newest calls as the schemas of their tools return them, by call id. */
   prepared: ReadonlyMap<string, unknown> = new Map();
@@ -316,7 +326,8 @@ interface Place {
 function findPlace({ runId, answers = {}, now = Date.now() }: SeamOptions, nesting: Nesting | undefined): Place {
   if (nesting?.key === undefined) {
     const token = createToken();
-    return { token, prefix: "", path: "", runId: runId ?? `run_${token}`, answers: new Map(Object.entries(answers)), now };
+    const path = nesting === undefined ? "" : `${nesting.run.path}${nesting.path}/`;
+    return { token, prefix: "", path, runId: runId ?? `run_${token}`, answers: new Map(Object.entries(answers)), now };
   }
   const { key, path, run } = nesting;
   const place = { prefix: `${run.prefix}${key}/`, path: `${run.path}${path}/`, runId: runId ?? `${run.runId}/${key}` };

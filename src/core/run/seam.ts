@@ -6,7 +6,7 @@ import type { Message, ProviderMetadataPart, UserMessage } from "../types/messag
 import type { ModelSettings, Provider, RequestedOutput, StreamResult, ToolChoice } from "../types/provider.ts";
 import type { Ending as PlainEnding } from "../types/termination.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { ToolCall, ToolHistoryEntry, ToolOutcome } from "../types/tool-outcome.ts";
+import type { ShownTool, ToolCall, ToolHistoryEntry, ToolOutcome } from "../types/tool-outcome.ts";
 import type { Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 
@@ -36,6 +36,8 @@ export type Ending =
 /** The result of one model request. Plain data, because a journal records it. `ends` ends the run. */
 export type Answer = StreamResult & {
   readonly ends?: Ending | undefined;
+  /** The called tools, if the first record of the run describes them in another way. */
+  readonly shownTools?: { readonly [name: string]: ShownTool } | undefined;
   /** True if no request was made, because the run ends. */
   readonly skipped?: true | undefined;
 };
@@ -134,6 +136,10 @@ export interface WaitOptions {
   /** An answer that does not fit leaves the wait open. */
   readonly schema?: StandardSchema | undefined;
   readonly until?: number | undefined;
+  /** Returns true if an answer for these earlier facts still applies. Pure. Default: only if the facts are equal. */
+  isSame?(earlier: Json): boolean;
+  /** Called with the id of the wait before its answer is returned. */
+  answered?(id: string): void;
 }
 
 /** Records effects and waits for answers. The code around it runs again when the run is resumed. */
@@ -164,6 +170,10 @@ export interface CallRecorder extends Recorder {
   readonly callId: string;
   /** The tool as the model was shown it. Undefined if it has been removed since. */
   readonly tool: ToolDefinition | undefined;
+  /** True if the tool has changed since an earlier execution asked about this call, which has not run. */
+  readonly isChanged: boolean;
+  /** True if an earlier execution waited for an approval of this call. */
+  readonly wasAsked: boolean;
   /** Calls another tool of the run, through the same middleware. Rejects if the call has no result. */
   call(tool: string, args: Json): Promise<Json>;
 }

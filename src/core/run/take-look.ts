@@ -5,7 +5,7 @@ import { type Cancellable, endingOfReason } from "../cancellation/cancel-scope.t
 import type { Expected } from "../loop/run/meter.ts";
 import type { EndReason } from "../types/termination.ts";
 import { decideLook, type Seen } from "./next-step.ts";
-import { placeOf } from "./run-iteration.ts";
+import { placeOf } from "./places.ts";
 import type { Run } from "./run.ts";
 import type { Ending, Look } from "./seam.ts";
 import { applyLook } from "./state.ts";
@@ -110,6 +110,7 @@ export function see({ clock, token, scope, control, meter, state }: Run): Seen {
     token,
     messages: [...(control?.messages ?? [])],
     drains: control?.drains === true,
+    calls: { left: meter.toolCallsLeft, limit: meter.maxToolCalls },
     // The message of an interrupt ends the run.
     ...(cause !== undefined && cause.kind !== "interrupt" && { ended: endingOfReason(cause) }),
     ...(spentOutside !== undefined && { spentOutside }),

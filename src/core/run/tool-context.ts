@@ -7,13 +7,14 @@ import type { Message } from "../types/message.ts";
 import type { ToolBudget, ToolDefinition } from "../types/tool.ts";
 import type { Deadline } from "../cancellation/deadline.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
-import { readQuestion } from "../loop/run/decisions.ts";
+import type { ControlClaim, LiveQuestion } from "../loop/run/run.ts";
+import { type CallQuestions, checkAnswerOf, readQuestion } from "../loop/run/decisions.ts";
+import { askCaller } from "../middleware/ask-caller.ts";
 import { type Level, levelKey, noteLevel } from "../loop/run/meter.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import { toEmittedPart } from "../loop/tool-call/tool-context.ts";
 import { deferred, deferredToPage } from "../tools/to-outcome.ts";
 import { findableKey } from "../tools/registry.ts";
-import { checkAnswerOf } from "../loop/run/decisions.ts";
 import type { Activity } from "./activity.ts";
 import { StepRecorder } from "./recorder.ts";
 import type { CallRecorder, NestedOptions, Outcome } from "./seam.ts";
@@ -22,6 +23,8 @@ import type { OutsideResult } from "../types/policies.ts";
 export interface ToolCallContext
   extends Omit<ToolContext, "ask" | "runToolLoop">, Pick<CallRecorder, "step" | "wait" | "run" | "call"> {
   ask(fields: Parameters<ToolContext["ask"]>[0]): Promise<unknown>;
+  /** Calls a function that may hang. Rejects after `timeouts.hookMs`, or when the run is cancelled. */
+  callback<T>(work: (signal: AbortSignal) => T | PromiseLike<T>): Promise<T>;
   runToolLoop(options: NestedOptions): ReturnType<CallRecorder["run"]>;
 }
 
@@ -168,15 +171,52 @@ export class CallContext implements ToolCallContext {
     return this.#durable("call").call;
   }
 
-  /** One line over `wait`. */
   get ask(): ToolCallContext["ask"] {
-    return async (fields) => {
-      const { question, schema, fromPage } = readQuestion(fields);
-      const facts = { question: question as unknown as Json, ...(fromPage && { fromPage }) };
+    return (fields) => {
+      const answer = this.#ask(fields);
+      // Avoids an unhandled rejection if the tool does not await the answer.
+      answer.catch(() => {});
+      return answer;
+    };
+  }
+
+  /** An answer that does not fit the schema opens the question again, with the issues. */
+  async #ask(fields: Parameters<ToolContext["ask"]>[0]): Promise<unknown> {
+    if (this.#deadline.isOver) throw new Error("The tool call has ended, so it cannot ask a question.");
+    const asked = readQuestion(fields);
+    if (asked.wait) return this.#askLive(asked);
+    const { schema, fromPage } = asked;
+    const { call } = this.#activity;
+    for (let { question } = asked; ;) {
+      const facts = {
+        name: this.name,
+        args: call?.args ?? null,
+        question: question as unknown as Json,
+        ...(fromPage && { fromPage }),
+      };
       const given = (await this.wait("question", facts)) as unknown as OutsideResult;
-      const checked = await checkAnswerOf(schema, given);
-      if ("issues" in checked) throw new Error("The answer does not fit the schema of the question.");
-      return checked.value;
+      const checked = await this.#activity.busy(async () => checkAnswerOf(schema, given));
+      if (!("issues" in checked)) return checked.value;
+      question = { ...question, issues: checked.issues };
+    }
+  }
+
+  /** Asks in this execution. A durable tool records the answer. */
+  #askLive(asked: LiveQuestion["asked"]): Promise<unknown> {
+    const control = findControl(this.#run);
+    if (control === undefined) throw new Error('No control can answer the question. Pass the option "control" to the run.');
+    const { path, token, events, outer } = this.#run;
+    const questionsOf = (): CallQuestions => this.#activity.questions;
+    const run = { path, token, events, outer, control: this.#run.control, ports: { questionsOf } };
+    const live = { run: run as unknown as LiveQuestion["run"], place: this.#place, deadline: this.#deadline, asked };
+    const wait = (): Promise<unknown> => control.waitForAnswer(live);
+    return this.#perform === undefined ? wait() : this.step("answer", wait);
+  }
+
+  get callback(): ToolCallContext["callback"] {
+    return (work) => {
+      const { clock, timeouts, signal } = this.#run;
+      return this.#activity.busy(() => askCaller(work, { clock, ms: timeouts.hookMs, signal }));
     };
   }
 
@@ -219,4 +259,8 @@ export class CallContext implements ToolCallContext {
     this.#recorder ??= new StepRecorder(this.#activity, "tool", this.#perform);
     return this.#recorder;
   }
+}
+
+function findControl(run: Activity["run"] | undefined): ControlClaim | undefined {
+  return run?.control ?? (run && findControl(run.outer));
 }

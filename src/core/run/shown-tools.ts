@@ -1,0 +1,149 @@
+// The tools that the model was shown. Records keep them, so that a resumed run knows which of its calls were about another tool.
+
+import type { ShownTool, ToolCall, ToolChange } from "../types/tool-outcome.ts";
+import type { ToolDefinition } from "../types/tool.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { findToolChanges, isBreaking, isSameTool, toShown } from "../tools/compare-tools.ts";
+import { findTool } from "../tools/registry.ts";
+import { stableJson } from "../utils/json.ts";
+import { type AskedWait, waitKey } from "./answers.ts";
+import { callPlace, eagerSteps } from "./places.ts";
+import type { Run } from "./run.ts";
+import type { Answer } from "./seam.ts";
+
+export interface ShownTools {
+  readonly [name: string]: ShownTool;
+}
+
+const noChanges: ReadonlyMap<string, readonly ToolChange[]> = new Map();
+
+/** Returns what the first record keeps. */
+export function describeTools(run: Run): ShownTools {
+  return Object.fromEntries(run.registry.definitions().map((tool) => [tool.name, toShown(tool)]));
+}
+
+/** Remembers the tools of a request that is made now. */
+export function noteShown(run: Run, tools: readonly ToolDefinition[]): void {
+  run.shown = byName(tools);
+  run.registered = byName(run.registry.definitions());
+  run.changes = noChanges;
+}
+
+function byName(tools: readonly ToolDefinition[]): ReadonlyMap<string, ToolDefinition> {
+  return new Map(tools.map((tool) => [tool.name, tool]));
+}
+
+/** Adds the called tools that the first record describes in another way. */
+export function withShown(run: Run, answer: Answer): Answer {
+  if (answer.calls.length === 0) return answer;
+  const called = new Set(answer.calls.map(({ name }) => name));
+  const later = [...called].flatMap((name) => {
+    const tool = run.shown.get(name);
+    const shown = tool && toShown(tool);
+    const first = findOwn(run.firstTools, name);
+    return shown === undefined || (first !== undefined && stableJson(first) === stableJson(shown))
+      ? []
+      : [[name, shown] as const];
+  });
+  return later.length === 0 ? answer : { ...answer, shownTools: Object.fromEntries(later) };
+}
+
+function findOwn(tools: ShownTools | undefined, name: string): ShownTool | undefined {
+  return tools !== undefined && Object.hasOwn(tools, name) ? tools[name] : undefined;
+}
+
+/** Restores the tools of a recorded request, and finds out which of them have changed. */
+export function recallShown(run: Run, answer: Answer): void {
+  const live = byName(run.registry.definitions());
+  const calls = [...run.state.current.calls, ...answer.calls];
+  const called = new Set(calls.map(({ name }) => name));
+  const shown = new Map<string, ToolDefinition>();
+  const changes = new Map<string, readonly ToolChange[]>();
+  for (const name of new Set([...answer.visibleTools, ...unseen(answer, calls)])) {
+    const now = live.get(name);
+    const was = findOwn(answer.shownTools, name) ?? findOwn(run.firstTools, name);
+    const tool = toRecalled(name, now, was);
+    if (tool !== undefined) shown.set(name, tool);
+    if (!called.has(name)) continue;
+    const found = was === undefined ? missing(name, now) : findToolChanges(name, was, now && toShown(now));
+    if (found.length > 0) changes.set(name, found);
+  }
+  run.shown = shown;
+  run.registered = live;
+  run.changes = changes;
+}
+
+function missing(toolName: string, now: ToolDefinition | undefined): readonly ToolChange[] {
+  return now === undefined ? [{ toolName, kind: "removed" }] : [];
+}
+
+/** The names of called tools that were not refused, which the model may have known without seeing them. */
+function unseen({ refusals = [] }: Answer, calls: readonly ToolCall[]): readonly string[] {
+  const refused = new Set(refusals.map(({ call }) => call.callId));
+  return calls.flatMap(({ callId, name }) => (refused.has(callId) ? [] : [name]));
+}
+
+/** A tool that needed approval when it was shown still needs it for the calls that are recorded. */
+function toRecalled(name: string, now: ToolDefinition | undefined, was: ShownTool | undefined): ToolDefinition | undefined {
+  if (now === undefined) return was && { name, description: was.description, inputSchema: was.inputSchema };
+  const { needsApproval = false } = now;
+  return was?.needsApproval === undefined || needsApproval !== false ? now : { ...now, needsApproval: true };
+}
+
+/** The facts that the records have about a call. */
+export interface Recalled {
+  readonly hasEnded: boolean;
+  /** True if the call waits for an approval, or waited for one. */
+  readonly wasAsked: boolean;
+}
+
+/**
+ * Reads what the records say about the calls of a message. Throws LoopError "tools-changed" if a tool has changed in a way that
+ * does not fit a call that has not run, unless the option `allowToolChange` allows each change. A call that waited for its
+ * approval is asked about again, so only the removal of its tool is an error.
+ */
+export async function recallCalls(run: Run, calls: readonly ToolCall[]): Promise<void> {
+  const answer = run.state.answers.at(-1);
+  const refused = new Set((answer?.refusals ?? []).map(({ call }) => call.callId));
+  const changes = new Set<ToolChange>();
+  for (const [index, call] of calls.entries()) {
+    if (refused.has(call.callId)) continue;
+    const recalled = await recallCall(run, answer, { call, index });
+    run.recalled.set(call.callId, recalled);
+    if (recalled.hasEnded) continue;
+    for (const change of run.changes.get(call.name) ?? [])
+      if (recalled.wasAsked ? change.kind === "removed" : isBreaking(change)) changes.add(change);
+  }
+  const denied = [...changes].filter((change) => !isAllowed(run, change));
+  if (denied.length === 0) return;
+  throw new LoopError("tools-changed", { changed: [...new Set(denied.map(({ toolName }) => toolName))], changes: denied });
+}
+
+interface PlacedCall {
+  readonly call: ToolCall;
+  readonly index: number;
+}
+
+async function recallCall(run: Run, answer: Answer | undefined, { call, index }: PlacedCall): Promise<Recalled> {
+  const { callId, name } = call;
+  const early = eagerSteps(answer, callId);
+  const outcome = `${run.prefix}${callPlace(run.state, index, name)}/outcome`;
+  const hasEnded = early?.["/outcome"] !== undefined || (await run.journal.read(outcome)) !== undefined;
+  if (hasEnded) return { hasEnded, wasAsked: false };
+  const asked = (await run.journal.read(`${waitKey({ id: run.path + callId, attempt: 1 })}/asked`)) as AskedWait | undefined;
+  return { hasEnded, wasAsked: asked?.what === "approval" };
+}
+
+/** Only the value `true` allows a change. A function that throws or returns a promise allows nothing. */
+function isAllowed({ options, events, state }: Run, change: ToolChange): boolean {
+  let allowed: unknown;
+  const ask = (): unknown => (allowed = options.allowToolChange?.(change));
+  events.guard({ type: "allowToolChange", iteration: state.iteration }, ask);
+  return allowed === true;
+}
+
+/** True if the registry still has the tool that it had when the tools were shown. */
+export function isCurrent({ registry }: Run, definition: ToolDefinition): boolean {
+  const now = findTool(registry, definition.name);
+  return now !== undefined && isSameTool(now, definition);
+}
