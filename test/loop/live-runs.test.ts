@@ -46,15 +46,6 @@ describe("two concurrent runs", () => {
     await first.result;
   });
 
-  it("leave their control and runId free if the signal of one run throws", async () => {
-    const control = createLoopControl();
-    const options = { control, runId: "one of a kind" };
-    const signal: AbortSignal = Object.create(AbortSignal.prototype);
-    const messages = [user("Go.")];
-    await expect(runToolLoop({ provider: createMockProvider([]), messages, signal, ...options })).rejects.toThrow(TypeError);
-    expect((await play([text("Hi.")], options).result).text).toBe("Hi.");
-  });
-
   it("can share clock, events, signal and tools", async () => {
     const clock = createTestClock();
     const events = createLoopEvents();
