@@ -20,6 +20,9 @@ export {
   type NumberRule,
 } from "./errors/check-fields.ts";
 export { bindJournal, memoryJournal } from "./journal/memory-journal.ts";
+export { checkStepRecord } from "./run/check-record.ts";
+export { type AskedStep, inLockstep, type OrderedEngine } from "./run/journals.ts";
+export type { StepJournal, Wait } from "./run/seam.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export { assertProvider, isProviderError, providerCheck, providerError } from "./errors/provider-error.ts";
 export { toProviderError } from "./errors/read-sdk-error.ts";

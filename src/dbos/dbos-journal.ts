@@ -24,7 +24,7 @@ type Stored = { readonly text: string } | { readonly failed: string };
 
 /** The end of a step. `thrown` is set only if the step was run in this execution and failed, not if DBOS replayed the failure. */
 interface StepEnd<T> {
-  readonly step: Step<T>;
+  readonly step: WorkflowStep<T>;
   readonly stored: Stored;
   readonly thrown?: { readonly error: unknown } | undefined;
 }
@@ -32,7 +32,7 @@ interface StepEnd<T> {
 /**
  * How long one call of `DBOS.recv` waits, in seconds. The time is long, because each repeated call adds a record to the workflow.
  */
-const longestWait = 3_600;
+export const longestWait = 3_600;
 
 /**
  * Makes the journal of the DBOS workflow that calls this function. Each step of the run is a step of the workflow. If the worker dies,
@@ -66,18 +66,23 @@ export function dbosJournal(): Journal {
     // DBOS matches steps by their position in the workflow.
     ordered: true,
     step: async (step) => finish(await store(step, 0)),
-    async all<T>(group: readonly Step<T>[]) {
-      // All steps are created synchronously, in call order, because DBOS numbers them in this order.
-      const ends = await Promise.all(group.map((step) => store(step, 0)));
-      const results: T[] = [];
-      for (const end of ends) results.push(await finish(end));
-      return results;
-    },
+    all: runWorkflowSteps,
     wait: receive,
   };
 }
 
-async function store<T>(step: Step<T>, attempt: number): Promise<StepEnd<T>> {
+type WorkflowStep<T> = Pick<Step<T>, "key" | "run">;
+
+/** Runs several steps in the current workflow, or returns their recorded results. */
+export async function runWorkflowSteps<T>(group: readonly WorkflowStep<T>[]): Promise<readonly T[]> {
+  // All steps are created synchronously, in call order, because DBOS numbers them in this order.
+  const ends = await Promise.all(group.map((step) => store(step, 0)));
+  const results: T[] = [];
+  for (const end of ends) results.push(await finish(end));
+  return results;
+}
+
+async function store<T>(step: WorkflowStep<T>, attempt: number): Promise<StepEnd<T>> {
   let thrown: { readonly error: unknown } | undefined;
   const body = async (): Promise<Stored> => {
     try {

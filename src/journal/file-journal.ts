@@ -1,15 +1,6 @@
-import { hostname } from "node:os";
-import {
-  checkFields,
-  type Checks,
-  invalidOption,
-  is,
-  type Journal,
-  LoopError,
-  type Step,
-  whenAllReady,
-} from "../core/entry-kit.ts";
-import { type FileJournalOptions, type JournalSession, openJournal, readJournal } from "./journal-session.ts";
+import { type Journal, type Step, whenAllReady } from "../core/entry-kit.ts";
+import { JournalFile } from "./opened-file.ts";
+import type { FileJournalOptions } from "./journal-session.ts";
 
 /** A journal in a file. */
 export interface FileJournal extends Journal {
@@ -24,12 +15,6 @@ export interface FileJournal extends Journal {
   /** Reads all records that are in the file now, without locking the file. Ignores an incomplete last line. */
   read(): Promise<ReadonlyMap<string, unknown>>;
 }
-
-const optionChecks: Checks<FileJournalOptions> = {
-  fsync: is.flag,
-  redact: is.fn,
-  onTornLine: is.fn,
-};
 
 /**
  * Makes a journal that is stored in a file, one file per run. To continue a run, even in another process or after a crash, repeat
@@ -53,53 +38,15 @@ const optionChecks: Checks<FileJournalOptions> = {
  * const result = await runToolLoop({ ...options, journal: fileJournal("runs/order-7.jsonl") });
  */
 export function fileJournal(path: string, options: FileJournalOptions = {}): FileJournal {
-  if (typeof path !== "string" || path === "" || /^file:/i.test(path))
-    throw invalidOption("path", 'a file path as a string (convert a URL with fileURLToPath from "node:url")', path);
-  checkFields("options", options, optionChecks);
-  const own = { ...options };
-  let isTaken = false;
-  let session: JournalSession | undefined;
-
-  const open: FileJournal["open"] = async ({ readOnly = false } = {}) => {
-    if (isTaken) {
-      const holder = { pid: process.pid, host: hostname(), isVisible: true };
-      throw new LoopError("journal-locked", { path, lockPath: `${path}.lock`, ...holder });
-    }
-    isTaken = true;
-    try {
-      session = await (readOnly ? readJournal(path) : openJournal(path, own));
-    } catch (error) {
-      isTaken = false;
-      throw error;
-    }
-    const { close } = session;
-    let closing: Promise<void> | undefined;
-    return () => {
-      closing ??= close().finally(() => {
-        isTaken = false;
-        session = undefined;
-      });
-      return closing;
-    };
-  };
-  const step = <T>(one: Step<T>): PromiseLike<T> | T => {
-    const recalled = session?.answers;
-    return recalled?.has(one.key) === true ? (recalled.get(one.key) as T) : perform(session, one, path);
-  };
+  const file = new JournalFile(path, options);
+  const step = <T>(one: Step<T>): PromiseLike<T> | T => file.step(one, () => one.run({}));
   return {
     durable: true,
     path,
-    open,
+    open: (how) => file.open(how),
     step,
     all: (steps) => whenAllReady(steps.map(step)),
-    has: (key) => session?.answers.has(key) === true,
-    read: async () => (await readJournal(path)).answers,
+    has: (key) => file.records?.has(key) === true,
+    read: () => file.read(),
   };
-}
-
-/** Rejects with LoopError "journal-closed" if the journal was closed before the step ended. The result is then not recorded. */
-async function perform<T>(session: JournalSession | undefined, step: Step<T>, path: string): Promise<T> {
-  if (session === undefined) throw new LoopError("journal-closed", { path });
-  session.check();
-  return session.record(step, await step.run({}));
 }

@@ -8,7 +8,6 @@ import {
   isThenable,
   type Json,
   LoopError,
-  type Step,
   type StepKind,
   followOwnLinks,
   isOwn,
@@ -233,6 +232,11 @@ export interface FileJournalOptions {
   readonly onTornLine?: ((torn: TornLine) => void) | undefined;
 }
 
+export interface RecordedStep {
+  readonly key: string;
+  readonly kind?: StepKind | undefined;
+}
+
 export interface JournalSession {
   readonly answers: ReadonlyMap<string, unknown>;
   check(): void;
@@ -240,7 +244,7 @@ export interface JournalSession {
    * Writes the result of a step. Returns the result after conversion to JSON and back, so that the result has the same form as in
    * a resumed run. The returned result is not changed by `redact`.
    */
-  record<T>(step: Step<T>, answer: T): Promise<T>;
+  record<T>(step: RecordedStep, answer: T): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -321,7 +325,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
       if (closing !== undefined) throw new LoopError("journal-closed", { path });
       writer?.check();
     },
-    async record<T>({ key, kind }: Step<T>, answer: T) {
+    async record<T>({ key, kind }: RecordedStep, answer: T) {
       const text = JSON.stringify({ key, kind, answer });
       const own: { readonly answer: T } = JSON.parse(text);
       const written = redact === undefined ? text : rewrite(text, redact);

@@ -22,9 +22,11 @@ import type { JournalRow } from "./admin.ts";
  */
 type Stored<T> = { readonly answer: T; readonly lastRead?: number | undefined } | { readonly failed: string };
 
+type WorkflowStep<T> = Pick<Step<T>, "key" | "run"> & { readonly kind?: Step<T>["kind"] };
+
 /** A step. `thrown` is set only if the step was run in this execution and failed, not if Restate replayed the failure. */
 interface StepCall<T> {
-  readonly step: Step<T>;
+  readonly step: WorkflowStep<T>;
   readonly stored: RestatePromise<Stored<T>>;
   thrown?: { readonly error: unknown } | undefined;
 }
@@ -78,32 +80,34 @@ export function createRestateJournal(ctx: WorkflowContext, hooks?: StepHooks): J
     // Restate matches steps by their position in the workflow.
     ordered: true,
     step: (step) => steps.finish(steps.begin(step, 0)),
-    async all<T>(group: readonly Step<T>[]) {
-      if (group.length === 0) return [];
-      // All steps are created synchronously, in call order, because Restate numbers them in this order. Only `RestatePromise.all`
-      // can wait for several steps.
-      const calls = group.map((step) => steps.begin(step, 0));
-      await untilOver(RestatePromise.all(calls.map(({ stored }) => stored)), over, isOver);
-      const results: T[] = [];
-      for (const call of calls) results.push(await steps.finish(call));
-      return results;
-    },
+    all: (group) => steps.all(group),
     wait: (key) => (hooks === undefined ? untilOver(ctx.promise<Json>(key).get(), over, isOver) : hooks.receive(key)),
   };
 }
 
-class WorkflowSteps {
+export class WorkflowSteps {
   readonly #ctx: WorkflowContext;
   readonly #hooks: StepHooks | undefined;
   readonly #over: AbortSignal;
 
-  constructor(ctx: WorkflowContext, hooks: StepHooks | undefined) {
+  constructor(ctx: WorkflowContext, hooks?: StepHooks) {
     this.#ctx = ctx;
     this.#hooks = hooks;
     this.#over = ctx.request().attemptCompletedSignal;
   }
 
-  begin<T>(step: Step<T>, attempt: number): StepCall<T> {
+  async all<T>(group: readonly WorkflowStep<T>[]): Promise<readonly T[]> {
+    if (group.length === 0) return [];
+    // All steps are created synchronously, in call order, because Restate numbers them in this order. Only `RestatePromise.all` can
+    // wait for several steps.
+    const calls = group.map((step) => this.begin(step, 0));
+    await untilOver(RestatePromise.all(calls.map(({ stored }) => stored)), this.#over, isOver);
+    const results: T[] = [];
+    for (const call of calls) results.push(await this.finish(call));
+    return results;
+  }
+
+  begin<T>(step: WorkflowStep<T>, attempt: number): StepCall<T> {
     const body = async (): Promise<Stored<T>> => {
       try {
         const isInbox = step.kind === "inbox" && isInboxKey(step.key);
@@ -138,7 +142,7 @@ class WorkflowSteps {
   }
 }
 
-function isOver(): Error {
+export function isOver(): Error {
   return new Error("This execution of the workflow is over. Restate continues it elsewhere.");
 }
 

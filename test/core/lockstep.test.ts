@@ -1,8 +1,7 @@
 // Random programs on an engine that refuses steps in another order than the first time.
 
 import { expect, test } from "vitest";
-import { inLockstep } from "../../src/core/run/journals.ts";
-import type { StepJournal } from "../../src/core/run/seam.ts";
+import { type AskedStep, inLockstep, type OrderedEngine } from "../../src/core/run/journals.ts";
 import type { Json } from "../../src/core/types/common.ts";
 import type { LoopResult } from "../../src/core/types/loop-result.ts";
 import { createProgram, createRandom, type Delay, waitsOf } from "./random-program.ts";
@@ -14,24 +13,23 @@ interface LoggedStep {
 }
 
 /** Steps may run at the same time, but must be submitted in the same order in each execution. */
-function createEngine(log: LoggedStep[], delay: Delay): Pick<StepJournal, "step"> {
+function createEngine(log: LoggedStep[], delay: Delay): OrderedEngine {
   let place = 0;
-  return {
-    async step<T>(key: string, body: () => T | PromiseLike<T>): Promise<T> {
-      const index = place;
-      place += 1;
-      const known = log[index];
-      if (known !== undefined && known.key !== key) throw new Error(`another order: ${known.key}, ${key}`);
-      if (known?.isDone === true) return structuredClone(known.value) as T;
-      const entry = known ?? { key, isDone: false };
-      log[index] = entry;
-      await delay();
-      entry.value = await body();
-      entry.isDone = true;
-      await delay();
-      return structuredClone(entry.value) as T;
-    },
+  const run = async ({ key, body }: AskedStep): Promise<unknown> => {
+    const index = place;
+    place += 1;
+    const known = log[index];
+    if (known !== undefined && known.key !== key) throw new Error(`another order: ${known.key}, ${key}`);
+    if (known?.isDone === true) return structuredClone(known.value);
+    const entry = known ?? { key, isDone: false };
+    log[index] = entry;
+    await delay();
+    entry.value = await body();
+    entry.isDone = true;
+    await delay();
+    return structuredClone(entry.value);
   };
+  return { all: (wave) => Promise.all(wave.map(run)) };
 }
 
 const delay: Delay = () =>

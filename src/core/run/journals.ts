@@ -9,6 +9,9 @@ import type { StepJournal } from "./seam.ts";
 
 type Body<T> = () => T | PromiseLike<T>;
 
+/** The version in the first record. A journal with another version is refused. */
+export const recordVersion = 4;
+
 /** The records of a run in memory, in the order of recording. */
 export interface StepRecords extends StepJournal {
   readonly records: Map<string, unknown>;
@@ -207,9 +210,19 @@ export function whenParked(check: () => void): void {
   });
 }
 
-interface Asked {
+/** A step that has been asked for. */
+export interface AskedStep {
   readonly key: string;
   readonly body: Body<unknown>;
+}
+
+/** An engine that needs the same order of steps on each replay. */
+export interface OrderedEngine {
+  /** Begins the steps in this order, or returns their recorded results. The results are JSON, in the order of the steps. */
+  all(wave: readonly AskedStep[]): PromiseLike<readonly unknown[]>;
+}
+
+interface Asked extends AskedStep {
   done(value: unknown): void;
   fail(error: unknown): void;
 }
@@ -218,7 +231,7 @@ interface Asked {
  * For engines that need the same order of steps on each replay. Collects the next step of everything that is active, submits them
  * together in the order of their keys, and hands out their results together.
  */
-export function inLockstep(engine: Pick<StepJournal, "step">, onWave?: (keys: readonly string[]) => void): StepJournal {
+export function inLockstep(engine: OrderedEngine, onWave?: (keys: readonly string[]) => void): StepJournal {
   const known = new Map<string, unknown>();
   let asked: Asked[] = [];
   let isBusy = false;
@@ -226,13 +239,13 @@ export function inLockstep(engine: Pick<StepJournal, "step">, onWave?: (keys: re
     const wave = asked.sort((one, other) => (one.key < other.key ? -1 : 1));
     asked = [];
     onWave?.(wave.map(({ key }) => key));
-    const values = await Promise.allSettled(wave.map(async ({ key, body }) => known.get(key) ?? engine.step(key, body)));
-    for (const [index, { key, done, fail }] of wave.entries()) {
-      const end = values[index];
-      if (end?.status === "fulfilled") {
-        known.set(key, end.value);
-        done(end.value);
-      } else fail(end?.reason);
+    const fresh = wave.filter(({ key }) => !known.has(key));
+    try {
+      const values = fresh.length === 0 ? [] : await engine.all(fresh);
+      for (const [index, { key }] of fresh.entries()) known.set(key, values[index]);
+      for (const { key, done } of wave) done(known.get(key));
+    } catch (error) {
+      for (const { fail } of wave) fail(error);
     }
     isBusy = false;
     if (asked.length > 0) arm();
@@ -249,7 +262,7 @@ export function inLockstep(engine: Pick<StepJournal, "step">, onWave?: (keys: re
     read: (key) => known.get(key),
     step: <T>(key: string, body: Body<T>) =>
       new Promise<T>((done, fail) => {
-        asked.push({ key, body, done: done, fail });
+        asked.push({ key, body, done, fail });
         if (!isBusy) arm();
       }),
   };

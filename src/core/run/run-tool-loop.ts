@@ -11,7 +11,7 @@ import { buildResult } from "./build-result.ts";
 import { performCall } from "./execute-tool-call.ts";
 import { compareMiddleware, HookError, inHook, JournalFailure, recordingNames, StepCancelled } from "./hooks.ts";
 import { findLimit, nextStep } from "./next-step.ts";
-import { ReplayJournal } from "./journals.ts";
+import { recordVersion, ReplayJournal } from "./journals.ts";
 import { StepRecorder } from "./recorder.ts";
 import { placeOf } from "./places.ts";
 import { hasCallRecords, runCalls, sendCutEnds } from "./run-calls.ts";
@@ -115,8 +115,6 @@ interface FirstRecord {
   /** The tools at the start. Answers describe those that were added or changed later. */
   readonly tools: { readonly [name: string]: ShownTool };
 }
-
-const recordVersion = 4;
 
 /** Records what identifies the run, or compares it with the record. */
 async function recordFirst(run: Run): Promise<void> {

@@ -157,7 +157,7 @@ function describeProblem(word: string, answer: unknown): string | undefined {
   return isRecord(answer) ? problemOf(answer, word) : `must be an object, but is ${describeValue(answer)}`;
 }
 
-function problemOf(answer: UnknownRecord, word: string): string | undefined {
+export function problemOf(answer: UnknownRecord, word: string): string | undefined {
   const fields = Object.hasOwn(steps, word) ? steps[word] : undefined;
   const { kind } = answer;
   if (fields?.["kind"] === undefined || typeof kind !== "string") return misfit(answer, fields);
@@ -169,6 +169,13 @@ function problemOf(answer: UnknownRecord, word: string): string | undefined {
 function misfit(answer: UnknownRecord, fields: Fields = {}): string | undefined {
   const name = Object.keys(fields).find((field) => !fits[fields[field] as Type](answer[field]));
   return name === undefined ? undefined : `has an invalid "${name}": ${describeValue(answer[name])}`;
+}
+
+type PlainFields = { readonly [name: string]: "text" | "text?" | "array" | "error" | "ending?" | "outcome" };
+
+/** Says which field of a record does not fit. */
+export function findMisfit(record: UnknownRecord, fields: PlainFields): string | undefined {
+  return misfit(record, fields);
 }
 
 function wordOf(key: string): string {

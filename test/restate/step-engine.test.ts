@@ -1,0 +1,4 @@
+import { describeChecks } from "./checks.ts";
+import { checks } from "./step-checks.ts";
+
+describeChecks("the new core on Restate", "step-checks.ts", checks);
