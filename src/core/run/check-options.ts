@@ -26,17 +26,27 @@ const middlewareChecks: Checks<Middleware> = {
 
 const pricingNeeded: Check = ['a function if "limits.maxCostUSD" is set', is.any[1], "pricing"];
 
-/** Throws LoopError "unknown-option" or "invalid-option". */
-export function checkRunOptions(options: unknown): void {
+type Fields = Parameters<typeof checkFields>[2];
+
+let table: Fields | undefined;
+
+/** The options of today's loop, without those that become middleware. */
+function fieldsOfRuns(): Fields {
   const { policies: _policies, hooks: _hooks, decisions: _decisions, contextItems: _items, ...shared } = optionChecks;
-  checkFields("options", options, {
+  return {
     ...shared,
     middleware: ["an array of middleware", Array.isArray],
     answers: { "*": ["plain data", isPlainData] },
     allowToolChange: is.fn,
     now: { min: 0, fraction: true, infinite: false },
     journal: ["a journal", isJournal, "journal"],
-  });
+  };
+}
+
+/** Throws LoopError "unknown-option" or "invalid-option". */
+export function checkRunOptions(options: unknown): void {
+  table ??= fieldsOfRuns();
+  checkFields("options", options, table);
   if (!isRecord(options)) return;
   const { limits, pricing, journal, runId, middleware = [] } = options;
   const isCapped = isRecord(limits) && (limits["maxCostUSD"] ?? none) !== none;

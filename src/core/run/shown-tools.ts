@@ -41,11 +41,13 @@ export function withShown(run: Run, answer: Answer): Answer {
     const tool = run.shown.get(name);
     const shown = tool && toShown(tool);
     const first = findOwn(run.firstTools, name);
-    return shown === undefined || (first !== undefined && stableJson(first) === stableJson(shown))
-      ? []
-      : [[name, shown] as const];
+    return shown === undefined || isSame(first, shown) ? [] : [[name, shown] as const];
   });
   return later.length === 0 ? answer : { ...answer, shownTools: Object.fromEntries(later) };
+}
+
+function isSame(first: ShownTool | undefined, shown: ShownTool): boolean {
+  return first === shown || (first !== undefined && stableJson(first) === stableJson(shown));
 }
 
 function findOwn(tools: ShownTools | undefined, name: string): ShownTool | undefined {
