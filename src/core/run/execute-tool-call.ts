@@ -164,6 +164,7 @@ async function replayTool(activity: Activity, call: Given): Promise<readonly Wai
   const ended = fork.settle(executeDurable(fork, call, undefined)).then((end) => ("waits" in end ? end.waits : undefined));
   const waits = await Promise.race([ended, replay.stuck.then(() => undefined)]);
   fork.close();
+  activity.undelivered.push(...fork.undelivered);
   return waits;
 }
 

@@ -1,0 +1,274 @@
+// Calls that wait, and what answers to them, changed tools and limits do.
+
+import { z } from "zod";
+import { describe, expect, it } from "vitest";
+import { createLoopControl, defineAgentTool, defineTool, type LoopResult, type Tool } from "turnwright";
+import {
+  createMockProvider,
+  createTestClock,
+  type MockMessage,
+  type MockProvider,
+  recordEvents,
+  text,
+  toolCall,
+} from "turnwright/testing";
+import { approve } from "../../src/core/middleware/approve.ts";
+import { toAgentTool } from "../../src/core/middleware/agent-tool.ts";
+import { recordSteps } from "../../src/core/run/journals.ts";
+import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
+import type { SeamOptions } from "../../src/core/run/run.ts";
+import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
+import { waitsOf } from "./random-program.ts";
+
+const messages = [{ role: "user", content: "Go." }] as const;
+const inputSchema = { type: "object" } as const;
+const never = new Promise<never>(() => {});
+
+function tool(name: string, execute: (args: unknown, context: ToolCallContext) => unknown, traits: object = {}): Tool {
+  return { name, description: name, inputSchema, execute, ...traits } as unknown as Tool;
+}
+
+function scripted(...turns: readonly MockMessage[]): MockProvider {
+  return createMockProvider(
+    ({ messages: all }) => turns[all.filter(({ role }) => role === "assistant").length] ?? [text("Done.")],
+  );
+}
+
+function setUp(tools: readonly Tool[], calls: MockMessage) {
+  const journal = recordSteps();
+  const provider = scripted(calls);
+  const run = (more: Partial<SeamOptions> = {}): Promise<LoopResult> =>
+    runToolLoop({ provider, tools, messages, journal, runId: "r", ...more });
+  return { journal, provider, run };
+}
+
+const outcomesOf = ({ messages: all }: LoopResult): readonly (string | undefined)[] =>
+  all.flatMap((message) => (message.role === "tool" ? message.results.map(({ outcome }) => outcome) : []));
+
+describe("the option answers", () => {
+  const later = defineTool({
+    name: "later",
+    description: "Takes days",
+    inputSchema: z.object({}),
+    outputSchema: z.object({ made: z.number() }),
+    execute: (_, { defer }) => defer(),
+  });
+  const ran: string[] = [];
+  const pay = tool("pay", () => ran.push("pay"), { needsApproval: true });
+  const yes = { kind: "approve" } as const;
+
+  it.for<[what: string, answers: NonNullable<SeamOptions["answers"]>, code: string, details: object]>([
+    ["an unknown id", { call_9: yes }, "unknown-decision", { call: "call_9", waiting: ["call_i0_0", "call_i0_1"] }],
+    ["a result for an approval", { call_i0_0: { kind: "result", result: 1 } }, "invalid-decision", { waitsFor: "approval" }],
+    ["an approval for a result", { call_i0_1: yes }, "invalid-decision", { waitsFor: "result", problem: 'is "approve"' }],
+    ["a result that does not fit", { call_i0_1: { kind: "result", result: {} } }, "invalid-decision", { call: "call_i0_1" }],
+    ["a result from a page", { call_i0_1: { kind: "result", result: { made: 1 }, fromPage: true } }, "invalid-decision", {}],
+  ])("is refused before anything runs or is recorded if it has %s", async ([, answers, code, details]) => {
+    const { journal, run } = setUp([pay, later], [toolCall("pay"), toolCall("later")]);
+    await run();
+    const before = [...journal.records.keys()];
+    await expect(run({ answers: { call_i0_0: yes, ...answers } })).rejects.toMatchObject({ code, details });
+    expect([[...journal.records.keys()], ran]).toEqual([before, []]);
+  });
+
+  it("is refused for a nested call whose result does not fit, even if a tool catches the error", async () => {
+    const inner = { messages, provider: scripted([toolCall("later")]), tools: [later] };
+    const team = tool(
+      "team",
+      async (_, context) =>
+        context.run(inner).then(
+          ({ text: said }) => said,
+          () => "caught",
+        ),
+      { durable: true },
+    );
+    const { run } = setUp([team], [toolCall("team")]);
+    expect(waitsOf(await run()).map(({ id }) => id)).toEqual(["call_i0_0/call_i0_0"]);
+    const answers = { "call_i0_0/call_i0_0": { kind: "result", result: "none" } } as const;
+    await expect(run({ answers })).rejects.toMatchObject({ code: "invalid-decision" });
+    const fits = { "call_i0_0/call_i0_0": { kind: "result", result: { made: 1 } } } as const;
+    expect((await run({ answers: fits })).text).toBe("Done.");
+  });
+
+  it("may be given again after it was used, and is refused if it differs", async () => {
+    const { run } = setUp([later], [toolCall("later")]);
+    const answers = { call_i0_0: { kind: "result", result: { made: 1 } } } as const;
+    await run();
+    for (let times = 0; times < 2; times += 1) expect((await run({ answers })).text).toBe("Done.");
+    const other = { call_i0_0: { kind: "result", result: { made: 2 } } } as const;
+    await expect(run({ answers: other })).rejects.toMatchObject({ code: "unknown-decision" });
+  });
+
+  it("is refused for a call that was still waiting when its run was stopped", async () => {
+    const control = createLoopControl();
+    const { run } = setUp([pay, tool("stop", () => control.stop())], [toolCall("pay"), toolCall("stop")]);
+    expect(outcomesOf(await run({ control }))).toEqual(["not-run", "interrupted"]);
+    await expect(run({ answers: { call_i0_0: yes } })).rejects.toMatchObject({ code: "unknown-decision" });
+    expect(ran).toEqual([]);
+  });
+});
+
+describe("a tool that changes while its run is suspended", () => {
+  const ran: string[] = [];
+  const make = (description: string, traits: object = {}): Tool =>
+    tool("pay", () => void ran.push(description), { description, ...traits });
+  const asks = { middleware: [approve(() => ({ kind: "ask" }))] };
+  const stricter = { inputSchema: { type: "object", required: ["to"] } };
+
+  it("opens the wait again under another id, and takes no answer for the tool that was shown before", async () => {
+    ran.length = 0;
+    const { run } = setUp([make("old")], [toolCall("pay")]);
+    await run(asks);
+    const changed = { ...asks, tools: [make("new")] };
+    const yes = { kind: "approve" } as const;
+    const second = await run({ ...changed, answers: { call_i0_0: yes } });
+    const facts = { tool: { description: "new" } };
+    expect(waitsOf(second)).toMatchObject([{ id: "call_i0_0~2", facts, earlier: { tool: { description: "old" } } }]);
+    expect((await run({ ...changed, answers: { call_i0_0: yes } })).status).toBe("suspended");
+    expect([(await run({ ...changed, answers: { "call_i0_0~2": yes } })).text, ran]).toEqual(["Done.", ["new"]]);
+    // A call that has run is not asked about again.
+    expect((await run({ ...asks, tools: [make("newest")] })).text).toBe("Done.");
+  });
+
+  it("still needs approval if the tool or the middleware no longer asks for it", async () => {
+    ran.length = 0;
+    const { run } = setUp([make("pay", { needsApproval: true })], [toolCall("pay")]);
+    await run();
+    expect([(await run({ tools: [make("pay")] })).status, ran]).toEqual(["suspended", []]);
+    const asked = setUp([make("pay")], [toolCall("pay")]);
+    await asked.run(asks);
+    expect([(await asked.run({ middleware: [approve()] })).status, ran]).toEqual(["suspended", []]);
+  });
+
+  it("rejects the run if a call that has not run no longer fits, unless allowToolChange allows it", async () => {
+    ran.length = 0;
+    const { journal, run } = setUp([make("pay")], [toolCall("pay")]);
+    await run();
+    for (const key of journal.records.keys()) if (/outcome|next|i1/.test(key)) journal.records.delete(key);
+    ran.length = 0;
+    const tools = [make("pay", stricter)];
+    await expect(run({ tools })).rejects.toMatchObject({ code: "tools-changed", details: { changed: ["pay"] } });
+    await expect(run({ tools: [] })).rejects.toMatchObject({ details: { changes: [{ kind: "removed" }] } });
+    expect([(await run({ tools, allowToolChange: () => true })).text, ran]).toEqual(["Done.", ["pay"]]);
+  });
+});
+
+describe("the calls of a message", () => {
+  it("share limits.maxToolCalls, also if they begin at the same time", async () => {
+    const ran: unknown[] = [];
+    const work = tool("work", (_, { callId }) => ran.push(callId));
+    const { run } = setUp([work], [toolCall("work"), toolCall("work"), toolCall("work")]);
+    expect([outcomesOf(await run({ limits: { maxToolCalls: 2 } })), ran.length]).toEqual([
+      ["completed", "completed", "limit"],
+      2,
+    ]);
+  });
+
+  it("never overtake a sequential call that is held back by a call that waits", async () => {
+    const ran: string[] = [];
+    const note = (name: string, traits: object = {}): Tool => tool(name, () => void ran.push(name), traits);
+    const tools = [note("ask", { needsApproval: true }), note("look"), note("alone", { sequential: true }), note("last")];
+    const { run } = setUp(
+      tools,
+      ["ask", "look", "alone", "last"].map((name) => toolCall(name)),
+    );
+    await run();
+    expect(ran).toEqual(["look"]);
+    await run({ answers: { call_i0_0: { kind: "approve" } } });
+    expect(ran).toEqual(["look", "ask", "alone", "last"]);
+  });
+
+  it("count as executed only if their tools have begun", async () => {
+    const tools = [tool("ask", () => 1, { needsApproval: true }), tool("later", (_, { defer }) => defer())];
+    const { run } = setUp(tools, [toolCall("ask"), toolCall("later")]);
+    expect((await run()).toolCallsExecuted).toBe(1);
+  });
+});
+
+describe("context.ask", () => {
+  const schema = z.object({ city: z.string().refine((city) => city !== "Atlantis", "there is no such city") });
+  const book = tool("book", async (_, { ask }) => ask({ question: "Which city?", schema } as never), { durable: true });
+
+  it("asks again with the issues if an answer breaks a rule of its schema", async () => {
+    const { run } = setUp([book], [toolCall("book")]);
+    await run();
+    const answerWith = (city: string): object => ({ kind: "result", result: { city } });
+    const second = await run({ answers: { call_i0_0: answerWith("Atlantis") } as never });
+    expect(waitsOf(second)).toMatchObject([{ id: "call_i0_0#2", facts: { question: { issues: [{ path: ["city"] }] } } }]);
+    const third = await run({ answers: { "call_i0_0#2": answerWith("Oslo") } as never });
+    expect(third.messages.at(-2)).toMatchObject({ results: [{ result: { city: "Oslo" } }] });
+  });
+
+  it("with wait: true takes the answer from control.answer, and a resumed run has it", async () => {
+    const control = createLoopControl();
+    const { emitter } = recordEvents();
+    emitter.on("question-asked", ({ id }) => void control.answer(id, { kind: "result", result: "Oslo" }));
+    const live = tool("live", async (_, { ask }) => ask({ question: "Which city?", wait: true } as never), { durable: true });
+    const { run } = setUp([live], [toolCall("live")]);
+    const first = await run({ control, events: emitter });
+    expect(first.messages.at(-2)).toMatchObject({ results: [{ result: "Oslo" }] });
+    expect((await run()).messages).toEqual(first.messages);
+  });
+});
+
+describe("an agent tool", () => {
+  const agent = (fields: object = {}): Tool =>
+    toAgentTool(
+      defineAgentTool({
+        name: "agent",
+        description: "agent",
+        inputSchema,
+        prepare: () => ({ messages, provider: createMockProvider([text("Inside.")]) }),
+        ...fields,
+      }) as never,
+    );
+
+  it("returns the text of its nested run, and passes it on to the stream of the user with emitText", async () => {
+    const { emitter, of } = recordEvents();
+    const { run } = setUp([agent({ emitText: true })], [toolCall("agent")]);
+    const first = await run({ events: emitter });
+    expect(first.messages.at(-2)).toMatchObject({ results: [{ result: "Inside." }] });
+    expect(of("tool-emit").map(({ part }) => part)).toEqual([{ type: "text", text: "Inside." }]);
+    const again = recordEvents();
+    expect((await run({ events: again.emitter })).messages).toEqual(first.messages);
+    expect(again.of("tool-emit")).toEqual([]);
+  });
+
+  it.for<[what: string, fields: object]>([
+    ["prepare returns no object", { prepare: () => 5 }],
+    ["prepare never settles", { prepare: () => never }],
+    ["toResult never settles", { toResult: () => never }],
+  ])("fails its call if %s", async ([, fields]) => {
+    const clock = createTestClock();
+    const { run } = setUp([agent(fields)], [toolCall("agent")]);
+    const running = run({ clock, timeouts: { hookMs: 50 } });
+    await clock.runAll();
+    expect([outcomesOf(await running), clock.pending]).toEqual([["failed"], 0]);
+  });
+
+  it("returns the messages that a stopped nested run has not sent, on a replay too", async () => {
+    const control = createLoopControl();
+    control.steer("Hurry.");
+    control.stop();
+    const prepare = (): object => ({ messages, control, provider: createMockProvider([text("Inside.")]) });
+    const { run } = setUp([agent({ prepare })], [toolCall("agent")]);
+    const undelivered = [{ role: "user", content: "Hurry." }];
+    expect((await run()).undelivered).toEqual(undelivered);
+    expect((await run()).undelivered).toEqual(undelivered);
+  });
+});
+
+it("an idempotent tool is tried again, and its outcome is recorded once", async () => {
+  let tries = 0;
+  const flaky = tool(
+    "flaky",
+    () => {
+      tries += 1;
+      if (tries < 3) throw new Error("out of order");
+      return tries;
+    },
+    { idempotent: true, retry: { maxAttempts: 3 } },
+  );
+  const { run } = setUp([flaky], [toolCall("flaky")]);
+  expect([outcomesOf(await run()), outcomesOf(await run()), tries]).toEqual([["completed"], ["completed"], 3]);
+});
