@@ -203,7 +203,7 @@ describe("context.ask", () => {
     const control = createLoopControl();
     const { emitter } = recordEvents();
     emitter.on("question-asked", ({ id }) => void control.answer(id, { kind: "result", result: "Oslo" }));
-    const live = tool("live", async (_, { ask }) => ask({ question: "Which city?", wait: true } as never), { durable: true });
+    const live = tool("live", async (_, { ask }) => ask({ question: "Which city?", wait: true }), { durable: true });
     const { run } = setUp([live], [toolCall("live")]);
     const first = await run({ control, events: emitter });
     expect(first.messages.at(-2)).toMatchObject({ results: [{ result: "Oslo" }] });
