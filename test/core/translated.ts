@@ -5,19 +5,33 @@ import type { LoopEvent } from "../../src/core/types/loop-event.ts";
 import type { LoopOptions, Tool } from "../../src/core/types/loop-options.ts";
 import type { LoopResult } from "../../src/core/types/loop-result.ts";
 import type { Journal } from "../../src/core/types/journal.ts";
+import type {
+  LoopDetection,
+  LoopDetectionOptions,
+  LoopPolicies,
+  ResultPipeline,
+  ResultProcessing,
+} from "../../src/core/types/policies.ts";
+import type { ResultProcessor } from "../../src/core/loop/run/run.ts";
+import { pipelines } from "../../src/core/loop/tool-call/process-results.ts";
 import { memoryJournal } from "../../src/core/journal/memory-journal.ts";
 import { checkOptions } from "../../src/core/loop/start/check-options.ts";
 import type { EventQueue } from "../../src/core/utils/event-queue.ts";
 import { approve } from "../../src/core/middleware/approve.ts";
 import { contextRestarts } from "../../src/core/middleware/context-restarts.ts";
 import { deferTools } from "../../src/core/middleware/deferred-tools.ts";
-import { finalAnswer, onIteration, prepareIteration, stopWhen } from "../../src/core/middleware/iteration-hooks.ts";
 import { maskWith } from "../../src/core/middleware/mask-results.ts";
 import { readOutput } from "../../src/core/middleware/structured-output.ts";
 import type { OutputReader, ResultMasking } from "../../src/core/loop/run/run.ts";
 import type { CacheWatch } from "../../src/core/loop/run/run.ts";
 import { watchRequests } from "../../src/prompt-cache/middleware.ts";
 import { isToolRegistry } from "../../src/core/tools/registry.ts";
+import { detectLoops } from "../../src/core/middleware/detect-loops.ts";
+import { finalAnswer } from "../../src/core/middleware/final-answer.ts";
+import { gateTools } from "../../src/core/middleware/gate.ts";
+import { onIteration, prepareIteration, stopWhen } from "../../src/core/middleware/iteration-hooks.ts";
+import { preToolText } from "../../src/core/middleware/pre-tool-text.ts";
+import { processResults } from "../../src/core/middleware/process-results.ts";
 import { beginLoop, type BegunLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
 import type { Middleware, StepJournal, Wait } from "../../src/core/run/seam.ts";
@@ -55,20 +69,35 @@ export function translate(options: LoopOptions, journal: Journal | undefined): S
   };
 }
 
-/** The outermost middleware comes first. */
+/** The order matters: the first middleware is the outermost. */
 function middlewareOf(options: LoopOptions): readonly Middleware[] {
   const { policies = {}, hooks = {} } = options;
-  const middleware: Middleware[] = [];
-  if (hooks.onIteration !== undefined) middleware.push(onIteration(hooks.onIteration.bind(hooks)));
-  middleware.push(...viewsOf(options));
-  if (hooks.prepareIteration !== undefined) middleware.push(prepareIteration(hooks.prepareIteration.bind(hooks)));
-  middleware.push(deferTools());
-  if (policies.output !== undefined) middleware.push(readOutput(policies.output as OutputReader));
-  if (policies.stopWhen !== undefined) middleware.push(stopWhen([policies.stopWhen].flat()));
-  if (policies.finalAnswer !== undefined && policies.finalAnswer !== false) middleware.push(finalAnswer());
-  if (policies.promptCache !== undefined) middleware.push(watchRequests(policies.promptCache as CacheWatch));
-  middleware.push(approve(policies.approve));
-  return middleware;
+  const list = [
+    hooks.onIteration && onIteration(hooks.onIteration.bind(hooks)),
+    // The messages and tools that the model gets.
+    ...viewsOf(options),
+    hooks.prepareIteration && prepareIteration(hooks.prepareIteration.bind(hooks)),
+    deferTools(),
+    ...endingsOf(policies),
+    // Looks at the request as it is sent.
+    policies.promptCache && watchRequests(policies.promptCache as CacheWatch),
+    // Around calls. Approvals come last before the tool.
+    policies.gate && gateTools(policies.gate),
+    policies.results && processResults(toPipeline(policies.results)),
+    approve(policies.approve),
+  ];
+  return list.filter((one): one is Middleware => one !== undefined && one !== false);
+}
+
+/** Each sees whether those below it end the run. */
+function endingsOf({ output, loopDetection, stopWhen: stop, finalAnswer: final, preToolText: preText }: LoopPolicies) {
+  return [
+    output && readOutput(output as OutputReader),
+    loopDetection && detectLoops(toLoopOptions(loopDetection)),
+    stop && stopWhen([stop].flat()),
+    final !== undefined && final !== false && finalAnswer(final === true ? {} : final),
+    preToolText(preText),
+  ];
 }
 
 function findMasking(tools: LoopOptions["tools"] = []): Masking | undefined {
@@ -81,6 +110,15 @@ function viewsOf({ policies = {}, tools, contextItems, limits }: LoopOptions): r
   const masking = (policies.masking ?? findMasking(tools)) as ResultMasking | undefined;
   const masks = masking === undefined ? [] : [maskWith("mask-results", masking)];
   return [...masks, contextRestarts({ ...policies.restarts, items: contextItems, maxRestarts: limits?.maxRestarts })];
+}
+
+function toLoopOptions(given: LoopDetection): LoopDetectionOptions {
+  const { threshold, action, cycles } = given as unknown as LoopDetectionOptions & { readonly cycles: LoopDetectionOptions };
+  return { threshold, action, ...cycles };
+}
+
+function toPipeline(given: ResultProcessing): ResultPipeline {
+  return pipelines.get((given as ResultProcessor).process) ?? {};
 }
 
 const known = new WeakMap<Journal, StepJournal>();

@@ -6,6 +6,7 @@ import type { Provider } from "../types/provider.ts";
 import { checkPlan } from "../loop/start/check-options.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import { addCost, addUsage, noUsage } from "../utils/count-usage.ts";
+import { edges } from "../utils/edges.ts";
 import { freezeDeep } from "../utils/json.ts";
 import { isRecord } from "../utils/guards.ts";
 import { describeValue } from "../utils/texts.ts";
@@ -18,6 +19,7 @@ import {
   type Recorder,
   type RequestDraft,
   type RunFacts,
+  type State,
 } from "../run/seam.ts";
 import { askCaller } from "./ask-caller.ts";
 
@@ -25,26 +27,48 @@ import { askCaller } from "./ask-caller.ts";
 export function onIteration(ask: NonNullable<LoopHooks["onIteration"]>): Middleware {
   return {
     name: "on-iteration",
-    begin: (run) => ({
-      async request(request, next, at) {
-        const { iteration, lastBatch, continuation, costUSD, messages } = at.state;
-        if (iteration === 0 || continuation > 0) return next(request);
-        const facts = {
-          iteration,
-          cumulativeCost: costUSD,
-          messageCount: messages.length,
-          lastToolCalls: lastBatch.map(({ call }) => freezeDeep(call)),
-        };
+    begin: (run) => {
+      let asked = 0;
+      const askOnce = async (finished: number, at: Recorder): Promise<Ending | undefined> => {
+        if (finished <= asked) return undefined;
+        asked = finished;
+        const { lastBatch, costUSD, messages } = at.state;
+        const lastToolCalls = lastBatch.map(({ call }) => freezeDeep(call));
+        const facts = { iteration: finished, cumulativeCost: costUSD, messageCount: messages.length, lastToolCalls };
         const said = await at.step("said", async () => {
-          const answer: unknown = await askCaller(() => ask(iteration, facts), limitsOf(run, at));
+          const answer: unknown = await askCaller(() => ask(finished, facts), limitsOf(run, at));
           return isRecord(answer) && answer["abort"] === true ? { reason: textOrNone(answer["reason"]) } : null;
         });
-        if (said === null) return next(request);
-        return endWith({ status: "stopped-by-user", reason: { kind: "iteration-abort", reason: said.reason } }, request.provider);
-      },
-    }),
+        return said === null
+          ? undefined
+          : { status: "stopped-by-user", reason: { kind: "iteration-abort", reason: said.reason } };
+      };
+      return {
+        async request(request, next, at) {
+          const { iteration, continuation } = at.state;
+          const ending = continuation > 0 ? undefined : await askOnce(iteration, at);
+          return ending === undefined ? next(request) : endWith(ending, request.provider);
+        },
+        async beforeEnd({ reason }, at) {
+          const { iteration, lastBatch } = at.state;
+          if (lastBatch.length === 0 || endedByCalls.has(reason.kind)) return undefined;
+          const ending = await askOnce(iteration + 1, at);
+          return ending === undefined ? undefined : { ending };
+        },
+      };
+    },
   };
 }
+
+/** The endings that the calls themselves cause. */
+const endedByCalls: ReadonlySet<string> = new Set([
+  "fatal-tool-error",
+  "tool-guardrail",
+  "tool-error-cap",
+  "loop-detected",
+  "restart-cap",
+  "handoff-cap",
+]);
 
 function limitsOf({ clock, timeouts }: RunFacts, { signal }: Recorder): Parameters<typeof askCaller>[1] {
   return { clock, ms: timeouts.hookMs, signal };
@@ -118,10 +142,19 @@ export function stopWhen(conditions: readonly StopCondition[]): Middleware {
         const isOver = status === "tool-calls" || (status === "completed" && !isUnfinished(answer));
         if (!isOver || answer.ends !== undefined) return answer;
         const said = await at.step("stop", () => askConditions(conditions, toContext(at, answer), limitsOf(run, at)));
-        return said === null ? answer : { ...answer, ends: { status: "completed", reason: { kind: "stop-condition", ...said } } };
+        return said === null
+          ? answer
+          : { ...answer, stop: said, ends: { status: "completed", reason: { kind: "stop-condition", ...said } } };
       },
     }),
   };
+}
+
+/** Adds the earlier streams of the same message. */
+function joinCurrent({ continuation, current }: State, answer: Answer): Answer {
+  if (continuation === 0) return answer;
+  const { text, reasoning, calls } = answer;
+  return { ...answer, text: current.text + text, reasoning: current.reasoning + reasoning, calls: [...current.calls, ...calls] };
 }
 
 type Stop = { readonly reason?: string };
@@ -139,14 +172,16 @@ async function askConditions(
 }
 
 function toContext({ state }: Recorder, answer: Answer): StopContext {
-  return {
+  const context: StopContext = {
     iteration: state.iteration + 1,
-    response: freezeDeep(answer),
+    response: freezeDeep(joinCurrent(state, answer)),
     totalUsage: addUsage(state.usage, answer.usage ?? noUsage),
     costUSD: addCost(state.costUSD, answer.costUSD),
     toolCallsExecuted: state.toolCallsExecuted,
     lastToolResults: state.lastBatch.map(({ outcome }) => freezeDeep(outcome)),
   };
+  edges.refuseSteps?.(context);
+  return context;
 }
 
 function toStop(answer: unknown): Stop | null {
@@ -157,28 +192,4 @@ function toStop(answer: unknown): Stop | null {
   if (kind === "stop") return typeof reason === "string" ? { reason } : {};
   const expected = 'true, false, { kind: "continue" } or { kind: "stop" }';
   throw new TypeError(`A stop condition must return ${expected}, but returned ${describeValue(answer)}.`);
-}
-
-const counted: ReadonlySet<string> = new Set(["max-iterations", "max-tool-calls"]);
-
-/** Lets the model answer without tools after a limit is reached. The run still ends with the limit as its reason. */
-export function finalAnswer(): Middleware<{ readonly finalAnswer?: true }> {
-  return {
-    name: "final-answer",
-    begin: () => {
-      let endedBy: Ending | undefined;
-      return {
-        async request(request, next) {
-          if (endedBy === undefined) return next(request);
-          return { ...(await next({ ...request, toolChoice: "none" })), ends: endedBy };
-        },
-        async beforeEnd({ reason, status }) {
-          if (endedBy !== undefined || !counted.has(reason.kind)) return undefined;
-          endedBy = { status, reason } as Ending;
-          return { again: [] };
-        },
-        result: () => (endedBy === undefined ? {} : { finalAnswer: true }),
-      };
-    },
-  };
 }

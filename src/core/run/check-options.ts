@@ -1,7 +1,9 @@
 // Checks the options of a run before any request: unknown names, wrong types, and options that need others.
 
 import { type Check, checkFields, type Checks, invalidOption, is, isText, needed, refuseOption } from "../errors/check-fields.ts";
-import { none, optionChecks } from "../loop/run/option-table.ts";
+import { none, optionChecks, reserveChecks } from "../loop/run/option-table.ts";
+import type { ResolvedLimits } from "../loop/run/limits.ts";
+import type { FinalAnswerReserve } from "../types/policies.ts";
 import { isRecord } from "../utils/guards.ts";
 import { isPlainData } from "../utils/json.ts";
 import type { Hooks, Middleware } from "./seam.ts";
@@ -21,6 +23,7 @@ const middlewareChecks: Checks<Middleware> = {
   ...hookChecks,
   name: /* @__PURE__ */ needed(is.name),
   pure: false,
+  reserve: ["an object", isRecord],
   begin: is.fn,
 };
 
@@ -76,4 +79,26 @@ function checkMiddleware(middleware: readonly unknown[]): void {
 /** Checks the hooks that `begin` of a middleware returns. */
 export function checkHooks(name: string, hooks: unknown): void {
   checkFields(`middleware "${name}".begin()`, hooks, hookChecks);
+}
+
+export type Reserve = { readonly [Field in keyof FinalAnswerReserve]-?: number };
+
+export const noReserve: Reserve = { tokens: 0, costUSD: 0, ms: 0 };
+
+const reserved = { tokens: "maxTokens", costUSD: "maxCostUSD", ms: "wallClockMs" } as const;
+
+/** Throws LoopError "invalid-option" if the limit of a reserve is not set, or if a reserve is not less than its limit. */
+export function resolveReserve(middleware: readonly Middleware[] = [], limits: ResolvedLimits): Reserve {
+  let whole = noReserve;
+  for (const { name, reserve } of middleware) {
+    if (reserve === undefined) continue;
+    const path = `middleware "${name}".reserve`;
+    checkFields(path, reserve, reserveChecks);
+    const { tokens = 0, costUSD = 0, ms = 0 } = reserve;
+    whole = { tokens: whole.tokens + tokens, costUSD: whole.costUSD + costUSD, ms: whole.ms + ms };
+    for (const [field, limit] of Object.entries(reserved) as [keyof Reserve, (typeof reserved)[keyof Reserve]][])
+      if (whole[field] > 0 && (limits[limit] === none || whole[field] >= limits[limit]))
+        throw invalidOption(`${path}.${field}`, `less than "limits.${limit}", which must be set`, whole[field]);
+  }
+  return whole;
 }

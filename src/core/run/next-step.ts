@@ -6,6 +6,8 @@ import type { ResolvedLimits } from "../loop/run/limits.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import { isFatal } from "../tools/outcome-texts.ts";
 import type { Ending, Hooks, InboxMessage, Look, State } from "./seam.ts";
+import { noReserve, type Reserve } from "./check-options.ts";
+import { findIdenticalCalls } from "./identical-calls.ts";
 import { activeAt, isNamed } from "./state.ts";
 
 export type NextStep =
@@ -18,7 +20,7 @@ export type NextStep =
 type EndsHook = Pick<Hooks, "ends">;
 type Limits = ResolvedLimits & Pick<LoopLimits, never>;
 
-export function nextStep(state: State, hooks: readonly EndsHook[]): NextStep {
+export function nextStep(state: State, hooks: readonly EndsHook[], bounds: Bounds): NextStep {
   switch (state.phase) {
     case "start":
       return { kind: "look" };
@@ -27,21 +29,31 @@ export function nextStep(state: State, hooks: readonly EndsHook[]): NextStep {
     case "look":
       return state.look?.ending === undefined ? { kind: "request" } : { kind: "end", ending: state.look.ending };
     case "answer":
-      return afterAnswer(state, hooks);
+      return afterAnswer(state, hooks, bounds);
     case "calls":
-      return afterCalls(state, hooks);
+      return afterCalls(state, hooks, bounds.limits);
   }
 }
 
-function afterAnswer(state: State, hooks: readonly EndsHook[]): NextStep {
+function afterAnswer(state: State, hooks: readonly EndsHook[], bounds: Bounds): NextStep {
   if (state.skipped !== undefined) return { kind: "look", planned: state.skipped };
   const answer = state.answers.at(-1);
   if (answer === undefined) return { kind: "look" };
   if (answer.ends !== undefined) return { kind: "look", planned: answer.ends };
-  if (isUnfinished(answer)) return { kind: "request" };
+  if (isUnfinished(answer)) {
+    const ending = findPauseLimit(state, bounds);
+    return ending === undefined ? { kind: "request" } : { kind: "look", planned: ending };
+  }
   const planned = answer.status === "tool-calls" ? findBadCalls(state) : endingOf(state);
   const ending = planned ?? ask(hooks, state);
   return ending === undefined ? { kind: "calls" } : { kind: "look", planned: ending };
+}
+
+/** A paused message may use the reserve, because it may become the final answer. */
+function findPauseLimit(state: State, bounds: Bounds): Ending | undefined {
+  const { maxPauses: limit } = bounds.limits;
+  if (state.pauses >= limit) return error({ kind: "max-pauses", limit });
+  return findSpent(state, undefined, { ...bounds, isGranted: true });
 }
 
 const drainedEnding: Ending = { status: "suspended", reason: { kind: "drained" } };
@@ -58,7 +70,7 @@ function endingOf(state: State): Ending | undefined {
   return status === undefined || reason === undefined ? undefined : { status, reason };
 }
 
-function afterCalls(state: State, hooks: readonly EndsHook[]): NextStep {
+function afterCalls(state: State, hooks: readonly EndsHook[], limits: Limits): NextStep {
   const { waits, lastBatch } = state;
   const fatal = lastBatch.find(({ outcome }) => isFatal(outcome))?.outcome;
   if (fatal !== undefined && isFatal(fatal)) {
@@ -69,7 +81,10 @@ function afterCalls(state: State, hooks: readonly EndsHook[]): NextStep {
   if (ends !== undefined) return { kind: "look", planned: ends };
   if (waits.length > 0) return { kind: "end", ending: { status: "suspended", reason: { kind: "waiting", waits } } };
   if (lastBatch.some(({ isDrained }) => isDrained === true)) return { kind: "end", ending: drainedEnding };
-  return { kind: "look", planned: ask(hooks, state) ?? endOfTurn(state) };
+  const repeated = findIdenticalCalls(state, limits);
+  if (repeated !== undefined && state.consecutiveToolErrors < limits.maxConsecutiveToolErrors)
+    return { kind: "look", planned: error(repeated) };
+  return { kind: "look", planned: endOfTurn(state) ?? ask(hooks, state) };
 }
 
 /**
@@ -104,23 +119,34 @@ export interface Seen extends Pick<Look, "now" | "token" | "messages"> {
   readonly spentOutside?: EndReason | undefined;
 }
 
-interface LookRules {
-  readonly planned?: Ending | undefined;
+interface Bounds {
   readonly limits: Limits;
+  readonly reserve: Reserve;
+}
+
+interface LookRules extends Bounds {
+  readonly planned?: Ending | undefined;
   readonly hooks: readonly EndsHook[];
 }
 
 /** Returns the ending of the run, or undefined if the run goes on. */
 export function decideLook(state: State, seen: Seen, rules: LookRules): Ending | undefined {
-  const { planned, limits, hooks } = rules;
+  const { planned, hooks } = rules;
   const outside = seen.ended?.status === "stopped-by-user" ? seen.ended : undefined;
   const unsent = unsentIn(state, seen);
-  const findEnding = (): Ending | undefined => findLimit(state, seen, limits) ?? ask(hooks, state);
+  const findEnding = (): Ending | undefined => findLimit(state, seen, rules) ?? ask(hooks, state);
   if (planned === undefined) return outside ?? interruptIn(state, unsent) ?? drainedBy(seen) ?? findEnding();
   if (outside !== undefined && isOutranked(planned)) return outside;
   if (!isReopened(planned, unsent)) return planned;
-  // If a limit forbids another iteration, the run ends with its answer, and returns the new messages as undelivered.
-  return drainedBy(seen) ?? (findEnding() === undefined ? undefined : planned);
+  return drainedBy(seen) ?? (mayReopen(findEnding()) ? undefined : planned);
+}
+
+/**
+ * If a limit forbids another iteration, the run ends with its answer, and returns the new messages as undelivered. The hooks have
+ * seen the answer only, so their answer counts no more than that of the model.
+ */
+function mayReopen(found: Ending | undefined): boolean {
+  return found === undefined || isAnswer(found);
 }
 
 function drainedBy({ drains }: Seen): Ending | undefined {
@@ -156,28 +182,47 @@ function isOutranked(ending: Ending): boolean {
 
 const none = Number.POSITIVE_INFINITY;
 
-/** Returns the limit that forbids another request. */
-export function findLimit(state: State, seen: Seen, limits: Limits): Ending | undefined {
+/** Returns the limit that forbids another request. A request must leave the reserve unused. */
+export function findLimit(state: State, seen: Seen, { limits, reserve }: Bounds): Ending | undefined {
   if (state.isGranted) return undefined;
   if (seen.ended?.status === "timeout") return seen.ended;
   const { wallClockMs, maxIterations, maxConsecutiveToolErrors } = limits;
-  if (activeAt(state, seen) >= wallClockMs) return timeout({ kind: "wall-clock", limitMs: wallClockMs });
+  if (activeAt(state, seen) + reserve.ms >= wallClockMs) return timeout({ kind: "wall-clock", limitMs: wallClockMs });
   if (state.consecutiveToolErrors >= maxConsecutiveToolErrors)
     return error({ kind: "tool-error-cap", count: maxConsecutiveToolErrors });
   if (state.countedIterations >= maxIterations) return timeout({ kind: "max-iterations", limit: maxIterations });
   const { left, limit } = seen.calls;
   if (left < 1 && state.lastBatch.length > 0 && state.lastBatch.every(({ outcome }) => outcome.kind === "limit"))
     return error({ kind: "max-tool-calls", limit });
-  return findSpent(state, seen, limits);
+  return findSpent(state, seen.spentOutside, { limits, reserve });
 }
 
-function findSpent(state: State, seen: Seen, { maxCostUSD, maxTokens, unknownCostEnds }: Limits): Ending | undefined {
-  const { costUSD, unpriced, spentUSD, lastCostUSD, usage } = state;
+/** True if there is no room for a request that may use the reserve. */
+export function isExhausted(state: State, seen: Seen, { limits, reserve }: Bounds): boolean {
+  if (seen.ended?.status === "timeout" || activeAt(state, seen) >= limits.wallClockMs) return true;
+  return findSpent(state, seen.spentOutside, { limits, reserve, isGranted: true }) !== undefined;
+}
+
+interface SpendingBounds extends Bounds {
+  /** True for a request that may use the reserve. */
+  readonly isGranted?: true;
+}
+
+function findSpent(
+  state: State,
+  spentOutside: EndReason | undefined,
+  { limits, reserve, isGranted }: SpendingBounds,
+): Ending | undefined {
+  const { maxCostUSD, maxTokens, unknownCostEnds } = limits;
+  const { costUSD, unpriced, spentUSD, lastCostUSD, usage, answers } = state;
+  const kept = isGranted === true ? noReserve : reserve;
   if (maxCostUSD !== none && costUSD === undefined && unknownCostEnds) return error({ kind: "cost-unknown", ...unpriced });
-  if (spentUSD + lastCostUSD > maxCostUSD)
+  if (spentUSD + lastCostUSD + kept.costUSD > maxCostUSD)
     return error({ kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD: lastCostUSD });
-  if (usage.totalTokens + 1 > maxTokens) return error({ kind: "max-tokens", limit: maxTokens, spent: usage.totalTokens });
-  return seen.spentOutside === undefined ? undefined : error(seen.spentOutside);
+  const spent = usage.totalTokens;
+  const expected = reserve.tokens === 0 ? 0 : (answers.at(-1)?.usage?.totalTokens ?? 0);
+  if (spent + Math.max(1, expected + kept.tokens) > maxTokens) return error({ kind: "max-tokens", limit: maxTokens, spent });
+  return spentOutside === undefined ? undefined : error(spentOutside);
 }
 
 const error = (reason: EndReason): Ending => ({ status: "error", reason });

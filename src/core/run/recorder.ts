@@ -5,6 +5,7 @@ import type { LoopEvent } from "../types/loop-event.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { Deadline, type Raced } from "../cancellation/deadline.ts";
+import { costOf } from "../loop/run/pricing.ts";
 import { addSpending, noUsage } from "../utils/count-usage.ts";
 import { digest, stableJson, toJson } from "../utils/json.ts";
 import { toPlainError } from "../utils/plain-error.ts";
@@ -73,6 +74,10 @@ export class StepRecorder implements CallRecorder {
     return this.#activity.run.options.context;
   }
 
+  get isReplayed(): boolean {
+    return this.#activity.run.isReplayed;
+  }
+
   get mayWait(): boolean {
     return this.#activity.run.mayWait;
   }
@@ -98,6 +103,20 @@ export class StepRecorder implements CallRecorder {
     const place = { runId, iteration: state.iteration, ...(isReplayed && { replayed: true }) };
     const at = call === undefined ? place : { ...place, callId: call.callId, name: call.name, index };
     run.events.send({ type, ...at, ...fields } as LoopEvent);
+  };
+
+  readonly price: CallRecorder["price"] = (usage, model) => {
+    const { options, events, state } = this.#activity.run;
+    const { pricing, provider } = options;
+    const by = model ?? { provider: provider.id, model: provider.model };
+    const cost = costOf(usage, { ...by, iteration: state.iteration }, { pricing, events });
+    return typeof cost === "number" ? cost : undefined;
+  };
+
+  readonly spend: CallRecorder["spend"] = ({ usage, costUSD }) => {
+    const { run, spent } = this.#activity;
+    spent.push({ usage, costUSD, toolCallsExecuted: 0 });
+    run.meter.addUsage({ usage, costUSD });
   };
 
   readonly addMessage: CallRecorder["addMessage"] = (message) => void this.#activity.run.state.messages.push(message);

@@ -9,6 +9,7 @@ import { callPlace, eagerSteps, placeOf } from "./places.ts";
 import { recallCalls } from "./shown-tools.ts";
 import { Activity } from "./activity.ts";
 import { type Run } from "./run.ts";
+import { findIdenticalCalls } from "./identical-calls.ts";
 import type { EndedCall, State } from "./seam.ts";
 import { applyCalls, applyNested } from "./state.ts";
 
@@ -30,6 +31,15 @@ export async function runCalls(run: Run): Promise<void> {
   });
   run.begun.clear();
   applyCalls(state, ended);
+  sendIdentical(run);
+}
+
+function sendIdentical({ state, limits, events, runId, isReplayed }: Run): void {
+  const found = findIdenticalCalls(state, limits);
+  if (found === undefined || state.consecutiveToolErrors >= limits.maxConsecutiveToolErrors) return;
+  const { toolName, count } = found;
+  const base = { runId, iteration: state.iteration, ...(isReplayed && { replayed: true }) };
+  events.send({ type: "loop-detected", ...base, toolName, count, cycle: 1, action: "stop" });
 }
 
 /** Sends the ends of the calls that waited when their run ended. */
@@ -52,8 +62,9 @@ export async function hasCallRecords({ state, journal, prefix, isReplayed }: Run
 
 async function runOne(run: Run, call: ToolCall, index: number): Promise<EndedCall> {
   const { state } = run;
+  const polls = run.shown.get(call.name)?.polls === true ? ({ polls: true } as const) : {};
   const begun = run.begun.get(call.callId);
-  if (begun !== undefined) return { call, outcome: await begun, waits: [] };
+  if (begun !== undefined) return { call, outcome: await begun, waits: [], ...polls };
   const place = callPlace(state, index, call.name);
   const steps = eagerSteps(state.answers.at(-1), call.callId);
   const journal = steps === undefined ? run.journal : new EagerJournal(run.journal, run.prefix + place, steps);
@@ -61,7 +72,7 @@ async function runOne(run: Run, call: ToolCall, index: number): Promise<EndedCal
   const end = await activity.settle(performCall(activity, call));
   for (const spent of activity.spent) applyNested(state, spent);
   const { undelivered } = activity;
-  if ("value" in end) return { call, outcome: end.value, waits: [], undelivered };
+  if ("value" in end) return { call, outcome: end.value, waits: [], undelivered, ...polls };
   const outcome: ToolOutcome = { call, durationMs: 0, kind: activity.hasBegun ? "interrupted" : "not-run" };
   return { call, outcome, waits: end.waits, isDrained: activity.isDrained, undelivered };
 }

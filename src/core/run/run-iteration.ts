@@ -155,7 +155,7 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
             : costOf(usage, { provider, model, iteration: state.iteration }, { pricing: options.pricing, events });
         if (typeof cost === "number") costUSD += lastCostUSD = cost;
       }
-      return run.meter.findSpent(lastCostUSD ?? state.lastCostUSD, { tokens, costUSD });
+      return run.meter.findSpent(lastCostUSD ?? state.lastCostUSD, { tokens, costUSD }, state.isGranted);
     },
   });
   forget();

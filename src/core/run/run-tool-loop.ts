@@ -21,7 +21,7 @@ import { Run, type RunPorts, type SeamOptions } from "./run.ts";
 import type { Ending } from "./seam.ts";
 import { describeTools } from "./shown-tools.ts";
 import { applyAgain } from "./state.ts";
-import { lookKey, type Looking, see, takeLook } from "./take-look.ts";
+import { lookKey, type Looking, see, sendSteered, takeLook } from "./take-look.ts";
 
 /** Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. */
 export async function runToolLoop(options: SeamOptions): Promise<LoopResult> {
@@ -76,21 +76,37 @@ async function openJournal({ guard, options: { journal } }: Run): Promise<(() =>
 /** Decides on one step, and performs it. Returns the ending of the run, or undefined if the run goes on. */
 async function takeStep(run: Run): Promise<Ending | undefined> {
   const { state } = run;
-  const next = nextStep(state, run.hooks);
+  const next = nextStep(state, run.hooks, run);
   // Listeners of the event may cancel the run, but its calls have then been waiting already.
   const hasEnded = isEnded(run.scope);
+  let ended: Ending | undefined;
   if (next.kind !== "calls") sendIterationEnd(run);
   if (next.kind === "end") {
     if (!isCut(run, next.ending, hasEnded)) return endRun(run, next.ending);
     await takeLook(run, { planned: next.ending });
   } else if (next.kind === "calls" || (await hasCallRecords(run))) await runCalls(run);
-  else if (next.kind === "look") await takeLook(run, { planned: next.planned });
+  else if (next.kind === "look") ended = await look(run, next.planned);
   else await runIteration(run);
   const { refusal, guard } = run.root;
   const broken = refusal === undefined ? guard?.broken : { error: refusal };
   // Also if the tool that began a nested run has caught its error.
   if (broken !== undefined) throw new JournalFailure("The journal has failed.", { cause: broken.error });
-  return next.kind === "request" && state.waits.length > 0 ? waiting(run) : undefined;
+  return next.kind === "request" && state.waits.length > 0 ? waiting(run) : ended;
+}
+
+/**
+ * Looks at what came from outside. The middleware is asked before: a message or a stop that arrives in the meantime counts. Returns
+ * the ending of a run whose middleware waits.
+ */
+async function look(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
+  const ending = planned === undefined || isFinal(planned) ? planned : await askBeforeEnd(run, planned);
+  if (ending !== undefined && "waits" in ending.reason) return endUndone(run, ending);
+  if (planned === undefined || ending !== undefined) await takeLook(run, { planned: ending });
+  return undefined;
+}
+
+function isFinal({ status }: Ending): boolean {
+  return status === "suspended" || status === "stopped-by-user" || status === "follow-up-interrupt";
 }
 
 /**
@@ -160,8 +176,11 @@ const maxListed = 10;
 
 /** Asks the middleware whether to go on instead. Returns undefined if the run goes on. */
 async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
-  const isFinal = first.status === "suspended" || first.status === "stopped-by-user" || first.status === "follow-up-interrupt";
-  const ending = isFinal ? first : await askBeforeEnd(run, first);
+  // A planned ending was asked about before the look.
+  const isAsked = isFinal(first) || run.planned !== undefined;
+  const ending = isAsked ? first : await askBeforeEnd(run, first);
+  // An open control would accept messages that nobody reads.
+  if (ending !== undefined && (ending.status !== "suspended" || run.outer === undefined)) run.control?.shut();
   if (ending === undefined) return ending;
   if ("waits" in ending.reason) return endUndone(run, ending);
   const { token } = await run.step<{ readonly token: string }>(`${lookKey(run)}/over`, () => ({ token: run.token }));
@@ -186,14 +205,14 @@ function endUndone(run: Run, ending: Ending): Ending {
 
 /** An earlier execution ended here. Decides whether this one goes on. */
 async function findContinuation(run: Run, ending: Ending): Promise<Looking | undefined> {
-  const { state, limits, options, lookAttempt, journal, prefix } = run;
+  const { state, options, lookAttempt, journal, prefix } = run;
   const nextKey = prefix + lookKey({ lookAttempt: { ...lookAttempt, count: lookAttempt.count + 1 } } as Run);
   const recorded = (await journal.read(nextKey)) as { readonly retries?: true } | undefined;
   const isDrained = ending.reason.kind === "drained";
   if (recorded !== undefined) return isDrained ? { planned: run.planned } : { retries: recorded.retries === true };
   if (run.isInSealed) return undefined;
   if (isDrained) return { planned: run.planned };
-  if (limited.has(ending.reason.kind)) return findLimit(state, see(run), limits) === undefined ? {} : undefined;
+  if (limited.has(ending.reason.kind)) return findLimit(state, see(run), run) === undefined ? {} : undefined;
   const mayRetry = ending.status === "error" || ending.status === "timeout" || ending.status === "stopped-by-user";
   return options.resume === "retry-last" && mayRetry && run.scope.cause === undefined ? { retries: true } : undefined;
 }
@@ -223,8 +242,8 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
       const said = await inHook(name, "beforeEnd", () => beforeEnd(ending, recorder));
       if (said === undefined) continue;
       if ("ending" in said) ending = said.ending;
-      else if (state.agains < maxAgains) {
-        applyAgain(state, said.again, ending);
+      else if (state.agains < maxAgains && (ending.status === "completed" || state.look?.isExhausted !== true)) {
+        for (const message of applyAgain(state, said.again, ending)) sendSteered(run, message);
         return undefined;
       }
     }

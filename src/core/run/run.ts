@@ -10,7 +10,7 @@ import type { ShownTool, ToolChange, ToolOutcome } from "../types/tool-outcome.t
 import { abortReasonOf, type Cancellable, CancelScope } from "../cancellation/cancel-scope.ts";
 import { IdleTimer, LazySignal, systemClock } from "../cancellation/signals.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { checkRunOptions } from "./check-options.ts";
+import { checkRunOptions, type Reserve, resolveReserve } from "./check-options.ts";
 import { claimRun } from "./claims.ts";
 import { LoopEventSink } from "../loop/run/emit.ts";
 import { resolveLimits, type ResolvedLimits, resolveTimeouts } from "../loop/run/limits.ts";
@@ -70,6 +70,7 @@ export class Run {
   readonly token: string;
   readonly state: State;
   readonly limits: ResolvedLimits;
+  readonly reserve: Reserve;
   readonly timeouts: { readonly [Name in keyof Timeouts]-?: number };
   readonly clock: Clock;
   readonly scope: CancelScope;
@@ -154,9 +155,10 @@ export class Run {
     this.session = session;
     this.limits = resolveLimits(options.limits);
     this.timeouts = resolveTimeouts(options.timeouts);
-    this.scope = new CancelScope(outer?.scope);
+    this.reserve = resolveReserve(options.middleware, this.limits);
+    this.scope = new CancelScope(outer?.scope, this.reserve.ms);
     this.alarm = new IdleTimer(clock);
-    this.meter = new Meter(this.limits, outer?.meter);
+    this.meter = new Meter(this.limits, outer?.meter, this.reserve);
     ({ depth: this.depth, maxDepth: this.maxDepth } = findLevel(options, outer, this.limits));
     const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
     this.state = createState(messages, heldIds, options.pricing !== undefined);

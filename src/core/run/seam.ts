@@ -8,6 +8,7 @@ import type { Ending as PlainEnding } from "../types/termination.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ShownTool, ToolCall, ToolHistoryEntry, ToolOutcome } from "../types/tool-outcome.ts";
 import type { Tool } from "../types/loop-options.ts";
+import type { FinalAnswerReserve } from "../types/policies.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 
 /** Something that only the outside can answer: an approval, a question, a late result, a timer. */
@@ -94,6 +95,8 @@ export type Next<Given, Made> = (given: Given, signal?: AbortSignal) => Promise<
  */
 export interface Middleware<Extra extends object = object> extends Hooks<Extra> {
   readonly name: string;
+  /** The part of the limits that only an iteration that `beforeEnd` grants may use. Default: none. */
+  readonly reserve?: FinalAnswerReserve | undefined;
   /** True if it never records a step, so that it may be added and removed while a run is suspended. Default false. */
   readonly pure?: true | undefined;
   /** Returns hooks with state of their own. Called once for each run. */
@@ -159,6 +162,12 @@ export interface Recorder {
   readonly context: unknown;
   /** The same in each execution of the run. */
   readonly idempotencyKey: string;
+  /** True until this execution does something new. Meant for reports only: a decision must not depend on it. */
+  readonly isReplayed: boolean;
+  /** Returns the cost of tokens in USD, with the prices of the run. Call it inside a step. Default model: that of the run. */
+  price(usage: Usage, model?: { readonly provider: string; readonly model: string }): number | undefined;
+  /** Adds tokens and their cost to the usage, the cost and the limits of the run and its outer runs. */
+  spend(spending: { readonly usage: Usage; readonly costUSD?: number | undefined }): void;
   /** False inside an ordinary tool, whose step cannot wait. */
   readonly mayWait: boolean;
   /** Sends an event of the run. The recorder adds the place: the run, the iteration, and the call if there is one. */
@@ -206,6 +215,8 @@ export interface Look {
   readonly ending?: Ending | undefined;
   /** True if the newest request is made again, because the run was resumed to retry it. */
   readonly retries?: true | undefined;
+  /** True if the limits leave no room for one more request, not even for one that `beforeEnd` grants. */
+  readonly isExhausted?: true | undefined;
 }
 
 /** One call of a message, with its outcome. `text` is what the model reads, if a middleware has changed the result. */
@@ -213,10 +224,18 @@ export interface EndedCall {
   readonly call: ToolCall;
   readonly outcome: Outcome;
   readonly waits: readonly Wait[];
+  /** True for a tool with `polls`, whose calls may be repeated. */
+  readonly polls?: true | undefined;
   /** True if a nested run of the call was suspended by a drain. */
   readonly isDrained?: boolean | undefined;
   /** The messages that nested runs of the call have not sent to a model. */
   readonly undelivered?: readonly UserMessage[] | undefined;
+}
+
+/** The outcomes of the newest calls, and how often in a row the model got them. */
+export interface IdenticalCalls {
+  readonly outcomes: readonly Outcome[];
+  readonly count: number;
 }
 
 /** The assistant message of the current iteration, with its continuations so far. */
@@ -248,6 +267,8 @@ export interface State {
   lastBatch: readonly EndedCall[];
   waits: readonly Wait[];
   readonly unsent: InboxMessage[];
+  /** The unsent messages before this iteration put some of them into the transcript. */
+  unsentBefore: readonly InboxMessage[];
   readonly functionHistory: ToolHistoryEntry[];
   readonly modelParts: ProviderMetadataPart[];
   finalText: string;
@@ -262,6 +283,7 @@ export interface State {
   unpriced: (NonNullable<Answer["unpriced"]> & { readonly iteration: number }) | undefined;
   toolCallsExecuted: number;
   consecutiveToolErrors: number;
+  identical: IdenticalCalls;
   /** The ending, if the newest request was not made. */
   skipped: Ending | undefined;
   look: Look | undefined;

@@ -8,6 +8,7 @@ import { detectContextRestart } from "../loop/restart/context-restart.ts";
 import { restartedResult } from "../loop/state/transcript.ts";
 import { contentOf, countsAsError, renderOutcome, wasDispatched } from "../tools/outcome-texts.ts";
 import { addCost, addUsage, noUsage } from "../utils/count-usage.ts";
+import { countIdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
 import type { Answer, CurrentMessage, EndedCall, Ending, Look, Outcome, State } from "./seam.ts";
 
 export const emptyMessage: CurrentMessage = { text: "", reasoning: "", calls: [], providerMetadata: [] };
@@ -29,6 +30,7 @@ export function createState(messages: readonly Message[], heldIds: Iterable<stri
     lastBatch: [],
     waits: [],
     unsent: [],
+    unsentBefore: [],
     functionHistory: [],
     modelParts: [],
     finalText: "",
@@ -42,6 +44,7 @@ export function createState(messages: readonly Message[], heldIds: Iterable<stri
     unpriced: undefined,
     toolCallsExecuted: 0,
     consecutiveToolErrors: 0,
+    identical: noIdenticalCalls,
     skipped: undefined,
     look: undefined,
     activeMs: 0,
@@ -77,12 +80,21 @@ export function applyLook(state: State, look: Look): void {
 function beginIteration(state: State, { retries }: Look): void {
   if (retries === true) takeBack(state);
   else if (!state.isFresh) nextIteration(state);
-  const steered = state.unsent.filter(({ verb }) => verb === "steer");
-  if (steered.length > 0) {
-    for (const { message } of steered) state.messages.push(message);
-    state.unsent.splice(0, state.unsent.length, ...state.unsent.filter(({ verb }) => verb !== "steer"));
-  }
+  state.unsentBefore = [...state.unsent];
+  takeSteered(state);
   clearIteration(state);
+}
+
+/** Puts the messages of the user into the transcript, and returns them. */
+function takeSteered(state: State): readonly UserMessage[] {
+  const steered = state.unsent.filter(({ verb }) => verb === "steer").map(({ message }) => message);
+  if (steered.length === 0) return steered;
+  answerOpenCalls(state);
+  // After a new message, the model may have a good reason to repeat calls.
+  state.identical = noIdenticalCalls;
+  state.messages.push(...steered);
+  state.unsent.splice(0, state.unsent.length, ...state.unsent.filter(({ verb }) => verb !== "steer"));
+  return steered;
 }
 
 function nextIteration(state: State): void {
@@ -131,7 +143,10 @@ export function applyAnswer(state: State, answer: Answer, spent: readonly Nested
   state.phase = "answer";
   state.skipped = answer.skipped === true ? answer.ends : undefined;
   for (const one of spent) applyNested(state, one);
-  if (answer.skipped === true) return;
+  if (answer.skipped === true) {
+    returnSteered(state);
+    return;
+  }
   state.answers.push(answer);
   if (state.continuation > 0) state.pauses += 1;
   else if (!state.isGranted) state.countedIterations += 1;
@@ -140,6 +155,18 @@ export function applyAnswer(state: State, answer: Answer, spent: readonly Nested
   state.thoughtLog = answer.thoughtLog ?? state.thoughtLog;
   // The text of an interrupted iteration does not enter the transcript, because the next run answers again.
   if (answer.status !== "follow-up-interrupt") applyMessage(state, answer);
+  if (answer.status !== "tool-calls" && !isUnfinished(answer)) state.identical = noIdenticalCalls;
+}
+
+/** The model did not get the messages, because no request was made. */
+function returnSteered(state: State): void {
+  const { messages, unsent, unsentBefore, before } = state;
+  const count = unsentBefore.length - unsent.length;
+  if (count <= 0) return;
+  const first = before.messages - count;
+  messages.splice(first, count);
+  unsent.splice(0, unsent.length, ...unsentBefore);
+  state.before = { ...before, messages: first };
 }
 
 function applyCost(state: State, answer: Answer): void {
@@ -205,6 +232,7 @@ export function applyCalls(state: State, ended: readonly EndedCall[]): void {
   state.waits = ended.flatMap(({ waits }) => waits);
   placeResults(state, ended);
   countErrors(state, ended);
+  state.identical = countIdenticalCalls(state.identical, ended);
   for (const { outcome, undelivered = [] } of ended) {
     applyOutcome(state, outcome);
     // Returned in the result. The model of this run does not get them, because they were meant for other models.
@@ -290,16 +318,22 @@ function toHistoryEntry(state: State, outcome: Outcome, { result, content }: Too
   };
 }
 
-/** Goes on after an ending. A limit that was reached does not count for one more iteration. */
-export function applyAgain(state: State, again: readonly UserMessage[], ending: Ending): void {
+/**
+ * Goes on after an ending. A limit that was reached does not count for one more iteration. Returns the messages of the user that the
+ * model now gets.
+ */
+export function applyAgain(state: State, again: readonly UserMessage[], ending: Ending): readonly UserMessage[] {
   answerOpenCalls(state);
   if (ending.status !== "completed") nextIteration(state);
-  for (const message of again) state.messages.push(message);
+  state.messages.push(...again);
+  // Without a limit, the next look takes the messages.
+  const steered = ending.status === "completed" ? [] : takeSteered(state);
   state.agains += 1;
   state.isGranted = ending.status !== "completed";
   state.lastBatch = [];
   clearIteration(state);
   state.phase = "again";
+  return steered;
 }
 
 /** Calls that cannot run any more get a result too, so that the transcript can be sent. */

@@ -3,8 +3,9 @@
 
 import { type Cancellable, endingOfReason } from "../cancellation/cancel-scope.ts";
 import type { Expected } from "../loop/run/meter.ts";
+import type { UserMessage } from "../types/message.ts";
 import type { EndReason } from "../types/termination.ts";
-import { decideLook, type Seen } from "./next-step.ts";
+import { decideLook, isExhausted, type Seen } from "./next-step.ts";
 import { placeOf } from "./places.ts";
 import type { Run } from "./run.ts";
 import type { Ending, Look } from "./seam.ts";
@@ -22,8 +23,8 @@ export async function takeLook(run: Run, looking: Looking): Promise<void> {
   if (phase !== "look") {
     const base = phase === "start" ? "begin" : `${placeOf(state)}/${places[phase]}`;
     run.lookAttempt = { base, count: 1 };
-    run.planned = looking.planned;
   }
+  run.planned = looking.planned;
   let taken = 0;
   const look = await run.step<Look>(lookKey(run), async () => {
     if (looking.planned === undefined)
@@ -39,7 +40,11 @@ export async function takeLook(run: Run, looking: Looking): Promise<void> {
   applyLook(state, look);
   if (state.messages.length < length) run.events.send({ type: "attempt-discarded", ...baseOf(run) });
   const steered = (look.messages ?? []).filter(({ verb }) => verb === "steer");
-  if (look.ending === undefined) for (const { message } of steered) run.events.send({ type: "steered", ...baseOf(run), message });
+  if (look.ending === undefined) for (const { message } of steered) sendSteered(run, message);
+}
+
+export function sendSteered(run: Run, message: UserMessage): void {
+  run.events.send({ type: "steered", ...baseOf(run), message });
 }
 
 const places = { answer: "answered", calls: "next", again: "again", start: "", look: "" } as const;
@@ -58,17 +63,24 @@ function baseOf({ runId, state, isReplayed }: Run): {
 
 function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
   const { now, token, messages } = seen;
-  const ending = retries === true ? seen.ended : decideLook(run.state, seen, { planned, limits: run.limits, hooks: run.hooks });
+  const { state, limits, hooks, reserve } = run;
+  const ending = retries === true ? seen.ended : decideLook(state, seen, { planned, limits, hooks, reserve });
   if (ending === undefined) run.meter.begin(expectedOf(run));
-  // An open control would accept messages that nobody reads.
-  else if (ending.status !== "suspended" || run.outer === undefined) run.control?.shut();
+  // Middleware may go on after a limit. An open control would accept messages that nobody reads.
+  else if (mayEnd(run, planned, ending)) run.control?.shut();
   return {
     now,
     token,
     ...(messages !== undefined && messages.length > 0 && { messages }),
     ...(ending !== undefined && { ending }),
+    ...(ending !== undefined && isExhausted(state, seen, { limits, reserve }) && { isExhausted: true as const }),
     ...(retries === true && ending === undefined && { retries: true as const }),
   };
+}
+
+function mayEnd({ outer, hooks }: Run, planned: Ending | undefined, { status }: Ending): boolean {
+  if (planned === undefined && hooks.some(({ beforeEnd }) => beforeEnd !== undefined)) return false;
+  return status !== "suspended" || outer === undefined;
 }
 
 function expectedOf({ state: { answers, lastCostUSD } }: Run): Expected | undefined {

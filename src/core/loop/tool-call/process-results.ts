@@ -54,8 +54,12 @@ export function processResults(given: ResultPipeline): ResultProcessing {
   const pipeline = copyPipeline(given);
   const process: ResultProcessor["process"] = (run, settled) => processBatchOf(run, settled, pipeline);
   const processing: ResultProcessor = { kind: "result-processing", toolName: pipeline.cacher?.toolName, process };
+  pipelines.set(process, pipeline);
   return processing;
 }
+
+/** The stages of each processing, for the tests of the new core. */
+export const pipelines: WeakMap<ResultProcessor["process"], ResultPipeline> = new WeakMap();
 
 function copyPipeline(given: ResultPipeline): ResultPipeline {
   checkFields("policies.results", given, pipelineChecks);

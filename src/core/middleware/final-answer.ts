@@ -1,0 +1,54 @@
+// Lets the model answer once more, without tools, after a limit is reached.
+
+import type { FinalAnswerReserve } from "../types/policies.ts";
+import { isUnfinished } from "../providers/judge-finish.ts";
+import type { Ending, Middleware } from "../run/seam.ts";
+
+const counted: ReadonlySet<string> = new Set(["max-iterations", "max-tool-calls"]);
+const reserved: ReadonlySet<string> = new Set(["max-tokens", "max-cost", "wall-clock"]);
+
+/**
+ * Grants one more iteration without tools if `maxIterations` or `maxToolCalls` ends the run. With a `reserve`, also if `maxTokens`,
+ * `maxCostUSD` or `wallClockMs` ends the run. The run still ends with the limit as its reason.
+ *
+ * @example finalAnswer({ reserve: { tokens: 2_000 } })
+ */
+export function finalAnswer(
+  options: { readonly reserve?: FinalAnswerReserve } = {},
+): Middleware<{ readonly finalAnswer?: true }> {
+  const { reserve } = options;
+  return {
+    name: "final-answer",
+    ...("reserve" in options && { reserve }),
+    begin: () => {
+      let endedBy: { readonly ending: Ending; isGiven: boolean } | undefined;
+      return {
+        async request(request, next, at) {
+          const granted = endedBy;
+          const isOwn = granted !== undefined && (at.state.isGranted || at.state.continuation > 0);
+          if (!isOwn) {
+            // A resumed run with higher limits goes on after its final answer.
+            endedBy = undefined;
+            return next(request);
+          }
+          const answer = await next({ ...request, toolChoice: "none" });
+          const { status } = answer;
+          const isCut = status === "stopped-by-user" || status === "follow-up-interrupt";
+          granted.isGiven = true;
+          return isCut || isUnfinished(answer) ? answer : { ...answer, ends: granted.ending };
+        },
+        async beforeEnd(ending, { state }) {
+          const { kind } = ending.reason;
+          // The final answer has paused too often.
+          if (endedBy !== undefined) return kind === "max-pauses" ? { ending: endedBy.ending } : undefined;
+          // Only a limit that forbids the next request leaves room for an answer.
+          if (state.phase !== "look") return undefined;
+          if (!counted.has(kind) && !(reserve !== undefined && reserved.has(kind))) return undefined;
+          endedBy = { ending, isGiven: false };
+          return { again: [] };
+        },
+        result: () => (endedBy?.isGiven === true ? { finalAnswer: true } : {}),
+      };
+    },
+  };
+}

@@ -1,0 +1,65 @@
+// Decides which tools may run, and reports the calls that it allowed.
+
+import type { DeliberateGate } from "../types/policies.ts";
+import type { TriggerMatch } from "../types/loop-event.ts";
+import type { PlainError } from "../types/common.ts";
+import type { CallRecorder, Middleware, Outcome } from "../run/seam.ts";
+import { wasDispatched } from "../tools/outcome-texts.ts";
+import { edges } from "../utils/edges.ts";
+import { isRecord, isThenable } from "../utils/guards.ts";
+import { toPlainError } from "../utils/plain-error.ts";
+import { promiseOrValue } from "../utils/promises.ts";
+
+/**
+ * Lets only the tools of an active gate run. Calls of other tools get the outcome "blocked", although the model sees these tools.
+ *
+ * @example gateTools({ active: true, allowedNames: ["search"] })
+ */
+export function gateTools(gate: DeliberateGate): Middleware {
+  const { active, allowedNames } = gate;
+  if (!active) return { name: "gate", pure: true };
+  return {
+    name: "gate",
+    pure: true,
+    begin: () => {
+      const allowed = allowedNames === undefined ? undefined : [...new Set(allowedNames)];
+      return {
+        request: (request, next) => next(allowed === undefined ? request : { ...request, allowedTools: allowed }),
+        async call(call, next, at) {
+          const { isReplayed } = at;
+          const outcome = await next(call);
+          report(gate, outcome, { at, isLive: !(isReplayed && at.isReplayed) });
+          return outcome;
+        },
+      };
+    },
+  };
+}
+
+interface Reported {
+  readonly at: CallRecorder;
+  readonly isLive: boolean;
+}
+
+/** Errors of the functions of the gate do not affect the run. */
+function report(gate: DeliberateGate, { kind, call: { name, args } }: Outcome, { at, isLive }: Reported): void {
+  const guarded = (event: string, work: () => unknown): void => {
+    const fail = (thrown: unknown): void =>
+      at.emit("listener-error", { event, error: toPlainError(thrown) satisfies PlainError });
+    try {
+      const answer = promiseOrValue(work());
+      if (answer instanceof Promise) answer.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
+  };
+  if (isLive && kind === "completed") guarded("retain", () => gate.retain?.(name));
+  if (!wasDispatched(kind)) return;
+  let trigger: TriggerMatch | undefined;
+  guarded("triggerMatchByToolName", () => {
+    const found: unknown = gate.triggerMatchByToolName?.get(name);
+    if (isRecord(found) && !isThenable(found)) trigger = found as unknown as TriggerMatch;
+    return found;
+  });
+  if (trigger !== undefined) at.emit("hidden-notice", { trigger, args: edges.redactJson(args) });
+}

@@ -1,0 +1,42 @@
+// Ends the run if the model has written its whole answer before its tool calls.
+
+import type { PreToolTextPolicy } from "../types/policies.ts";
+import type { Middleware, State } from "../run/seam.ts";
+
+/**
+ * Ends the run as `pre-tool-text` after an iteration with text, if every called tool succeeded and needs no further iteration: see
+ * `PreToolTextPolicy`.
+ *
+ * @example preToolText({ suppressFollowUpAfterText: ["remember"] })
+ */
+export function preToolText({ endAfterTextFamilies = [], suppressFollowUpAfterText = [] }: PreToolTextPolicy = {}): Middleware {
+  const families: ReadonlySet<string> = new Set(endAfterTextFamilies);
+  return {
+    name: "pre-tool-text",
+    pure: true,
+    begin: () => {
+      const enough = new Set<string>(suppressFollowUpAfterText);
+      return {
+        request(request, next) {
+          for (const { name, requiresFollowUp } of request.tools) {
+            if (requiresFollowUp === false) enough.add(name);
+            else if (requiresFollowUp === true && !suppressFollowUpAfterText.includes(name)) enough.delete(name);
+          }
+          return next(request);
+        },
+        ends(state) {
+          if (!isAnswered(state)) return undefined;
+          const { family } = state.answers.at(-1) ?? {};
+          const isWhole = family !== undefined && families.has(family);
+          if (!isWhole && !state.lastBatch.every(({ call }) => enough.has(call.name))) return undefined;
+          return { status: "completed", reason: { kind: "pre-tool-text" } };
+        },
+      };
+    },
+  };
+}
+
+function isAnswered({ phase, lastBatch, current }: State): boolean {
+  if (phase !== "calls" || lastBatch.length === 0 || current.text.trim() === "") return false;
+  return lastBatch.every(({ outcome }) => outcome.kind === "completed" && outcome.restart !== true);
+}
