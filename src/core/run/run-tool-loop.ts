@@ -179,11 +179,13 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   // A planned ending was asked about before the look.
   const isAsked = isFinal(first) || run.planned !== undefined;
   const ending = isAsked ? first : await askBeforeEnd(run, first);
-  // An open control would accept messages that nobody reads.
-  if (ending !== undefined && (ending.status !== "suspended" || run.outer === undefined)) run.control?.shut();
   if (ending === undefined) return ending;
   if ("waits" in ending.reason) return endUndone(run, ending);
-  const { token } = await run.step<{ readonly token: string }>(`${lookKey(run)}/over`, () => ({ token: run.token }));
+  const { token } = await run.step<{ readonly token: string }>(`${lookKey(run)}/over`, () => {
+    // An open control would accept messages that nobody reads.
+    if (ending.status !== "suspended" || run.outer === undefined) run.control?.shut();
+    return { token: run.token };
+  });
   if (token === run.token) return ending;
   const goOn = await findContinuation(run, ending);
   if (goOn === undefined) return ending;
