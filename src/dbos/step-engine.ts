@@ -1,6 +1,5 @@
 // Runs the loop in a DBOS workflow: each step is a step of the workflow, and a wait is a durable wait of the workflow.
 
-import { AsyncResource } from "node:async_hooks";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { isRecord, type Json, LoopError, type LoopResult, parseJson } from "../core/entry-kit.ts";
 import {
@@ -40,8 +39,6 @@ export async function runInWorkflow(execute: (ports: WorkflowPorts) => Promise<L
 class DbosEngine implements WorkflowEngine {
   readonly id: string;
   readonly #abort = new AbortController();
-  // A call that begins while its message streams goes on in the context of the step of the message, where DBOS records no steps.
-  readonly #workflow = new AsyncResource("turnwright");
 
   constructor(id: string) {
     this.id = id;
@@ -52,16 +49,14 @@ class DbosEngine implements WorkflowEngine {
   }
 
   readonly all: WorkflowEngine["all"] = (wave) =>
-    this.#workflow.runInAsyncScope(() =>
-      runWorkflowSteps(
-        wave.map(({ key, body }) => ({
-          key,
-          run: ({ signal }) => {
-            signal?.addEventListener("abort", () => this.#abort.abort(signal.reason), { once: true });
-            return body();
-          },
-        })),
-      ),
+    runWorkflowSteps(
+      wave.map(({ key, body }) => ({
+        key,
+        run: ({ signal }) => {
+          signal?.addEventListener("abort", () => this.#abort.abort(signal.reason), { once: true });
+          return body();
+        },
+      })),
     );
 
   show(waits: readonly ShownWait[]): Promise<void> {
