@@ -50,7 +50,7 @@ export function createEngineProgram(seed: number, kills: number): EngineProgram 
     async check(messages) {
       ok(killed > 0 || kills === 0, `program ${seed} was not killed`);
       equal(new Set(program.ran).size, program.ran.length, `program ${seed}: a tool ran twice`);
-      await compare(messages, seed);
+      await compareWithMemory(messages, seed);
     },
   };
 }
@@ -73,7 +73,8 @@ function killAt(journal: StepJournal, count: number, random: Random): StepJourna
   };
 }
 
-async function compare(messages: readonly Message[], seed: number): Promise<void> {
+/** Checks that a run on an engine has ended like a run in memory. A call that was cut is told as interrupted. */
+export async function compareWithMemory(messages: readonly Message[], seed: number): Promise<void> {
   const expected = await inMemory(createProgram(seed));
   const isCut = JSON.stringify(messages).includes('"interrupted"');
   if (isCut) deepEqual(messages.map(shapeOf), expected.map(shapeOf));

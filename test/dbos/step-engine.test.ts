@@ -1,6 +1,9 @@
 // The new core on DBOS: random programs that are killed at random steps, waits, timers and cancellation.
 
 import { AsyncResource } from "node:async_hooks";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Message } from "turnwright";
@@ -11,7 +14,7 @@ import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
 import type { LoopResult } from "../../src/core/types/loop-result.ts";
 import { readWaits, runInWorkflow, sendAnswer } from "../../src/dbos/step-engine.ts";
 import type { WorkflowPorts } from "../../src/host/durable/run-in-engine.ts";
-import { answerUntil, createEngineProgram, type EngineDoor, Killed } from "../core/engine-programs.ts";
+import { answerUntil, compareWithMemory, createEngineProgram, type EngineDoor, Killed } from "../core/engine-programs.ts";
 
 let postgres: Postgres;
 
@@ -133,6 +136,36 @@ test("DBOS: cancelling a workflow aborts its tool, and the resumed workflow tell
   await DBOS.resumeWorkflow("cancelled", { queueName: "steps" });
   expect((await end)?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
 });
+
+interface Life {
+  readonly signal: string | null;
+  readonly printed: string;
+}
+
+async function live(...args: readonly (string | number)[]): Promise<Life> {
+  const file = fileURLToPath(new URL("step-process.ts", import.meta.url));
+  const child = spawn(process.execPath, ["--no-deprecation", "--import", "tsx", file, ...args.map(String)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let printed = "";
+  child.stdout.on("data", (chunk: Buffer) => (printed += chunk.toString("utf8")));
+  const [, signal] = (await once(child, "close")) as [number | null, string | null];
+  return { signal, printed };
+}
+
+test("DBOS: another process goes on after kill -9, twice", async () => {
+  const own = await startPostgres();
+  try {
+    const seed = 58;
+    expect((await live(own.url, "killed", seed, 9)).signal).toBe("SIGKILL");
+    expect((await live(own.url, "killed", seed, 8)).signal).toBe("SIGKILL");
+    const { printed } = await live(own.url, "killed", seed, 0);
+    const { messages: told } = JSON.parse(printed) as { readonly messages: readonly Message[] };
+    await compareWithMemory(told, seed);
+  } finally {
+    await own.stop();
+  }
+}, 60_000);
 
 test("DBOS: runInWorkflow throws outside a workflow", async () => {
   await expect(runInWorkflow(() => Promise.reject(new Error("never")))).rejects.toMatchObject({ code: "invalid-option" });
