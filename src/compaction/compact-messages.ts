@@ -33,7 +33,8 @@ import {
   type UserMessage,
   warnOfLoop,
 } from "../core/entry-kit.ts";
-import { toError, writeSummary } from "./write-summary.ts";
+import { compactWith, type CompactionFacts, type MiddlewareSource } from "./middleware.ts";
+import { portsOfRun, toError, writeSummary } from "./write-summary.ts";
 
 export interface CutRules {
   readonly keepTokens: number;
@@ -244,17 +245,53 @@ function readOptions(options: CompactionOptions): Settings {
   return { when, keep, contextWindow, summarise, native };
 }
 
-function createCompactor(settings: Settings, earlier: CompactedMessages | undefined): Compactor {
+function createCompactor(settings: Settings, earlier: CompactedMessages | undefined): Compactor & MiddlewareSource {
   return {
     kind: "compaction",
     earlierOf: (messages) => (earlier === undefined ? undefined : checkFit(earlier, messages)),
     startWith: (found) =>
       found === undefined ? createCompactor(settings, earlier) : createCompactor(settings, checkEarlier(found)),
-    isDue: (run) => isDue(run, settings),
-    compact: (run) => compact(run, settings),
-    thresholdFor: (provider) =>
-      isNative(provider, settings) ? toTokens(settings.when, windowOf(settings, provider)) : undefined,
+    isDue: (run) => isDue(factsOfRun(run), settings),
+    compact: (run) => compact(factsOfRun(run), settings),
+    thresholdFor: (provider) => thresholdFor(provider, settings),
+    toMiddleware: () =>
+      compactWith({
+        earlierOf: (messages) => (earlier === undefined ? undefined : checkFit(earlier, messages)),
+        mayBeDue: (provider) => !isNative(provider, settings),
+        isDue: (facts) => isDue(facts, settings),
+        compact: (facts) => compact(facts, settings),
+        thresholdFor: (provider) => thresholdFor(provider, settings),
+      }),
   };
+}
+
+/** Reads the facts for a compaction from the driver of today. */
+function factsOfRun(run: Run): CompactionFacts {
+  const { state, options } = run;
+  const { provider, system, toolChoice } = options;
+  return {
+    provider,
+    system,
+    get tools() {
+      return expose(run, provider, { toolChoice }).tools;
+    },
+    transcript: state.messages,
+    get messages() {
+      return sentMessages(run);
+    },
+    get filtered() {
+      return run.features.handoffs?.filter(run, sentMessages(run));
+    },
+    earlier: state.compaction,
+    streams: state.streamResults,
+    last: state.lastCompaction,
+    isForced: state.lastInbox?.compact === "forced",
+    summaryRun: portsOfRun(run),
+  };
+}
+
+function thresholdFor(provider: Provider, settings: Settings): number | undefined {
+  return isNative(provider, settings) ? toTokens(settings.when, windowOf(settings, provider)) : undefined;
 }
 
 function checkEarlier(given: CompactedMessages): CompactedMessages {
@@ -298,26 +335,25 @@ const leastFreed = 0.1;
 /** After a failure, the context must grow by this factor before the next attempt. */
 const growthAfterFailure = 1.1;
 
-function isDue(run: Run, settings: Settings): boolean {
-  const { provider } = run.options;
+function isDue(facts: CompactionFacts, settings: Settings): boolean {
+  const { provider, last } = facts;
   const limit = toTokens(settings.when, windowOf(settings, provider));
   if (limit === undefined || isNative(provider, settings)) return false;
-  const tokens = contextTokens(run);
-  const failed = run.state.lastCompaction?.answer;
+  const tokens = contextTokens(facts);
+  const failed = last?.answer;
   const floor = failed?.kind === "failed" ? Math.max(limit, failed.tokensBefore * growthAfterFailure) : limit;
   if (tokens < floor) return false;
-  const cut = cutOf(run, settings, tokens);
+  const cut = cutOf(facts, settings, tokens);
   return cut !== undefined && cut.tokens >= limit * leastFreed;
 }
 
-function cutOf(run: Run, settings: Settings, tokens: number): Cut | undefined {
-  const { state, options } = run;
-  const keep = toTokens(settings.keep, windowOf(settings, options.provider)) ?? Math.floor(tokens * settings.keep);
-  const rules = state.lastInbox?.compact === "forced" ? shorten(run, keep, tokens) : { keepTokens: keep };
-  const { messages, earlier, filtered } = shownMessages(run);
+function cutOf(facts: CompactionFacts, settings: Settings, tokens: number): Cut | undefined {
+  const keep = toTokens(settings.keep, windowOf(settings, facts.provider)) ?? Math.floor(tokens * settings.keep);
+  const rules = facts.isForced ? shorten(facts, keep, tokens) : { keepTokens: keep };
+  const { messages, earlier, filtered } = shownMessages(facts);
   if (filtered === undefined) return findCut(messages, { ...rules, earlier });
   // The cut comes after the filtered messages, because positions among them are no positions in the transcript.
-  const mayStay = (index: number): boolean => index >= filtered.left || placeOf(run, filtered, index) >= 0;
+  const mayStay = (index: number): boolean => index >= filtered.left || placeOf(facts, filtered, index) >= 0;
   return findCut(messages, { ...rules, earlier, minCount: filtered.left, mayStay });
 }
 
@@ -329,19 +365,17 @@ interface Shown {
   readonly filtered?: FilteredMessages | undefined;
 }
 
-function shownMessages(run: Run): Shown {
-  const messages = sentMessages(run);
-  const filtered = run.features.handoffs?.filter(run, messages);
-  return filtered === undefined
-    ? { messages, earlier: run.state.compaction }
-    : { messages: filtered.messages, earlier: undefined, filtered };
+function shownMessages({ messages, earlier, filtered }: CompactionFacts): Shown {
+  return filtered === undefined ? { messages, earlier } : { messages: filtered.messages, earlier: undefined, filtered };
 }
 
-/** Returns the place in the transcript of a message that the current agent sees. Returns -1 for a message that a filter made. */
-function placeOf(run: Run, { messages, left, before }: FilteredMessages, index: number): number {
+/**
+ * Returns the place in the transcript of a message that the current agent sees. Returns -1 for a message that a filter made.
+ */
+function placeOf({ messages: whole }: CompactionFacts, { messages, left, before }: FilteredMessages, index: number): number {
   if (index >= left) return before + index - left;
   const message = messages[index];
-  return message === undefined ? -1 : sentMessages(run).indexOf(message);
+  return message === undefined ? -1 : whole.indexOf(message);
 }
 
 /**
@@ -349,19 +383,20 @@ function placeOf(run: Run, { messages, left, before }: FilteredMessages, index: 
  * most a quarter of the request stays. If the refused request already had a new summary, only the last message of the request
  * stays. If the last message is more than half of the request, it is summarized too.
  */
-function shorten({ state }: Run, keep: number, tokens: number): Pick<CutRules, "keepTokens" | "keepLastTokens"> {
-  const { lastCompaction: last, streamResults } = state;
-  const isAgain = last?.answer.kind === "compacted" && last.streams === streamResults.length - 1;
+function shorten(
+  { last, streams }: CompactionFacts,
+  keep: number,
+  tokens: number,
+): Pick<CutRules, "keepTokens" | "keepLastTokens"> {
+  const isAgain = last?.answer.kind === "compacted" && last.streams === streams.length - 1;
   return { keepTokens: isAgain ? 0 : Math.min(keep, Math.floor(tokens / 4)), keepLastTokens: Math.floor(tokens / 2) };
 }
 
 /**
- * Returns the messages of the next request, before summaries replace some of them. Masked results are left out. Omits the first
- * `from` messages.
+ * Returns the messages of the next request, before summaries replace some of them. Masked results are left out.
  */
-function sentMessages({ view, state: { messages } }: Run, from: number = 0): readonly Message[] {
-  if (view === undefined) return from === 0 ? messages : messages.slice(from);
-  return [...view.messages.slice(from), ...messages.slice(Math.max(from, view.messages.length))];
+function sentMessages({ view, state: { messages } }: Run): readonly Message[] {
+  return view === undefined ? messages : [...view.messages, ...messages.slice(view.messages.length)];
 }
 
 /**
@@ -369,29 +404,27 @@ function sentMessages({ view, state: { messages } }: Run, from: number = 0): rea
  * newer messages. All tokens are estimated if there is no report, if a compaction came after the report, or if the report is
  * about another agent and the current agent sees fewer messages.
  */
-function contextTokens(run: Run): number {
-  const { state, options } = run;
-  const shown = shownMessages(run);
-  const answer = state.messages.findLastIndex(({ role }) => role === "assistant");
-  const isOld = state.lastCompaction?.streams === state.streamResults.length || answer < (shown.filtered?.before ?? 0);
-  const stream = isOld ? undefined : state.streamResults.at(-1);
+function contextTokens(facts: CompactionFacts): number {
+  const { transcript, last: compaction, streams, system, tools } = facts;
+  const shown = shownMessages(facts);
+  const answer = transcript.findLastIndex(({ role }) => role === "assistant");
+  const isOld = compaction?.streams === streams.length || answer < (shown.filtered?.before ?? 0);
+  const stream = isOld ? undefined : streams.at(-1);
   // `usage` is the sum over all attempts. If attempts were discarded, this sum is much larger than the context, so `lastUsage` is
   // preferred.
   const last = stream?.lastUsage ?? stream?.usage;
   if (last !== undefined && last.inputTokens > 0)
-    return last.inputTokens + last.outputTokens + estimateMessages(sentMessages(run, answer + 1));
+    return last.inputTokens + last.outputTokens + estimateMessages(facts.messages.slice(answer + 1));
   // If the service itself searches the deferred tools, a tool is not in the context before the service has found it.
-  const { tools } = expose(run, options.provider, { toolChoice: options.toolChoice });
   const visible = tools.filter(({ deferred }) => deferred !== true);
-  return estimateJson(options.system ?? "") + estimateJson(visible) + estimateShown(shown);
+  return estimateJson(system ?? "") + estimateJson(visible) + estimateShown(shown);
 }
 
 function estimateShown({ messages, earlier }: Shown): number {
   return estimateMessages(earlier === undefined ? messages : toCompacted(messages, earlier));
 }
 
-async function compact(run: Run, settings: Settings): Promise<CompactionAnswer> {
-  const { options } = run;
+async function compact(facts: CompactionFacts, settings: Settings): Promise<CompactionAnswer> {
   let tokensBefore = 0;
   const fail = (error: PlainError, spending?: CompactionAnswer["spending"]): CompactionAnswer => ({
     kind: "failed",
@@ -401,25 +434,25 @@ async function compact(run: Run, settings: Settings): Promise<CompactionAnswer> 
     error,
   });
   try {
-    tokensBefore = contextTokens(run);
-    const cut = cutOf(run, settings, tokensBefore);
+    tokensBefore = contextTokens(facts);
+    const cut = cutOf(facts, settings, tokensBefore);
     if (cut === undefined) return fail(toError("There are no messages to summarize."));
     const {
-      provider = options.provider,
+      provider = facts.provider,
       maxOutputTokens = 4_000,
       maxCostUSD = Number.POSITIVE_INFINITY,
       instructions,
     } = settings.summarise;
-    const partTokens = partTokensFor(windowOf(settings, provider), { run, tokensBefore, maxOutputTokens });
-    const shown = shownMessages(run);
+    const partTokens = partTokensFor(windowOf(settings, provider), { facts, tokensBefore, maxOutputTokens });
+    const shown = shownMessages(facts);
     const replaced = cut.replaced.flatMap((index) => shown.messages[index] ?? []);
-    const ports = { run, provider, maxOutputTokens, maxCostUSD, instructions, partTokens };
+    const ports = { run: facts.summaryRun, provider, maxOutputTokens, maxCostUSD, instructions, partTokens };
     const written = await writeSummary(replaced, shown.earlier?.summary, ports);
     const { spending } = written;
     if (written.error !== undefined) return fail(written.error, spending);
-    const place = (index: number): number => (shown.filtered === undefined ? index : placeOf(run, shown.filtered, index));
+    const place = (index: number): number => (shown.filtered === undefined ? index : placeOf(facts, shown.filtered, index));
     const compaction = { summary: written.summary, count: place(cut.count), kept: cut.kept.map(place) };
-    const freed = estimateShown(shown) - estimateMessages(toCompacted(sentMessages(run), compaction));
+    const freed = estimateShown(shown) - estimateMessages(toCompacted(facts.messages, compaction));
     if (freed <= 0) return fail(toError("The summary is not shorter than the messages that it would replace."), spending);
     return { kind: "compacted", tokensBefore, tokensAfter: Math.max(0, tokensBefore - freed), spending, compaction };
   } catch (error) {
@@ -428,7 +461,7 @@ async function compact(run: Run, settings: Settings): Promise<CompactionAnswer> 
 }
 
 interface PartFacts {
-  readonly run: Run;
+  readonly facts: CompactionFacts;
   readonly tokensBefore: number;
   readonly maxOutputTokens: number;
 }
@@ -438,8 +471,8 @@ interface PartFacts {
  * window stays free. Without a known window, the maximum is the size of the next request, or a quarter of that size if the
  * service has refused the previous request as too long.
  */
-function partTokensFor(window: number | undefined, { run, tokensBefore, maxOutputTokens }: PartFacts): number {
-  const isRefused = run.state.lastInbox?.compact === "forced";
+function partTokensFor(window: number | undefined, { facts, tokensBefore, maxOutputTokens }: PartFacts): number {
+  const isRefused = facts.isForced;
   const room =
     window === undefined ? Math.floor(tokensBefore / (isRefused ? 4 : 1)) : Math.floor(window / 2) - 2 * maxOutputTokens;
   return Math.max(1_000, room);

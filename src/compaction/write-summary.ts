@@ -25,8 +25,35 @@ import {
 
 type Spending = NonNullable<CompactionAnswer["spending"]>;
 
+type StreamPorts = Parameters<typeof streamOnce>[1];
+
+/** The ports of a run that a summary needs. */
+export interface SummaryRun extends Pick<
+  StreamPorts,
+  "clock" | "timeouts" | "scope" | "alarm" | "heldIds" | "pricing" | "events"
+> {
+  readonly iteration: number;
+  /** Returns the limit that a request of this cost would exceed, after `spent`. */
+  findSpent(expectedUSD: number, spent: { readonly tokens: number; readonly costUSD: number }): EndReason | undefined;
+}
+
+export function portsOfRun(run: Run): SummaryRun {
+  const { state, clock, timeouts, scope, alarm, events, options, meter } = run;
+  return {
+    iteration: state.iteration,
+    clock,
+    timeouts,
+    scope,
+    alarm,
+    heldIds: state.heldIds,
+    pricing: options.pricing,
+    events,
+    findSpent: (expectedUSD, spent) => meter.findSpent(expectedUSD, spent),
+  };
+}
+
 export interface SummaryPorts {
-  readonly run: Run;
+  readonly run: SummaryRun;
   readonly provider: Provider;
   readonly maxOutputTokens: number;
   readonly maxCostUSD: number;
@@ -117,23 +144,23 @@ function toRequestText(summary: string | undefined, part: string, isInside: bool
 
 function ask(content: string, ports: SummaryPorts, spent: Spent): Promise<StreamResult> {
   const { run, provider, maxOutputTokens, instructions } = ports;
-  const { state, clock, timeouts, scope, alarm, events, options } = run;
+  const { iteration, clock, timeouts, scope, alarm, events, heldIds, pricing } = run;
   const request = {
     system: instructions === undefined ? task : `${task}\n${instructions}`,
     messages: [{ role: "user" as const, content }],
     tools: [],
     settings: { maxOutputTokens },
-    iteration: state.iteration,
+    iteration,
     purpose: "summary" as const,
   };
   // The text of the summary is not part of the answer, so listeners do not get it.
   const quiet = {
-    runId: run.runId,
+    runId: events.runId,
     wants: () => false,
     send: (event: Parameters<typeof events.send>[0]) => void (event.type === "listener-error" && events.send(event)),
     room: () => undefined,
   };
-  const shared = { clock, timeouts, scope, alarm, heldIds: state.heldIds, pricing: options.pricing };
+  const shared = { clock, timeouts, scope, alarm, heldIds, pricing };
   return streamOnce(request, { ...shared, provider, events: quiet, findSpent: (attempts) => findSpent(ports, spent, attempts) });
 }
 
@@ -146,13 +173,13 @@ function findSpent(
   { spending, lastCostUSD }: Spent,
   attempts: readonly AttemptSpending[],
 ): EndReason | undefined {
-  const { options, state, events } = run;
-  const priced = priceAttempts(attempts, state.iteration, { pricing: options.pricing, events });
+  const { pricing, iteration, events } = run;
+  const priced = priceAttempts(attempts, iteration, { pricing, events });
   const expectedUSD = priced.lastCostUSD ?? lastCostUSD;
   const spentUSD = knownCostOf(spending) + priced.costUSD;
   if (spentUSD + expectedUSD > maxCostUSD) return { kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD };
   const tokens = (spending?.usage?.totalTokens ?? 0) + priced.tokens;
-  return run.meter.findSpent(expectedUSD, { tokens, costUSD: spentUSD });
+  return run.findSpent(expectedUSD, { tokens, costUSD: spentUSD });
 }
 
 function addResult({ spending, lastCostUSD }: Spent, result: StreamResult): Spent {

@@ -266,6 +266,7 @@ export {
   tokensOfBytes,
 } from "./utils/texts.ts";
 export { parseToolArguments } from "./utils/tool-arguments.ts";
+export { IdleTimer } from "./cancellation/signals.ts";
 export { endWith } from "./run/seam.ts";
 export type {
   Answer,

@@ -25,6 +25,8 @@ import { readOutput } from "../../src/core/middleware/structured-output.ts";
 import type { OutputReader, ResultMasking } from "../../src/core/loop/run/run.ts";
 import type { CacheWatch } from "../../src/core/loop/run/run.ts";
 import { watchRequests } from "../../src/prompt-cache/middleware.ts";
+import type { MiddlewareSource } from "../../src/compaction/middleware.ts";
+import type { Compaction } from "../../src/core/types/policies.ts";
 import { isToolRegistry } from "../../src/core/tools/registry.ts";
 import { detectLoops } from "../../src/core/middleware/detect-loops.ts";
 import { finalAnswer } from "../../src/core/middleware/final-answer.ts";
@@ -108,7 +110,9 @@ function findMasking(tools: LoopOptions["tools"] = []): Masking | undefined {
 /** Messages are changed in this order: masking, filters of handoffs, compaction, context items. */
 function viewsOf({ policies = {}, tools, contextItems, limits }: LoopOptions): readonly Middleware[] {
   const masking = (policies.masking ?? findMasking(tools)) as ResultMasking | undefined;
-  const masks = masking === undefined ? [] : [maskWith("mask-results", masking)];
+  const masks: Middleware[] = masking === undefined ? [] : [maskWith("mask-results", masking)];
+  const compaction = policies.compaction as (Compaction & MiddlewareSource) | undefined;
+  if (compaction !== undefined) masks.push(compaction.toMiddleware());
   return [...masks, contextRestarts({ ...policies.restarts, items: contextItems, maxRestarts: limits?.maxRestarts })];
 }
 

@@ -121,6 +121,14 @@ export class StepRecorder implements CallRecorder {
 
   readonly addMessage: CallRecorder["addMessage"] = (message) => void this.#activity.run.state.messages.push(message);
 
+  readonly findSpent: CallRecorder["findSpent"] = (expectedUSD, spent) => this.#activity.run.meter.findSpent(expectedUSD, spent);
+
+  readonly addSpending: CallRecorder["addSpending"] = (spending) => {
+    const { usage = noUsage, costUSD, knownCostUSD } = spending;
+    this.#activity.run.meter.addUsage(spending);
+    this.#activity.spent.push({ usage, costUSD, knownCostUSD, toolCallsExecuted: 0 });
+  };
+
   readonly heartbeat: CallRecorder["heartbeat"] = () => this.#activity.beat?.();
 
   readonly step: CallRecorder["step"] = <T>(name: string, body: () => T | PromiseLike<T>): Promise<T> => {

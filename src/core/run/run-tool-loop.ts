@@ -20,7 +20,7 @@ import { Activity } from "./activity.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
 import type { Ending } from "./seam.ts";
 import { describeTools } from "./shown-tools.ts";
-import { applyAgain } from "./state.ts";
+import { applyAgain, applyNested } from "./state.ts";
 import { lookKey, type Looking, see, sendSteered, takeLook } from "./take-look.ts";
 
 /** Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. */
@@ -244,8 +244,9 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
       const said = await inHook(name, "beforeEnd", () => beforeEnd(ending, recorder));
       if (said === undefined) continue;
       if ("ending" in said) ending = said.ending;
+      else if (said.isCounted === true && state.countedIterations >= run.limits.maxIterations) continue;
       else if (state.agains < maxAgains && (ending.status === "completed" || state.look?.isExhausted !== true)) {
-        for (const message of applyAgain(state, said.again, ending)) sendSteered(run, message);
+        for (const message of applyAgain(state, said, ending)) sendSteered(run, message);
         return undefined;
       }
     }
@@ -257,6 +258,7 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
     throw error;
   };
   const end = await activity.settle(ask().catch(failed));
+  for (const spent of activity.spent) applyNested(state, spent);
   if ("value" in end) return end.value;
   state.waits = end.waits;
   return waiting(run);

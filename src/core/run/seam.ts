@@ -4,7 +4,7 @@ import type { Clock, Json, Pricing, Session, StandardSchema, Timeouts, Usage } f
 import type { CallEvent, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
 import type { Message, ProviderMetadataPart, UserMessage } from "../types/message.ts";
 import type { ModelSettings, Provider, RequestedOutput, StreamResult, ToolChoice } from "../types/provider.ts";
-import type { Ending as PlainEnding } from "../types/termination.ts";
+import type { Ending as PlainEnding, EndReason } from "../types/termination.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ShownTool, ToolCall, ToolHistoryEntry, ToolOutcome } from "../types/tool-outcome.ts";
 import type { Tool } from "../types/loop-options.ts";
@@ -114,11 +114,19 @@ export interface Hooks<Extra extends object = object> {
   call?(call: ToolCall, next: Next<ToolCall, Outcome>, at: CallRecorder): Promise<Outcome>;
   /** Pure. Called before each request, after each answer and after the calls of each message. */
   ends?(state: State): Ending | undefined;
-  /** Goes on instead of ending, or ends in another way. After a limit, `again` grants one more iteration. */
+  /**
+   * Goes on instead of ending, or ends in another way. After a limit, `again` grants one more iteration. With `isCounted`, the
+   * limits apply to it as to any other, and the run ends if `maxIterations` is reached.
+   */
   beforeEnd?(
     ending: Ending,
     at: Recorder,
-  ): Promise<void | undefined | { readonly again: readonly UserMessage[] } | { readonly ending: Ending }>;
+  ): Promise<
+    | void
+    | undefined
+    | { readonly again: readonly UserMessage[]; readonly isCounted?: true | undefined }
+    | { readonly ending: Ending }
+  >;
   on?(event: LoopEvent): void;
   /** Returns fields for the result of the run. */
   result?(state: State): Extra;
@@ -155,6 +163,13 @@ export interface Recorder {
   run(options: NestedOptions, name?: string): Promise<LoopResult>;
   /** Adds a message at the end of the transcript. Call it before `next` of a request. */
   addMessage(message: UserMessage): void;
+  /**
+   * Returns the limit of this run or an outer run that a request of this cost would exceed, after requests of middleware that are
+   * not counted yet.
+   */
+  findSpent(expectedUSD: number, spent?: { readonly tokens: number; readonly costUSD: number }): EndReason | undefined;
+  /** Counts a request that middleware made in a step. Call it after the step, also if the step was recorded before. */
+  addSpending(spending: Pick<Answer, "usage" | "costUSD" | "knownCostUSD">): void;
   readonly state: State;
   readonly signal: AbortSignal;
   readonly session: Session;

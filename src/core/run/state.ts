@@ -318,18 +318,24 @@ function toHistoryEntry(state: State, outcome: Outcome, { result, content }: Too
   };
 }
 
+interface Again {
+  readonly again: readonly UserMessage[];
+  readonly isCounted?: true | undefined;
+}
+
 /**
  * Goes on after an ending. A limit that was reached does not count for one more iteration. Returns the messages of the user that the
  * model now gets.
  */
-export function applyAgain(state: State, again: readonly UserMessage[], ending: Ending): readonly UserMessage[] {
+export function applyAgain(state: State, { again, isCounted }: Again, ending: Ending): readonly UserMessage[] {
   answerOpenCalls(state);
   if (ending.status !== "completed") nextIteration(state);
   state.messages.push(...again);
   // Without a limit, the next look takes the messages.
-  const steered = ending.status === "completed" ? [] : takeSteered(state);
+  const isGranted = ending.status !== "completed" && isCounted !== true;
+  const steered = isGranted ? takeSteered(state) : [];
   state.agains += 1;
-  state.isGranted = ending.status !== "completed";
+  state.isGranted = isGranted;
   state.lastBatch = [];
   clearIteration(state);
   state.phase = "again";

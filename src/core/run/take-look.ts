@@ -66,8 +66,8 @@ function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
   const { state, limits, hooks, reserve } = run;
   const ending = retries === true ? seen.ended : decideLook(state, seen, { planned, limits, hooks, reserve });
   if (ending === undefined) run.meter.begin(expectedOf(run));
-  // Middleware may go on after a limit. An open control would accept messages that nobody reads.
-  else if (mayEnd(run, planned, ending)) run.control?.shut();
+  // Middleware may go on instead. An open control would accept messages that nobody reads.
+  else if (mayEnd(run, ending)) run.control?.shut();
   return {
     now,
     token,
@@ -78,8 +78,11 @@ function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
   };
 }
 
-function mayEnd({ outer, hooks }: Run, planned: Ending | undefined, { status }: Ending): boolean {
-  if (planned === undefined && hooks.some(({ beforeEnd }) => beforeEnd !== undefined)) return false;
+/** The middleware is not asked before these endings. */
+const unasked: ReadonlySet<Ending["status"]> = new Set(["suspended", "stopped-by-user", "follow-up-interrupt"]);
+
+function mayEnd({ outer, hooks }: Run, { status }: Ending): boolean {
+  if (!unasked.has(status) && hooks.some(({ beforeEnd }) => beforeEnd !== undefined)) return false;
   return status !== "suspended" || outer === undefined;
 }
 

@@ -1,0 +1,211 @@
+// Compaction as middleware: shortens the messages of a request with a summary, which is a step of the journal.
+
+import {
+  type CompactedMessages,
+  type CompactionAnswer,
+  CancelScope,
+  endWith,
+  type FilteredMessages,
+  IdleTimer,
+  type Message,
+  type Middleware,
+  type Provider,
+  type Recorder,
+  refusedAsTooLong,
+  type RequestDraft,
+  type RunFacts,
+  type State,
+  type StreamResult,
+  toCompacted,
+  type ToolDefinition,
+  toPlainError,
+} from "../core/entry-kit.ts";
+import type { SummaryRun } from "./write-summary.ts";
+
+/** The newest compaction, and the number of streams before it. */
+interface LastCompaction {
+  readonly answer: CompactionAnswer;
+  readonly streams: number;
+}
+
+/** The facts of a run from which a compaction decides and works. */
+export interface CompactionFacts {
+  readonly provider: Provider;
+  readonly system: string | undefined;
+  readonly tools: readonly ToolDefinition[];
+  readonly transcript: readonly Message[];
+  /** The transcript as the model gets it, so that masked results are left out. */
+  readonly messages: readonly Message[];
+  /** Set if the current agent sees filtered messages. */
+  readonly filtered?: FilteredMessages | undefined;
+  readonly earlier: CompactedMessages | undefined;
+  readonly streams: readonly StreamResult[];
+  readonly last: LastCompaction | undefined;
+  /** True if the service has refused the previous request as too long. */
+  readonly isForced: boolean;
+  readonly summaryRun: SummaryRun;
+}
+
+interface CompactionCore {
+  earlierOf(messages: readonly Message[]): CompactedMessages | undefined;
+  /** False for a service that writes the summaries itself. */
+  mayBeDue(provider: Provider): boolean;
+  isDue(facts: CompactionFacts): boolean;
+  compact(facts: CompactionFacts): Promise<CompactionAnswer>;
+  thresholdFor(provider: Provider): number | undefined;
+}
+
+type CompactionMiddleware = Middleware<{ readonly compaction: CompactedMessages | undefined }>;
+
+export interface MiddlewareSource {
+  toMiddleware(): CompactionMiddleware;
+}
+
+type Cause = "due" | "forced";
+
+export function compactWith(core: CompactionCore): CompactionMiddleware {
+  return {
+    name: "compaction",
+    begin: (run) => {
+      let compaction = core.earlierOf(run.messages);
+      let last: LastCompaction | undefined;
+      let isForced = false;
+      /** The number of streams when a refusal last led to a compaction, so that a refusal leads to one only. */
+      let forcedAt = 0;
+
+      const compact = async (facts: CompactionFacts, cause: Cause, at: Recorder): Promise<CompactionAnswer> => {
+        at.emit("compaction-start", { cause });
+        const answer = await at.step("summary", async (): Promise<CompactionAnswer> => {
+          const made = await core.compact(facts);
+          return made.kind === "failed" && at.signal.aborted ? { ...made, cancelled: true } : made;
+        });
+        const { kind: outcome, tokensBefore, tokensAfter, spending } = answer;
+        const { provider, model, usage, costUSD } = spending ?? {};
+        if (spending !== undefined) at.addSpending(spending);
+        last = { answer, streams: facts.streams.length };
+        if (answer.kind === "compacted") ({ compaction } = answer);
+        const error = answer.kind === "failed" ? { error: answer.error } : {};
+        at.emit("compaction-end", { outcome, tokensBefore, tokensAfter, provider, model, usage, costUSD, ...error });
+        return answer;
+      };
+
+      return {
+        async request(request, next, at) {
+          const { state } = at;
+          const { provider } = request;
+          const find = (): CompactionFacts => ({ ...factsOf(request, at, run), earlier: compaction, last, isForced });
+          const guard = <T>(work: () => T): T | undefined => guarded(at, work);
+          if (state.continuation === 0) {
+            const cause = isForced
+              ? "forced"
+              : await findDue(at, () => core.mayBeDue(provider) && guard(() => core.isDue(find())) === true);
+            if (cause !== undefined) {
+              const answer = await compact(find(), cause, at);
+              const refusal = state.answers.at(-1)?.reason;
+              isForced = false;
+              // A run that was stopped during the summary ends in the next stream.
+              if (cause === "forced" && answer.kind === "failed" && answer.cancelled !== true && refusal !== undefined)
+                return endWith({ status: "error", reason: refusal }, provider);
+              const spent = at.findSpent(state.lastCostUSD);
+              if (spent !== undefined) return endWith({ status: "error", reason: spent }, provider);
+            }
+          }
+          const messages = compaction === undefined ? request.messages : applySummary(request.messages, state, compaction);
+          const compactAt = guard(() => core.thresholdFor(provider));
+          return next({ ...request, messages, ...(compactAt !== undefined && { compactAt }) });
+        },
+        async beforeEnd(_ending, { state }) {
+          const { length } = state.answers;
+          // If the shortened request was refused too, the run ends with the refusal.
+          const isAgain = forcedAt === length - 1 && last?.answer.kind === "compacted";
+          if (!isTooLong(state) || forcedAt === length || (forcedAt > 0 && isAgain)) return undefined;
+          forcedAt = length;
+          isForced = true;
+          return { again: [], isCounted: true };
+        },
+        result: () => ({ compaction }),
+      };
+    },
+  };
+}
+
+/** The decision is recorded, because the caller may change the options and the function `contextWindow`. */
+async function findDue(at: Recorder, isDue: () => boolean): Promise<Cause | undefined> {
+  return (await at.step("due", () => isDue() || undefined)) === true ? "due" : undefined;
+}
+
+/** Calls the function `contextWindow` of the caller, which may throw. */
+function guarded<T>(at: Recorder, work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    at.emit("listener-error", { event: "compaction.contextWindow", error: toPlainError(error) });
+    return undefined;
+  }
+}
+
+type Found = Omit<CompactionFacts, "earlier" | "last" | "isForced">;
+
+function factsOf({ provider, system, tools, messages }: RequestDraft, at: Recorder, run: RunFacts): Found {
+  const { state } = at;
+  const filtered = findFiltered(messages, state.messages);
+  return {
+    provider,
+    system,
+    tools,
+    transcript: state.messages,
+    messages: filtered === undefined ? messages : state.messages,
+    filtered,
+    streams: state.answers,
+    summaryRun: summaryRunOf(at, run),
+  };
+}
+
+function summaryRunOf(at: Recorder, { runId, clock, timeouts, pricing }: RunFacts): SummaryRun {
+  const scope = new CancelScope();
+  scope.follow(at.signal);
+  const { iteration, heldIds } = at.state;
+  return {
+    iteration,
+    clock,
+    timeouts,
+    scope,
+    alarm: new IdleTimer(clock),
+    heldIds,
+    pricing,
+    events: {
+      runId,
+      wants: () => false,
+      room: () => undefined,
+      send: (event) => {
+        if (event.type === "listener-error") at.emit("listener-error", { event: event.event, error: event.error });
+      },
+    },
+    findSpent: (expectedUSD, spent) => at.findSpent(expectedUSD, spent),
+  };
+}
+
+/** Finds which messages at the end are those of the transcript, if other middleware has filtered the messages before. */
+function findFiltered(messages: readonly Message[], transcript: readonly Message[]): FilteredMessages | undefined {
+  if (messages.length === transcript.length) return undefined;
+  let same = 0;
+  while (same < messages.length && messages.at(-1 - same) === transcript.at(-1 - same)) same += 1;
+  return { messages, left: messages.length - same, before: transcript.length - same };
+}
+
+/** A summary of other messages than those that the current agent sees is not used. */
+function applySummary(
+  messages: readonly Message[],
+  { messages: transcript }: State,
+  compaction: CompactedMessages,
+): readonly Message[] {
+  const filtered = findFiltered(messages, transcript);
+  if (filtered === undefined) return toCompacted(messages, compaction);
+  return compaction.count > filtered.before ? toCompacted(transcript, compaction) : messages;
+}
+
+/** True if the service refused the last request as too long, before the model wrote anything. */
+function isTooLong({ answers, current: { text, reasoning, calls } }: State): boolean {
+  const last = answers.at(-1);
+  return last !== undefined && refusedAsTooLong(last) && text === "" && reasoning === "" && calls.length === 0;
+}
