@@ -105,7 +105,10 @@ export class Activity {
     this.abortNested();
   }
 
+  /** Nested runs of a cancelled run are cancelled already, for the same reason. */
   abortNested(reason?: unknown): void {
+    const { cause } = this.run.scope;
+    if (cause !== undefined && cause.kind !== "interrupt") return;
     for (const one of this.#nested) one.abort(reason);
   }
 

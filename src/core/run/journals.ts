@@ -112,11 +112,7 @@ export class GuardedJournal implements StepJournal {
     return new Promise<T>((resolve, reject) => {
       const waiting = new Waiting(this, this.#ports, ({ ms, ended }) => {
         this.#waiting.delete(waiting);
-        reject(
-          this.#fail(
-            new LoopError("journal-unresponsive", { verb, ms, ...(key !== undefined && { key }), ...(ended && { ended }) }),
-          ),
-        );
+        reject(this.#fail(new LoopError("journal-unresponsive", { verb, ms, ...(key !== undefined && { key }), ended })));
       });
       this.#waiting.add(waiting);
       const leave = (): void => {

@@ -20,7 +20,7 @@ import { Activity } from "./activity.ts";
 import { type Run } from "./run.ts";
 import { type Answer, endWith, type Next, type Outcome, type RequestDraft } from "./seam.ts";
 import { callPlace, type EagerOutcome, placeOf } from "./places.ts";
-import { noteShown, recallShown, withShown } from "./shown-tools.ts";
+import { noteShown, readTools, recallShown, withShown } from "./shown-tools.ts";
 import { applyAnswer } from "./state.ts";
 
 export async function runIteration(run: Run): Promise<void> {
@@ -52,15 +52,9 @@ export async function runIteration(run: Run): Promise<void> {
     last,
   );
   const { provider, system, toolChoice, modelSettings: settings } = options;
-  const draft: RequestDraft = {
-    provider,
-    messages: frozenView(state.messages),
-    tools: run.registry.definitions(),
-    system,
-    toolChoice,
-    settings,
-  };
-  const end = await activity.settle(chain(draft).catch((error: unknown) => endFailed(run, streamed, error)));
+  const begin = async (): Promise<Answer> =>
+    chain({ provider, messages: frozenView(state.messages), tools: readTools(run), system, toolChoice, settings });
+  const end = await activity.settle(begin().catch((error: unknown) => endFailed(run, streamed, error)));
   if ("waits" in end) {
     state.waits = end.waits;
     return;

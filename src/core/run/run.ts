@@ -18,6 +18,8 @@ import { findOuterLevel, type Level, Meter } from "../loop/run/meter.ts";
 import type { ControlClaim } from "../loop/run/run.ts";
 import { checkMessages } from "../loop/state/check-messages.ts";
 import { checkDefinitions, createToolRegistry, isToolRegistry } from "../tools/registry.ts";
+import { invalidOption } from "../errors/check-fields.ts";
+import { readRegistry } from "../tools/read-registry.ts";
 import { mergeRegistries } from "../tools/merge-registries.ts";
 import { approve } from "../middleware/approve.ts";
 import type { EventQueue } from "../utils/event-queue.ts";
@@ -103,8 +105,9 @@ export class Run {
   shown: ReadonlyMap<string, ToolDefinition> = new Map();
   /** The newest request, as the middleware has changed it. */
   draft: RequestDraft | undefined;
-  /** The tools that the registry had when the tools were shown. */
-  registered: ReadonlyMap<string, ToolDefinition> = new Map();
+  /** The tools that the registry had before the newest request. */
+  definitions: readonly ToolDefinition[];
+  registered: ReadonlyMap<string, ToolDefinition>;
   /** The changes of the called tools since the calls were recorded, by tool name. */
   changes: ReadonlyMap<string, readonly ToolChange[]> = new Map();
   /** The tools of the first record. */
@@ -166,7 +169,9 @@ export class Run {
     this.middleware = withApproval(options.middleware);
     this.hooks = beginHooks(this.middleware, { runId, messages, clock, timeouts, session, pricing: options.pricing, root });
     ({ registry: this.registry, durableNames: this.durableNames } = collectTools(options.tools, this.hooks));
-    checkDefinitions(this.registry.definitions());
+    this.definitions = this.registry.definitions();
+    checkDefinitions(this.definitions);
+    this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
     const claims = claimRun(this, nesting);
     this.control = claims.control;
     this.guard = guardOf(this, nesting);
@@ -362,11 +367,13 @@ interface CollectedTools {
 
 function collectTools(tools: SeamOptions["tools"] = [], hooks: readonly NamedHooks[]): CollectedTools {
   const brought = hooks.flatMap((one) => one.tools ?? []);
+  const given = isToolRegistry(tools) ? readRegistry(tools) : undefined;
+  if (given === undefined && !Array.isArray(tools)) throw invalidOption("tools", "an array of tools, or a registry", tools);
   const listed = isToolRegistry(tools) ? brought : [...tools, ...brought];
   const durableNames = new Set(listed.filter(isDurable).map(({ name }) => name));
   const own = createToolRegistry(listed.map(withoutDurable));
-  if (!isToolRegistry(tools)) return { registry: own, durableNames };
-  return { registry: brought.length === 0 ? tools : mergeRegistries(tools, own), durableNames };
+  if (given === undefined) return { registry: own, durableNames };
+  return { registry: brought.length === 0 ? given : mergeRegistries(given, own), durableNames };
 }
 
 /** A tool whose `execute` runs again over its recorded steps when a run is resumed. */

@@ -4,9 +4,10 @@ import type { ShownTool, ToolCall, ToolChange } from "../types/tool-outcome.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { findToolChanges, isBreaking, isSameTool, toShown } from "../tools/compare-tools.ts";
-import { findTool } from "../tools/registry.ts";
+import { checkDefinitions, findTool } from "../tools/registry.ts";
 import { stableJson } from "../utils/json.ts";
 import { type AskedWait, waitKey } from "./answers.ts";
+import { HookError } from "./hooks.ts";
 import { callPlace, eagerSteps } from "./places.ts";
 import type { Run } from "./run.ts";
 import type { Answer } from "./seam.ts";
@@ -19,17 +20,30 @@ const noChanges: ReadonlyMap<string, readonly ToolChange[]> = new Map();
 
 /** Returns what the first record keeps. */
 export function describeTools(run: Run): ShownTools {
-  return Object.fromEntries(run.registry.definitions().map((tool) => [tool.name, toShown(tool)]));
+  return Object.fromEntries([...run.registered].map(([name, tool]) => [name, toShown(tool)]));
 }
 
 /** Remembers the tools of a request that is made now. */
 export function noteShown(run: Run, tools: readonly ToolDefinition[]): void {
   run.shown = byName(tools);
-  run.registered = byName(run.registry.definitions());
   run.changes = noChanges;
 }
 
-function byName(tools: readonly ToolDefinition[]): ReadonlyMap<string, ToolDefinition> {
+/** Reads the tools of the registry before a request. They are checked again if they have changed. */
+export function readTools(run: Run): readonly ToolDefinition[] {
+  try {
+    const definitions = run.registry.definitions();
+    if (definitions === run.definitions) return definitions;
+    checkDefinitions(definitions);
+    run.definitions = definitions;
+    run.registered = byName(definitions);
+    return definitions;
+  } catch (error) {
+    throw new HookError("tools.definitions", error);
+  }
+}
+
+export function byName(tools: readonly ToolDefinition[]): ReadonlyMap<string, ToolDefinition> {
   return new Map(tools.map((tool) => [tool.name, tool]));
 }
 
@@ -56,7 +70,7 @@ function findOwn(tools: ShownTools | undefined, name: string): ShownTool | undef
 
 /** Restores the tools of a recorded request, and finds out which of them have changed. */
 export function recallShown(run: Run, answer: Answer): void {
-  const live = byName(run.registry.definitions());
+  const live = run.registered;
   const calls = [...run.state.current.calls, ...answer.calls];
   const called = new Set(calls.map(({ name }) => name));
   const shown = new Map<string, ToolDefinition>();
@@ -71,7 +85,6 @@ export function recallShown(run: Run, answer: Answer): void {
     if (found.length > 0) changes.set(name, found);
   }
   run.shown = shown;
-  run.registered = live;
   run.changes = changes;
 }
 

@@ -11,7 +11,8 @@ import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { checkMessages } from "../state/check-messages.ts";
 import { findLoadedTools } from "../../middleware/deferred-tools.ts";
 import { createLoopState, type LoopState } from "../state/loop-state.ts";
-import { checkDefinitions, createToolRegistry, isToolRegistry, findAgent } from "../../tools/registry.ts";
+import { readRegistry } from "../../tools/read-registry.ts";
+import { checkDefinitions, createToolRegistry, isToolRegistry } from "../../tools/registry.ts";
 import { CallPorts } from "../tool-call/call-ports.ts";
 import { checkOptions } from "./check-options.ts";
 import { claimRun } from "./record-run.ts";
@@ -22,10 +23,6 @@ import { LoopEventSink } from "../run/emit.ts";
 import { findOuterLevel, type Level, Meter } from "../run/meter.ts";
 import { allowedBy, resolveLimits, resolveReserve, resolveTimeouts, toBounds } from "../run/limits.ts";
 import { noVisibleToolsOf } from "../stream/visible-tools.ts";
-import type { ToolDefinition } from "../../types/tool.ts";
-import { invalidOption } from "../../errors/check-fields.ts";
-import { dropPromise } from "../../utils/promises.ts";
-import { isRecord } from "../../utils/guards.ts";
 import type { DeliberateGate, LoopPolicies } from "../../types/policies.ts";
 import type { Session } from "../../types/common.ts";
 import { wrapTools } from "../../tools/wave.ts";
@@ -201,34 +198,6 @@ function withPorts(run: Omit<Run, "ports">): Run {
 function toRegistry(tools: LoopOptions["tools"] = []): ToolRegistry {
   if (isToolRegistry(tools)) return readRegistry(tools);
   return createToolRegistry(tools);
-}
-
-/**
- * Wraps a registry, and checks the tools and agents that it returns. The method `definitions` throws LoopError "invalid-option".
- */
-function readRegistry(registry: ToolRegistry): ToolRegistry {
-  let checked: unknown;
-  const definitions = (): readonly ToolDefinition[] => {
-    const given: unknown = registry.definitions();
-    // The same array again means that the tools have not changed.
-    if ((checked === undefined || given !== checked) && !isTools(given)) {
-      dropPromise(given);
-      throw invalidOption("tools.definitions()", "an array of tools, not a promise", given);
-    }
-    checked = given;
-    return given as readonly ToolDefinition[];
-  };
-  return {
-    definitions,
-    executeTool: (name, args, context) => registry.executeTool(name, args, context),
-    ...(registry.validate === undefined ? {} : { validate: registry.validate.bind(registry) }),
-    ...(registry.validateResult === undefined ? {} : { validateResult: registry.validateResult.bind(registry) }),
-    ...(registry.agentOf === undefined ? {} : { agentOf: (name) => findAgent(registry, name) }),
-  };
-}
-
-function isTools(value: unknown): boolean {
-  return Array.isArray(value) && value.every((tool) => isRecord(tool) && typeof tool["name"] === "string");
 }
 
 /** Copies options that the run reads later, so that changes by the caller do not affect the run. */
