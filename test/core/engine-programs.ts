@@ -75,17 +75,17 @@ function killAt(journal: StepJournal, count: number, random: Random): StepJourna
 
 /** Checks that a run on an engine has ended like a run in memory. A call that was cut is told as interrupted. */
 export async function compareWithMemory(messages: readonly Message[], seed: number): Promise<void> {
-  const expected = await inMemory(createProgram(seed));
+  const expected = await inMemory(createProgram(seed), `memory-${seed}`);
   const isCut = JSON.stringify(messages).includes('"interrupted"');
   if (isCut) deepEqual(messages.map(shapeOf), expected.map(shapeOf));
   else deepEqual(JSON.parse(JSON.stringify(messages)), JSON.parse(JSON.stringify(expected)));
 }
 
-async function inMemory(program: Program): Promise<readonly Message[]> {
+async function inMemory(program: Program, runId: string): Promise<readonly Message[]> {
   const journal = recordSteps();
   let answers: { readonly [id: string]: Json } = {};
   for (;;) {
-    const { status, reason, messages } = await program.run({ journal, answers });
+    const { status, reason, messages } = await program.run({ journal, answers, runId });
     if (status !== "suspended") return messages;
     answers = Object.fromEntries(waitsOf({ reason } as LoopResult).map((wait) => [wait.id, program.answer(wait)]));
   }

@@ -100,7 +100,33 @@ async function checkTimer(): Promise<void> {
   equal((await clientOf("timed").waits()).length, 0);
 }
 
+async function checkCancel(): Promise<void> {
+  let begun: () => void = () => {};
+  let aborted: () => void = () => {};
+  const whenBegun = new Promise<void>((resolve) => (begun = resolve));
+  const whenAborted = new Promise<void>((resolve) => (aborted = resolve));
+  const slow = {
+    name: "slow",
+    description: "slow",
+    inputSchema: { type: "object" },
+    execute: (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
+      signal.addEventListener("abort", () => aborted());
+      begun();
+      return new Promise(() => {});
+    },
+  } as never;
+  const provider = createMockProvider([toolCall("slow"), text("Done.")]);
+  const messages = [{ role: "user", content: "Go." }] as const;
+  executes.set("cancelled", (ports) => runToolLoop({ provider, tools: [slow], messages, ...ports }));
+  const { invocationId } = await clientOf("cancelled").workflowSubmit();
+  await whenBegun;
+  await fetch(`${server.adminUrl}/invocations/${invocationId}/cancel`, { method: "PATCH" });
+  await whenAborted;
+  await rejects(async () => clientOf("cancelled").workflowAttach(), /ancelled/);
+}
+
 export const checks: readonly Check[] = [
   { title: "random programs that are killed at random steps end with the messages of a run in memory", run: checkPrograms },
   { title: "a timer ends in the workflow, and only an answer to an open wait is accepted", run: checkTimer },
+  { title: "cancelling a workflow aborts its tool and ends the workflow", run: checkCancel },
 ];
