@@ -82,12 +82,14 @@ describe("the option answers", () => {
         ),
       { durable: true },
     );
-    const { run } = setUp([team], [toolCall("team")]);
+    const { journal, run } = setUp([team], [toolCall("team")]);
     expect(waitsOf(await run()).map(({ id }) => id)).toEqual(["call_i0_0/call_i0_0"]);
     const answers = { "call_i0_0/call_i0_0": { kind: "result", result: "none" } } as const;
+    const before = [...journal.records.keys()];
     await expect(run({ answers })).rejects.toMatchObject({ code: "invalid-decision" });
+    expect([...journal.records.keys()]).toEqual(before);
     const fits = { "call_i0_0/call_i0_0": { kind: "result", result: { made: 1 } } } as const;
-    expect((await run({ answers: fits })).text).toBe("Done.");
+    expect((await run({ answers: fits })).messages.at(-2)).toMatchObject({ results: [{ result: "Done." }] });
   });
 
   it("may be given again after it was used, and is refused if it differs", async () => {

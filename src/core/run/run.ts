@@ -210,6 +210,9 @@ export class Run {
 
   /** Like `step`, with a whole key. `onLive` is called before the body runs, so only if there is no record. */
   async record<T>(key: string, body: () => T | PromiseLike<T>, journal: StepJournal = this.journal): Promise<T> {
+    const { refusal } = this.root;
+    // Nothing may be recorded after an answer was refused, such as the failure of the tool that got the error.
+    if (refusal !== undefined) throw new JournalFailure("An answer was refused.", { cause: refusal });
     let isLive = false;
     const live = (): T | PromiseLike<T> => {
       isLive = true;
