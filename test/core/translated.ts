@@ -37,7 +37,7 @@ import { processResults } from "../../src/core/middleware/process-results.ts";
 import { beginLoop, type BegunLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
 import type { Middleware, StepJournal, Wait } from "../../src/core/run/seam.ts";
-import { toWaitingCall, translateTools } from "./translated-calls.ts";
+import { toOldKey, toWaitingCall, translateTools } from "./translated-calls.ts";
 
 export async function runToolLoop<Output = unknown, T extends Tool = Tool>(
   given: LoopOptions<Output, T>,
@@ -133,8 +133,8 @@ function toStepJournal(journal: Journal): StepJournal {
   const open = journal.open?.bind(journal);
   made = {
     durable: journal.durable,
-    step: (key, body) => journal.step({ key, kind: "tool", input: null, run: body }),
-    read: async (key) => (await journal.read?.())?.get(key),
+    step: (key, body) => journal.step({ key: toOldKey(key), kind: "tool", input: null, run: body }),
+    read: async (key) => (await journal.read?.())?.get(toOldKey(key)),
     ...(open !== undefined && { open }),
   };
   known.set(journal, made);
