@@ -1,4 +1,5 @@
 import {
+  type Middleware,
   type AgentTable,
   modelSettingsChecks,
   providerCheck,
@@ -6,7 +7,6 @@ import {
   toolChoiceCheck,
   assertTool,
   cutText,
-  describeValue,
   frozenView,
   checkFields,
   type Checks,
@@ -18,66 +18,18 @@ import {
   isText,
   isWithin,
   LoopError,
-  type ModelSettings,
   type Provider,
   quote,
   type Run,
-  type Session,
   type Tool,
-  type ToolChoice,
   needed,
   handOver,
 } from "../core/entry-kit.ts";
-import { createHistoryView, type HistoryFilter } from "./filter-history.ts";
+import type { AgentOptions, Agents } from "./agent-options.ts";
+import { createHistoryView } from "./filter-history.ts";
+import { createMiddleware, type HandoffResult, type HandoffRules } from "./middleware.ts";
+import { findAgent, nameOf, namesOf, readSystem } from "./read-agent.ts";
 import { createTransferTool, transferName, type TransferTool } from "./transfer-tool.ts";
-
-/** Facts about the run, for the system prompt of an agent. `Context` is the type of the run's option `context`. */
-export interface AgentFacts<Context = unknown> {
-  /** The value of the run's option `context`. */
-  readonly context: Context;
-  readonly session: Session;
-}
-
-/** Writes the system prompt of an agent for each request. */
-export type AgentSystem = {
-  // This is a method, because method parameters are bivariant: a function may annotate the context that it needs.
-  write(facts: AgentFacts): string;
-}["write"];
-
-/** One agent of a run. */
-export interface AgentOptions {
-  /** Describes the tasks of this agent. The other agents read this description to decide when to hand over. */
-  readonly description: string;
-  /**
-   * The system prompt, or a function that returns the system prompt for each request. If the function throws, the run ends as
-   * `hook-failed`. If the function annotates its argument as `AgentFacts<App>`, the run must have the option `context` of the type
-   * `App`. Default: the option `system` of the run.
-   */
-  readonly system?: string | AgentSystem | undefined;
-  /**
-   * The tools of the agent. A string is the name of a tool in the option `tools` of the run, for example from a registry. The agent
-   * also has the tools of the run that no agent lists. Default: none.
-   */
-  readonly tools?: readonly (Tool | string)[] | undefined;
-  /** The names of the agents to which this agent may hand over. Default: none. */
-  readonly handoffs?: readonly string[] | undefined;
-  /** The provider of the agent. Default: the option `provider` of the run. */
-  readonly provider?: Provider | undefined;
-  /** The model settings of the agent. Default: the option `modelSettings` of the run. */
-  readonly modelSettings?: ModelSettings | undefined;
-  /** Limits which tools the agent may call. Default: the option `toolChoice` of the run. */
-  readonly toolChoice?: ToolChoice | undefined;
-  /**
-   * A filter for the messages before the handoff to this agent, for example `withoutToolCalls`. Default: the agent sees all
-   * messages.
-   */
-  readonly history?: HistoryFilter | undefined;
-}
-
-/** The agents by name. */
-export interface Agents {
-  readonly [name: string]: AgentOptions;
-}
 
 /** The options of `createHandoffs`. `A` are the agents. */
 export interface HandoffOptions<A extends Agents = Agents> {
@@ -259,12 +211,17 @@ function createTable<T extends Tool, Context>(parts: TableParts): AgentHandoffs<
       return view(messages);
     },
   };
+  tables.set(table, { agents, listed, start, startsAfter, maxHandoffs });
   return table;
 }
 
-/** The names of the tools that the agent has in addition to the tools that no agent lists. */
-function namesOf({ tools = [], handoffs = [] }: AgentOptions): readonly string[] {
-  return [...tools.map(nameOf), ...handoffs.map(transferName)];
+const tables = new WeakMap<object, HandoffRules>();
+
+/** Returns the middleware that carries out the handoffs. */
+export function handOff(handoffs: Handoffs): Middleware<HandoffResult> {
+  const rules = tables.get(handoffs);
+  if (rules === undefined) throw invalidOption("handOff()", "the value of createHandoffs", handoffs);
+  return createMiddleware(rules);
 }
 
 /** Without this check, an agent would silently lack a tool whose name is misspelt. */
@@ -286,21 +243,6 @@ function checkCount(messages: number | undefined): void {
   throw invalidOption("policies.handoffs.startWith()", "a number of messages", messages);
 }
 
-function readSystem(text: unknown): string {
-  if (typeof text === "string") return text;
-  throw new TypeError(`The function "system" of an agent must return a string, but returned ${describeValue(text)}.`);
-}
-
 function mapAgent(agent: AgentOptions, map: (provider: Provider) => Provider): AgentOptions {
   return agent.provider === undefined ? agent : { ...agent, provider: map(agent.provider) };
-}
-
-function nameOf(tool: Tool | string): string {
-  return typeof tool === "string" ? tool : tool.name;
-}
-
-function findAgent(agents: ReadonlyMap<string, AgentOptions>, name: string | undefined): AgentOptions {
-  const agent = name === undefined ? undefined : agents.get(name);
-  if (agent !== undefined) return agent;
-  throw new Error(`The run continues as the agent ${quote(name ?? "")}, which is not in "policies.handoffs". Add the agent.`);
 }

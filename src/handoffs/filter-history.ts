@@ -47,9 +47,12 @@ interface View extends FilteredMessages {
   readonly kept: readonly Message[];
 }
 
+/** The facts about the handoffs of a run that a view needs. */
+export type HandoffState = Pick<Run["state"], "handoffs" | "agent" | "agentSince" | "compaction">;
+
 /** Returns the function that filters the messages before the last handoff with the filter of the new agent. */
 export function createHistoryView(
-  { state }: Run,
+  { state }: { readonly state: HandoffState },
   filterOf: (agent: string) => HistoryFilter | undefined,
 ): (messages: readonly Message[]) => FilteredMessages | undefined {
   let filtered: Filtered | undefined;
@@ -76,12 +79,12 @@ export function createHistoryView(
  * True if a summary has replaced all messages before the handoff. Such a summary was written after the handoff, from the filtered
  * messages. An older summary is not used, because it may repeat what the filter hides.
  */
-function isSummarized({ compaction }: Run["state"], { messagesBefore }: Pick<Handoff, "messagesBefore">): boolean {
+function isSummarized({ compaction }: HandoffState, { messagesBefore }: Pick<Handoff, "messagesBefore">): boolean {
   return compaction !== undefined && compaction.count >= messagesBefore;
 }
 
 /** Returns the handoff to the current agent. An earlier run of the conversation may have made this handoff. */
-function lastHandoff({ handoffs, agent, agentSince }: Run["state"]): Pick<Handoff, "to" | "messagesBefore"> | undefined {
+function lastHandoff({ handoffs, agent, agentSince }: HandoffState): Pick<Handoff, "to" | "messagesBefore"> | undefined {
   const isEarlier = handoffs.length === 0 && agent !== undefined && agentSince !== undefined;
   return isEarlier ? { to: agent, messagesBefore: agentSince } : handoffs.at(-1);
 }

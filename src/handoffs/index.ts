@@ -1,9 +1,6 @@
+export type { AgentFacts, AgentOptions, Agents, AgentSystem } from "./agent-options.ts";
 export {
-  type AgentFacts,
   type AgentHandoffs,
-  type AgentOptions,
-  type Agents,
-  type AgentSystem,
   createHandoffs,
   type HandoffOptions,
   type SystemContextOf,

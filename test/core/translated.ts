@@ -28,6 +28,7 @@ import { watchRequests } from "../../src/prompt-cache/middleware.ts";
 import type { MiddlewareSource } from "../../src/compaction/middleware.ts";
 import type { Compaction } from "../../src/core/types/policies.ts";
 import { isToolRegistry } from "../../src/core/tools/registry.ts";
+import { handOff } from "../../src/handoffs/create-handoffs.ts";
 import { detectLoops } from "../../src/core/middleware/detect-loops.ts";
 import { finalAnswer } from "../../src/core/middleware/final-answer.ts";
 import { gateTools } from "../../src/core/middleware/gate.ts";
@@ -110,10 +111,11 @@ function findMasking(tools: LoopOptions["tools"] = []): Masking | undefined {
 /** Messages are changed in this order: masking, filters of handoffs, compaction, context items. */
 function viewsOf({ policies = {}, tools, contextItems, limits }: LoopOptions): readonly Middleware[] {
   const masking = (policies.masking ?? findMasking(tools)) as ResultMasking | undefined;
-  const masks: Middleware[] = masking === undefined ? [] : [maskWith("mask-results", masking)];
+  const views: Middleware[] = masking === undefined ? [] : [maskWith("mask-results", masking)];
+  if (policies.handoffs !== undefined) views.push(handOff(policies.handoffs));
   const compaction = policies.compaction as (Compaction & MiddlewareSource) | undefined;
-  if (compaction !== undefined) masks.push(compaction.toMiddleware());
-  return [...masks, contextRestarts({ ...policies.restarts, items: contextItems, maxRestarts: limits?.maxRestarts })];
+  if (compaction !== undefined) views.push(compaction.toMiddleware());
+  return [...views, contextRestarts({ ...policies.restarts, items: contextItems, maxRestarts: limits?.maxRestarts })];
 }
 
 function toLoopOptions(given: LoopDetection): LoopDetectionOptions {

@@ -94,12 +94,13 @@ function showRecorded(run: Run, answer: Answer, firstIndex: number): void {
   }
 }
 
-function sendIterationStart({ events, runId, state, limits, session }: Run, isReplayed: boolean): void {
+function sendIterationStart({ events, runId, state, limits, session, draft }: Run, isReplayed: boolean): void {
   const { iteration, continuation } = state;
   const base = { runId, iteration, ...(isReplayed && { replayed: true }) };
   if (iteration === limits.softWarnIteration && continuation === 0 && session.surfaceUserErrors !== false)
     events.send({ type: "notice", ...base, kind: "still-working" });
-  if (events.wants("iteration-start")) events.send({ type: "iteration-start", ...base, continuation });
+  if (events.wants("iteration-start"))
+    events.send({ type: "iteration-start", ...base, continuation, ...(draft?.agent !== undefined && { agent: draft.agent }) });
 }
 
 /** Streams one answer. Everything that is decided here becomes part of its record. */

@@ -72,6 +72,8 @@ export interface RequestDraft {
   readonly toolChoice?: ToolChoice | undefined;
   readonly settings?: ModelSettings | undefined;
   readonly compactAt?: number | undefined;
+  /** The name of the agent that makes the request, for events. */
+  readonly agent?: string | undefined;
   readonly output?: RequestedOutput | undefined;
 }
 

@@ -14,7 +14,7 @@ import { type Level, levelKey, noteLevel } from "../loop/run/meter.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import { toEmittedPart } from "../loop/tool-call/tool-context.ts";
 import { deferred, deferredToPage } from "../tools/to-outcome.ts";
-import { findableKey } from "../tools/registry.ts";
+import { findableKey, mayRunKey } from "../tools/registry.ts";
 import type { Activity } from "./activity.ts";
 import { StepRecorder } from "./recorder.ts";
 import type { CallRecorder, NestedOptions, Outcome } from "./seam.ts";
@@ -48,6 +48,13 @@ export class CallContext implements ToolCallContext {
     Object.defineProperty(this.prototype, levelKey, {
       get(this: CallContext): Level {
         return this.#activity.run;
+      },
+    });
+    Object.defineProperty(this.prototype, mayRunKey, {
+      get(this: CallContext): (callId: string) => boolean {
+        const { refusals = [] } = this.#activity.run.state.answers.at(-1) ?? {};
+        const refused = new Set(refusals.map(({ call }) => call.callId));
+        return (callId) => !refused.has(callId);
       },
     });
     Object.defineProperty(this.prototype, findableKey, {

@@ -1,0 +1,107 @@
+// Carries out the handoffs of a run: each request is made as the current agent.
+
+import type { Handoff, Hooks, Middleware, Recorder, RequestDraft, State } from "../core/entry-kit.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { createHistoryView, type HandoffState } from "./filter-history.ts";
+import { findAgent, namesOf, readSystem } from "./read-agent.ts";
+
+export interface HandoffRules {
+  readonly agents: ReadonlyMap<string, AgentOptions>;
+  /** The names of the tools that belong to agents. Other tools belong to all agents. */
+  readonly listed: ReadonlySet<string>;
+  readonly start: string;
+  /** The number of messages before the handoff to `start`, if an earlier run of the conversation made one. */
+  readonly startsAfter: number | undefined;
+  readonly maxHandoffs: number;
+}
+
+/** The fields that the result of a run with handoffs has. */
+export interface HandoffResult {
+  readonly agent: string | undefined;
+  readonly handoffs: readonly Handoff[];
+}
+
+export function createMiddleware(rules: HandoffRules): Middleware<HandoffResult> {
+  return { name: "handoffs", begin: () => createHooks(rules) };
+}
+
+interface CurrentAgent extends HandoffState {
+  agent: string | undefined;
+  agentSince: number | undefined;
+  readonly handoffs: Handoff[];
+}
+
+function createHooks({ agents, listed, start, startsAfter, maxHandoffs }: HandoffRules): Hooks<HandoffResult> {
+  const own: CurrentAgent = { agent: start, agentSince: startsAfter, handoffs: [], compaction: undefined };
+  const view = createHistoryView({ state: own }, (name) => agents.get(name)?.history);
+  let isBegun = false;
+  let last: State["lastBatch"] | undefined;
+  /** Reads each batch once. */
+  const read = (state: State): void => {
+    if (state.lastBatch === last) return;
+    last = state.lastBatch;
+    applyHandoff(own, state);
+  };
+  /** A resumed run begins as the recorded agent. */
+  const begin = async (at: Recorder): Promise<void> => {
+    if (isBegun) return;
+    isBegun = true;
+    const recorded = await at.step("agent", () => ({ agent: start, since: startsAfter }));
+    own.agent = recorded.agent;
+    own.agentSince = recorded.since;
+  };
+  return {
+    async request(request, next, at) {
+      await begin(at);
+      read(at.state);
+      const agent = findAgent(agents, own.agent);
+      const { system, provider = request.provider, modelSettings = request.settings, toolChoice = request.toolChoice } = agent;
+      const text = typeof system === "function" ? readSystem(system({ context: at.context, session: at.session })) : system;
+      const names = new Set<string>(namesOf(agent));
+      const draft: RequestDraft = {
+        ...request,
+        agent: own.agent,
+        provider,
+        system: text ?? request.system,
+        settings: modelSettings,
+        toolChoice,
+        tools: request.tools.filter(({ name }) => names.has(name) || !listed.has(name)),
+        messages: view(request.messages)?.messages ?? request.messages,
+      };
+      return next(draft);
+    },
+    async call(call, next, at) {
+      const outcome = await next(call);
+      if (outcome.kind === "completed" && outcome.handoff !== undefined && own.agent !== undefined) {
+        const { to, reason } = outcome.handoff;
+        at.emit("handoff", { from: own.agent, to, reason });
+      }
+      return outcome;
+    },
+    ends(state) {
+      read(state);
+      const { length: count } = own.handoffs;
+      // Only in the iteration of the handoff. Otherwise a run that is retried after this ending would end again at once.
+      const isOver = count > maxHandoffs && state.phase === "calls" && own.handoffs.at(-1)?.iteration === state.iteration;
+      return isOver ? { status: "error", reason: { kind: "handoff-cap", count } } : undefined;
+    },
+    result(state) {
+      read(state);
+      return { agent: own.agent, handoffs: [...own.handoffs] };
+    },
+  };
+}
+
+/** Carries out the first handoff in a message, unless an earlier call waits, which may be another handoff. */
+function applyHandoff(own: CurrentAgent, { lastBatch, iteration, messages }: State): void {
+  const { agent: from } = own;
+  if (from === undefined) return;
+  for (const { call, outcome, waits } of lastBatch) {
+    if (waits.length > 0) return;
+    if (outcome.kind !== "completed" || outcome.handoff === undefined) continue;
+    const { to, reason } = outcome.handoff;
+    own.agent = to;
+    own.handoffs.push({ from, to, reason, iteration, callId: call.callId, messagesBefore: messages.length });
+    return;
+  }
+}
