@@ -29,7 +29,7 @@ const contentOf = (message: Message | undefined): unknown =>
   message === undefined ? undefined : Reflect.get(message, "content");
 
 function tool(name: string, execute: (args: unknown, context: ToolContext) => unknown, more: Partial<Tool> = {}): Tool {
-  return { ...defineTool({ name, description: name, inputSchema: { type: "object" }, execute }), ...more } as Tool;
+  return { ...defineTool({ name, description: name, inputSchema: { type: "object" }, execute }), ...more };
 }
 
 /** A journal that fails at the record with this number. */
@@ -85,7 +85,7 @@ describe("maskResults", () => {
   const script = [0, 1, 2, 3].map((at) => toolCall("look", {}, { id: `c${at}` }));
   const lengths = ({ requests }: Played): readonly number[] =>
     (requests.at(-1)?.messages ?? []).flatMap((one) =>
-      one.role === "tool" ? one.results.map(({ result }) => String(result).length) : [],
+      one.role === "tool" ? one.results.map(({ result }) => JSON.stringify(result).length) : [],
     );
 
   it("leaves old results out of requests, also after a crash at any record, and keeps the transcript whole", async () => {
@@ -157,8 +157,8 @@ describe("deferTools", () => {
     const found: unknown[] = [];
     const find = tool("find", (_, context) => void found.push(findableTools(context)?.map(({ name }) => name)), {
       findsTools: true,
-    } as Partial<Tool>);
-    const late = tool("late", () => "done", { deferred: true } as Partial<Tool>);
+    });
+    const late = tool("late", () => "done", { deferred: true });
     const played = await playCut(
       () => [deferTools()],
       [toolCall("find"), toolCall("late"), text("Done.")],
