@@ -62,7 +62,7 @@ test("fileSteps: a run goes on from each cut of its file, and nothing that ended
   const ends = [...bytes.keys()].filter((place) => bytes[place] === 0x0a);
   // In the middle of a record, damage has the same effect everywhere.
   const around = (end: number, index: number): readonly number[] =>
-    [end - 1, end, end - 30, end + 1].slice(index % 3, (index % 3) + 2);
+    [end - 1, end, end - 30, end + 1].slice(index % 4, (index % 4) + 1);
   const places = ends.flatMap(around);
   for (const place of [0, ...places]) {
     writeFileSync(path, bytes.subarray(0, place));

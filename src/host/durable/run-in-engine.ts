@@ -38,7 +38,10 @@ export interface WorkflowPorts {
   readonly signal: AbortSignal;
 }
 
-/** Executes the loop until it no longer waits for answers. Returns the result of the last execution. */
+/**
+ * Executes the loop until it no longer waits for answers. Returns the result of the last execution: of a run that has ended, or that
+ * `control.drain()` has suspended.
+ */
 export async function runInEngine(
   engine: WorkflowEngine,
   execute: (ports: WorkflowPorts) => Promise<LoopResult>,
