@@ -17,6 +17,7 @@ import { toAgentTool } from "../../src/core/middleware/agent-tool.ts";
 import { recordSteps } from "../../src/core/run/journals.ts";
 import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
+import type { StepJournal } from "../../src/core/run/seam.ts";
 import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
 import { waitsOf } from "./random-program.ts";
 
@@ -273,4 +274,18 @@ it("an idempotent tool is tried again, and its outcome is recorded once", async 
   );
   const { run } = setUp([flaky], [toolCall("flaky")]);
   expect([outcomesOf(await run()), outcomesOf(await run()), tries]).toEqual([["completed"], ["completed"], 3]);
+});
+
+it("a call that is cut off because the journal has failed leaves no outcome", async () => {
+  const clock = createTestClock();
+  const { journal: inner, provider } = setUp([], [toolCall("slow"), toolCall("quick")]);
+  const journal: StepJournal = {
+    durable: true,
+    read: (key) => inner.read(key),
+    step: (key, body) => (key.endsWith("quick/outcome") ? Promise.reject(new Error("The disk is full.")) : inner.step(key, body)),
+  };
+  const tools = [tool("slow", () => never), tool("quick", () => 1)];
+  await expect(runToolLoop({ provider, tools, messages, journal, clock, runId: "r" })).rejects.toThrow("The disk is full.");
+  await clock.runAll();
+  expect([...inner.records.keys()].filter((key) => key.includes("slow"))).toEqual(["i0/call/0/slow/begun"]);
 });

@@ -90,13 +90,19 @@ export class GuardedJournal implements StepJournal {
     };
     try {
       const made = promiseOrValue(body());
-      if (made instanceof Promise) return made.finally(end);
+      if (made instanceof Promise) return made.then((value) => this.#refuseBroken(value)).finally(end);
       end();
       return made;
     } catch (error) {
       end();
       throw error;
     }
+  }
+
+  /** A journal that has failed cancels the other steps of the run. Their outcomes must not be recorded. */
+  #refuseBroken<T>(value: T): T {
+    if (this.broken !== undefined) throw this.broken.error;
+    return value;
   }
 
   /** Asks the journal. Rejects with LoopError "journal-unresponsive" if it does not answer in time. */
