@@ -23,7 +23,7 @@ import { deferTools } from "../../src/core/middleware/deferred-tools.ts";
 import { maskWith } from "../../src/core/middleware/mask-results.ts";
 import { readOutput } from "../../src/core/middleware/structured-output.ts";
 import type { OutputReader, ResultMasking } from "../../src/core/loop/run/run.ts";
-import type { CacheWatch } from "../../src/core/loop/run/run.ts";
+import type { CacheWatch, InputOutputGuard } from "../../src/core/loop/run/run.ts";
 import { watchRequests } from "../../src/prompt-cache/middleware.ts";
 import type { MiddlewareSource } from "../../src/compaction/middleware.ts";
 import type { Compaction } from "../../src/core/types/policies.ts";
@@ -75,6 +75,7 @@ export function translate(options: LoopOptions, journal: Journal | undefined): S
 /** The order matters: the first middleware is the outermost. */
 function middlewareOf(options: LoopOptions): readonly Middleware[] {
   const { policies = {}, hooks = {} } = options;
+  const guard = policies.guardrails as InputOutputGuard | undefined;
   const list = [
     hooks.onIteration && onIteration(hooks.onIteration.bind(hooks)),
     // The messages and tools that the model gets.
@@ -87,7 +88,7 @@ function middlewareOf(options: LoopOptions): readonly Middleware[] {
     // Around calls. Approvals come last before the tool.
     policies.gate && gateTools(policies.gate),
     policies.results && processResults(toPipeline(policies.results)),
-    approve(policies.approve),
+    approve(guard === undefined ? policies.approve : guard.around(policies.approve)),
   ];
   return list.filter((one): one is Middleware => one !== undefined && one !== false);
 }

@@ -128,10 +128,18 @@ async function apply(decided: Decided, { call, next }: Asked): Promise<Outcome> 
     case "modify":
       return next({ ...call, args: decided.args });
     case "deny":
-      return { ...facts, kind: "denied", reason: decided.reason, guardrail: decided.guardrail };
+      return { ...facts, kind: "denied", reason: decided.reason, guardrail: decided.guardrail, ...endOf(call, decided) };
     case "failed":
       return { ...facts, kind: "approval-failed", error: decided.error };
     case "ask":
       return { ...facts, kind: "denied", reason: "The answer is no decision." };
   }
+}
+
+/** A check may end the run. */
+function endOf({ name }: ToolCall, { guardrail, reason }: Extract<ApprovalDecision, { kind: "deny" }>): Pick<Outcome, "ends"> {
+  if (guardrail?.endsRun !== true) return {};
+  return {
+    ends: { status: "error", reason: { kind: "tool-guardrail", guardrail: guardrail.name, toolName: name, reason } },
+  };
 }

@@ -46,6 +46,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
     else
       outcome = { call, durationMs: 0, kind: "failed", error: { name: "HookError", message: error.message }, ends: error.ending };
   }
+  if (outcome.kind === "denied" && outcome.ends !== undefined) run.isBarred = true;
   sendEnd(run, outcome, activity.isReplayed);
   return outcome;
 }

@@ -1,5 +1,8 @@
 // The loop: decides what comes next, does it, applies the result, until the run ends. Every effect is a step of the journal.
 
+import type { CallSummary } from "../types/loop-event.ts";
+import type { ToolCall } from "../types/tool-outcome.ts";
+import { isUnfinished } from "../providers/judge-finish.ts";
 import type { Message } from "../types/message.ts";
 import type { ShownTool } from "../types/tool-outcome.ts";
 import type { LoopResult } from "../types/loop-result.ts";
@@ -18,7 +21,7 @@ import { hasCallRecords, runCalls, sendCutEnds } from "./run-calls.ts";
 import { runIteration } from "./run-iteration.ts";
 import { Activity } from "./activity.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
-import type { Ending } from "./seam.ts";
+import type { Answer, Ending, State } from "./seam.ts";
 import { describeTools } from "./shown-tools.ts";
 import { applyAgain, applyNested } from "./state.ts";
 import { lookKey, type Looking, see, sendSteered, takeLook } from "./take-look.ts";
@@ -80,7 +83,7 @@ async function takeStep(run: Run): Promise<Ending | undefined> {
   // Listeners of the event may cancel the run, but its calls have then been waiting already.
   const hasEnded = isEnded(run.scope);
   let ended: Ending | undefined;
-  if (next.kind !== "calls") sendIterationEnd(run);
+  if (next.kind !== "calls") sendIterationEnd(run, next.kind === "request");
   if (next.kind === "end") {
     if (!isCut(run, next.ending, hasEnded)) return endRun(run, next.ending);
     await takeLook(run, { planned: next.ending });
@@ -268,19 +271,36 @@ function sendRunStart({ events, runId, options: { provider } }: Run): void {
   events.send({ type: "run-start", runId, iteration: 0, provider: provider.id, model: provider.model });
 }
 
-function sendIterationEnd(run: Run): void {
+function sendIterationEnd(run: Run, isPaused: boolean): void {
   const { state, events, runId } = run;
   const answer = state.answers.at(-1);
-  if (answer === undefined || state.phase === "look" || state.phase === "again" || !events.wants("iteration-end")) return;
+  const isOpen = (state.phase === "answer" && state.skipped === undefined) || state.phase === "calls";
+  if (answer === undefined || !isOpen || !events.wants("iteration-end")) return;
   const { status, provider, model, finish, usage, costUSD, durationMs } = answer;
-  const calls = state.lastBatch.map(({ call: { callId, name }, outcome, waits }, index) => ({
+  const continuation = isUnfinished(answer) ? state.continuation - 1 : state.continuation;
+  const calls = isPaused ? [] : summarizeCalls(state, answer);
+  const base = { runId, iteration: state.iteration, ...(run.isReplayed && { replayed: true }), continuation };
+  events.send({ type: "iteration-end", ...base, status, provider, model, finish, usage, costUSD, calls, durationMs });
+}
+
+function summarizeCalls({ phase, lastBatch, current }: State, answer: Answer): readonly CallSummary[] {
+  const toSummary = ({ callId, name }: ToolCall, index: number, outcome: CallSummary["outcome"]): CallSummary => ({
     callId,
     name,
     index,
-    outcome: waits.length > 0 ? ("waiting" as const) : outcome.kind,
-  }));
-  const base = { runId, iteration: state.iteration, ...(run.isReplayed && { replayed: true }), continuation: state.continuation };
-  events.send({ type: "iteration-end", ...base, status, provider, model, finish, usage, costUSD, calls, durationMs });
+    outcome,
+  });
+  if (phase === "answer") {
+    const early = new Map(answer.eagerOutcomes?.map(({ call, kind }) => [call.callId, kind]));
+    const calls = answer.status === "follow-up-interrupt" ? [...current.calls, ...answer.calls] : current.calls;
+    return calls.map((call, index) => {
+      const kind = early.get(call.callId) ?? "not-run";
+      return toSummary(call, index, kind === "deferred" ? "waiting" : kind);
+    });
+  }
+  return lastBatch.map(({ call, outcome, waits }, index) =>
+    toSummary(call, index, waits.length > 0 || outcome.kind === "deferred" ? "waiting" : outcome.kind),
+  );
 }
 
 const notices: { readonly [kind: string]: "max-iterations" | "tool-error-cap" | "stream-timeout" } = {
