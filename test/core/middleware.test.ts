@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { defineTool } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { approve } from "../../src/core/middleware/approve.ts";
@@ -43,6 +44,17 @@ describe("approve", () => {
     expect(wait?.facts).toMatchObject({ name: "pay", args: { amount: 5 } });
     const second = await run({ answers: { [wait?.id ?? ""]: answer } });
     expect([second.text, paid, second.calls.map((call) => call.outcome)]).toEqual(["Paid.", args, [outcome]]);
+  });
+
+  it.for<[what: string, needsApproval: (args: never) => unknown]>([
+    ["that need it with the defaults of their schema", ({ amount }: { readonly amount: number }) => amount > 100],
+    ["whose needsApproval returns undefined", () => undefined],
+  ])("waits for calls %s", async ([, needsApproval]) => {
+    const inputSchema = z.object({ amount: z.number().default(900) });
+    const execute = (): string => "paid";
+    const pay = defineTool({ name: "pay", description: "Pays", inputSchema, execute, needsApproval: needsApproval as never });
+    const { run } = setUp([], [[toolCall("pay", {})], [text("Paid.")]]);
+    expect((await run({ tools: [pay] })).status).toBe("suspended");
   });
 
   it("refuses an answer that nothing waits for, before any request", async () => {

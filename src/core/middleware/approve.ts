@@ -71,15 +71,14 @@ async function ask(
     context: at.context,
   };
   const { needsApproval = false } = tool;
+  // Only the value false lets a call run without approval.
+  const asksNeeds = async (needs: (own: AbortSignal, args: unknown) => unknown): Promise<boolean> =>
+    (await askCaller(async (own) => needs(own, await at.validated()), { clock, ms: timeouts.hookMs, signal })) !== false;
   try {
     const needs =
       typeof needsApproval !== "function"
         ? needsApproval
-        : await askCaller((own) => (needsApproval as NeedsApproval<unknown>)(toJson(call.args), { ...view, signal: own }), {
-            clock,
-            ms: timeouts.hookMs,
-            signal,
-          });
+        : await asksNeeds((own, args) => (needsApproval as NeedsApproval<unknown>)(args, { ...view, signal: own }));
     if (policy === undefined) return { kind: needs ? "ask" : "approve" };
     const { callId: _, name: __, ...context } = view;
     const answer = await askCaller(

@@ -8,6 +8,7 @@ import { Deadline, type Raced } from "../cancellation/deadline.ts";
 import { costOf } from "../loop/run/pricing.ts";
 import { addSpending, noUsage } from "../utils/count-usage.ts";
 import { digest, stableJson, toJson } from "../utils/json.ts";
+import { isRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { validateArgs } from "../tools/argument-schema.ts";
 import { findTool } from "../tools/registry.ts";
@@ -96,6 +97,15 @@ export class StepRecorder implements CallRecorder {
     const { run, call } = this.#activity;
     return call !== undefined && run.recalled.get(call.callId)?.wasAsked === true;
   }
+
+  readonly validated: CallRecorder["validated"] = async () => {
+    const { run, call } = this.#activity;
+    if (call === undefined) return undefined;
+    const { callId, name, args } = call;
+    if (run.prepared.has(callId)) return run.prepared.get(callId);
+    const made: unknown = await run.registry.validate?.(name, toJson(args));
+    return isRecord(made) && "value" in made ? made["value"] : toJson(args);
+  };
 
   readonly emit: CallRecorder["emit"] = (type, fields) => {
     const { run, call, index, isReplayed } = this.#activity;

@@ -200,6 +200,8 @@ export interface CallRecorder extends Recorder {
   readonly isChanged: boolean;
   /** True if an earlier execution waited for an approval of this call. */
   readonly wasAsked: boolean;
+  /** Returns the arguments of the call as the schema of its tool returns them, or as the model wrote them if they do not fit. */
+  validated(): Promise<unknown>;
   /** Calls another tool of the run, through the same middleware. Rejects if the call has no result. */
   call(tool: string, args: Json): Promise<Json>;
 }
