@@ -7,6 +7,8 @@ import type { ModelChunk, Provider } from "../../src/core/types/provider.ts";
 import type { Tool } from "../../src/core/types/loop-options.ts";
 import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
+import { contextRestarts } from "../../src/core/middleware/context-restarts.ts";
+import { maskResults } from "../../src/core/middleware/mask-results.ts";
 import type { Middleware, StepJournal, Wait } from "../../src/core/run/seam.ts";
 import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
 
@@ -72,7 +74,7 @@ export function createProgram(seed: number, delay: Delay = noDelay): Program {
   const random = createRandom(seed);
   const top = planOf(random, { turns: 1 + random.below(4), most: 4, depth: 1 });
   const inner = [1, 2, 1].map((turns) => planOf(random, { turns, most: 3, depth: 0 }));
-  const shares = { approve: 0.7, beside: 0.3, guard: 0.3, iteration: 0.3, summary: 0.3, again: 0.3, handoff: 0.3 };
+  const shares = { approve: 0.7, beside: 0.3, guard: 0.3, iteration: 0.3, summary: 0.3, again: 0.3, handoff: 0.3, views: 0.3 };
   const uses = Object.fromEntries(Object.entries(shares).map(([feature, share]) => [feature, random.maybe(share)]));
   const verdicts = Object.fromEntries(kinds.map((kind) => [kind, random.pick(["approve", "approve", "ask", "deny"])]));
   const toolConcurrency = random.pick([1, 2, 10]);
@@ -112,6 +114,8 @@ async function finishProgram(run: Program["run"], journal: StepJournal, order: R
 
 function middlewareOf({ uses, verdicts, delay }: Facts, depth: number): readonly Middleware[] {
   const list: readonly (readonly [isUsed: boolean | undefined, middleware: () => Middleware])[] = [
+    [uses["views"], () => maskResults({ keepIterations: 0, minTokens: 0 })],
+    [uses["views"], () => contextRestarts({ items: ["An item."] })],
     [uses["guard"], () => guardInput(delay)],
     [uses["approve"], () => approve((name) => verdicts[name] ?? "approve", delay)],
     [uses["iteration"], noteIteration],
