@@ -16,7 +16,11 @@ const config: ViteUserConfig = {
   ],
   test: {
     globalSetup: ["test/prepare.ts"],
-    include: ["test/{loop,handoffs,guardrails,compaction,prompt-cache,tool-search}/**/*.test.ts", "src/team/*.test.ts", "src/deliberate/*.test.ts"],
+    include: [
+      "test/{loop,handoffs,guardrails,compaction,prompt-cache,tool-search}/**/*.test.ts",
+      "src/team/*.test.ts",
+      "src/deliberate/*.test.ts",
+    ],
     setupFiles: ["src/core/index.ts", "test/fail-on-warning.ts", "test/all-edges.ts", "test/fail-on-async-hooks.ts"],
     testTimeout: 8_000,
     maxWorkers: "100%",

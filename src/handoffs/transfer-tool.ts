@@ -44,7 +44,7 @@ export function createTransferTool(agent: string, { description, names }: Transf
   const tool: TransferTool = {
     name: transferName(agent),
     description: `Hands the conversation over to the agent ${agent}, which then answers. ${description}`.trim(),
-    inputSchema,
+    inputSchema: createSchema(),
     // A repeated call has the same effect, because the handoff takes place after the call.
     replay: "safe",
     execute: ({ reason }: Transfer, context: ToolContext) => {
@@ -59,10 +59,10 @@ export function createTransferTool(agent: string, { description, names }: Transf
   return Object.assign(tool, { [handoffKey]: true });
 }
 
-const inputSchema = /* @__PURE__ */ argumentSchema<Transfer>(
-  { type: "object", properties: { reason: { type: "string", description: "The reason for the handoff, in one sentence." } } },
-  readTransfer,
-);
+function createSchema(): ReturnType<typeof argumentSchema<Transfer>> {
+  const reason = { type: "string", description: "The reason for the handoff, in one sentence." };
+  return argumentSchema<Transfer>({ type: "object", properties: { reason } }, readTransfer);
+}
 
 const longestReason = 500;
 
